@@ -1,0 +1,122 @@
+"""What can go wrong, as types: each knows the exit code that the command line gives for it.
+
+A *fault* is one thing that is wrong with an input: where, what, and how to mend it. An error about input carries all
+of its faults, never only the first. No error of a solver lives here as an exception when it is a result (a limit, an
+infeasible problem): those are `Solution`s.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+__all__ = [
+    "BoundViolated",
+    "CertificateInvalid",
+    "Fault",
+    "HeuristicFailed",
+    "InputError",
+    "MissingField",
+    "OptschedError",
+    "SolverDisagreement",
+    "TooLarge",
+    "UsageError",
+    "nearest",
+]
+
+#: How many faults a message prints before it counts the rest; `InputError.faults` always holds all of them.
+FAULTS_SHOWN = 100
+
+
+class OptschedError(Exception):
+    """Base of every error that this package raises on purpose; `exit_code` is what the command line returns."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with an input: the place (`tasks[17].replicas[2]`) and the message, which says how to mend it."""
+
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+class InputError(OptschedError):
+    """An input (file, document, arrays) that is wrong; lists every fault.
+
+    Parameters
+    ----------
+    faults
+        All faults found, in the order of their places.
+    source
+        Name of the file or object, put before each fault.
+    """
+
+    exit_code = 3
+
+    def __init__(self, faults: Iterable[Fault], source: str = "") -> None:
+        self.faults: tuple[Fault, ...] = tuple(faults)
+        self.source = source
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        before = f"{self.source}: " if self.source else ""
+        lines = [f"{before}{fault}" for fault in self.faults[:FAULTS_SHOWN]]
+        if len(self.faults) > FAULTS_SHOWN:
+            lines.append(f"{before}and {len(self.faults) - FAULTS_SHOWN} more faults")
+        return "\n".join(lines)
+
+    def with_source(self, source: str) -> InputError:
+        """The same error, with the name of the file it came from."""
+        return type(self)(self.faults, source)
+
+
+class MissingField(InputError):
+    """A problem or importer needs a field that the instance does not have; says which field of which record."""
+
+
+class UsageError(OptschedError):
+    """The caller asked for something that does not exist or does not go together (exit code 2)."""
+
+    exit_code = 2
+
+
+class TooLarge(UsageError):
+    """A literal model that would not fit; the message says what it would take and which route to use instead."""
+
+
+class HeuristicFailed(OptschedError):
+    """A heuristic raised, or answered nonsense (wrong length, unknown node, None)."""
+
+    exit_code = 4
+
+
+class CertificateInvalid(OptschedError):
+    """A certificate, or the solution it belongs to, does not prove what it claims."""
+
+    exit_code = 4
+
+
+class SolverDisagreement(OptschedError):
+    """A solver's own figure differs from the re-evaluated one: a bug in a formulation or in the solver."""
+
+
+class BoundViolated(OptschedError):
+    """A feasible placement beats a proved bound: a bug in a bound, a certificate or an evaluation."""
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """`did you mean "x"?` for the known name that is closest to `name`, else the list of known names.
+
+    >>> nearest("lsapp", ["lsap", "flow"])
+    'did you mean "lsap"?'
+    """
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f'did you mean "{close[0]}"?'
+    return "known: " + ", ".join(known) if known else "none is known"

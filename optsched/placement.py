@@ -1,0 +1,71 @@
+"""The decision that most problems ask for: for each task the node it runs on, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["NONE", "Placement"]
+
+#: The node index that stands for "runs nowhere".
+NONE = -1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Placement:
+    """For each task of an instance, in file order, the index of the node it runs on, or `NONE` (-1).
+
+    Parameters
+    ----------
+    nodes
+        int64, shape (tasks,). It is copied and made read-only. Whether the indices exist and the placement is
+        feasible is for a problem to say (`Problem.violations`), not for this class.
+
+    Examples
+    --------
+    >>> placement = Placement.of([0, None, 2])
+    >>> placement.nodes.tolist(), placement.placed
+    ([0, -1, 2], 2)
+    """
+
+    nodes: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        nodes = np.array(self.nodes, dtype=np.int64, copy=True)
+        if nodes.ndim != 1:
+            raise ValueError(f"a placement is one node index a task: one dimension, not {nodes.ndim}")
+        nodes.setflags(write=False)
+        object.__setattr__(self, "nodes", nodes)
+
+    @classmethod
+    def of(cls, nodes: Iterable[int | None]) -> Placement:
+        """Build from node indices, None for a task that runs nowhere."""
+        return cls(np.array([NONE if node is None else node for node in nodes], dtype=np.int64))
+
+    @classmethod
+    def empty(cls, tasks: int) -> Placement:
+        """The placement of `tasks` tasks in which none runs."""
+        return cls(np.full(tasks, NONE, dtype=np.int64))
+
+    @property
+    def placed(self) -> int:
+        """How many tasks run somewhere."""
+        return int(np.count_nonzero(self.nodes != NONE))
+
+    def with_tasks(self, tasks: Sequence[int] | npt.NDArray[np.int64], nodes: npt.ArrayLike) -> Placement:
+        """A copy in which `tasks` run on `nodes`."""
+        changed = self.nodes.copy()
+        changed[np.asarray(tasks, dtype=np.int64)] = nodes
+        return Placement(changed)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Placement) and np.array_equal(self.nodes, other.nodes)
+
+    def __hash__(self) -> int:
+        return hash(self.nodes.tobytes())
+
+    def __len__(self) -> int:
+        return len(self.nodes)

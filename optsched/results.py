@@ -1,0 +1,218 @@
+"""What solving gives: why it stopped, what is held, what is proved, and how the proof can be checked.
+
+Three questions are kept apart, as in MathOptInterface: why it stopped (`termination`, `limit`), what is held
+(`decision`, `objective`, `bound`), and what the solver literally said (`raw_status`). None means unknown, never zero
+or infinity.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from optsched.placement import Placement
+
+__all__ = [
+    "Bound",
+    "Certificate",
+    "Component",
+    "Limit",
+    "Number",
+    "Proof",
+    "Sense",
+    "Solution",
+    "Termination",
+    "Value",
+    "Violation",
+]
+
+#: Objectives are exact.
+Number = int | Fraction
+#: One number a component of the objective, in lexicographic order.
+Value = tuple[Number, ...]
+
+
+class Sense(enum.StrEnum):
+    """Direction of a component of an objective."""
+
+    MIN = "min"
+    MAX = "max"
+
+
+class Termination(enum.StrEnum):
+    """Why solving stopped. OPTIMAL only where every component is closed at zero gap."""
+
+    OPTIMAL = "OPTIMAL"
+    INFEASIBLE = "INFEASIBLE"
+    FEASIBLE = "FEASIBLE"
+    NO_SOLUTION = "NO_SOLUTION"
+    ERROR = "ERROR"
+
+
+class Limit(enum.StrEnum):
+    """What cut the search short."""
+
+    TIME = "TIME"
+    NODES = "NODES"
+    MEMORY = "MEMORY"
+    GAP = "GAP"
+    INTERRUPTED = "INTERRUPTED"
+
+
+class Proof(enum.StrEnum):
+    """Kind of a proof of a bound. `DUAL` and `COMBINATORIAL` are checked in exact arithmetic without a solver."""
+
+    DUAL = "dual"
+    COMBINATORIAL = "combinatorial"
+    ENUMERATION = "enumeration"
+    AGREEMENT = "agreement"
+    SOLVER = "solver"
+
+    @property
+    def rank(self) -> int:
+        """0 for the strongest kind."""
+        return list(Proof).index(self)
+
+    @property
+    def checkable(self) -> bool:
+        """Whether the proof itself can be checked without the solver that found it."""
+        return self in (Proof.DUAL, Proof.COMBINATORIAL)
+
+    @staticmethod
+    def weakest(kinds: list[Proof]) -> Proof | None:
+        """The weakest of several kinds; None of none."""
+        return max(kinds, key=lambda kind: kind.rank) if kinds else None
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One component of an objective: its name, direction and unit."""
+
+    name: str
+    sense: Sense
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One violated constraint: its name, the ids (of the instance) that it concerns, and by how much."""
+
+    constraint: str
+    ids: tuple[str, ...]
+    amount: Number
+
+    def __str__(self) -> str:
+        return f"{self.constraint}({', '.join(self.ids)}) by {self.amount}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A proved limit on one quantity.
+
+    Parameters
+    ----------
+    name
+        The bound's name (`l**`).
+    component
+        The component of the objective that it bounds, or None where it bounds something else.
+    value
+        The bound, in the component's natural sense.
+    bounds
+        What it bounds, in words; a bound that is not one for the objective says so here.
+    source
+        Paper and equation.
+    """
+
+    name: str
+    component: str | None
+    value: Number
+    bounds: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A proof of a bound on one component, given that every earlier component is at its proved value.
+
+    `claim` is the bound; `data` is whatever the checker of this `kind` for this problem needs, in the instance's own
+    ids, and JSON as it stands.
+    """
+
+    component: str
+    kind: Proof
+    claim: Number
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What solving a problem gave. See the module's docstring for how to read it.
+
+    Attributes
+    ----------
+    problem, parameters, instance_sha256
+        What was solved.
+    decision
+        The best placement held, or None.
+    objective
+        Its value, one entry a component, as `Problem.evaluate` gives it; None without a decision.
+    bound
+        Proved bound of each component, in its natural sense; an entry is None where nothing is proved (a later
+        component of a lexicographic problem whose earlier one is not closed).
+    termination, limit, raw_status
+        Why it stopped, what cut it short, and the solver's literal words.
+    certificates
+        One for each component that has a bound, in the order of the components.
+    route
+        The way taken, as `solve(route=...)` would name it.
+    build_seconds, solve_seconds
+        Wall-clock time for building the model or network, and for solving.
+    solver
+        Names, versions and options of whatever computed.
+    """
+
+    problem: str
+    parameters: Mapping[str, Any]
+    instance_sha256: str
+    decision: Placement | None
+    objective: Value | None
+    bound: tuple[Number | None, ...]
+    termination: Termination
+    limit: Limit | None
+    certificates: tuple[Certificate, ...]
+    route: str
+    build_seconds: float
+    solve_seconds: float
+    solver: Mapping[str, Any]
+    raw_status: str
+
+    @property
+    def optimal(self) -> bool:
+        """Whether every component is closed at zero gap."""
+        return self.termination is Termination.OPTIMAL
+
+    @property
+    def certificate(self) -> Proof | None:
+        """The weakest kind of proof among the components; None where a component has no bound."""
+        if len(self.certificates) < len(self.bound) or not self.certificates:
+            return None
+        return Proof.weakest([certificate.kind for certificate in self.certificates])
+
+    def __str__(self) -> str:
+        def show(value: tuple[Number | None, ...] | None) -> str:
+            if value is None:
+                return "unknown"
+            return ", ".join("unknown" if entry is None else str(entry) for entry in value)
+
+        limit = f" (limit {self.limit})" if self.limit else ""
+        proof = self.certificate or "none"
+        return (
+            f"{self.problem}: {self.termination}{limit}\n"
+            f"  objective {show(self.objective)}\n"
+            f"  bound     {show(self.bound)}\n"
+            f"  proof     {proof}\n"
+            f"  route     {self.route} in {self.build_seconds + self.solve_seconds:.3f} s"
+        )

@@ -1,0 +1,31 @@
+"""Settings that all tests share: determinism, where the real data lies, and what a skip means."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "deterministic",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("deterministic")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Folder of the real traces; skips where it is absent, fails instead under OPTSCHED_REQUIRE_DATA=1."""
+    folder = Path(os.environ.get("OPTSCHED_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        if os.environ.get("OPTSCHED_REQUIRE_DATA") == "1":
+            pytest.fail(f"OPTSCHED_REQUIRE_DATA=1, but there is no folder {folder}")
+        pytest.skip(f"real data not found at {folder}; set OPTSCHED_DATA")
+    return folder
