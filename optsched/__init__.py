@@ -1,0 +1,85 @@
+"""How far a data-locality scheduler is from the proved optimum: the public names, and nothing else.
+
+Each name is imported from its module when it is first used (PEP 562), so `import optsched` and `optsched --help` load
+no solver and no numpy. Code inside the package imports from the modules themselves, never from here.
+
+Examples
+--------
+>>> import optsched
+>>> "solve" in dir(optsched)
+True
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from optsched.certificates import certify
+    from optsched.errors import InputError, OptschedError, UsageError
+    from optsched.gaps import GapReport, gap
+    from optsched.instance import Instance, State
+    from optsched.instances.files import load, save
+    from optsched.network import FlowNetwork
+    from optsched.placement import Placement
+    from optsched.problems import problem
+    from optsched.results import Certificate, Limit, Proof, Solution, Termination
+    from optsched.routes import bounds, frontier, solve
+
+__all__ = [
+    "Certificate",
+    "FlowNetwork",
+    "GapReport",
+    "InputError",
+    "Instance",
+    "Limit",
+    "OptschedError",
+    "Placement",
+    "Proof",
+    "Solution",
+    "State",
+    "Termination",
+    "UsageError",
+    "__version__",
+    "bounds",
+    "certify",
+    "frontier",
+    "gap",
+    "load",
+    "problem",
+    "save",
+    "solve",
+]
+
+__version__ = "0.1.0"
+
+#: Module of each public name. The block under TYPE_CHECKING says the same to type checkers; a test holds them together.
+_MODULES = {
+    name: f"optsched.{module}"
+    for module, names in {
+        "certificates": ["certify"],
+        "errors": ["InputError", "OptschedError", "UsageError"],
+        "gaps": ["GapReport", "gap"],
+        "instance": ["Instance", "State"],
+        "instances.files": ["load", "save"],
+        "network": ["FlowNetwork"],
+        "placement": ["Placement"],
+        "problems": ["problem"],
+        "results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
+        "routes": ["bounds", "frontier", "solve"],
+    }.items()
+    for name in names
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'optsched' has no attribute {name!r}")
+    value = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,57 @@
+"""The names that `import optsched` offers: where they come from, what loading them costs, what they may be called."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import optsched
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.parametrize("name", optsched.__all__)
+def test_public_name_resolves(name: str) -> None:
+    """Tests that each public name is found in the module that is said to hold it."""
+    assert getattr(optsched, name) is not None
+
+
+def test_type_checkers_and_runtime_agree() -> None:
+    """Tests that the imports under TYPE_CHECKING, the lazy ones and `__all__` are the same names and modules."""
+    tree = ast.parse(Path(optsched.__file__).read_text())
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    seen = {alias.name: node.module for node in imports for alias in node.names if "optsched" in str(node.module)}
+    assert seen == optsched._MODULES
+    assert sorted(["__version__", *seen]) == sorted(optsched.__all__)
+
+
+def test_unknown_name() -> None:
+    """Tests that a name that is not public is an AttributeError, as in any module."""
+    with pytest.raises(AttributeError, match="'optsched' has no attribute 'solv'"):
+        optsched.solv  # noqa: B018
+
+
+def test_import_is_light() -> None:
+    """Tests that importing the package loads nothing outside the standard library."""
+    code = "import sys; before = set(sys.modules); import optsched; print(*set(sys.modules) - before)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names == {"optsched"}
+
+
+@pytest.mark.parametrize("name", [name for name in optsched.__all__ if not name.startswith("_")])
+def test_no_module_bears_a_public_name(name: str) -> None:
+    """Tests that no module is called like a public name, since `optsched.gap` would then be either."""
+    assert importlib.util.find_spec(f"optsched.{name}") is None
+
+
+def test_citation_names_this_version() -> None:
+    """Tests that CITATION.cff cites the version that the package has."""
+    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert cited is not None
+    assert cited[1] == optsched.__version__
