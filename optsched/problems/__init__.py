@@ -1,0 +1,59 @@
+"""The problems: the only definition of each objective, of feasibility and of cheap bounds. Nothing here solves.
+
+One module a problem; `base` holds what all share, `assignment` what the assignment problems share, `locality_theory`
+the closed forms of 003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from optsched.errors import UsageError, nearest
+from optsched.instance import Instance
+from optsched.problems.base import Problem
+from optsched.problems.fair_lsap import FairLsap
+from optsched.problems.flow import Flow
+from optsched.problems.latency import Latency
+from optsched.problems.lsap import Lsap
+
+__all__ = ["PROBLEMS", "FairLsap", "Flow", "Latency", "Lsap", "Problem", "problem", "problem_class"]
+
+#: Every problem by its name, in the order in which they are listed.
+PROBLEMS: Mapping[str, type[Problem]] = MappingProxyType({kind.name: kind for kind in (Lsap, FairLsap, Flow, Latency)})
+
+
+def problem_class(name: str) -> type[Problem]:
+    """The class of the problem called `name`; UsageError with the nearest name where there is none."""
+    if name not in PROBLEMS:
+        raise UsageError(f'there is no problem "{name}"; {nearest(name, list(PROBLEMS))}')
+    return PROBLEMS[name]
+
+
+def problem(name: str, instance: Instance, **parameters: Any) -> Problem:
+    """Pose a problem on an instance.
+
+    Parameters
+    ----------
+    name
+        As `optsched list problems` shows it.
+    instance
+        The snapshot.
+    **parameters
+        Override the instance's own parameters, which override the problem's defaults.
+
+    Raises
+    ------
+    UsageError
+        For an unknown problem or parameter, or a value out of range.
+    MissingField
+        If the instance lacks a field that the problem needs.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Workload
+    >>> problem("lsap", Instance(Cluster(["a"]), Workload(["t"])), levels=[0, 1, 2]).parameters["levels"]
+    (0, 1, 2)
+    """
+    return problem_class(name)(instance, **parameters)

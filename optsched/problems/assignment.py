@@ -1,0 +1,303 @@
+"""Assignment of tasks to idle slots: what `lsap`, `fair-lsap` and `flow` share.
+
+Exactly min(tasks, idle slots) tasks are placed. The cost of a placement is a sum of pair costs, one for each placed
+task and its node, and of pool costs: each task belongs to one pool, and the k-th task placed of a pool pays the k-th
+cheapest of the pool's tiers. A pool with a single tier is a constant cost a task. All costs are whole multiples of
+1/`grid`.
+
+The linear program behind it is a network and hence integral; its dual needs three sorts of prices, and the value of
+any prices is a valid lower bound (`price_bound`), which is what a certificate holds.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from optsched.errors import Fault, InputError
+from optsched.instance import LARGEST, Bools, Ints, Ragged
+from optsched.placement import NONE, Placement
+from optsched.problems.base import Problem, exact
+from optsched.results import Bound, Value, Violation
+
+__all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TaskClasses", "minimum_by_row"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Tasks that share their tiers.
+
+    `name` is unique in the problem; `tiers` are pairs (units of cost, number of tasks), cheapest first, whose numbers
+    add up to at least the pool's tasks.
+    """
+
+    name: str
+    tiers: tuple[tuple[int, int], ...]
+
+    def cost(self, placed: int) -> int:
+        """Units of cost of placing that many tasks of the pool."""
+        total = 0
+        for units, size in self.tiers:
+            total += units * min(size, placed)
+            placed -= min(size, placed)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class TaskClasses:
+    """Tasks that no constraint and no cost tells apart.
+
+    Attributes
+    ----------
+    of_task
+        int64, shape (len(problem.tasks),): class of each task.
+    first
+        int64, shape (classes,): a member of each class (position in `problem.tasks`).
+    size
+        int64, shape (classes,).
+    """
+
+    of_task: Ints
+    first: Ints
+    size: Ints
+
+    @cached_property
+    def members(self) -> Ragged:
+        """Positions in `problem.tasks` of the members of each class."""
+        starts = np.zeros(len(self.size) + 1, dtype=np.int64)
+        np.cumsum(self.size, out=starts[1:])
+        return Ragged(starts, np.argsort(self.of_task, kind="stable"))
+
+    @classmethod
+    def from_keys(cls, keys: Sequence[object]) -> TaskClasses:
+        """One class for each distinct key, in the order of first appearance."""
+        numbers: dict[object, int] = {}
+        of_task = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+        size = np.bincount(of_task, minlength=len(numbers)).astype(np.int64)
+        first = np.unique(of_task, return_index=True)[1].astype(np.int64)
+        return cls(of_task, first, size)
+
+
+def minimum_by_row(rows: Ragged, values: Ints, empty: int) -> Ints:
+    """Minimum over each row of `values[entry]`, `empty` for a row without entries; shape (rows,)."""
+    result = np.full(len(rows), empty, dtype=np.int64)
+    filled = np.flatnonzero(rows.lengths)
+    if len(filled):
+        result[filled] = np.minimum.reduceat(values[rows.values], rows.starts[:-1][filled])
+    return result
+
+
+class AssignmentProblem(Problem):
+    """Exactly min(tasks, idle slots) of the tasks, each on a node with an idle slot, at least total cost.
+
+    Attributes
+    ----------
+    capacity
+        int64, shape (nodes,): idle slots.
+    count
+        How many tasks are placed: min(tasks, idle slots).
+    grid
+        Costs are whole multiples of 1/`grid`.
+    pools, pool
+        The pools, and the pool of each task (int64, shape (tasks,)).
+    """
+
+    grid = 1
+    pools: tuple[Pool, ...]
+    pool: Ints
+
+    def prepare(self) -> None:
+        self.capacity = self.instance.state.idle_slots
+        self.count = min(len(self.tasks), int(self.capacity.sum()))
+        self.pools, self.pool = (Pool("all", ((0, len(self.tasks)),)),), np.zeros(len(self.tasks), dtype=np.int64)
+        self.prepare_costs()
+        largest = self.largest_pair_units() + max(
+            (abs(units) for pool in self.pools for units, _ in pool.tiers), default=0
+        )
+        if largest * max(self.count, 1) > LARGEST:
+            total = largest * self.count / self.grid
+            raise InputError(
+                [Fault("", f"costs may total {total:g}, past 2^53/{self.grid}; scale the costs or rates down")],
+                f"{self.instance.name}: {self.name}",
+            )
+
+    @abstractmethod
+    def prepare_costs(self) -> None:
+        """Compute pools and whatever `pair_units` needs."""
+
+    @abstractmethod
+    def largest_pair_units(self) -> int:
+        """An upper limit on the absolute units of any pair."""
+
+    @abstractmethod
+    def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
+        """Units of cost of the pairs (`tasks[positions[i]]`, `nodes[i]`), without pool costs; int64, same shape."""
+
+    @abstractmethod
+    def cheapest_units(self, prices: Ints) -> Ints:
+        """For each task the least of pair units plus node price over the nodes with idle slots; shape (tasks,).
+
+        Requires at least one idle slot.
+        """
+
+    @abstractmethod
+    def classes(self) -> TaskClasses:
+        """Tasks that are the same to the problem: same pool and same pair costs on every node with idle slots."""
+
+    def units(self, placement: Placement) -> int:
+        """Total cost of a placement in units of 1/`grid`."""
+        nodes = self.nodes_of(placement)
+        placed = np.flatnonzero(nodes != NONE)
+        counts = np.bincount(self.pool[placed], minlength=len(self.pools)).tolist()
+        pools = sum(pool.cost(number) for pool, number in zip(self.pools, counts, strict=True))
+        return int(self.pair_units(placed, nodes[placed]).sum()) + pools
+
+    def objective(self, placement: Placement) -> Value:
+        return (exact(self.units(placement), self.grid),)
+
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        nodes = self.nodes_of(placement)
+        used = np.bincount(nodes[nodes != NONE], minlength=len(self.capacity))
+        for node in np.flatnonzero(used > self.capacity).tolist():
+            over = int(used[node] - self.capacity[node])
+            yield Violation("slots", (str(self.instance.cluster.node_ids[node]),), over)
+        placed = int(used.sum())
+        if placed < self.count:
+            yield Violation("cardinality", (), self.count - placed)
+
+    def price_bound(self, count_price: int, node_prices: Ints, pool_prices: Ints) -> int:
+        """The lower bound, in units, that prices prove (weak duality); valid whatever the prices.
+
+        Parameters
+        ----------
+        count_price
+            Price of placing one task more, in units.
+        node_prices
+            int64, shape (nodes,): price of a slot on each node; negative ones count as 0.
+        pool_prices
+            int64, shape (pools,): what a task of each pool is charged in place of its tier.
+        """
+        if not self.count:
+            return 0
+        node_prices = np.maximum(node_prices, 0)
+        surplus = count_price - pool_prices[self.pool] - self.cheapest_units(node_prices)
+        rent = sum(
+            size * max(0, int(price) - units)
+            for pool, price in zip(self.pools, pool_prices, strict=True)
+            for units, size in pool.tiers
+        )
+        slots = sum(
+            price * capacity for price, capacity in zip(node_prices.tolist(), self.capacity.tolist(), strict=True)
+        )
+        rents: int = sum(np.maximum(surplus, 0).tolist()) + slots + rent
+        return count_price * self.count - rents
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """The sum of the `count` cheapest tasks, each on its own best node: no slot is ever contended."""
+        if not self.count:
+            best = 0
+        else:
+            cheapest = np.sort(self.cheapest_units(np.zeros_like(self.capacity)))[: self.count]
+            tiers = sorted(cost for pool in self.pools for units, size in pool.tiers for cost in [units] * size)
+            best = int(cheapest.sum()) + sum(tiers[: self.count])
+        name = self.components[0].name
+        return (Bound("best-node", name, exact(best, self.grid), f"{name}, with every slot free for every task"),)
+
+
+class LevelledProblem(AssignmentProblem):
+    """An assignment problem whose pair costs are three levels: on a replica's node, in a replica's rack, off-rack.
+
+    `levels` are units, not decreasing. A task without replicas is off-rack everywhere; so is a node without a rack,
+    but for the tasks that have a replica on it.
+    """
+
+    levels: tuple[int, int, int]
+
+    def prepare(self) -> None:
+        nodes = len(self.instance.cluster)
+        self.rack = self.instance.cluster.rack
+        racks = max(len(self.instance.cluster.rack_ids), 1)
+        replicas = self.replicas
+        self._node_keys = np.sort(replicas.row_of * nodes + replicas.values)
+        rack_of_replica = self.rack[replicas.values]
+        known = rack_of_replica >= 0
+        self._rack_keys = np.unique(replicas.row_of[known] * racks + rack_of_replica[known])
+        self._racks = racks
+        super().prepare()
+
+    @cached_property
+    def idle_replicas(self) -> Ragged:
+        """For each task the nodes that hold a replica and have an idle slot."""
+        return _kept(self.replicas, self.capacity[self.replicas.values] > 0)
+
+    @cached_property
+    def idle_racks(self) -> Ragged:
+        """For each task the racks (indices) that hold a replica and have an idle slot."""
+        idle = np.zeros(self._racks, dtype=bool)
+        idle[self.rack[(self.capacity > 0) & (self.rack >= 0)]] = True
+        rows, racks = np.divmod(self._rack_keys, self._racks)
+        starts = np.searchsorted(rows, np.arange(len(self.tasks) + 1))
+        return _kept(Ragged(starts, racks), idle[racks])
+
+    def locality(self, positions: Ints, nodes: Ints) -> Ints:
+        """0, 1 or 2 for pairs (`tasks[positions[i]]`, `nodes[i]`): on the node, in the rack, off-rack."""
+        if not len(positions):
+            return np.zeros(0, dtype=np.int64)
+        on_node = _contains(self._node_keys, positions * len(self.rack) + nodes)
+        rack = self.rack[nodes]
+        in_rack = (rack >= 0) & _contains(self._rack_keys, positions * self._racks + rack)
+        return np.where(on_node, 0, np.where(in_rack, 1, 2)).astype(np.int64)
+
+    def largest_pair_units(self) -> int:
+        return max(map(abs, self.levels))
+
+    def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
+        return np.array(self.levels, dtype=np.int64)[self.locality(positions, nodes)]
+
+    def cheapest_units(self, prices: Ints) -> Ints:
+        on_node, in_rack, off_rack = self.levels
+        idle = np.flatnonzero(self.capacity > 0)
+        anywhere = off_rack + int(prices[idle].min())
+        rack_price = np.full(self._racks, anywhere, dtype=np.int64)
+        np.minimum.at(rack_price, self.rack[idle[self.rack[idle] >= 0]], prices[idle[self.rack[idle] >= 0]])
+        local = on_node + minimum_by_row(self.idle_replicas, prices, anywhere - on_node)
+        racked = in_rack + minimum_by_row(self.idle_racks, rack_price, anywhere - in_rack)
+        return np.minimum(np.minimum(local, racked), anywhere)
+
+    def classes(self) -> TaskClasses:
+        racked = self.levels[1] < self.levels[2]
+        keys = [
+            (
+                pool,
+                tuple(sorted(self.idle_replicas[row].tolist())),
+                tuple(self.idle_racks[row].tolist()) if racked else (),
+            )
+            for row, pool in enumerate(self.pool.tolist())
+        ]
+        return TaskClasses.from_keys(keys)
+
+    def locality_counts(self, placement: Placement) -> Mapping[str, int]:
+        """How many placed tasks run on a replica's node, in a replica's rack, and off-rack."""
+        nodes = self.nodes_of(placement)
+        placed = np.flatnonzero(nodes != NONE)
+        counts = np.bincount(self.locality(placed, nodes[placed]), minlength=3).tolist()
+        return dict(zip(("node", "rack", "off_rack"), counts, strict=True))
+
+
+def _kept(rows: Ragged, keep: Bools) -> Ragged:
+    """The same rows with only the entries where `keep` holds."""
+    starts = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[rows.starts]
+    return Ragged(starts, rows.values[keep])
+
+
+def _contains(ordered: Ints, wanted: Ints) -> Bools:
+    """Whether each of `wanted` is in the increasing array `ordered`."""
+    if not len(ordered):
+        return np.zeros(len(wanted), dtype=bool)
+    at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    found: Bools = ordered[at] == wanted
+    return found

@@ -1,0 +1,303 @@
+"""What every problem is: parameters, required fields, components, and the only definition of value and feasibility.
+
+The problems themselves are one module each, beside this one. Nothing here solves anything.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from optsched.errors import Fault, InputError, MissingField, UsageError, nearest
+from optsched.instance import LARGEST, MAP, PENDING, Instance, Ints, Ragged
+from optsched.placement import NONE, Placement
+from optsched.results import Bound, Component, Number, Proof, Value, Violation
+
+__all__ = ["GRID", "Parameter", "Problem", "choice", "exact", "number", "on_grid", "switch"]
+
+#: Real unit costs are rounded once to multiples of 1/GRID and held as integers from then on.
+GRID = 2**20
+
+
+def exact(units: int, grid: int = 1) -> Number:
+    """`units / grid` as an integer where it is one, else as a fraction.
+
+    >>> exact(6, 4), exact(8, 4)
+    (Fraction(3, 2), 2)
+    """
+    value = Fraction(units, grid)
+    return value.numerator if value.denominator == 1 else value
+
+
+def on_grid(costs: npt.ArrayLike) -> Ints:
+    """Real costs, rounded once to whole multiples of 1/`GRID` (half to even); int64 of the same shape."""
+    return np.rint(np.asarray(costs, dtype=np.float64) * GRID).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a problem or heuristic.
+
+    Attributes
+    ----------
+    name, default
+        As the command line shows them.
+    parse
+        From a string or JSON value to the value; raises ValueError with the mend.
+    doc
+        One line: what it is, with unit and source.
+    """
+
+    name: str
+    default: Any
+    parse: Callable[[Any], Any]
+    doc: str
+
+
+def resolve(
+    owner: str, table: tuple[Parameter, ...], *layers: Mapping[str, Any], faults_as: type[Exception] = UsageError
+) -> dict[str, Any]:
+    """Values of all parameters: defaults, overridden by each layer in turn.
+
+    Raises
+    ------
+    UsageError
+        For a name that `owner` does not have (with the nearest one), or a value that does not parse.
+    """
+    known = {parameter.name: parameter for parameter in table}
+    values = {parameter.name: parameter.default for parameter in table}
+    for layer in layers:
+        for name, given in layer.items():
+            if name not in known:
+                raise UsageError(f'{owner} has no parameter "{name}"; {nearest(name, list(known))}')
+            try:
+                values[name] = known[name].parse(given)
+            except (ValueError, TypeError, ArithmeticError) as error:
+                raise UsageError(f"{owner}: {name}={given!r}: {error}") from None
+    return values
+
+
+def number(lowest: float | None = None, *, above: float | None = None, integer: bool = False) -> Callable[[Any], Any]:
+    """A parser of numbers; integers stay integers. `lowest` is allowed, `above` is not.
+
+    >>> number(lowest=0)("0.5"), number(integer=True)("3")
+    (0.5, 3)
+    """
+
+    def parse(given: Any) -> int | float:
+        if isinstance(given, bool) or not isinstance(given, int | float | str):
+            raise ValueError("give a number")
+        value: int | float
+        try:
+            value = int(given) if not isinstance(given, float) or given.is_integer() else given
+        except (ValueError, OverflowError):
+            try:
+                value = float(given)
+            except ValueError:
+                raise ValueError("give a number") from None
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if not abs(value) <= LARGEST:
+            raise ValueError("give a finite number up to 2^53")
+        if integer and not isinstance(value, int):
+            raise ValueError("give a whole number")
+        if lowest is not None and value < lowest:
+            raise ValueError(f"give a number that is {lowest} or more")
+        if above is not None and value <= above:
+            raise ValueError(f"give a number above {above}")
+        return value
+
+    return parse
+
+
+def sequence(length: int, entry: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """A parser of `length` entries: a list, or a string with commas or colons.
+
+    >>> sequence(3, number())("0:0.1:1")
+    (0, 0.1, 1)
+    """
+
+    def parse(given: Any) -> tuple[Any, ...]:
+        parts = given.replace(":", ",").split(",") if isinstance(given, str) else given
+        if not isinstance(parts, list | tuple) or len(parts) != length:
+            raise ValueError(f"give {length} values, separated by commas (by colons inside --heuristic)")
+        return tuple(entry(part.strip() if isinstance(part, str) else part) for part in parts)
+
+    return parse
+
+
+def choice(*names: str) -> Callable[[Any], str]:
+    """A parser of one of `names`."""
+
+    def parse(given: Any) -> str:
+        if given not in names:
+            raise ValueError(nearest(str(given), names) if isinstance(given, str) else f"give one of {names}")
+        return str(given)
+
+    return parse
+
+
+def switch(given: Any) -> bool:
+    """A parser of true or false.
+
+    >>> switch("true"), switch(0)
+    (True, False)
+    """
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if isinstance(given, bool):
+        return given
+    if str(given).lower() not in words:
+        raise ValueError("give true or false")
+    return words[str(given).lower()]
+
+
+class Problem(ABC):
+    """An objective and its constraints on an instance.
+
+    Subclasses set the class attributes, `prepare` what they need, and define value, feasibility and cheap bounds.
+
+    Parameters
+    ----------
+    instance
+        The snapshot.
+    **parameters
+        Override the instance's own (`instance.parameters[name]`), which override the defaults.
+
+    Raises
+    ------
+    MissingField
+        If the instance lacks a field that the problem needs; says which field of which record.
+    InputError
+        If a field has a value that the problem cannot take (`latency` with a fractional load).
+    UsageError
+        For an unknown parameter or a value out of its range.
+
+    Attributes
+    ----------
+    tasks
+        int64: indices of the tasks to place, that is the pending maps.
+    replicas
+        One row for each of `tasks`.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    paper: ClassVar[str]
+    components: ClassVar[tuple[Component, ...]]
+    parameter_table: ClassVar[tuple[Parameter, ...]]
+    requires: ClassVar[tuple[str, ...]]
+    proof: ClassVar[Proof]
+    """The strongest kind of certificate that the problem admits."""
+
+    tasks: Ints
+    replicas: Ragged
+
+    def __init__(self, instance: Instance, **parameters: Any) -> None:
+        self.instance = instance
+        own = instance.parameters.get(self.name, {})
+        try:
+            resolve(self.name, self.parameter_table, own)
+        except UsageError as error:  # a bad value that came with the file is bad input, not wrong usage
+            raise InputError([Fault(f"parameters.{self.name}", str(error))], instance.name) from None
+        values = resolve(self.name, self.parameter_table, own, parameters)
+        self.parameters: Mapping[str, Any] = MappingProxyType(values)
+        missing = list(self.missing(instance, self.parameters))
+        if missing:
+            raise MissingField(missing, f"{instance.name}: {self.name}" if instance.name else self.name)
+        pending = (instance.state.status == PENDING) & (instance.workload.kind == MAP)
+        self.tasks = np.flatnonzero(pending).astype(np.int64)
+        self.replicas = instance.replicas.take(self.tasks)
+        self.prepare()
+
+    @classmethod
+    def applies(cls, instance: Instance) -> list[Fault]:
+        """What keeps the problem from being posed on `instance`: empty where it can be."""
+        try:
+            cls(instance)
+        except InputError as error:
+            return list(error.faults)
+        return []
+
+    @classmethod
+    @abstractmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        """The fields that the problem needs and the instance lacks, one fault a record."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Compute what evaluation needs from instance and parameters."""
+
+    @abstractmethod
+    def objective(self, placement: Placement) -> Value:
+        """Exact value of a feasible placement."""
+
+    @abstractmethod
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        """Violations of the problem's own constraints by a placement of pending maps on existing nodes."""
+
+    @abstractmethod
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """Bounds that cost about one pass over the instance, each with what it bounds."""
+
+    def evaluate(self, placement: Placement) -> Value:
+        """Exact value of a placement, one entry a component: the only definition of the objective.
+
+        Raises
+        ------
+        ValueError
+            If the placement is infeasible: it has no value, but violations.
+        """
+        wrong = self.violations(placement)
+        if wrong:
+            raise ValueError(f"an infeasible placement has no value: {wrong[0]}")
+        return self.objective(placement)
+
+    def violations(self, placement: Placement) -> list[Violation]:
+        """Every violated constraint, by how much, in the instance's own ids; empty where feasible."""
+        task_ids, node_ids = self.instance.workload.task_ids, self.instance.cluster.node_ids
+        if len(placement) != len(task_ids):
+            return [Violation("length", (), len(placement) - len(task_ids))]
+        nodes = placement.nodes
+        unknown = np.flatnonzero((nodes < NONE) | (nodes >= len(node_ids)))
+        if len(unknown):
+            return [Violation("known-node", (str(task_ids[task]),), 1) for task in unknown.tolist()]
+        decided = np.zeros(len(task_ids), dtype=bool)
+        decided[self.tasks] = True
+        strangers = np.flatnonzero((nodes != NONE) & ~decided).tolist()
+        found = [Violation("pending-map", (str(task_ids[task]),), 1) for task in strangers]
+        found.extend(self.constraint_violations(placement))
+        return found
+
+    def placement(self, nodes: npt.ArrayLike) -> Placement:
+        """A placement of the instance from one node index (or -1) for each of `tasks`."""
+        return Placement.empty(len(self.instance.workload)).with_tasks(self.tasks, nodes)
+
+    def nodes_of(self, placement: Placement) -> Ints:
+        """The node index (or -1) of each of `tasks`."""
+        return placement.nodes[self.tasks]
+
+    def __repr__(self) -> str:
+        return f"<{self.name} on {self.instance}>"
+
+
+def table_row(problem: type[Problem]) -> dict[str, Any]:
+    """What `optsched list problems` says of a problem."""
+    return {
+        "name": problem.name,
+        "title": problem.title,
+        "paper": problem.paper,
+        "components": [{"name": part.name, "sense": str(part.sense), "unit": part.unit} for part in problem.components],
+        "parameters": {
+            parameter.name: {"default": parameter.default, "doc": parameter.doc}
+            for parameter in problem.parameter_table
+        },
+        "requires": list(problem.requires),
+        "certificate": str(problem.proof),
+    }

@@ -1,0 +1,206 @@
+"""`fair-lsap`: locality cost plus fairness cost between groups (003, section III.D, equations 8 to 15).
+
+The paper's formulas are lost in its text; the reading here is the one that the digest of the papers recommends, with
+the others by name. Fairness distances (14), (15) are measures of a placement, not part of the objective.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault
+from optsched.instance import MAP, PENDING, RUNNING, Instance, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.assignment import LevelledProblem, Pool
+from optsched.problems.base import GRID, Parameter, choice, number
+from optsched.results import Component, Proof, Sense
+
+__all__ = ["FairLsap", "RationRuleWarning"]
+
+
+class RationRuleWarning(UserWarning):
+    """A beta with which a task beyond its group's ration may be cheaper than one within another group's."""
+
+
+def _beta(given: Any) -> Any:
+    return None if given in (None, "auto") else number(lowest=0)(given)
+
+
+class FairLsap(LevelledProblem):
+    """Exactly min(tasks, idle slots) tasks on idle slots, at least fairness cost FC plus locality cost DLC.
+
+    Each group may take `ration` slots more (003's sto, equation 12, rounded down). That many of its tasks cost the
+    group's fairness cost (GFC, equation 10), the others the overflow cost (equation 13); off the replicas' nodes a
+    task costs `alpha` more (DLC, equation 11). With `selection=fixed` the rationed tasks are chosen beforehand, as in
+    the paper's lines 18 to 27: tasks with a replica on an idle node first, those with fewest such nodes leading, then
+    by id. With `selection=free` the placement itself chooses them (digest 003, erratum 8).
+
+    Attributes
+    ----------
+    weights
+        Share of each group, fractions that sum to 1 (equation 8).
+    running
+        Running maps of each group (rt).
+    ration
+        How many tasks of each group are within its share (sto).
+    group_cost, overflow_cost
+        GFC and the cost beyond the ration, as fractions, before rounding to the grid.
+    beta
+        The value in force.
+    """
+
+    name = "fair-lsap"
+    title = "tasks to idle slots, least fairness cost plus locality cost"
+    paper = "003"
+    components = (Component("fairness-and-locality-cost", Sense.MIN, "cost"),)
+    parameter_table = (
+        Parameter("alpha", 50, number(lowest=0), "cost of a task off its replicas' nodes (DLC, 003 eq. 11)"),
+        Parameter("beta", None, _beta, "scale of the overflow cost; auto: 1.01 max(GFC)/min(w), at least 1"),
+        Parameter("gfc", "ratio", choice("ratio", "difference"), "GFC (003 eq. 10): 100 s/w, or 100 (s - w)"),
+        Parameter("selection", "fixed", choice("fixed", "free"), "who is within the ration: by the paper, or optimal"),
+        Parameter(
+            "overflow",
+            "weight",
+            choice("weight", "complement", "flat", "naive"),
+            "beyond the ration: beta w (003 eq. 13), beta (1 - w), beta, or GFC as within (003's straw man)",
+        ),
+        Parameter(
+            "fairness", 1, number(lowest=0), "weight of the fairness cost; 0: plain lsap, levels 0, alpha, alpha"
+        ),
+    )
+    requires = ("groups[].weight", "jobs[].group", "tasks[].job")
+    proof = Proof.DUAL
+    grid = GRID
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        workload = instance.workload
+        if not len(workload.group_ids):
+            yield Fault("groups", "fair-lsap needs groups with weights")
+            return
+        for group in np.flatnonzero(np.isnan(workload.group_weight)).tolist():
+            yield Fault(f"groups[{group}].weight", "fair-lsap needs the group's share")
+        if not np.nansum(workload.group_weight) > 0:
+            yield Fault("groups.weight", "the weights must have a positive sum")
+        elif parameters["gfc"] == "ratio":
+            for group in np.flatnonzero(workload.group_weight == 0).tolist():
+                yield Fault(f"groups[{group}].weight", "gfc=ratio divides by it: give a positive share")
+        status = instance.state.status
+        active = (workload.kind == MAP) & ((status == PENDING) | (status == RUNNING))
+        for task in np.flatnonzero(active & (workload.group < 0)).tolist():
+            job = int(workload.job[task])
+            place = f"tasks[{task}].job" if job < 0 else f"jobs[{job}].group"
+            yield Fault(place, f'fair-lsap needs a group for task "{workload.task_ids[task]}"')
+
+    def prepare_costs(self) -> None:
+        workload, state, parameters = self.instance.workload, self.instance.state, self.parameters
+        groups = len(workload.group_ids)
+        shares = [Fraction(weight) for weight in workload.group_weight.tolist()]
+        self.weights = [share / sum(shares) for share in shares]
+        running = (state.status == RUNNING) & (workload.kind == MAP)
+        listed = np.bincount(workload.group[running], minlength=groups)
+        self.running: list[int] = np.where(
+            workload.group_running_tasks >= 0, workload.group_running_tasks, listed
+        ).tolist()
+        self.task_group: Ints = workload.group[self.tasks]
+        waiting = np.bincount(self.task_group, minlength=groups).tolist()
+        slots = int(self.instance.cluster.slots.sum())
+        self.ration = [
+            max(0, min(int(weight * slots - busy), tasks)) if weight * slots > busy else 0
+            for weight, busy, tasks in zip(self.weights, self.running, waiting, strict=True)
+        ]
+        total = sum(self.running)
+        used = [Fraction(busy, total) if total else Fraction(0) for busy in self.running]
+        if parameters["gfc"] == "ratio":
+            self.group_cost = [100 * share / weight for share, weight in zip(used, self.weights, strict=True)]
+        else:
+            self.group_cost = [100 * (share - weight) for share, weight in zip(used, self.weights, strict=True)]
+        self.beta = self._beta()
+        self.overflow_cost = self._overflow()
+        fairness = Fraction(parameters["fairness"])
+        within = [round(fairness * cost * GRID) for cost in self.group_cost]
+        beyond = [round(fairness * cost * GRID) for cost in self.overflow_cost]
+        alpha = round(Fraction(parameters["alpha"]) * GRID)
+        self.levels = (0, alpha, alpha)
+        if parameters["selection"] == "free":
+            self._free_pools(within, beyond, waiting)
+        else:
+            self._fixed_pools(within, beyond)
+
+    def _beta(self) -> Fraction:
+        """The user's beta, or the smallest that keeps rationed tasks cheaper than all others, with 1 % to spare."""
+        highest, lowest = max(self.group_cost), min(weight for weight in self.weights if weight)
+        if self.parameters["beta"] is None:
+            return max(Fraction(1), Fraction(101, 100) * highest / lowest)
+        beta = Fraction(self.parameters["beta"])
+        if self.parameters["overflow"] == "weight" and beta * lowest <= highest:
+            warnings.warn(
+                f"beta={self.parameters['beta']}: a group's overflow cost of {float(beta * lowest):g} is not above the "
+                f"largest GFC of {float(highest):g}, so tasks beyond a ration may be favoured; "
+                f"take more than {float(highest / lowest):g}",
+                RationRuleWarning,
+                stacklevel=2,
+            )
+        return beta
+
+    def _overflow(self) -> list[Fraction]:
+        form = self.parameters["overflow"]
+        if form == "naive":
+            return list(self.group_cost)
+        if form == "complement":
+            return [self.beta * (1 - weight) for weight in self.weights]
+        return [self.beta * (weight if form == "weight" else 1) for weight in self.weights]
+
+    def _free_pools(self, within: list[int], beyond: list[int], waiting: list[int]) -> None:
+        """A pool for each group: its cheaper tasks first, whichever they are."""
+        ids = self.instance.workload.group_ids.tolist()
+        self.pool = self.task_group
+        self.pools = tuple(
+            Pool(ids[group], tuple(sorted([(within[group], rationed), (beyond[group], tasks - rationed)])))
+            for group, (rationed, tasks) in enumerate(zip(self.ration, waiting, strict=True))
+        )
+
+    def _fixed_pools(self, within: list[int], beyond: list[int]) -> None:
+        """Two pools for each group: the tasks chosen beforehand (003, lines 19 to 27) and the others."""
+        ids = self.instance.workload.group_ids.tolist()
+        chosen = np.zeros(len(self.tasks), dtype=bool)
+        chosen[self.selected()] = True
+        self.pool = 2 * self.task_group + ~chosen
+        sizes = np.bincount(self.pool, minlength=2 * len(ids)).tolist()
+        self.pools = tuple(
+            Pool(f"{name}:{part}", ((units[group], sizes[2 * group + late]),))
+            for group, name in enumerate(ids)
+            for late, (part, units) in enumerate((("ration", within), ("overflow", beyond)))
+        )
+
+    def selected(self) -> Ints:
+        """Positions of the tasks within their groups' rations: the paper's DLT first, most constrained leading."""
+        choices = self.idle_replicas.lengths
+        ids = self.instance.workload.task_ids[self.tasks]
+        order = np.lexsort((ids, choices, choices == 0))
+        groups = self.task_group[order]
+        picked = [order[groups == group][:rationed] for group, rationed in enumerate(self.ration)]
+        return np.concatenate(picked) if picked else np.zeros(0, dtype=np.int64)
+
+    def fairness_distance(self, placement: Placement | None = None, relative: bool = False) -> Fraction:
+        """Mean over the groups of |s - w|, before (None) or after a placement (003, equations 14 and 15).
+
+        `relative` divides each group's distance by its weight, the other reading of equation 14.
+        """
+        counts = list(self.running)
+        if placement is not None:
+            nodes = self.nodes_of(placement)
+            placed = np.bincount(self.task_group[nodes != NONE], minlength=len(counts)).tolist()
+            counts = [busy + more for busy, more in zip(counts, placed, strict=True)]
+        total = sum(counts)
+        shares = [Fraction(busy, total) if total else Fraction(0) for busy in counts]
+        distances = [
+            abs(share - weight) / (weight if relative else 1)
+            for share, weight in zip(shares, self.weights, strict=True)
+        ]
+        return sum(distances, Fraction(0)) / len(distances)

@@ -1,0 +1,221 @@
+"""`latency`: all tasks to loaded servers, least makespan and then least work (004, sections 3.1 to 3.3).
+
+Slots play no part: every task is placed, and a server works through what it was given after its initial load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault, InputError
+from optsched.instance import LARGEST, Bools, Floats, Instance, Ints, Ragged
+from optsched.placement import NONE, Placement
+from optsched.problems.base import Parameter, Problem, number
+from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+
+__all__ = ["Latency"]
+
+
+class Latency(Problem):
+    """Every task on a server; least makespan over the servers that get work, then least work.
+
+    A task takes `w_loc` (w_loc) on a server that holds a replica of its block, else `w_rem` (w_rem); the server starts
+    it after its initial load (phi_s). 004 states the latency in words as that of the job and as a formula over all
+    servers; with loaded servers that get no work they differ, and this is the job's (digest 004, erratum 2);
+    `cluster_makespan` is the other. Everything is an integer.
+
+    Attributes
+    ----------
+    initial_load
+        int64, shape (nodes,).
+    w_loc, w_rem
+        Work of a local and of a remote task.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]))
+    >>> problem = Latency(Instance(Cluster(["s1", "s2"]), workload))
+    >>> problem.evaluate(problem.placement([0, 0])), problem.evaluate(problem.placement([0, 1]))
+    ((2, 2), (3, 4))
+    """
+
+    name = "latency"
+    title = "tasks to servers with initial loads, least makespan, then least work"
+    paper = "004"
+    components = (Component("makespan", Sense.MIN, "w_loc"), Component("work", Sense.MIN, "w_loc"))
+    parameter_table = (
+        Parameter("w_loc", 1, number(lowest=1, integer=True), "work of a task on a server with a replica (004)"),
+        Parameter("w_rem", 3, number(lowest=1, integer=True), "work of a task anywhere else (004), at least w_loc"),
+    )
+    requires = ("nodes[].load in whole units of work",)
+    proof = Proof.COMBINATORIAL
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        loads = instance.state.load
+        fractional = np.flatnonzero(loads != np.floor(loads))
+        if len(fractional):
+            factor = _whole_factor(loads)
+            mend = f"multiply loads, w_loc and w_rem by {factor}" if factor else "round the loads"
+            for node in fractional.tolist():
+                yield Fault(f"nodes[{node}].load", f"latency needs whole units of work, not {loads[node]}; {mend}")
+
+    def prepare(self) -> None:
+        self.w_loc: int = self.parameters["w_loc"]
+        self.w_rem: int = self.parameters["w_rem"]
+        place = f"{self.instance.name}: {self.name}"
+        if self.w_rem < self.w_loc:
+            wrong = f"{self.w_rem} is less than w_loc={self.w_loc}: a remote task takes at least as long as a local one"
+            raise InputError([Fault("w_rem", wrong)], place)
+        self.initial_load = self.instance.state.load.astype(np.int64)
+        if len(self.tasks) and not len(self.initial_load):
+            raise InputError([Fault("nodes", "latency needs a server to place tasks on")], place)
+        if int(self.initial_load.max(initial=0)) + self.w_rem * len(self.tasks) > LARGEST:
+            raise InputError([Fault("", "loads and work may total past 2^53; scale them down")], place)
+
+    def objective(self, placement: Placement) -> Value:
+        local, remote = self.counts(placement)
+        worked = local + remote > 0
+        finish = self.initial_load + self.w_loc * local + self.w_rem * remote
+        makespan = int(finish[worked].max(initial=0))
+        return makespan, self.w_loc * int(local.sum()) + self.w_rem * int(remote.sum())
+
+    def counts(self, placement: Placement) -> tuple[Ints, Ints]:
+        """Local and remote tasks that each server gets, shape (nodes,) each."""
+        nodes = self.nodes_of(placement)
+        placed = nodes != NONE
+        local = np.zeros(len(nodes), dtype=bool)
+        hit = self.replicas.values == nodes[self.replicas.row_of]
+        local[self.replicas.row_of[hit]] = True
+        servers = len(self.initial_load)
+        return (
+            np.bincount(nodes[placed & local], minlength=servers).astype(np.int64),
+            np.bincount(nodes[placed & ~local], minlength=servers).astype(np.int64),
+        )
+
+    def cluster_makespan(self, placement: Placement) -> int:
+        """Largest final load over all servers, also those that get no work: 004's formula for the latency."""
+        return max(int(self.objective(placement)[0]), int(self.initial_load.max(initial=0)))
+
+    def throughput(self, placement: Placement) -> float | None:
+        """Tasks a unit of work, 004's R; None where there is no task."""
+        work = self.objective(placement)[1]
+        return len(self.tasks) / float(work) if work else None
+
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        ids = self.instance.workload.task_ids
+        for task in self.tasks[self.nodes_of(placement) == NONE].tolist():
+            yield Violation("every-task-placed", (str(ids[task]),), 1)
+
+    # What fits within a limit on the makespan ----------------------------------------------------------------------
+
+    def room(self, limit: int) -> Ints:
+        """Work that each server can take within `limit`, (limit - phi_s)^+; shape (nodes,)."""
+        return np.maximum(limit - self.initial_load, 0)
+
+    def local_capacity(self, limit: int) -> Ints:
+        """Local tasks that fit on each server within `limit`; shape (nodes,)."""
+        return self.room(limit) // self.w_loc
+
+    def fits(self, limit: int, remote: int) -> bool:
+        """Whether counting alone lets all tasks end within `limit` when at least `remote` of them are remote."""
+        room = self.room(limit)
+        work = self.w_loc * (len(self.tasks) - remote) + self.w_rem * remote
+        return int((room // self.w_rem).sum()) >= remote and int(room.sum()) >= work
+
+    def least_remote(self, limit: int, cover: Bools) -> int:
+        """How many tasks are remote in any placement within `limit`, at least, by a cover (bool, shape (nodes,)).
+
+        A local task runs on a server of the cover, whose local capacity limits it, or on another one with room, and
+        then it has a replica there. Valid for every cover; a minimum vertex cover makes it as strong as a maximum
+        b-matching.
+        """
+        capacity = self.local_capacity(limit)
+        free = self._with_replica_on(~cover & (capacity > 0))
+        return max(0, len(self.tasks) - int(capacity[cover].sum()) - free)
+
+    def _with_replica_on(self, servers: Bools) -> int:
+        """Tasks with a replica on at least one of `servers` (bool, shape (nodes,))."""
+        found = np.zeros(len(self.tasks), dtype=bool)
+        found[self.replicas.row_of[servers[self.replicas.values]]] = True
+        return int(found.sum())
+
+    @cached_property
+    def homeless(self) -> int:
+        """Tasks without a replica anywhere: they are remote in every placement."""
+        return int(np.count_nonzero(self.replicas.lengths == 0))
+
+    @property
+    def least_work(self) -> int:
+        """Work when every task with a replica runs on one: no placement has less."""
+        return self.w_loc * (len(self.tasks) - self.homeless) + self.w_rem * self.homeless
+
+    @cached_property
+    def server_tasks(self) -> Ragged:
+        """For each server the positions of the tasks that have a replica on it."""
+        return self.replicas.transposed(len(self.initial_load))
+
+    # Bounds --------------------------------------------------------------------------------------------------------
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """l* and l** of 004, and the least work.
+
+        l* averages over all servers, also those that are too loaded to get work, so it bounds the makespan of the
+        whole cluster, not that of the job, unless no server's load is above it (digest 004, erratum 2). The stronger
+        bound l_flow needs a flow engine: `optsched.bounds` has it.
+        """
+        average = self.average_bound()
+        harmless = not len(self.tasks) or int(self.initial_load.max(initial=0)) <= average
+        return (
+            Bound(
+                "l*",
+                "makespan" if harmless else None,
+                average,
+                "makespan of the job and of the cluster" if harmless else "makespan of the cluster, not of the job",
+                "004, Problem 1",
+            ),
+            Bound("l**", "makespan", self.counting_bound(), "makespan of the job", "004, Problem 2"),
+            Bound("least-work", "work", self.least_work, "work, at any makespan"),
+        )
+
+    def average_bound(self) -> int:
+        """l* of 004: the work of all tasks, were they local, and all loads, spread evenly, rounded up."""
+        if not len(self.tasks):
+            return 0
+        total = self.w_loc * len(self.tasks) + int(self.initial_load.sum())
+        return -(-total // len(self.initial_load))
+
+    def counting_bound(self) -> int:
+        """l** of 004: the least limit at which counting remote slots and work rules nothing out (bisection)."""
+        return self.least_limit(self._forced_remote)
+
+    def _forced_remote(self, limit: int) -> int:
+        """|T_rem[l]| of 004: tasks all of whose replicas are on servers that are busy at `limit`."""
+        return len(self.tasks) - self._with_replica_on(self.room(limit) > 0)
+
+    def least_limit(self, remote_at: Callable[[int], int]) -> int:
+        """The least limit that `fits` allows when `remote_at(limit)` tasks, not more at larger limits, are remote."""
+        if not len(self.tasks):
+            return 0
+        low, high = 0, int(self.initial_load.min()) + self.w_rem * len(self.tasks)
+        while low < high:
+            middle = (low + high) // 2
+            if self.fits(middle, remote_at(middle)):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+
+def _whole_factor(loads: Floats) -> int | None:
+    """The least factor up to 10^6 that makes all loads whole, or None."""
+    parts = [Fraction(load).limit_denominator(10**6) for load in np.unique(loads).tolist()]
+    factor = lcm(*(part.denominator for part in parts))
+    return factor if factor <= 10**6 else None

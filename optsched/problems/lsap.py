@@ -1,0 +1,59 @@
+"""`lsap`: tasks to idle slots at least locality cost (003, section III.C, equations 5 to 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from optsched.errors import Fault
+from optsched.instance import Instance
+from optsched.problems.assignment import LevelledProblem
+from optsched.problems.base import Parameter, number, sequence
+from optsched.results import Component, Proof, Sense
+
+__all__ = ["Lsap", "parse_levels"]
+
+
+def parse_levels(given: Any) -> tuple[int, ...]:
+    """Three whole numbers, 0 or more, that do not decrease.
+
+    >>> parse_levels("0,1,2")
+    (0, 1, 2)
+    """
+    levels = sequence(3, number(lowest=0, integer=True))(given)
+    if not levels[0] <= levels[1] <= levels[2]:
+        raise ValueError("give costs that do not decrease from node to rack to off-rack")
+    return levels
+
+
+class Lsap(LevelledProblem):
+    """Exactly min(tasks, idle slots) tasks on idle slots, at least locality cost.
+
+    With the default levels 0, 1, 1 the cost is the number of tasks that run without their data on the node (003,
+    equation 5). Levels must not decrease: else a task would pretend to be farther away than it is.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))
+    >>> problem.evaluate(problem.placement([0, 1])), problem.evaluate(problem.placement([1, 0]))
+    ((1,), (0,))
+    """
+
+    name = "lsap"
+    title = "tasks to idle slots, least locality cost"
+    paper = "003"
+    components = (Component("locality-cost", Sense.MIN, "level"),)
+    parameter_table = (
+        Parameter("levels", (0, 1, 1), parse_levels, "cost on a replica's node, in its rack, off-rack (003, eq. 5)"),
+    )
+    requires = ()
+    proof = Proof.DUAL
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        return iter(())
+
+    def prepare_costs(self) -> None:
+        self.levels = self.parameters["levels"]
