@@ -1,0 +1,287 @@
+"""HiGHS behind Pyomo and PuLP models: each library translates its model, and `highs.run` does the rest.
+
+What is told afterwards is therefore what arrays tell: status, limit, objective and bound never come from Pyomo or
+PuLP, whose own words mislead at limits and gaps. Values are loaded into a model only where there is a solution, and
+duals only for a linear program that is solved.
+
+Both take a start although neither library has one for HiGHS that works (Pyomo's new interface has none, PuLP takes
+`warmStart=True` and ignores it): it is given to HiGHS directly.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pulp
+import pyomo.environ as pyo
+from pyomo.contrib.solver.common.util import IncompatibleModelError
+from pyomo.contrib.solver.solvers.highs import Highs as PyomoHighs
+from pyomo.core.staleflag import StaleFlagManager
+from pyomo.version import version as pyomo_version
+
+from optsched.errors import UsageError
+from optsched.results import Limit, Termination
+from optsched.solvers.highs import has_duals, run
+from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.profiles import Profile
+
+__all__ = ["injective_names", "solve_pulp", "solve_pyomo"]
+
+_NO_MEMORY = SolverOutcome(Termination.NO_SOLUTION, Limit.MEMORY, None, None, "out of memory", 0.0, None)
+
+
+def _translate(model: Any) -> tuple[Any, list[Any], list[Any]]:
+    """A Pyomo model as HiGHS holds it, with its variables and constraints in the order of the columns and rows.
+
+    This is the one place that knows the inside of Pyomo's interface, which can translate a model only to solve it.
+    """
+    interface = PyomoHighs()
+    interface.set_instance(model)
+    variables = [interface._vars[key][0] for key in interface._pyomo_var_to_solver_var_map]
+    return interface._solver_model, variables, list(interface._pyomo_con_to_solver_con_map)
+
+
+def solve_pyomo(model: Any, profile: Profile, start: Mapping[Any, float] | None = None) -> SolverOutcome:
+    """Solve a linear or mixed-integer Pyomo model and load the solution, if there is one, into it.
+
+    Parameters
+    ----------
+    model
+        `pyomo.environ.ConcreteModel` with one active objective. Where it has a `Suffix` named `dual` or `rc` that
+        imports, and is a linear program, that gets the duals or reduced costs: the change of the optimum per unit.
+    profile
+        Limits and options.
+    start
+        `ComponentMap` from variables to values to start from; may be partial. HiGHS passes over an infeasible one.
+
+    Returns
+    -------
+    SolverOutcome
+        In the model's own sense. Without a solution the variables keep their values and are marked stale.
+
+    Raises
+    ------
+    UsageError
+        If the model is not linear, has several objectives or SOS constraints, or the start names a variable that the
+        model does not use.
+
+    Examples
+    --------
+    >>> model = pyo.ConcreteModel()
+    >>> model.x = pyo.Var(domain=pyo.Integers, bounds=(0, 9))
+    >>> model.cost = pyo.Objective(expr=2 * model.x + 1, sense=pyo.maximize)
+    >>> model.limit = pyo.Constraint(expr=3 * model.x <= 10)
+    >>> outcome = solve_pyomo(model, Profile("exact"))
+    >>> str(outcome.status), outcome.objective, outcome.bound, pyo.value(model.x)
+    ('OPTIMAL', 7.0, 7.0, 3.0)
+    """
+    try:
+        highs, variables, constraints = _translate(model)
+    except MemoryError:
+        return _NO_MEMORY
+    except (IncompatibleModelError, NotImplementedError, ValueError) as error:
+        raise UsageError(f"HiGHS cannot take the model {model.name}: {error}") from error
+    hint = None
+    if start is not None:
+        column_of = {id(variable): column for column, variable in enumerate(variables)}
+        hint = _hint((column_of.get(id(variable)), variable.name, value) for variable, value in start.items())
+    outcome = run(highs, profile, f"pyomo {pyomo_version}", hint)
+    StaleFlagManager.mark_all_as_stale()
+    solution = highs.getSolution()
+    if outcome.objective is not None:
+        for variable, value in zip(variables, solution.col_value, strict=True):
+            variable.set_value(value, skip_validation=True)
+    duals = has_duals(highs, outcome)
+    for name, keys, values in (
+        ("dual", constraints, solution.row_dual),
+        ("rc", variables, solution.col_dual),
+    ):
+        suffix = model.component(name)
+        if isinstance(suffix, pyo.Suffix) and suffix.import_enabled():
+            suffix.clear()
+            if duals:
+                suffix.update(zip(keys, values, strict=True))
+    return outcome
+
+
+class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
+    """PuLP's HiGHS with its translation alone: running, reading and loading are ours."""
+
+    outcome: SolverOutcome
+
+    def __init__(self, profile: Profile, start: Mapping[str, float] | None) -> None:
+        super().__init__(msg=False)
+        self.profile = profile
+        self.start = start
+
+    def buildSolverModel(self, lp: Any) -> None:  # noqa: N802
+        super().buildSolverModel(lp)
+        # PuLP forgets the constant, and maximises by minimising the negated costs.
+        lp.solverModel.changeObjectiveOffset(_sign(lp) * float(lp.objective.constant or 0.0))
+
+    def callSolver(self, lp: Any) -> None:  # noqa: N802
+        hint = None
+        if self.start is not None:
+            column_of = {variable.name: variable.index for variable in lp.variables()}
+            hint = _hint((column_of.get(name), name, value) for name, value in self.start.items())
+        self.outcome = run(lp.solverModel, self.profile, f"pulp {pulp.VERSION}", hint)
+
+    def findSolutionValues(self, lp: Any) -> tuple[int, int]:  # noqa: N802
+        # The inherited method knows no node limit, and loads zeros where there is no solution.
+        solved = self.outcome.objective is not None
+        duals = has_duals(lp.solverModel, self.outcome)
+        solution, sign = lp.solverModel.getSolution(), _sign(lp)
+        columns, reduced_costs = list(solution.col_value), list(solution.col_dual)
+        rows, row_duals = list(solution.row_value), list(solution.row_dual)
+        for variable in lp.variables():
+            variable.varValue = columns[variable.index] if solved else None
+            variable.dj = sign * reduced_costs[variable.index] if duals else None
+        for constraint in lp.constraints():
+            side = -1.0 if constraint.sense == pulp.LpConstraintLE else 1.0
+            constraint.slack = side * (constraint.constant + rows[constraint.index]) if solved else None
+            constraint.pi = sign * row_duals[constraint.index] if duals else None
+        return _PULP_STATUS.get(self.outcome.status, (pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound))
+
+
+#: Unlike PuLP's own, "Optimal" is said of optima only; a mere solution is told by `sol_status`.
+_PULP_STATUS = {
+    Termination.OPTIMAL: (pulp.LpStatusOptimal, pulp.LpSolutionOptimal),
+    Termination.FEASIBLE: (pulp.LpStatusNotSolved, pulp.LpSolutionIntegerFeasible),
+    Termination.INFEASIBLE: (pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible),
+    Termination.ERROR: (pulp.LpStatusUndefined, pulp.LpSolutionNoSolutionFound),
+}
+
+
+def _sign(lp: Any) -> float:
+    return -1.0 if lp.sense == pulp.LpMaximize else 1.0
+
+
+def solve_pulp(problem: Any, profile: Profile, start: Mapping[str, float] | None = None) -> SolverOutcome:
+    """Solve a linear or mixed-integer PuLP problem and load the solution, if there is one, into it.
+
+    Parameters
+    ----------
+    problem
+        `pulp.LpProblem`. Of a linear program, `pi` of the constraints and `dj` of the variables are the change of the
+        optimum per unit. Its own `status` is "Optimal" for optima only.
+    profile
+        Limits and options.
+    start
+        From names of variables to values to start from; may be partial. HiGHS passes over an infeasible one.
+
+    Returns
+    -------
+    SolverOutcome
+        In the problem's own sense. Without a solution all values are None.
+
+    Raises
+    ------
+    UsageError
+        If two variables bear the same name, the problem has SOS constraints (which PuLP would drop), or the start
+        names a variable that the problem does not use.
+
+    Examples
+    --------
+    >>> problem = pulp.LpProblem("example", pulp.LpMaximize)
+    >>> x = problem.add_variable("x", 0, 9, "Integer")
+    >>> problem.setObjective(2 * x + 1)
+    >>> problem.addConstraint(3 * x <= 10, "limit")
+    >>> outcome = solve_pulp(problem, Profile("exact"))
+    >>> str(outcome.status), outcome.objective, outcome.bound, x.value()
+    ('OPTIMAL', 7.0, 7.0, 3.0)
+    """
+    try:
+        problem.checkDuplicateVars()
+    except pulp.PulpError as error:
+        raise UsageError(f"{error}: make names by injective_names") from error
+    if problem.sos1 or problem.sos2:
+        raise UsageError(f"PuLP gives no SOS constraints to HiGHS: write those of {problem.name} with binaries")
+    engine = _PulpEngine(profile, start)
+    try:
+        problem.solve(engine)
+    except MemoryError:
+        return _NO_MEMORY
+    problem.solverModel = None  # a HiGHS object does not pickle, and would keep the model's memory
+    outcome = engine.outcome
+    if problem.sense != pulp.LpMaximize:
+        return outcome
+    return dataclasses.replace(outcome, objective=_negated(outcome.objective), bound=_negated(outcome.bound))
+
+
+def _negated(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
+def _hint(
+    entries: Iterable[tuple[int | None, str, float]],
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    """Columns and values of a start, from (column, name, value)."""
+    columns, values = [], []
+    for column, name, value in entries:
+        if column is None:
+            raise UsageError(f"the start names {name}, which the objective and constraints do not use")
+        if not math.isfinite(value):
+            raise UsageError(f"the start gives {name} the value {value}: it must be finite")
+        columns.append(column)
+        values.append(value)
+    return np.array(columns, dtype=np.int32), np.array(values, dtype=np.float64)
+
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9]")
+
+#: Labels whose first character would begin a number (also `e5`, as in 2e5), and the words of the LP format.
+_UNSAFE_FIRST = re.compile(
+    r"[0-9].*|e[0-9].*|e|bin(ary|aries)?|gen(eral)?s?|int(eger)?s?|(max|min)(imi[sz]e|imum)?|bounds?|free|end|nan|"
+    r"inf(inity)?|sec|semis?|sos[12]?|st|subject|such",
+    re.IGNORECASE | re.DOTALL,
+)
+
+#: PuLP refuses to write longer names.
+_LONGEST_NAME = 80
+
+
+def injective_names(labels: Iterable[str]) -> list[str]:
+    """Names that LP and MPS files and both libraries take as they are, different for different labels.
+
+    ASCII letters and digits stay, `_` becomes `__`, and any other character `_` code `_`; so does the first one where
+    a name may not begin with it. Join the names of a pair with a full stop: no name has one.
+
+    Parameters
+    ----------
+    labels
+        Ids of anything, each once.
+
+    Returns
+    -------
+    list of str
+        In the order of the labels. A label of more than 80 characters when written so is named by its position.
+
+    Raises
+    ------
+    UsageError
+        If a label occurs twice.
+
+    Examples
+    --------
+    >>> injective_names(["n1", "a_b", "a b", "a-b", "1", "e5", "free"])
+    ['n1', 'a__b', 'a_20_b', 'a_2d_b', '_31_', '_65_5', '_66_ree']
+    """
+    names: dict[str, str] = {}
+    for position, label in enumerate(labels):
+        if label in names:
+            raise UsageError(f'the label "{label}" occurs twice: names must differ')
+        name = _UNSAFE.sub(lambda match: _escaped(match[0]), label)
+        if _UNSAFE_FIRST.fullmatch(label):
+            name = _escaped(name[0]) + name[1:]
+        names[label] = name if 0 < len(name) <= _LONGEST_NAME else f"_z{position}_"
+    return list(names.values())
+
+
+def _escaped(character: str) -> str:
+    return "__" if character == "_" else f"_{ord(character):x}_"

@@ -1,0 +1,381 @@
+"""HiGHS: the one place where it is run, and its access with arrays.
+
+`run` takes a HiGHS object that already holds a model, whoever filled it, so that limits, gaps, interrupts and statuses
+mean the same through arrays, Pyomo and PuLP (the last two are in `algebraic`). HiGHS itself hides several traps, which
+are met here:
+
+- "Optimal" is said at any tolerated gap: only objective and bound together tell;
+- options of a wrong name or type are refused by a return value, not by an exception;
+- Ctrl-C is not seen before the end, or loses the incumbent: here a callback stops the solver and keeps both;
+- "infeasible or unbounded" is settled by a second run without the objective;
+- a model without columns is "empty", even if its rows cannot hold;
+- solving with another number of threads than before in the same process fails once.
+
+Solves in several threads of one process take turns. After a solve with more than one thread, `fork` and solve hangs:
+start processes by spawn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from optsched.errors import Fault, InputError, UsageError, nearest
+from optsched.results import Limit, Termination
+from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.profiles import Profile
+
+__all__ = ["ArraySolution", "LinearProgram", "has_duals", "option_faults", "run", "solve_arrays"]
+
+_OK = highspy.HighsStatus.kOk
+_ERROR = highspy.HighsStatus.kError
+_Status = highspy.HighsModelStatus
+_FEASIBLE_POINT = 2  # HighsInfo.primal_solution_status of a feasible solution
+
+_LIMITS = {
+    _Status.kTimeLimit: Limit.TIME,
+    _Status.kSolutionLimit: Limit.NODES,
+    _Status.kIterationLimit: Limit.NODES,
+    _Status.kMemoryLimit: Limit.MEMORY,
+    _Status.kInterrupt: Limit.INTERRUPTED,
+    _Status.kObjectiveTarget: Limit.GAP,
+}
+
+#: Difference of objective and bound, relative to the objective, that is no gap: what HiGHS leaves when no gap is
+#: tolerated (its feasibility tolerance), and mere rounding when one is.
+_CLOSED, _ROUNDING = 1e-6, 1e-9
+
+_one_at_a_time = threading.Lock()
+
+
+def option_faults(options: Mapping[str, Any]) -> list[Fault]:
+    """Which of these HiGHS options have an unknown name, a wrong type or a wrong value.
+
+    >>> [str(fault) for fault in option_faults({"mip_rel_gpa": 0.1})]
+    ['mip_rel_gpa: HiGHS has no such option: did you mean "mip_rel_gap"?']
+    """
+    highs = highspy.Highs()
+    highs.setOptionValue("log_to_console", False)
+    return _set_options(highs, options)
+
+
+def _set_options(highs: Any, options: Mapping[str, Any]) -> list[Fault]:
+    """Set options and list those that HiGHS refuses: it tells by a return value alone."""
+    known = [name for name in dir(highs.getOptions()) if not name.startswith("_")]
+    faults = []
+    for name, value in options.items():
+        if name not in known:
+            faults.append(Fault(name, f"HiGHS has no such option: {nearest(name, known)}"))
+        elif highs.setOptionValue(name, value) != _OK:
+            kind = highs.getOptionType(name)[1].name.removeprefix("k").lower()
+            faults.append(Fault(name, f"HiGHS refuses {value!r}: wrong type (it wants {kind}) or not available"))
+    return faults
+
+
+def run(
+    highs: Any,
+    profile: Profile,
+    interface: str,
+    start: tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]] | None = None,
+) -> SolverOutcome:
+    """Run HiGHS on the model that it holds, within the limits of a profile.
+
+    Parameters
+    ----------
+    highs
+        `highspy.Highs` that holds a model.
+    profile
+        Limits and options.
+    interface
+        What built the model, for the record: `arrays`, `pyomo 6.10.1`.
+    start
+        Columns and their values in a solution to start from; HiGHS completes a partial one and passes over one that
+        is infeasible. Linear programs start without.
+
+    Returns
+    -------
+    SolverOutcome
+        In the sense of the model that HiGHS holds. Ctrl-C in the main thread ends the run with limit INTERRUPTED.
+
+    Raises
+    ------
+    UsageError
+        If HiGHS does not take an option or the start.
+    """
+    options = profile.options
+    faults = _set_options(highs, options)
+    if faults:
+        raise UsageError("; ".join(f"solver option {fault}" for fault in faults))
+    solver = {"name": "HiGHS", "version": highs.version(), "interface": interface, "options": options}
+    began = time.perf_counter()
+
+    def outcome(status: Termination, limit: Limit | None, raw: str, **claims: Any) -> SolverOutcome:
+        values = {"objective": None, "bound": None, "nodes": None} | claims
+        return SolverOutcome(
+            status, limit, raw_status=raw, seconds=time.perf_counter() - began, solver=solver, **values
+        )
+
+    with _one_at_a_time, _interruptible(highs) as interrupted:
+        try:
+            # A linear program starts from a basis or not at all.
+            if start is not None and _has_integers(highs) and highs.setSolution(len(start[0]), *start) == _ERROR:
+                raise UsageError("HiGHS refuses the start: columns or values are out of range")
+            _run(highs)
+            raw = _words(highs)
+            if highs.getModelStatus() == _Status.kUnboundedOrInfeasible:
+                raw = f"{raw}; without objective: {_run_without_objective(highs)}"
+                if highs.getModelStatus() == _Status.kOptimal:
+                    return outcome(Termination.ERROR, None, raw)
+        except MemoryError:
+            return outcome(Termination.NO_SOLUTION, Limit.MEMORY, "out of memory")
+        closed = _ROUNDING if profile.relative_gap or profile.absolute_gap else _CLOSED
+        status, limit, claims = _read(highs, closed, interrupted())
+    return outcome(status, limit, raw, **claims)
+
+
+def has_duals(highs: Any, outcome: SolverOutcome) -> bool:
+    """Whether HiGHS holds duals that belong to this outcome: those of a linear program that is solved."""
+    return outcome.status is Termination.OPTIMAL and not _has_integers(highs) and bool(highs.getSolution().dual_valid)
+
+
+def _has_integers(highs: Any) -> bool:
+    return any(kind != highspy.HighsVarType.kContinuous for kind in highs.getLp().integrality_)
+
+
+def _words(highs: Any) -> str:
+    return str(highs.modelStatusToString(highs.getModelStatus()))
+
+
+def _run(highs: Any) -> None:
+    """Run, and once more where an earlier solve in this process has left a scheduler of other threads behind."""
+    if highs.run() == _ERROR:
+        highspy.Highs.resetGlobalScheduler(True)
+        highs.run()
+
+
+def _run_without_objective(highs: Any) -> str:
+    """Tell infeasible from unbounded: solve for feasibility alone."""
+    columns = highs.getNumCol()
+    highs.changeColsCost(columns, np.arange(columns, dtype=np.int32), np.zeros(columns))
+    _run(highs)
+    return _words(highs)
+
+
+@contextlib.contextmanager
+def _interruptible(highs: Any) -> Iterator[Callable[[], bool]]:
+    """Let Ctrl-C stop the solver, which then keeps incumbent and bound; gives a function that tells whether it came.
+
+    Python takes signals in its main thread only, so elsewhere nothing is changed; the former handler always returns.
+    """
+    former = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or former is None:
+        yield lambda: False
+        return
+    pressed = threading.Event()
+
+    def stop(event: Any) -> None:
+        if pressed.is_set():
+            event.interrupt()
+
+    callbacks = (highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt)
+    for callback in callbacks:
+        callback.subscribe(stop)
+    signal.signal(signal.SIGINT, lambda _number, _frame: pressed.set())
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, former)
+        for callback in callbacks:
+            callback.unsubscribe(stop)
+
+
+def _read(highs: Any, closed: float, interrupted: bool) -> tuple[Termination, Limit | None, dict[str, Any]]:
+    """Status, limit and claims (objective, bound, nodes) after a run."""
+    status, info = highs.getModelStatus(), highs.getInfo()
+    limit = _LIMITS.get(status, Limit.INTERRUPTED if interrupted else None)
+    if status == _Status.kModelEmpty:
+        offset = highs.getObjectiveOffset()[1]
+        if _empty_rows_hold(highs):
+            return Termination.OPTIMAL, limit, {"objective": offset, "bound": offset}
+        return Termination.INFEASIBLE, limit, {}
+    integer = info.mip_node_count >= 0
+    nodes = int(info.mip_node_count) if integer else None
+    if status == _Status.kInfeasible:
+        return Termination.INFEASIBLE, limit, {"nodes": nodes}
+    if status != _Status.kOptimal and status not in _LIMITS:
+        return Termination.ERROR, limit, {"nodes": nodes}
+    objective = float(info.objective_function_value) if info.primal_solution_status == _FEASIBLE_POINT else None
+    if integer:
+        bound = float(info.mip_dual_bound) if np.isfinite(info.mip_dual_bound) else None
+    else:  # the figure of a MIP is then 0, not a bound
+        bound = objective if status == _Status.kOptimal else None
+    claims = {"objective": objective, "bound": bound, "nodes": nodes}
+    if objective is None:
+        return Termination.NO_SOLUTION, limit, claims
+    if status != _Status.kOptimal:
+        return Termination.FEASIBLE, limit, claims
+    if bound is None or abs(objective - bound) > closed * max(1.0, abs(objective)):
+        return Termination.FEASIBLE, Limit.GAP, claims
+    return Termination.OPTIMAL, limit, claims
+
+
+def _empty_rows_hold(highs: Any) -> bool:
+    lp = highs.getLp()
+    return bool(np.all(np.asarray(lp.row_lower_) <= 0.0) and np.all(np.asarray(lp.row_upper_) >= 0.0))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LinearProgram:
+    """Minimise `objective @ x + offset` with `row_lower <= matrix @ x <= row_upper`, `col_lower <= x <= col_upper`.
+
+    Parameters
+    ----------
+    objective, col_lower, col_upper
+        float64, shape (columns,); bounds may be infinite.
+    integer
+        bool, shape (columns,): which columns are integers.
+    row_lower, row_upper
+        float64, shape (rows,); may be infinite.
+    matrix
+        scipy.sparse CSR or CSC, shape (rows, columns), at most 2^31 - 1 entries.
+    offset
+        Constant of the objective.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit or a number is NaN; names the array.
+    """
+
+    objective: npt.NDArray[np.float64]
+    col_lower: npt.NDArray[np.float64]
+    col_upper: npt.NDArray[np.float64]
+    integer: npt.NDArray[np.bool_]
+    row_lower: npt.NDArray[np.float64]
+    row_upper: npt.NDArray[np.float64]
+    matrix: sp.csr_array | sp.csc_array | sp.csr_matrix | sp.csc_matrix
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        rows, columns = self.matrix.shape
+        faults = []
+        if self.matrix.format not in ("csr", "csc") or self.matrix.nnz >= 2**31:
+            faults.append(Fault("matrix", "must be CSR or CSC with fewer than 2^31 entries"))
+        lengths = dict.fromkeys(("objective", "col_lower", "col_upper", "integer"), columns)
+        lengths |= dict.fromkeys(("row_lower", "row_upper"), rows)
+        for name, length in lengths.items():
+            array = getattr(self, name)
+            if array.shape != (length,):
+                faults.append(Fault(name, f"has shape {array.shape}, but the matrix needs {(length,)}"))
+            elif np.isnan(array).any():
+                faults.append(Fault(name, f"is NaN at {int(np.isnan(array).argmax())}"))
+        if np.isnan(self.matrix.data).any():
+            faults.append(Fault("matrix", "has an entry that is NaN"))
+        if faults:
+            raise InputError(faults, "linear program")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ArraySolution:
+    """Outcome of `solve_arrays` with the incumbent, and the duals of a linear program that is solved.
+
+    Parameters
+    ----------
+    outcome
+        Why it stopped and what it claims.
+    x
+        float64, shape (columns,): the incumbent; None without one.
+    row_duals
+        y, shape (rows,): the change of the minimum per unit of a row's active side, so at least 0 where `row_lower`
+        is active and at most 0 where `row_upper` is. None for a program with integers, or without optimum.
+    col_duals
+        Reduced costs `objective - matrix.T @ y`, shape (columns,); None as `row_duals`.
+    """
+
+    outcome: SolverOutcome
+    x: npt.NDArray[np.float64] | None
+    row_duals: npt.NDArray[np.float64] | None
+    col_duals: npt.NDArray[np.float64] | None
+
+
+def solve_arrays(
+    program: LinearProgram, profile: Profile, start: npt.NDArray[np.float64] | None = None
+) -> ArraySolution:
+    """Solve a linear or mixed-integer program that is given as arrays.
+
+    Parameters
+    ----------
+    program
+        What to minimise.
+    profile
+        Limits and options.
+    start
+        A solution to start from, shape (columns,); HiGHS passes over an infeasible one.
+
+    Raises
+    ------
+    UsageError
+        If HiGHS does not know an option, or the start has the wrong length or numbers that are not finite.
+
+    Examples
+    --------
+    Minimise x + 2y with x + y >= 3, x <= 2:
+
+    >>> program = LinearProgram(
+    ...     objective=np.array([1.0, 2.0]), col_lower=np.zeros(2), col_upper=np.array([2.0, np.inf]),
+    ...     integer=np.zeros(2, dtype=bool), row_lower=np.array([3.0]), row_upper=np.array([np.inf]),
+    ...     matrix=sp.csr_array([[1.0, 1.0]]))
+    >>> solution = solve_arrays(program, Profile("exact"))
+    >>> solution.outcome.objective, solution.x.tolist(), solution.row_duals.tolist(), solution.col_duals.tolist()
+    (4.0, [2.0, 1.0], [2.0], [-1.0, 0.0])
+    """
+    columns = len(program.objective)
+    hint = None
+    if start is not None:
+        if start.shape != (columns,) or not np.isfinite(start).all():
+            raise UsageError(f"a start is {columns} finite numbers, one a column; this one has shape {start.shape}")
+        hint = (np.arange(columns, dtype=np.int32), start.astype(np.float64))
+    highs = highspy.Highs()
+    highs.setOptionValue("log_to_console", False)
+    try:
+        if highs.passModel(_highs_lp(program)) == _ERROR:
+            raise UsageError("HiGHS refuses the program: infinite costs, a lower bound of +inf or an upper one of -inf")
+    except MemoryError:
+        outcome = SolverOutcome(Termination.NO_SOLUTION, Limit.MEMORY, None, None, "out of memory", 0.0, None)
+        return ArraySolution(outcome, None, None, None)
+    outcome = run(highs, profile, "arrays", hint)
+    solution = highs.getSolution()
+    duals = has_duals(highs, outcome)
+    return ArraySolution(
+        outcome,
+        np.asarray(solution.col_value) if outcome.objective is not None else None,
+        np.asarray(solution.row_dual) if duals else None,
+        np.asarray(solution.col_dual) if duals else None,
+    )
+
+
+def _highs_lp(program: LinearProgram) -> Any:
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = program.matrix.shape
+    lp.col_cost_, lp.offset_ = program.objective.astype(np.float64), float(program.offset)
+    lp.col_lower_, lp.col_upper_ = program.col_lower.astype(np.float64), program.col_upper.astype(np.float64)
+    lp.row_lower_, lp.row_upper_ = program.row_lower.astype(np.float64), program.row_upper.astype(np.float64)
+    by_row = program.matrix.format == "csr"
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise if by_row else highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = program.matrix.indptr.astype(np.int32)
+    lp.a_matrix_.index_ = program.matrix.indices.astype(np.int32)
+    lp.a_matrix_.value_ = program.matrix.data.astype(np.float64)
+    if program.integer.any():
+        kinds = np.array([highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger])
+        lp.integrality_ = kinds[program.integer.astype(np.intp)].tolist()
+    return lp

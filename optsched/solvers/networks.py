@@ -1,0 +1,307 @@
+"""Network engines on arrays: maximum b-matching, dense assignment, and minimum-cost flow, each exact in integers.
+
+None uses HiGHS. Each gives what proves its answer (a vertex cover,
+or potentials), save `assign_dense`, which is an independent way to the same number.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+from optsched.errors import SolverDisagreement, TooLarge, UsageError
+
+__all__ = [
+    "DENSE_LIMIT",
+    "UNBOUNDED",
+    "BMatching",
+    "FlowStatus",
+    "MinCostFlow",
+    "assign_dense",
+    "maximum_b_matching",
+    "min_cost_flow",
+]
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+#: A capacity that does not limit an arc.
+UNBOUNDED = int(np.iinfo(np.int64).max)
+
+#: Most rows of the square matrix that `assign_dense` builds (200 MB, and a minute at worst).
+DENSE_LIMIT = 5000
+
+_EXACT = 2**53  # doubles hold every integer up to here
+
+
+class BMatching(NamedTuple):
+    """A maximum b-matching of tasks to nodes, and the vertex cover that proves it (Kőnig).
+
+    Parameters
+    ----------
+    node
+        int64, shape (tasks,): node of each task, -1 where it has none.
+    task_cover, node_cover
+        bool, shapes (tasks,) and (nodes,): every pair (task, its node) has its task or its node in the cover, whose
+        weight (1 a task, its capacity a node) is the size of the matching, so no matching is larger.
+    """
+
+    node: Ints
+    task_cover: Bools
+    node_cover: Bools
+
+    @property
+    def size(self) -> int:
+        """Number of matched tasks."""
+        return int(np.count_nonzero(self.node >= 0))
+
+
+def maximum_b_matching(
+    indptr: npt.NDArray[np.integer[Any]],
+    indices: npt.NDArray[np.integer[Any]],
+    capacity: npt.NDArray[np.integer[Any]],
+    n_nodes: int,
+) -> BMatching:
+    """Match as many tasks as possible to nodes that they accept, no node with more than its capacity.
+
+    Parameters
+    ----------
+    indptr, indices
+        Nodes that each task accepts in CSR form, shapes (tasks + 1,) and (pairs,); each pair once.
+    capacity
+        Shape (nodes,): tasks that a node takes, at least 0.
+    n_nodes
+        Number of nodes.
+
+    Notes
+    -----
+    Maximum flow by Dinic's algorithm (SciPy): O(pairs sqrt(tasks + nodes)) where capacities are 1. Deterministic.
+
+    Raises
+    ------
+    UsageError
+        If a capacity is negative or shapes do not fit.
+
+    Examples
+    --------
+    Tasks 0 and 1 accept node 0 only, which takes one; task 2 accepts both nodes:
+
+    >>> matching = maximum_b_matching(np.array([0, 1, 2, 4]), np.array([0, 0, 0, 1]), np.array([1, 1]), 2)
+    >>> matching.size, matching.node.tolist()
+    (2, [0, -1, 1])
+    >>> matching.task_cover.tolist(), matching.node_cover.tolist()
+    ([False, False, True], [True, False])
+    """
+    tasks, pairs = len(indptr) - 1, len(indices)
+    if len(capacity) != n_nodes or (n_nodes and capacity.min() < 0):
+        raise UsageError(f"a b-matching needs {n_nodes} capacities, each at least 0")
+    # Vertices: tasks, nodes, source, sink. A row of the CSR matrix for each, in this order.
+    source, sink = tasks + n_nodes, tasks + n_nodes + 1
+    count = np.concatenate([np.diff(indptr), np.ones(n_nodes, dtype=np.int64), [tasks, 0]])
+    head = np.concatenate([indices + tasks, np.full(n_nodes, sink), np.arange(tasks)]).astype(np.int32)
+    limit = np.concatenate([np.ones(pairs), np.minimum(capacity, tasks), np.ones(tasks)]).astype(np.int32)
+    start = np.concatenate([[0], np.cumsum(count)]).astype(np.int32)
+    network = sp.csr_array((limit, head, start), shape=(sink + 1, sink + 1))
+    network.sort_indices()
+    flow = maximum_flow(network, source, sink).flow
+
+    node = np.full(tasks, -1, dtype=np.int64)
+    by_task = flow[:tasks].tocoo()
+    used = by_task.data > 0
+    node[by_task.row[used]] = by_task.col[used] - tasks
+
+    # What an alternating path from an unmatched task reaches: along unused pairs to nodes, back along used ones.
+    task_of = np.repeat(np.arange(tasks), np.diff(indptr))
+    taken = node[task_of] == indices
+    tail = np.concatenate([np.where(taken, indices + tasks, task_of), np.full(np.count_nonzero(node < 0), source)])
+    head = np.concatenate([np.where(taken, task_of, indices + tasks), np.flatnonzero(node < 0)])
+    residual = sp.csr_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(sink + 1, sink + 1))
+    reached = np.zeros(sink + 1, dtype=bool)
+    reached[breadth_first_order(residual, source, return_predecessors=False)] = True
+    matching = BMatching(node, ~reached[:tasks], reached[tasks:source])
+    if int(matching.task_cover.sum()) + int(capacity[matching.node_cover].sum()) != matching.size:
+        raise SolverDisagreement("the flow that SciPy found is not maximum: its cut weighs more than the matching")
+    return matching
+
+
+def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int) -> Ints:
+    """Place exactly `count` tasks at least total cost: an independent way to check other engines.
+
+    Parameters
+    ----------
+    cost
+        int64, shape (tasks, nodes).
+    capacity
+        Shape (nodes,): tasks that a node takes, at least 0.
+    count
+        How many tasks are placed, at most the tasks and the total capacity.
+
+    Returns
+    -------
+    int64 array of shape (tasks,)
+        Node of each task, -1 for those that are not placed.
+
+    Notes
+    -----
+    SciPy's dense assignment on a square matrix with a column for each unit of capacity, a dummy column for each task
+    that is left out, and a dummy row for each unit that is. With n rows it takes O(n^3) time and 8 n^2 bytes, so it
+    is for small instances; capacities above `count` cost nothing.
+
+    Raises
+    ------
+    UsageError
+        If `count` tasks cannot be placed, shapes do not fit, or sums of costs pass 2^53 and would not be exact.
+    TooLarge
+        If the square matrix has more than `DENSE_LIMIT` rows.
+
+    Examples
+    --------
+    >>> assign_dense(np.array([[5, 1], [4, 3], [9, 2]]), np.array([1, 1]), 2).tolist()
+    [1, 0, -1]
+    """
+    tasks, nodes = cost.shape
+    if capacity.shape != (nodes,) or (nodes and capacity.min() < 0):
+        raise UsageError(f"dense assignment needs {nodes} capacities, each at least 0")
+    units = np.minimum(capacity, max(count, 0)).astype(np.int64)
+    slots = int(units.sum())
+    if not 0 <= count <= min(tasks, slots):
+        raise UsageError(f"{count} tasks cannot be placed: there are {tasks} tasks and capacity for {slots}")
+    side = tasks + slots - count
+    if side > DENSE_LIMIT:
+        raise TooLarge(f"dense assignment would need {side} rows, over its {DENSE_LIMIT}: use a flow or LP instead")
+    largest = max(abs(int(cost.max())), abs(int(cost.min()))) if cost.size else 0
+    if 2 * side * largest >= _EXACT:
+        raise UsageError(f"sums of {side} costs up to {largest} pass 2^53 and would not be exact: scale the costs")
+    node_of = np.repeat(np.arange(nodes), units)
+    square = np.zeros((side, side))
+    square[:tasks, :slots] = cost[:, node_of]
+    square[tasks:, slots:] = np.inf  # a unit that is left out does not stand in for a task that is
+    rows, columns = linear_sum_assignment(square)
+    node = np.full(tasks, -1, dtype=np.int64)
+    placed = (rows < tasks) & (columns < slots)
+    node[rows[placed]] = node_of[columns[placed]]
+    return node
+
+
+class FlowStatus(enum.StrEnum):
+    """How a minimum-cost flow ended. UNBOUNDED: a cycle of negative cost and no capacity."""
+
+    OPTIMAL = "OPTIMAL"
+    INFEASIBLE = "INFEASIBLE"
+    UNBOUNDED = "UNBOUNDED"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MinCostFlow:
+    """A flow of least cost and the potentials that prove it; both None unless `status` is OPTIMAL.
+
+    Parameters
+    ----------
+    status
+        How it ended.
+    flow
+        int64, shape (arcs,).
+    potential
+        int64, shape (nodes,): `cost + potential[tail] - potential[head]` is at least 0 on each arc with flow below
+        its capacity and at most 0 on each with flow above its lower limit.
+    """
+
+    status: FlowStatus
+    flow: Ints | None
+    potential: Ints | None
+
+
+def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints) -> MinCostFlow:
+    """Find a flow of least cost that takes each node's supply out of it; parallel arcs and loops stay what they are.
+
+    Parameters
+    ----------
+    tail, head
+        Nodes of each arc, shape (arcs,).
+    lower, capacity
+        Limits of the flow on each arc; `UNBOUNDED` is no limit.
+    cost
+        Cost per unit, any sign.
+    supply
+        What each node sends (negative: receives), shape (nodes,).
+
+    Notes
+    -----
+    Network simplex (networkx), in Python integers and in pure Python: seconds for 10,000 arcs. The potentials are
+    shortest distances in the residual network (Bellman-Ford in int64), so they prove the flow whoever found it.
+
+    Raises
+    ------
+    UsageError
+        If an arc names no node, or potentials might pass 2^53.
+
+    Examples
+    --------
+    Two units from node 0 to node 1, over two parallel arcs of which the cheaper takes one:
+
+    >>> result = min_cost_flow(
+    ...     tail=np.array([0, 0]), head=np.array([1, 1]), lower=np.array([0, 0]), capacity=np.array([1, UNBOUNDED]),
+    ...     cost=np.array([2, 7]), supply=np.array([2, -2]))
+    >>> result.flow.tolist(), (result.potential[1] - result.potential[0]).tolist()
+    ([1, 1], 7)
+    """
+    nodes, arcs = len(supply), len(tail)
+    if arcs and (min(tail.min(), head.min()) < 0 or max(tail.max(), head.max()) >= nodes):
+        raise UsageError(f"an arc joins two of the nodes 0 to {nodes - 1}; one has an end outside them")
+    if arcs and (nodes + 1) * max(abs(int(cost.max())), abs(int(cost.min()))) >= _EXACT:
+        raise UsageError(f"potentials of {nodes} nodes with costs as large as {np.abs(cost).max()} might pass 2^53")
+    if (lower > capacity).any():
+        return MinCostFlow(FlowStatus.INFEASIBLE, None, None)
+    flow = _network_simplex(tail, head, lower, capacity, cost, supply)
+    if isinstance(flow, FlowStatus):
+        return MinCostFlow(flow, None, None)
+    return MinCostFlow(FlowStatus.OPTIMAL, flow, _potentials(tail, head, lower, capacity, cost, flow, nodes))
+
+
+def _network_simplex(
+    tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints
+) -> Ints | FlowStatus:
+    # Only what flows above the lower limit is left to decide.
+    demand = -supply
+    np.add.at(demand, tail, lower)
+    np.subtract.at(demand, head, lower)
+    if not len(demand):
+        return lower.copy()
+    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
+    graph.add_nodes_from((node, {"demand": amount}) for node, amount in enumerate(demand.tolist()))
+    numbers = zip(tail.tolist(), head.tolist(), lower.tolist(), capacity.tolist(), cost.tolist(), strict=True)
+    for arc, (i, j, least, most, price) in enumerate(numbers):
+        limit = {} if most == UNBOUNDED else {"capacity": most - least}
+        graph.add_edge(i, j, key=arc, weight=price, **limit)
+    try:
+        _, flows = nx.network_simplex(graph)
+    except nx.NetworkXUnbounded:
+        return FlowStatus.UNBOUNDED
+    except nx.NetworkXUnfeasible:
+        return FlowStatus.INFEASIBLE
+    ends = zip(tail.tolist(), head.tolist(), strict=True)
+    return lower + np.array([flows[i][j][arc] for arc, (i, j) in enumerate(ends)], dtype=np.int64)
+
+
+def _potentials(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, flow: Ints, nodes: int) -> Ints:
+    """Shortest distances in the residual network, from a vertex that is joined to all nodes at no cost."""
+    onwards, back = flow < capacity, flow > lower
+    start = np.concatenate([tail[onwards], head[back]])
+    end = np.concatenate([head[onwards], tail[back]])
+    length = np.concatenate([cost[onwards], -cost[back]])
+    distance = np.zeros(nodes, dtype=np.int64)
+    for _ in range(nodes + 1):
+        nearer = distance.copy()
+        np.minimum.at(nearer, end, distance[start] + length)
+        if np.array_equal(nearer, distance):
+            return distance
+        distance = nearer
+    raise SolverDisagreement("the flow that networkx found is not of least cost: its residual network has a cycle")

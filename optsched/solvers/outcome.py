@@ -1,0 +1,53 @@
+"""What one run of a mathematical-programming solver gave, in the same words whichever way the solver was reached.
+
+This is a solver's claim in floating point. A `results.Solution`, whose objective is exact and re-evaluated, is made
+from it further up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from optsched.results import Limit, Termination
+
+__all__ = ["SolverOutcome"]
+
+
+@dataclass(frozen=True, slots=True)
+class SolverOutcome:
+    """Why a solver stopped, what it claims to hold and to have proved, and what it literally said.
+
+    None means that the solver does not know, never 0 or infinity.
+
+    Parameters
+    ----------
+    status
+        OPTIMAL only where objective and bound meet; FEASIBLE with an objective, NO_SOLUTION without; INFEASIBLE; and
+        ERROR for whatever has no answer, an unbounded objective among them (`raw_status` tells).
+    limit
+        What cut the run short. NODES is any limit on effort that is not time. INTERRUPTED beside OPTIMAL or
+        INFEASIBLE: the run was over before the interrupt reached it, and the caller should still stop.
+    objective
+        Claimed value of the incumbent, in the model's own sense and with its constant.
+    bound
+        Claimed bound on the optimum: a lower one where the model minimises, an upper one where it maximises.
+    raw_status
+        The solver's words.
+    seconds
+        Wall-clock time of the solver alone, without building or translating the model.
+    nodes
+        Branch-and-bound nodes; None for a linear program.
+    solver
+        `name`, `version`, `interface` and the `options` that were set.
+    """
+
+    status: Termination
+    limit: Limit | None
+    objective: float | None
+    bound: float | None
+    raw_status: str
+    seconds: float
+    nodes: int | None
+    solver: Mapping[str, Any] = field(default_factory=dict)
