@@ -64,7 +64,7 @@ HOPS = ("node", "rack", "off_rack")
 _DEFAULT: Any = None
 
 
-def _frozen(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+def read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """A read-only array of `dtype`; shares memory with `values` where they are already a read-only array of it."""
     array: npt.NDArray[Any] = np.asarray(values, dtype=dtype)
     if array.flags.writeable:
@@ -73,19 +73,19 @@ def _frozen(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     return array
 
 
-def _strings(values: npt.ArrayLike) -> Strings:
-    """Read-only strings, one after another in memory and no wider than the longest."""
+def read_only_strings(values: npt.ArrayLike) -> Strings:
+    """Ids as an array: read-only, one after another in memory and no wider than the longest."""
     array = np.asarray(values)
     if array.dtype.kind != "U":
         array = np.asarray(values, dtype=np.str_) if array.size else np.zeros(array.shape, dtype="<U1")
     width = max(1, int(np.strings.str_len(array).max(initial=0)))
     array = np.ascontiguousarray(array, dtype=f"=U{width}") if array.ndim else array
-    return _frozen(array, array.dtype)
+    return read_only(array, array.dtype)
 
 
 def _resources(columns: Mapping[str, npt.ArrayLike]) -> Mapping[str, Floats]:
     """A column of numbers for each resource, read-only; one that gives no number at all is left out."""
-    frozen = {name: _frozen(values, np.float64) for name, values in columns.items()}
+    frozen = {name: read_only(values, np.float64) for name, values in columns.items()}
     return MappingProxyType({name: values for name, values in frozen.items() if not np.isnan(values).all()})
 
 
@@ -122,9 +122,9 @@ class Ragged(_Part):
     values: npt.NDArray[Any]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "starts", _frozen(self.starts, np.int64))
+        object.__setattr__(self, "starts", read_only(self.starts, np.int64))
         kind = np.float64 if np.asarray(self.values).dtype.kind == "f" else np.int64
-        object.__setattr__(self, "values", _frozen(self.values, kind))
+        object.__setattr__(self, "values", read_only(self.values, kind))
 
     @classmethod
     def empty(cls, rows: int, dtype: type = np.int64) -> Ragged:
@@ -193,7 +193,7 @@ class Topology(_Part):
 
     def __post_init__(self) -> None:
         if self.matrix is not None:
-            object.__setattr__(self, "matrix", _frozen(self.matrix, np.float64))
+            object.__setattr__(self, "matrix", read_only(self.matrix, np.float64))
         if self.hops is not None:
             object.__setattr__(self, "hops", MappingProxyType(dict(self.hops)))
         object.__setattr__(self, "links", tuple((str(one), str(other), rate) for one, other, rate in self.links))
@@ -210,7 +210,7 @@ class Shuffle(_Part):
 
     def __post_init__(self) -> None:
         for name, dtype in (("map", np.int64), ("reduce", np.int64), ("size", np.float64), ("emitted", np.float64)):
-            object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
+            object.__setattr__(self, name, read_only(getattr(self, name), dtype))
 
     def __len__(self) -> int:
         return len(self.map)
@@ -226,10 +226,10 @@ class Pairs(_Part):
 
     def __post_init__(self) -> None:
         if self.cost is not None:
-            object.__setattr__(self, "cost", _frozen(self.cost, np.float64))
+            object.__setattr__(self, "cost", read_only(self.cost, np.float64))
         if self.allowed is not None:
-            object.__setattr__(self, "allowed", _frozen(self.allowed, np.bool_))
-        demand = {name: _frozen(matrix, np.float64) for name, matrix in self.demand.items()}
+            object.__setattr__(self, "allowed", read_only(self.allowed, np.bool_))
+        demand = {name: read_only(matrix, np.float64) for name, matrix in self.demand.items()}
         object.__setattr__(self, "demand", MappingProxyType(demand))
 
 
@@ -312,7 +312,7 @@ class Workload(_Part):
         for name in ("demand", "demand_shuffle"):
             object.__setattr__(self, name, _resources(getattr(self, name)))
         if self.rate_in_by_type is not None:
-            rates = _frozen(self.rate_in_by_type, np.float64)
+            rates = read_only(self.rate_in_by_type, np.float64)
             object.__setattr__(self, "rate_in_by_type", None if np.isnan(rates).all() else rates)
         if self.shuffle is not None and not len(self.shuffle):
             object.__setattr__(self, "shuffle", None)
@@ -326,7 +326,7 @@ class Workload(_Part):
     def group(self) -> Ints:
         """Group of each task through its job, or -1; shape (tasks,)."""
         groups = np.append(self.job_group, -1)  # a task without a job picks the last entry
-        return _frozen(groups[self.job], np.int64)
+        return read_only(groups[self.job], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,7 +348,7 @@ class State(_Part):
     def __post_init__(self) -> None:
         for column in fields(self):
             dtype = np.float64 if column.name in ("start", "load") else np.int64
-            object.__setattr__(self, column.name, _frozen(getattr(self, column.name), dtype))
+            object.__setattr__(self, column.name, read_only(getattr(self, column.name), dtype))
 
     @classmethod
     def initial(cls, cluster: Cluster, workload: Workload, **columns: npt.ArrayLike | None) -> State:
@@ -405,16 +405,16 @@ _GROUPS: dict[str, tuple[type, Any]] = {
 def _fill(part: Cluster | Workload, ids: str, columns: Mapping[str, tuple[type, Any]]) -> None:
     """Give omitted columns their defaults and make every column a read-only array of its type."""
     names = getattr(part, ids)
-    object.__setattr__(part, ids, _strings([] if names is None else names))
+    object.__setattr__(part, ids, read_only_strings([] if names is None else names))
     if getattr(part, ids).ndim != 1:
         raise InputError([Fault(ids, f"has shape {getattr(part, ids).shape}: give one id a record, in one dimension")])
     count = len(getattr(part, ids))
     for name, (dtype, default) in columns.items():
         values = getattr(part, name)
         if dtype is np.str_:
-            object.__setattr__(part, name, _strings([] if values is None else values))
+            object.__setattr__(part, name, read_only_strings([] if values is None else values))
         else:
-            object.__setattr__(part, name, _frozen(np.full(count, default) if values is None else values, dtype))
+            object.__setattr__(part, name, read_only(np.full(count, default) if values is None else values, dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -578,19 +578,19 @@ DEEPEST = 32
 def _text_faults(instance: Instance) -> Iterator[Fault]:
     """Faults of everything that is no column: texts, time, labels, parameters."""
     for name in ("name", "description", "source"):
-        yield from _json_faults(name, getattr(instance, name), str)
+        yield from free_form_faults(name, getattr(instance, name), str)
     time = instance.time
     if isinstance(time, bool) or not isinstance(time, int | float) or not abs(time) <= LARGEST:
         yield Fault("time", f"{time!r} is no instant between -2^53 and 2^53")
     for label, text in instance.labels.items():
-        yield from _json_faults(f"labels.{label}", label, str)
-        yield from _json_faults(f"labels.{label}", text, str)
+        yield from free_form_faults(f"labels.{label}", label, str)
+        yield from free_form_faults(f"labels.{label}", text, str)
     for problem, values in instance.parameters.items():
-        yield from _json_faults(f"parameters.{problem}", problem, str)
-        yield from _json_faults(f"parameters.{problem}", values, Mapping)
+        yield from free_form_faults(f"parameters.{problem}", problem, str)
+        yield from free_form_faults(f"parameters.{problem}", values, Mapping)
 
 
-def _json_faults(place: str, value: Any, kind: type = object, depth: int = 0) -> Iterator[Fault]:
+def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0) -> Iterator[Fault]:
     """What keeps a free-form value from being written as JSON and read again as the same."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -606,11 +606,11 @@ def _json_faults(place: str, value: Any, kind: type = object, depth: int = 0) ->
             yield Fault(place, f"{value!r} must be a number between -2^53 and 2^53")
     elif isinstance(value, Mapping):
         for key, entry in value.items():
-            yield from _json_faults(f"{place}.{key}", key, str)
-            yield from _json_faults(f"{place}.{key}", entry, depth=depth + 1)
+            yield from free_form_faults(f"{place}.{key}", key, str)
+            yield from free_form_faults(f"{place}.{key}", entry, depth=depth + 1)
     elif isinstance(value, list | tuple):
         for position, entry in enumerate(value):
-            yield from _json_faults(f"{place}[{position}]", entry, depth=depth + 1)
+            yield from free_form_faults(f"{place}[{position}]", entry, depth=depth + 1)
     elif value is not None:
         yield Fault(place, f"{value!r} cannot be written as JSON; use numbers, texts, lists and objects")
 
@@ -650,7 +650,7 @@ def _faults(instance: Instance) -> Iterator[Fault]:
     }
     misshapen = False
     for table, (ids, columns) in tables.items():
-        yield from _id_faults(table, ids)
+        yield from id_faults(table, ids)
         for name, values in columns.items():
             if values.shape != ids.shape:
                 misshapen = True
@@ -662,7 +662,7 @@ def _faults(instance: Instance) -> Iterator[Fault]:
             else:
                 yield from _number_faults(table, name, values, signed=name in ("start", "arrival", "goal"))
     for name in ("rack_ids", "datacenter_ids", "type_ids"):
-        yield from _id_faults(name, getattr(cluster, name))
+        yield from id_faults(name, getattr(cluster, name))
     ragged = [("tasks", "replicas", workload.replicas, tasks), ("nodes", "running_rates", cluster.running_rates, nodes)]
     for table, name, rows, count in ragged:
         if not _row_starts_fit(rows, count):
@@ -697,7 +697,8 @@ def _entry(table: str, name: str, ragged: Ragged, entry: int | np.integer[Any]) 
     return f"{table}[{row}].{name}[{entry - int(ragged.starts[row])}]"
 
 
-def _id_faults(table: str, ids: Strings) -> Iterator[Fault]:
+def id_faults(table: str, ids: Strings) -> Iterator[Fault]:
+    """Ids that are given twice, empty, or not printable."""
     if _surely_sound(ids):
         return
     names = ids.tolist()
