@@ -1,0 +1,122 @@
+"""Enumeration of every placement of a small instance: slow, plain, and nobody's friend but the truth's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from optsched.errors import TooLarge
+from optsched.instance import Ints
+from optsched.placement import NONE
+from optsched.problems import Latency, Problem
+from optsched.problems.assignment import AssignmentProblem
+from optsched.results import Value
+
+__all__ = ["MOST_PLACEMENTS", "best_placement", "pareto_front"]
+
+#: More placements than this are refused.
+MOST_PLACEMENTS = 5_000_000
+
+
+def best_placement(problem: Problem) -> tuple[Value, Ints]:
+    """The optimum and the node of each of `problem.tasks` in the first placement that attains it.
+
+    Raises
+    ------
+    TooLarge
+        If there are more than `MOST_PLACEMENTS` ways to map tasks to nodes.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+    >>> value, nodes = best_placement(Lsap(Instance(Cluster(["a", "b"]), workload)))
+    >>> value, nodes.tolist()
+    ((0,), [1, 0])
+    """
+    best: tuple[Value, list[int]] | None = None
+    for key, nodes in _placements(problem):
+        if best is None or key < best[0]:
+            best = key, list(nodes)
+    assert best is not None  # `count` tasks fit by definition, and latency has no slots
+    found: Ints = np.array(best[1], dtype=np.int64)
+    return problem.evaluate(problem.placement(found)), found
+
+
+def pareto_front(problem: Latency) -> list[Value]:
+    """Every Pareto-optimal (makespan, work), by increasing makespan."""
+    front: list[Value] = []
+    for value in sorted({key for key, _ in _placements(problem)}):
+        if not front or value[1] < front[-1][1]:
+            front.append(value)
+    return front
+
+
+def _placements(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
+    """Every feasible placement with its value (for assignment problems in units)."""
+    choices = len(problem.instance.cluster) + isinstance(problem, AssignmentProblem)
+    ways = choices ** len(problem.tasks)
+    if ways > MOST_PLACEMENTS:
+        raise TooLarge(
+            f'{problem.name}: route "brute-force" would try {ways:,} placements, more than {MOST_PLACEMENTS:,}; '
+            "leave the route out and let optsched choose"
+        )
+    if isinstance(problem, AssignmentProblem):
+        yield from _assignments(problem)
+    elif isinstance(problem, Latency):
+        yield from _schedules(problem)
+    else:
+        raise TypeError(f"no enumeration for {problem!r}")
+
+
+def _assignments(problem: AssignmentProblem) -> Iterator[tuple[Value, list[int]]]:
+    tasks, nodes = len(problem.tasks), len(problem.capacity)
+    idle = np.flatnonzero(problem.capacity > 0).tolist()
+    units = np.zeros((tasks, nodes), dtype=np.int64)
+    for node in idle:
+        units[:, node] = problem.pair_units(np.arange(tasks), np.full(tasks, node))
+    cost, left = units.tolist(), problem.capacity.tolist()
+    chosen, pool_of = [NONE] * tasks, problem.pool.tolist()
+    pools = [0] * len(problem.pools)
+
+    def place(task: int, placed: int, total: int) -> Iterator[tuple[Value, list[int]]]:
+        if placed + (tasks - task) < problem.count:
+            return
+        if task == tasks:
+            extra = sum(pool.cost(number) for pool, number in zip(problem.pools, pools, strict=True))
+            yield (total + extra,), chosen
+            return
+        yield from place(task + 1, placed, total)
+        if placed < problem.count:
+            for node in idle:
+                if left[node]:
+                    left[node] -= 1
+                    pools[pool_of[task]] += 1
+                    chosen[task] = node
+                    yield from place(task + 1, placed + 1, total + cost[task][node])
+                    chosen[task] = NONE
+                    pools[pool_of[task]] -= 1
+                    left[node] += 1
+
+    yield from place(0, 0, 0)
+
+
+def _schedules(problem: Latency) -> Iterator[tuple[Value, list[int]]]:
+    tasks, servers = len(problem.tasks), range(len(problem.initial_load))
+    local = [set(row.tolist()) for row in problem.replicas]
+    finish, chosen = problem.initial_load.tolist(), [NONE] * tasks
+
+    def place(task: int, makespan: int, work: int) -> Iterator[tuple[Value, list[int]]]:
+        if task == tasks:
+            yield (makespan, work), chosen
+            return
+        for server in servers:
+            cost = problem.w_loc if server in local[task] else problem.w_rem
+            finish[server] += cost
+            chosen[task] = server
+            yield from place(task + 1, max(makespan, finish[server]), work + cost)
+            finish[server] -= cost
+
+    yield from place(0, 0, 0)

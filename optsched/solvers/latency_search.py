@@ -1,0 +1,424 @@
+"""`latency` exactly: one limit on the makespan after another; at each a bound, a packing, and a MIP where they differ.
+
+At a fixed limit on the makespan the least work is the least number of remote tasks. A maximum b-matching of tasks to
+servers with replicas bounds it from below; a packing of the remote tasks into the room that is left shows it from
+above. Where the two meet, the proof is combinatorial (a cover of servers); where not, the compact program with
+continuous local shares and integer remote counts decides, and the proof is the solver's word.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from optsched.certificates import cover_certificate
+from optsched.errors import SolverDisagreement
+from optsched.instance import Bools, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems import Latency
+from optsched.problems.assignment import TaskClasses
+from optsched.results import Certificate, Limit, Proof, Termination, Value
+from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.networks import BMatching, maximum_b_matching
+from optsched.solvers.profiles import Profile
+
+__all__ = ["FixedLimit", "FrontierPoint", "LatencySearch", "FixedLimitSolver"]
+
+
+@dataclass(frozen=True)
+class FixedLimit:
+    """What is known at one limit on the makespan.
+
+    Attributes
+    ----------
+    limit
+        The limit.
+    nodes
+        Node of each task in the best placement within it; None where none is held.
+    remote, remote_bound
+        Remote tasks of that placement, and proved least number; None where unknown. An infeasible limit has neither.
+    feasible
+        False where it is proved that nothing fits; None where it is open.
+    proof
+        Kind of proof of `remote_bound`, or of infeasibility.
+    cover
+        The cover of servers that proves it, if the proof is combinatorial.
+    stopped
+        What cut the search at this limit short.
+    """
+
+    limit: int
+    nodes: Ints | None
+    remote: int | None
+    remote_bound: int | None
+    feasible: bool | None
+    proof: Proof
+    cover: Bools
+    stopped: Limit | None = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the least work within the limit is proved, or that nothing fits."""
+        return self.feasible is False or (self.remote is not None and self.remote == self.remote_bound)
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """A Pareto-optimal point: no placement has less of one and not more of the other.
+
+    Attributes
+    ----------
+    objective
+        (makespan, work).
+    placement
+        A placement that attains it.
+    certificates
+        Of the makespan (what is ruled out one unit earlier, at no more work) and of the work within the makespan.
+    """
+
+    objective: Value
+    placement: Placement
+    certificates: tuple[Certificate, Certificate]
+
+    @property
+    def certificate(self) -> Proof:
+        """The weaker of the two kinds of proof."""
+        weakest = Proof.weakest([certificate.kind for certificate in self.certificates])
+        assert weakest is not None
+        return weakest
+
+
+#: Decides a fixed limit where bound and packing differ: (search, limit, known, profile) to what is known after.
+FixedLimitSolver = Callable[["LatencySearch", FixedLimit, Profile], FixedLimit]
+
+
+class LatencySearch:
+    """Answers about one `latency` problem, each computed once.
+
+    Parameters
+    ----------
+    problem
+        What to solve.
+    profile
+        Limits; a time limit holds for the search as a whole.
+    start
+        A placement to begin from: a hint to every program whose limit it keeps.
+    decide
+        What settles limits that bound and packing leave open; by default the compact program with HiGHS and arrays.
+    shortcuts
+        Whether bound and packing are tried at all; without them every limit goes to `decide`.
+    """
+
+    def __init__(
+        self,
+        problem: Latency,
+        profile: Profile,
+        start: Placement | None = None,
+        decide: FixedLimitSolver | None = None,
+        shortcuts: bool = True,
+    ) -> None:
+        self.problem, self.profile, self.start = problem, profile, start
+        self.decide = decide if decide is not None else compact_program
+        self.shortcuts = shortcuts
+        self.solver: dict[str, Any] = {}
+        self.raw_status = "bound and packing meet"
+        self._deadline = None if profile.time_limit is None else time.monotonic() + profile.time_limit
+        self._matchings: dict[int, BMatching] = {}
+        self._known: dict[int, FixedLimit] = {}
+
+    # Bounds --------------------------------------------------------------------------------------------------------
+
+    def matching(self, limit: int) -> BMatching:
+        """A maximum matching of tasks to servers with a replica, within their local capacity at `limit`."""
+        if limit not in self._matchings:
+            problem = self.problem
+            self._matchings[limit] = maximum_b_matching(
+                problem.replicas.starts, problem.replicas.values, problem.local_capacity(limit), len(problem.room(0))
+            )
+        return self._matchings[limit]
+
+    def remote_bound(self, limit: int) -> int:
+        """Least number of remote tasks within `limit`, by the matching's cover."""
+        return self.problem.least_remote(limit, self.matching(limit).node_cover)
+
+    def flow_bound(self) -> int:
+        """l_flow: the least limit that matching and counting do not rule out; never below l** (digest 004, 2)."""
+        return self.problem.least_limit(self.remote_bound)
+
+    # One limit -----------------------------------------------------------------------------------------------------
+
+    def at(self, limit: int) -> FixedLimit:
+        """All that the search can say about placements within `limit`."""
+        if limit not in self._known:
+            self._known[limit] = self._examine(limit)
+        return self._known[limit]
+
+    def _examine(self, limit: int) -> FixedLimit:
+        bound, cover = self.remote_bound(limit), self.matching(limit).node_cover
+        known = FixedLimit(limit, None, None, bound, None, Proof.COMBINATORIAL, cover)
+        if not self.problem.fits(limit, bound):
+            return replace(known, remote_bound=None, feasible=False)
+        if self.shortcuts:
+            nodes = self.packed(limit)
+            if nodes is not None:
+                return replace(known, nodes=nodes, remote=bound, feasible=True)
+        remaining = self.remaining()
+        if remaining is not None and remaining <= 0:
+            return replace(known, stopped=Limit.TIME)
+        return self.decide(self, known, self.profile.with_limits(time_limit=remaining))
+
+    def remaining(self) -> float | None:
+        """Seconds left, None without a time limit."""
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def packed(self, limit: int) -> Ints | None:
+        """A placement within `limit` with as few remote tasks as the bound says, or None where the packing fails."""
+        matching = self.matching(limit)
+        nodes = self.with_remote(limit, matching.node)
+        return nodes if nodes is not None else self._packed_in_chunks(limit, matching.size)
+
+    def with_remote(self, limit: int, local: Ints) -> Ints | None:
+        """`local` (node or -1 of each task) with all others remote, where they fit within `limit`; else None."""
+        problem = self.problem
+        used = np.bincount(local[local != NONE], minlength=len(problem.initial_load))
+        space = (problem.room(limit) - problem.w_loc * used) // problem.w_rem
+        waiting = np.flatnonzero(local == NONE)
+        if int(space.sum()) < len(waiting):
+            return None
+        # Server after server in turns, so that the load is spread rather than piled up.
+        servers = np.repeat(np.arange(len(space)), space)
+        turn = np.arange(len(servers)) - np.repeat(np.cumsum(space) - space, space)
+        nodes = local.copy()
+        nodes[waiting] = servers[np.argsort(turn, kind="stable")][: len(waiting)]
+        return nodes
+
+    def _packed_in_chunks(self, limit: int, size: int) -> Ints | None:
+        """Match as many tasks, but open each server's room for local tasks only by whole remote tasks, as needed.
+
+        At first every server keeps its room for as many remote tasks as fit, and offers local tasks the rest. While
+        fewer than `size` tasks are matched, the servers of the cover, where more room helps, each give up room for one
+        remote task, those with the most unmatched tasks first.
+        """
+        problem = self.problem
+        room = problem.room(limit)
+        kept = room // problem.w_rem
+        while True:
+            capacity = (room - kept * problem.w_rem) // problem.w_loc
+            matching = maximum_b_matching(problem.replicas.starts, problem.replicas.values, capacity, len(room))
+            missing = size - matching.size
+            if missing <= 0:
+                return self.with_remote(limit, matching.node)
+            wanted = problem.replicas.values[(matching.node == NONE)[problem.replicas.row_of]]
+            demand = np.bincount(wanted, minlength=len(room))
+            candidates = np.flatnonzero(matching.node_cover & (kept > 0))
+            if not len(candidates):
+                return None
+            gain = max(1, problem.w_rem // problem.w_loc)
+            batch = max(1, missing // (2 * gain))
+            kept[candidates[np.argsort(-demand[candidates], kind="stable")][:batch]] -= 1
+
+    # The optimum, and questions about the frontier -----------------------------------------------------------------
+
+    def first_feasible(self) -> tuple[FixedLimit, Proof]:
+        """The least limit that is not proved infeasible, and the weakest proof that ruled out the ones before."""
+        limit, proof = self.flow_bound(), Proof.COMBINATORIAL
+        while True:
+            known = self.at(limit)
+            if known.feasible is not False:
+                return known, proof
+            if known.proof is not Proof.COMBINATORIAL:
+                proof = known.proof
+            limit += 1
+
+    def fallback(self, limit: int) -> Ints:
+        """Some placement with a makespan of at least `limit`: the first packing that succeeds, limits growing."""
+        step = 0
+        while True:
+            nodes = self.packed(limit + step)
+            if nodes is not None:
+                return nodes
+            step = 2 * step + 1
+
+    def work(self, remote: int) -> int:
+        """Work with that many remote tasks."""
+        problem = self.problem
+        return problem.w_loc * (len(problem.tasks) - remote) + problem.w_rem * remote
+
+    def makespan_certificate(self, limit: int, proof: Proof) -> Certificate:
+        """Proof that no placement ends before `limit`."""
+        if proof is Proof.COMBINATORIAL:
+            cover = self.matching(limit - 1).node_cover
+            return cover_certificate(self.problem, "makespan", limit, limit - 1, cover)
+        return Certificate("makespan", proof, limit)
+
+    def work_certificate(self, known: FixedLimit) -> Certificate:
+        """Proof of the least work within a limit."""
+        assert known.remote_bound is not None
+        claim = self.work(known.remote_bound)
+        if known.proof is Proof.COMBINATORIAL:
+            return cover_certificate(self.problem, "work", claim, known.limit, known.cover)
+        return Certificate("work", known.proof, claim)
+
+    def frontier(self) -> tuple[list[FrontierPoint], Limit | None]:
+        """Every Pareto-optimal point by increasing makespan, and what cut the search short, if anything did."""
+        problem = self.problem
+        if not len(problem.tasks):
+            return [], None
+        points: list[FrontierPoint] = []
+        known, proof = self.first_feasible()
+        while known.closed:
+            assert known.nodes is not None
+            assert known.remote is not None
+            placement = problem.placement(known.nodes)
+            if points:
+                makespan = self._earlier_certificate(points[-1], known.limit, proof)
+            else:
+                makespan = self.makespan_certificate(known.limit, proof)
+            work = self.work_certificate(known)
+            points.append(FrontierPoint(problem.evaluate(placement), placement, (makespan, work)))
+            if points[-1].objective != (known.limit, self.work(known.remote)):
+                raise SolverDisagreement(f"{problem.name}: {points[-1].objective} contradicts an earlier proof")
+            if self.work(known.remote) == problem.least_work:
+                return points, None
+            known, proof = self._next(known.limit, known.remote)
+        return points, known.stopped
+
+    def _next(self, limit: int, remote: int) -> tuple[FixedLimit, Proof]:
+        """The least limit beyond `limit` with fewer than `remote` remote tasks, and what ruled out those between."""
+        proof, low = Proof.COMBINATORIAL, limit
+        while True:
+            low, high = low + 1, int(self.problem.initial_load.max()) + self.problem.w_loc * len(self.problem.tasks)
+            while low < high:
+                middle = (low + high) // 2
+                if self.remote_bound(middle) < remote:
+                    high = middle
+                else:
+                    low = middle + 1
+            known = self.at(low)
+            if not known.closed or (known.remote is not None and known.remote < remote):
+                return known, proof
+            proof = known.proof
+
+    def _earlier_certificate(self, previous: FrontierPoint, limit: int, proof: Proof) -> Certificate:
+        """Proof that below `limit` no placement has less work than the point before."""
+        if proof is Proof.COMBINATORIAL:
+            cover = self.matching(limit - 1).node_cover
+            return cover_certificate(self.problem, "work", int(previous.objective[1]), limit - 1, cover)
+        return Certificate("work", proof, previous.objective[1])
+
+    def least_work_within(self, makespan: int) -> int | None:
+        """Least work of a placement within a makespan; None where it is not proved."""
+        known = self.at(makespan)
+        return self.work(known.remote) if known.closed and known.remote is not None else None
+
+    def least_makespan_with(self, work: int) -> int | None:
+        """Least makespan of a placement with at most that work; None where it is not proved."""
+        problem = self.problem
+        base = problem.w_loc * len(problem.tasks)
+        if problem.w_rem == problem.w_loc:
+            known, _ = self.first_feasible()
+            return known.limit if known.closed and base <= work else None
+        remote = (work - base) // (problem.w_rem - problem.w_loc)
+        if remote < problem.homeless:
+            return None
+        known, _ = self.first_feasible()
+        while known.closed:
+            assert known.remote is not None
+            if known.remote <= remote:
+                return known.limit
+            known, _ = self._next(known.limit, remote + 1)
+        return None
+
+
+def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
+    """Least number of remote tasks within a limit, by the compact program (digest 004, 3) with HiGHS and arrays.
+
+    Columns: local shares of each class of tasks on each server with a replica and room (continuous), remote counts of
+    servers (integers), and local counts of servers (integers) where w_loc is not 1.
+    """
+    problem, limit = search.problem, known.limit
+    room, w_loc, w_rem = problem.room(limit), problem.w_loc, problem.w_rem
+    open_servers = np.flatnonzero(room >= w_loc)
+    column = np.full(len(room), -1, dtype=np.int64)
+    column[open_servers] = np.arange(len(open_servers))
+    reachable = [tuple(sorted(row[room[row] >= w_loc].tolist())) for row in problem.replicas]
+    classes = TaskClasses.from_keys(reachable)
+    rows = [list(reachable[first]) for first in classes.first.tolist()]
+    pairs_class = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    pairs_server = column[np.array([server for row in rows for server in row], dtype=np.int64)]
+    pairs, servers, count = len(pairs_class), len(open_servers), len(rows)
+    counted = w_loc > 1
+    # Rows: class supply; room of each server; every task is local or remote; (local counts where counted).
+    row_index = [pairs_class, count + np.arange(servers), np.full(pairs, count + servers)]
+    col_index = [np.arange(pairs), pairs + np.arange(servers), np.arange(pairs)]
+    values = [np.ones(pairs), np.full(servers, float(w_rem)), np.ones(pairs)]
+    row_index.append(np.full(servers, count + servers))
+    col_index.append(pairs + np.arange(servers))
+    values.append(np.ones(servers))
+    if counted:
+        row_index += [count + np.arange(servers), count + servers + 1 + pairs_server]
+        col_index += [pairs + servers + np.arange(servers), np.arange(pairs)]
+        values += [np.full(servers, float(w_loc)), np.ones(pairs)]
+        row_index.append(count + servers + 1 + np.arange(servers))
+        col_index.append(pairs + servers + np.arange(servers))
+        values.append(-np.ones(servers))
+    else:
+        row_index.append(count + pairs_server)
+        col_index.append(np.arange(pairs))
+        values.append(np.full(pairs, float(w_loc)))
+    columns, height = pairs + servers * (1 + counted), count + servers + 1 + servers * counted
+    tasks = float(len(problem.tasks))
+    zeros = np.zeros(servers * counted)
+    remote_room = (room[open_servers] // w_rem).astype(np.float64)
+    supply = classes.size.astype(np.float64)
+    program = LinearProgram(
+        objective=np.concatenate([np.zeros(pairs), np.ones(servers), zeros]),
+        col_lower=np.zeros(columns),
+        col_upper=np.concatenate([supply[pairs_class], remote_room, np.full(servers * counted, tasks)]),
+        integer=np.concatenate([np.zeros(pairs, dtype=bool), np.ones(servers * (1 + counted), dtype=bool)]),
+        row_lower=np.concatenate([np.zeros(count), np.full(servers, -np.inf), [tasks], zeros]),
+        row_upper=np.concatenate([supply, room[open_servers].astype(np.float64), [tasks], zeros]),
+        matrix=sp.csc_array(
+            (np.concatenate(values), (np.concatenate(row_index), np.concatenate(col_index))), shape=(height, columns)
+        ),
+    )
+    solution = solve_arrays(program, profile)
+    search.solver = dict(solution.outcome.solver)
+    search.raw_status = solution.outcome.raw_status
+    if solution.outcome.status is Termination.INFEASIBLE:
+        return replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER)
+    bound = _proved_remote(known, solution.outcome.bound)
+    if solution.x is None:
+        return replace(bound, stopped=solution.outcome.limit)
+    remote = np.zeros(len(room), dtype=np.int64)
+    remote[open_servers] = np.rint(solution.x[pairs : pairs + servers]).astype(np.int64)
+    return settled(search, bound, remote, solution.outcome.limit)
+
+
+def _proved_remote(known: FixedLimit, claimed: float | None) -> FixedLimit:
+    """`known` with a solver's bound on the number of remote tasks where that is stronger than the cover's."""
+    assert known.remote_bound is not None
+    bound = None if claimed is None else int(np.ceil(claimed - 1e-6))
+    if bound is None or bound <= known.remote_bound:
+        return known
+    return replace(known, remote_bound=bound, proof=Proof.SOLVER)
+
+
+def settled(search: LatencySearch, known: FixedLimit, remote: Ints, stopped: Limit | None) -> FixedLimit:
+    """`known` with the placement that given remote counts of the servers allow (local tasks by a matching)."""
+    problem = search.problem
+    capacity = (problem.room(known.limit) - problem.w_rem * remote) // problem.w_loc
+    matching = maximum_b_matching(
+        problem.replicas.starts, problem.replicas.values, np.maximum(capacity, 0), len(capacity)
+    )
+    nodes = search.with_remote(known.limit, matching.node)
+    if nodes is None:
+        raise SolverDisagreement(f"{problem.name}: the solver's remote counts at limit {known.limit} do not fit")
+    remote_tasks = len(problem.tasks) - int(problem.counts(problem.placement(nodes))[0].sum())
+    closed = remote_tasks == known.remote_bound
+    return replace(known, nodes=nodes, remote=remote_tasks, feasible=True, stopped=None if closed else stopped)
