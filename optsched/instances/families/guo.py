@@ -1,0 +1,207 @@
+"""Families after 003 (Guo, Fox, Zhou): random replicas, idle slots drawn from all slots, groups with weights.
+
+`lsap` and `fair-lsap` are the paper's model with free sizes; `guo-fig4`, `guo-table3`, `guo-table3-delay` and
+`guo-fairness` are its own experiments. The paper's multi-wave tests need one instance a wave: another seed each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.instance import Cluster, Ints, Ragged, State, Workload
+from optsched.instances.families.base import Drawn, Family, Parameter, Value, require, require_distinct
+from optsched.instances.families.sampling import (
+    distinct_nodes,
+    idle_slots,
+    in_blocks,
+    numbered,
+    replica_counts,
+    zipf_weights,
+)
+
+__all__ = ["FAMILIES", "PAPER_WEIGHTS", "locality_cluster", "locality_sizes"]
+
+#: Weights of the five groups of 003 section IV.B: 2^0 to 2^4, to be divided by their sum.
+PAPER_WEIGHTS = (1.0, 2.0, 4.0, 8.0, 16.0)
+
+_RACKS = Parameter(1, "racks, of nearly equal numbers of nodes", 1, 10**6)
+
+
+def locality_sizes(nodes: int, slots: int, idle_ratio: float, tasks: int, replicas: int) -> dict[str, Parameter]:
+    """The parameters N, S, I, T, C of 003 (its Table I) with these defaults and wide ranges."""
+    return {
+        "nodes": Parameter(nodes, "nodes (N)", 1, 10**6),
+        "slots": Parameter(slots, "slots of each node (S)", 1, 1000),
+        "idle_ratio": Parameter(idle_ratio, "share of all slots that is idle (I); their number is rounded", 0, 1),
+        "tasks": Parameter(tasks, "pending tasks (T)"),
+        "replicas": Parameter(replicas, "most replicas of a block, on different nodes: 1 to this (C)", 1, 1000),
+    }
+
+
+def locality_cluster(
+    rng: np.random.Generator, nodes: int, slots: int, idle_ratio: float, racks: int = 1
+) -> tuple[Cluster, Ints]:
+    """A cluster of equal nodes, and how many of each node's slots are idle: round(N S I) of all slots, at random."""
+    require(racks <= nodes, f"racks is {racks}; it must be at most nodes ({nodes})")
+    cluster = Cluster(
+        numbered("n", nodes),
+        rack=in_blocks(nodes, racks),
+        rack_ids=numbered("r", racks),
+        slots=np.full(nodes, slots),
+    )
+    return cluster, idle_slots(rng, nodes, slots, round(nodes * slots * idle_ratio))
+
+
+def _exact(
+    rng: np.random.Generator, *, nodes: int, slots: int, idle_ratio: float, tasks: int, replicas: int, racks: int = 1
+) -> Drawn:
+    """As in the paper: each block has exactly C replicas."""
+    require_distinct(replicas, nodes)
+    cluster, idle = locality_cluster(rng, nodes, slots, idle_ratio, racks)
+    rows = distinct_nodes(rng, np.full(tasks, replicas), nodes)
+    workload = Workload(numbered("t", tasks), replicas=rows)
+    return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle))
+
+
+def _uniform(
+    rng: np.random.Generator,
+    *,
+    nodes: int,
+    slots: int,
+    idle_ratio: float,
+    tasks: int,
+    replicas: int,
+    racks: int,
+    exponent: float | None = None,
+) -> Drawn:
+    """1 to C replicas a block, on nodes that are equally popular, or popular by Zipf's law with `exponent`."""
+    require_distinct(replicas, nodes)
+    cluster, idle = locality_cluster(rng, nodes, slots, idle_ratio, racks)
+    counts = replica_counts(rng, tasks, replicas)
+    weights = None if exponent is None else zipf_weights(rng, nodes, exponent)
+    workload = Workload(numbered("t", tasks), replicas=distinct_nodes(rng, counts, nodes, weights=weights))
+    return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle))
+
+
+def _grouped(rng: np.random.Generator, cluster: Cluster, idle: Ints, replicas: Ragged, weights: Value) -> Drawn:
+    """One job a group; pending tasks and busy slots belong to groups drawn uniformly at random."""
+    assert isinstance(weights, tuple)
+    require(sum(weights) > 0, "weights must not all be 0")
+    groups, tasks = len(weights), len(replicas)
+    busy = int(cluster.slots.sum() - idle.sum())
+    workload = Workload(
+        numbered("t", tasks),
+        replicas=replicas,
+        job=rng.integers(0, groups, size=tasks),
+        job_ids=numbered("j", groups),
+        job_group=np.arange(groups),
+        group_ids=numbered("g", groups),
+        group_weight=np.array(weights),
+        group_running_tasks=np.bincount(rng.integers(0, groups, size=busy), minlength=groups),
+    )
+    labels = {
+        "groups": "each pending task's group is assumed uniformly random, as the paper draws those of running tasks",
+    }
+    return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle), labels)
+
+
+def _fair(
+    rng: np.random.Generator,
+    *,
+    nodes: int,
+    slots: int,
+    idle_ratio: float,
+    tasks: int,
+    replicas: int,
+    weights: Value,
+    racks: int,
+) -> Drawn:
+    """Groups on top of `_uniform`; every busy slot runs a task of some group."""
+    require_distinct(replicas, nodes)
+    cluster, idle = locality_cluster(rng, nodes, slots, idle_ratio, racks)
+    rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas), nodes)
+    return _grouped(rng, cluster, idle, rows, weights)
+
+
+def _fairness_experiment(rng: np.random.Generator) -> Drawn:
+    """003 section IV.B; only its DLC varies, and that is the problem's `alpha`."""
+    cluster, idle = locality_cluster(rng, nodes=60, slots=1, idle_ratio=0.5)
+    return _grouped(rng, cluster, idle, distinct_nodes(rng, np.full(90, 1), 60), PAPER_WEIGHTS)
+
+
+def _delay_environment(rng: np.random.Generator, *, tasks: int) -> Drawn:
+    """Last column of 003's Table III."""
+    return _exact(rng, nodes=1500, slots=2, idle_ratio=0.01, tasks=tasks, replicas=3)
+
+
+FAMILIES = (
+    Family(
+        "lsap",
+        "003, section III.B.",
+        "Uniformly random replicas, 1 to R a task; idle slots drawn from all slots.",
+        {**locality_sizes(100, 1, 0.5, 50, 3), "racks": _RACKS},
+        _uniform,
+    ),
+    Family(
+        "fair-lsap",
+        "003, section IV.B.",
+        "As lsap, with weighted groups whose pending and running tasks are random.",
+        {
+            **locality_sizes(60, 1, 0.5, 90, 1),
+            "weights": Parameter(PAPER_WEIGHTS, "weights of the groups, divided by their sum", 0, 10**6),
+            "racks": _RACKS,
+        },
+        _fair,
+    ),
+    Family(
+        "skewed-lsap",
+        "",
+        "As lsap, with replicas on popular nodes (Zipf), where greedy choices cost most.",
+        {
+            **locality_sizes(100, 1, 0.5, 50, 3),
+            "racks": _RACKS,
+            "exponent": Parameter(1.0, "popularity falls as rank^-exponent; 0 is uniform", 0, 3),
+        },
+        _uniform,
+    ),
+    Family(
+        "guo-fig4",
+        "003, section IV.A, Figure 4.",
+        "dl-sched against lsap-sched: 1 slot a node, half of them idle; Figure 4(c) has tasks = nodes/2.",
+        {
+            "nodes": Parameter(100, "nodes (N); 10 to 200 in steps of 10 in Figure 4(c)", 10, 200),
+            "slots": Parameter(1, "slots of each node (S)", 1, 1),
+            "idle_ratio": Parameter(0.5, "share of all slots that is idle (I)", 0.5, 0.5),
+            "tasks": Parameter(50, "pending tasks (T); 1 to 50 in Figure 4(a)", 1, 100),
+            "replicas": Parameter(5, "replicas of each block (C); 1 to 19 in Figure 4(b), and N", 1, 200),
+        },
+        _exact,
+    ),
+    Family(
+        "guo-table3",
+        "003, section IV.C, Table III.",
+        "Factors of data locality: one of the parameters varies, the others keep the defaults.",
+        {
+            "nodes": Parameter(1000, "nodes (N), in steps of 100", 300, 5000),
+            "slots": Parameter(2, "slots of each node (S)", 1, 32),
+            "idle_ratio": Parameter(0.1, "share of all slots that is idle (I), in steps of .02", 0.01, 1),
+            "tasks": Parameter(300, "pending tasks (T), powers of 2", 1, 2**13),
+            "replicas": Parameter(3, "replicas of each block (C)", 1, 20),
+        },
+        _exact,
+    ),
+    Family(
+        "guo-table3-delay",
+        "003, section IV.C, Table III, last column, and Figure 7(b).",
+        "The environment of the delay scheduling paper: 1500 nodes, 2 slots each, 1 % idle, 3 replicas.",
+        {"tasks": Parameter(256, "pending tasks (T), powers of 2", 2**4, 2**13)},
+        _delay_environment,
+    ),
+    Family(
+        "guo-fairness",
+        "003, section IV.B, Figure 5.",
+        "60 nodes with 1 slot, half idle, 1 replica, 30 running and 90 pending tasks of five groups.",
+        {},
+        _fairness_experiment,
+    ),
+)

@@ -1,0 +1,156 @@
+"""Families after 002 (Hsu, Freeh): two clusters of compute nodes that read from storage nodes, rates of Tables 2 and 3.
+
+The paper separates compute from storage: storage nodes have no slots and hold all replicas. A rack is a network
+segment, and so is a node type: c1 and c2. The tables' figures are the paper's; what it leaves out is labelled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.instance import Cluster, Floats, Ints, Ragged, State, Strings, Workload
+from optsched.instances.families.base import Drawn, Family, Parameter, require
+from optsched.instances.families.sampling import distinct_nodes, idle_slots, numbered, replica_counts
+
+__all__ = ["FAMILIES", "JOB_TYPES", "MAP_RATES", "OUT_RATE", "PROCESS_RATES"]
+
+#: 002 Table 2: R_p of clusters 1 and 2, and R_out of either, in MB/s. Section 4.2 gives R_in the value of R_out.
+PROCESS_RATES = (60.0, 20.0)
+OUT_RATE = 85.0
+
+#: 002 Table 3: input rate of a map of each job type in clusters 1 and 2, in MB/s.
+JOB_TYPES = ("wordcount", "terasort", "grep", "nocomputation")
+MAP_RATES = np.array([[3.04, 3.20], [9.14, 12.8], [0.23, 0.27], [16.0, 21.3]])
+
+#: Shares of 002 section 5.1: 6 of 11 compute nodes and 2 of 3 storage nodes lie in cluster 1; 3 of 14 nodes store.
+_COMPUTE_IN_C1, _STORAGE_IN_C1, _STORING = 6 / 11, 2 / 3, 3 / 14
+
+_SLOTS = "assumed: the paper gives no slots a node; four maps saturate a four-core node in its Figure 5"
+_HARDWARE = "Tables 2 and 3 taken as they are; section 5.1 describes the hardware of c1 and c2 the other way round"
+
+
+def _cluster(
+    compute: int, storage: int, slots: int, out_in_use: Floats | None = None, running_rates: Ragged | None = None
+) -> Cluster:
+    """Compute nodes n1.., then storage nodes s1.., each in segments c1 and c2 in the paper's proportion.
+
+    `out_in_use` has shape (storage,); `running_rates` has one row a compute node.
+    """
+    segment = _segments(compute, storage)
+    nodes = compute + storage
+    process = np.full(nodes, np.nan)
+    process[:compute] = np.array(PROCESS_RATES)[segment[:compute]]
+    in_use = np.zeros(nodes)
+    if out_in_use is not None:
+        in_use[compute:] = out_in_use
+    rates = running_rates or Ragged.empty(compute, np.float64)
+    return Cluster(
+        np.concatenate((numbered("n", compute), numbered("s", storage))),
+        rack=segment,
+        rack_ids=np.array(["c1", "c2"]),
+        type=segment,
+        type_ids=np.array(["c1", "c2"]),
+        slots=np.repeat([slots, 0], [compute, storage]),
+        reduce_slots=np.repeat([1, 0], [compute, storage]),
+        rate_process=process,
+        rate_in=np.full(nodes, OUT_RATE),
+        rate_out=np.full(nodes, OUT_RATE),
+        out_in_use=in_use,
+        running_rates=Ragged(np.append(rates.starts, np.full(storage, rates.starts[-1])), rates.values),
+    )
+
+
+def _segments(compute: int, storage: int) -> Ints:
+    """0 for c1 and 1 for c2: compute nodes first, then storage nodes; at least one of each kind in c1."""
+    first, second = max(1, round(compute * _COMPUTE_IN_C1)), max(1, round(storage * _STORAGE_IN_C1))
+    return np.repeat([0, 1, 0, 1], [first, compute - first, second, storage - second])
+
+
+def _workload(job: Ints, job_ids: Strings, job_type: Ints, replicas: Ragged, block: int, arrival: Floats) -> Workload:
+    """Maps of `block` MB whose rates depend on the type of the node that they run on."""
+    return Workload(
+        numbered("t", len(job)),
+        job=job,
+        job_ids=job_ids,
+        arrival=arrival,
+        replicas=replicas,
+        size=np.full(len(job), float(block)),
+        rate_in_by_type=MAP_RATES[job_type[job]],
+    )
+
+
+def _flow(
+    rng: np.random.Generator, *, nodes: int, tasks: int, slots: int, idle_ratio: float, replicas: int, block: int
+) -> Drawn:
+    """Random job types, replicas, running maps and storage loads on a cluster in the paper's proportions."""
+    storage = max(replicas, round(nodes * _STORING))
+    compute = nodes - storage
+    require(
+        compute > 0,
+        f"nodes is {nodes}; it must be more than the {storage} storage nodes that {replicas} replicas of a block need",
+    )
+    idle = idle_slots(rng, compute, slots, round(compute * slots * idle_ratio))
+    busy = slots - idle
+    on = np.repeat(np.arange(compute), busy)
+    running = MAP_RATES[rng.integers(0, len(JOB_TYPES), size=len(on)), _segments(compute, storage)[on]]
+    starts = np.concatenate(([0], np.cumsum(busy)))
+    out_in_use = rng.uniform(0, OUT_RATE, size=storage).round(2)
+    cluster = _cluster(compute, storage, slots, out_in_use, Ragged(starts, running))
+    rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas), np.arange(compute, nodes))
+    types = np.arange(len(JOB_TYPES))
+    job = rng.integers(0, len(JOB_TYPES), size=tasks)
+    workload = _workload(job, np.array(JOB_TYPES), types, rows, block, np.zeros(len(JOB_TYPES)))
+    labels = {
+        "slots": _SLOTS,
+        "rates": _HARDWARE,
+        "state": "assumed: each busy slot runs a map of a random job type; r_out of storage uniform from 0 to R_out",
+    }
+    state = State.initial(cluster, workload, idle_slots=np.append(idle, np.zeros(storage, dtype=np.int64)))
+    return Drawn(cluster, workload, state, labels)
+
+
+def _table3(rng: np.random.Generator, *, block: int, slots: int) -> Drawn:
+    """002 section 5.2: 4 WordCount, 4 Terasort and 1 Grep of 1 GB, one every 5 s, on 6 + 5 compute and 3 storage nodes.
+
+    The snapshot is the instant at which the last job has arrived, with nothing started.
+    """
+    job_type = np.array([0, 1, 0, 1, 0, 1, 0, 1, 2])
+    names = [f"{JOB_TYPES[kind]}{1 + int((job_type[:number] == kind).sum())}" for number, kind in enumerate(job_type)]
+    job = np.repeat(np.arange(len(job_type)), 1024 // block)
+    cluster = _cluster(11, 3, slots)
+    rows = distinct_nodes(rng, np.full(len(job), 2), np.arange(11, 14))
+    arrival = np.arange(len(job_type), dtype=np.float64) * 5
+    workload = _workload(job, np.array(names), job_type, rows, block, arrival)
+    labels = {
+        "slots": _SLOTS,
+        "rates": _HARDWARE,
+        "jobs": "assumed: WordCount and Terasort alternate and Grep comes last; maps only, no task started yet",
+    }
+    return Drawn(cluster, workload, State.initial(cluster, workload), labels, time=float(arrival[-1]))
+
+
+_BLOCK = Parameter(64, "block size, MB", choices=(64, 128))
+
+FAMILIES = (
+    Family(
+        "flow",
+        "002, sections 4.2 and 5.1.",
+        "Maps of random job types that read from storage nodes; 3 in 14 nodes store, the others have busy slots.",
+        {
+            "nodes": Parameter(14, "compute and storage nodes together", 2, 10**6),
+            "tasks": Parameter(40, "pending maps"),
+            "slots": Parameter(4, "slots of each compute node", 1, 1000),
+            "idle_ratio": Parameter(0.5, "share of all slots that is idle; their number is rounded", 0, 1),
+            "replicas": Parameter(2, "most replicas of a block, on different storage nodes: 1 to this", 1, 1000),
+            "block": _BLOCK,
+        },
+        _flow,
+    ),
+    Family(
+        "hsu-table3",
+        "002, section 5.2, Tables 2 and 3.",
+        "Nine jobs of 1 GB on 6 + 5 compute nodes, blocks twice on 3 storage nodes.",
+        {"block": _BLOCK, "slots": Parameter(4, "slots of each compute node", 1, 1000)},
+        _table3,
+    ),
+)

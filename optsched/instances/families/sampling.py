@@ -1,0 +1,123 @@
+"""Random draws that the families share: distinct nodes, idle slots, ids. Vectorised; no loop over tasks or nodes.
+
+Every draw takes the `numpy.random.Generator` that it uses; nothing here makes one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.instance import Ints, Ragged, Strings
+
+__all__ = [
+    "PRECISION",
+    "distinct_nodes",
+    "idle_slots",
+    "in_blocks",
+    "numbered",
+    "replica_counts",
+    "zipf_weights",
+]
+
+#: Weight of the most popular node in `zipf_weights`; the weights of a million nodes still sum within int64.
+PRECISION = 2**43
+
+
+def numbered(prefix: str, count: int) -> Strings:
+    """The ids `prefix1` to `prefix<count>`.
+
+    >>> numbered("n", 3).tolist()
+    ['n1', 'n2', 'n3']
+    """
+    return np.array([f"{prefix}{number}" for number in range(1, count + 1)], dtype=np.str_)
+
+
+def in_blocks(count: int, parts: int) -> Ints:
+    """For each of `count` records one of `parts` parts of nearly equal size, neighbours together; shape (count,).
+
+    >>> in_blocks(5, 2).tolist()
+    [0, 0, 0, 1, 1]
+    """
+    return np.arange(count, dtype=np.int64) * parts // max(count, 1)
+
+
+def replica_counts(rng: np.random.Generator, tasks: int, largest: int) -> Ints:
+    """Numbers of replicas, uniform from 1 to `largest`; shape (tasks,)."""
+    return rng.integers(1, largest, size=tasks, endpoint=True)
+
+
+def idle_slots(rng: np.random.Generator, nodes: int, slots: int, idle: int) -> Ints:
+    """Idle slots of each node when `idle` of all `nodes * slots` slots are idle, uniformly at random (003, III.B)."""
+    chosen = rng.choice(nodes * slots, idle, replace=False, shuffle=False)
+    return np.bincount(chosen // slots, minlength=nodes).astype(np.int64)
+
+
+def zipf_weights(rng: np.random.Generator, nodes: int, exponent: float) -> Ints:
+    """Integer popularities that fall as rank^-exponent, ranks dealt to the nodes at random; shape (nodes,)."""
+    rank = rng.permutation(nodes) + 1.0
+    weights: Ints = np.maximum(1, np.floor(PRECISION * rank**-exponent)).astype(np.int64)
+    return weights
+
+
+def distinct_nodes(
+    rng: np.random.Generator,
+    counts: Ints,
+    among: int | Ints,
+    *,
+    weights: Ints | None = None,
+    first: Ints | None = None,
+) -> Ragged:
+    """For each task as many different nodes as `counts` says, in increasing order.
+
+    Node after node is drawn from those that the task does not have yet: the draw is a position in the line of the
+    remaining nodes (or, weighted, in the line of their weights), which is then moved past each one already taken.
+    All tasks draw at once and nothing is rejected. O(tasks x largest count^2).
+
+    Parameters
+    ----------
+    counts
+        Nodes to draw for each task, shape (tasks,), at most the number of nodes to draw from.
+    among
+        The nodes to draw from: 0 to `among - 1`, or an array of indices without repetition.
+    weights
+        Positive integer weights of these nodes, shape (nodes to draw from,); all equal if not given. A node's chance
+        to be the next is its share of the weights that remain.
+    first
+        A node that each task has for certain, as a position in `among`, shape (tasks,); it counts as one of `counts`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> [row.tolist() for row in distinct_nodes(rng, np.array([1, 3, 2]), 3)]
+    [[2], [0, 1, 2], [0, 1]]
+    """
+    size = among if isinstance(among, int) else len(among)
+    ends = None if weights is None else np.cumsum(weights)
+    columns = int(counts.max(initial=0))
+    taken = np.full((len(counts), columns), size, dtype=np.int64)  # rows sorted; `size` stands for "none yet"
+    for column in range(columns):
+        if column == 0 and first is not None:
+            taken[:, 0] = first
+            continue
+        rows = np.flatnonzero(counts > column)
+        earlier = taken[rows, :column]
+        if ends is None or weights is None:
+            node = rng.integers(0, size - column, size=len(rows))
+            for other in earlier.T:
+                node += node >= other
+        else:
+            position = rng.integers(0, ends[-1] - weights[earlier].sum(axis=1))
+            for other in earlier.T:
+                position += np.where(position >= ends[other] - weights[other], weights[other], 0)
+            node = np.searchsorted(ends, position, side="right")
+        taken[rows, column] = node
+        taken[:, : column + 1].sort(axis=1)
+    starts = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    drawn = taken[taken < size]
+    return Ragged(starts, drawn if isinstance(among, int) else _sorted_rows(starts, among[drawn]))
+
+
+def _sorted_rows(starts: Ints, values: Ints) -> Ints:
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return values[np.lexsort((values, rows))]
