@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
 from optsched.errors import InputError, UsageError
+from optsched.instances.format import InstanceDocument
 from optsched.instances.rumen import import_rumen
 from optsched.instances.rumen_trace import Location, read_topology, read_trace
 
@@ -106,6 +108,14 @@ def test_plain_trace() -> None:
     }
     assert "a quota over the life of the jobs, not slots that were free at once" in labels["slots"]
     assert {"state", "rack", "slots", "reduce_slots", "size", "observed", "start", "duration"} <= set(labels)
+
+
+@pytest.mark.parametrize("trace", ["plain", "escaped", "unknown", "attempts", "killed", "cut", "repeated"])
+@pytest.mark.parametrize("given", ["observed", "inferred", 2])
+def test_documents_fit_the_format(trace: str, given: str | int) -> None:
+    """Tests that the instance format knows every field of every document, and takes its type."""
+    for document in import_rumen(DATA / f"{trace}.trace.json", slots=given, split=True).documents:
+        msgspec.convert(document, InstanceDocument)
 
 
 def test_same_bytes_same_document() -> None:
