@@ -27,7 +27,7 @@ from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import BMatching, maximum_b_matching
 from optsched.solvers.profiles import Profile
 
-__all__ = ["FixedLimit", "FrontierPoint", "LatencySearch", "FixedLimitSolver"]
+__all__ = ["FixedLimit", "FixedLimitSolver", "FrontierPoint", "LatencySearch", "settled", "with_claimed_bound"]
 
 
 @dataclass(frozen=True)
@@ -249,6 +249,14 @@ class LatencySearch:
         problem = self.problem
         return problem.w_loc * (len(problem.tasks) - remote) + problem.w_rem * remote
 
+    def open_limit(self) -> FixedLimit:
+        """The least limit that nothing rules out so far, with what is known there; for a search that was broken off."""
+        limit = self.flow_bound()
+        while limit in self._known and self._known[limit].feasible is False:
+            limit += 1
+        bound, cover = self.remote_bound(limit), self.matching(limit).node_cover
+        return self._known.get(limit, FixedLimit(limit, None, None, bound, None, Proof.COMBINATORIAL, cover))
+
     def makespan_certificate(self, limit: int, proof: Proof) -> Certificate:
         """Proof that no placement ends before `limit`."""
         if proof is Proof.COMBINATORIAL:
@@ -392,15 +400,20 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     search.raw_status = solution.outcome.raw_status
     if solution.outcome.status is Termination.INFEASIBLE:
         return replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER)
-    bound = _proved_remote(known, solution.outcome.bound)
+    bound = with_claimed_bound(known, solution.outcome.bound)
     if solution.x is None:
         return replace(bound, stopped=solution.outcome.limit)
     remote = np.zeros(len(room), dtype=np.int64)
     remote[open_servers] = np.rint(solution.x[pairs : pairs + servers]).astype(np.int64)
-    return settled(search, bound, remote, solution.outcome.limit)
+    capacity = np.maximum((room - w_rem * remote) // w_loc, 0)
+    local = maximum_b_matching(problem.replicas.starts, problem.replicas.values, capacity, len(room))
+    nodes = search.with_remote(limit, local.node)
+    if nodes is None:
+        raise SolverDisagreement(f"{problem.name}: the solver's remote counts at limit {limit} do not fit")
+    return settled(search, bound, nodes, solution.outcome.limit)
 
 
-def _proved_remote(known: FixedLimit, claimed: float | None) -> FixedLimit:
+def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:
     """`known` with a solver's bound on the number of remote tasks where that is stronger than the cover's."""
     assert known.remote_bound is not None
     bound = None if claimed is None else int(np.ceil(claimed - 1e-6))
@@ -409,16 +422,12 @@ def _proved_remote(known: FixedLimit, claimed: float | None) -> FixedLimit:
     return replace(known, remote_bound=bound, proof=Proof.SOLVER)
 
 
-def settled(search: LatencySearch, known: FixedLimit, remote: Ints, stopped: Limit | None) -> FixedLimit:
-    """`known` with the placement that given remote counts of the servers allow (local tasks by a matching)."""
+def settled(search: LatencySearch, known: FixedLimit, nodes: Ints, stopped: Limit | None) -> FixedLimit:
+    """`known` with a placement within the limit (node of each task)."""
     problem = search.problem
-    capacity = (problem.room(known.limit) - problem.w_rem * remote) // problem.w_loc
-    matching = maximum_b_matching(
-        problem.replicas.starts, problem.replicas.values, np.maximum(capacity, 0), len(capacity)
-    )
-    nodes = search.with_remote(known.limit, matching.node)
-    if nodes is None:
-        raise SolverDisagreement(f"{problem.name}: the solver's remote counts at limit {known.limit} do not fit")
-    remote_tasks = len(problem.tasks) - int(problem.counts(problem.placement(nodes))[0].sum())
-    closed = remote_tasks == known.remote_bound
-    return replace(known, nodes=nodes, remote=remote_tasks, feasible=True, stopped=None if closed else stopped)
+    local, remote = problem.counts(problem.placement(nodes))
+    finish = problem.initial_load + problem.w_loc * local + problem.w_rem * remote
+    if int(finish[local + remote > 0].max(initial=0)) > known.limit:
+        raise SolverDisagreement(f"{problem.name}: a solver's placement does not keep the limit {known.limit}")
+    found = replace(known, nodes=nodes, remote=int(remote.sum()), feasible=True)
+    return found if found.closed else replace(found, stopped=stopped)
