@@ -148,7 +148,7 @@ class Flow(AssignmentProblem):
         if not self.parameters["include_task"]:
             return np.broadcast_to(self.effective_loads() / self._divisor, rate.shape)
         distinct, inverse = np.unique(rate, return_inverse=True)
-        loads = np.array([self.effective_loads(added) for added in distinct.tolist()]).reshape(len(distinct), -1)
+        loads = np.array([self.effective_loads(added) for added in distinct.tolist()]).reshape(len(distinct), rate.shape[1])
         columns = np.arange(rate.shape[1])
         return loads[inverse.reshape(rate.shape), columns] / self._divisor
 
