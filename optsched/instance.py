@@ -24,6 +24,7 @@ import numpy.typing as npt
 from optsched.errors import Fault, InputError
 
 __all__ = [
+    "DEEPEST",
     "FINISHED",
     "HOPS",
     "KINDS",
@@ -50,6 +51,9 @@ Bools = npt.NDArray[np.bool_]
 
 #: Numbers past this are refused: beyond it doubles no longer hold every integer.
 LARGEST = 2**53
+
+#: How deep the values of `parameters` may be nested.
+DEEPEST = 32
 
 KINDS = ("map", "reduce")
 MAP, REDUCE = 0, 1
@@ -571,10 +575,6 @@ def _first_appearance(numbers: Ints, count: int) -> tuple[Ints, Ints]:
     return order, rank[numbers]
 
 
-#: How deep values of `parameters` may be nested.
-DEEPEST = 32
-
-
 def _text_faults(instance: Instance) -> Iterator[Fault]:
     """Faults of everything that is no column: texts, time, labels, parameters."""
     for name in ("name", "description", "source"):
@@ -648,6 +648,16 @@ def _faults(instance: Instance) -> Iterator[Fault]:
         "node": nodes,
         "state": len(STATES),
     }
+    for name, values in (("load", state.load), ("out_in_use", cluster.out_in_use)):
+        for row in np.flatnonzero(np.isnan(values)).tolist():
+            yield Fault(f"nodes[{row}].{name}", "is no number; where nothing is known it is 0")
+    resources = [("nodes.capacity", cluster.capacity)]
+    resources += [(f"tasks.{name}", getattr(workload, name)) for name in ("demand", "demand_shuffle")]
+    resources += [("pairs.demand", workload.pairs.demand)] if workload.pairs is not None else []
+    for place, named in resources:
+        for name in named:
+            if not name or not name.isprintable():
+                yield Fault(place, f"{name!r} names no resource: give a non-empty string of printable characters")
     misshapen = False
     for table, (ids, columns) in tables.items():
         yield from id_faults(table, ids)

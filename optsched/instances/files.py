@@ -1,0 +1,276 @@
+"""Instance and network files: `load`, `save`, and the same from and to documents and text.
+
+Three kinds of file hold the same content: `.json` (for people), `.json.gz` and `.npz` (columns, for size and speed).
+Text is first decoded straight into typed records; where that meets a fault or a doubt, `diagnosis` reads it again,
+slowly, and lists every fault. What a document may say is in `format`.
+"""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import io
+import os
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from optsched.errors import Fault, InputError
+from optsched.instance import Instance
+from optsched.instances import archive
+from optsched.instances.columns import Reading, header_of, to_document
+from optsched.instances.diagnosis import Diagnosis, decode
+from optsched.instances.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
+from optsched.network import FlowNetwork
+
+__all__ = ["LARGEST_FILE", "from_document", "load", "parse", "save", "to_document", "to_json"]
+
+#: Files that hold more bytes than this once unpacked are refused: a small archive may otherwise unpack to anything.
+#: A gibibyte holds about ten million tasks.
+LARGEST_FILE = 2**30
+
+SUFFIXES = (".json", ".json.gz", ".npz")
+
+_DECODER = msgspec.json.Decoder(InstanceDocument | NetworkDocument)
+_ENCODER = msgspec.json.Encoder()
+
+
+def load(path: str | os.PathLike[str]) -> Instance | FlowNetwork:
+    """Read an instance or a flow network; the file's own `format` says which.
+
+    Parameters
+    ----------
+    path
+        A `.json`, `.json.gz` or `.npz` file.
+
+    Returns
+    -------
+    Instance or FlowNetwork
+        Checked: what is returned has no fault.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, unreadable, of an unknown kind, unpacks to more than `LARGEST_FILE` bytes, or is wrong
+        in any way; lists every fault with its place.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from optsched.instance import Cluster, Workload
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(Instance(Cluster(["n1", "n2"]), Workload(["t1"]), name="tiny"), f"{folder}/tiny.json")
+    ...     print(load(f"{folder}/tiny.json"))
+    tiny: 1 tasks, 2 nodes
+    """
+    source = os.fspath(path)
+    data = _bytes(Path(path), source)
+    if _suffix(source) == ".npz":
+        try:
+            return _from_archive(data)
+        except InputError as error:
+            raise error.with_source(source) from None
+    return parse(data, source)
+
+
+def parse(text: bytes | str, source: str = "") -> Instance | FlowNetwork:
+    """An instance or a flow network from JSON text.
+
+    Parameters
+    ----------
+    text
+        The document.
+    source
+        Name of the text, for the messages.
+
+    Raises
+    ------
+    InputError
+        If anything in it is wrong; lists every fault with its place.
+
+    Examples
+    --------
+    >>> print(parse('{"format": "optsched/1", "nodes": [{"id": "n1"}], "tasks": []}'))
+    instance: 0 tasks, 1 nodes
+    """
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    with _collector_paused():
+        try:
+            document = _DECODER.decode(data)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return _diagnosed(decode(data, source), source)
+        reading = Reading(source=source)
+        noun = _built(reading, document)
+        if reading.doubtful or reading.keys != _key_places(data) or b"\\u0000" in data:
+            return _diagnosed(decode(data, source), source)
+        return noun
+
+
+def from_document(document: Mapping[str, Any], source: str = "") -> Instance | FlowNetwork:
+    """An instance or a flow network from a document of plain Python objects, as `json.loads` would give it.
+
+    Parameters
+    ----------
+    document
+        The document; nothing in it is kept or changed.
+    source
+        Its name, for the messages.
+
+    Raises
+    ------
+    InputError
+        If anything in it is wrong; lists every fault with its place.
+    """
+    with _collector_paused():
+        try:
+            typed = msgspec.convert(document, InstanceDocument | NetworkDocument)
+        except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+            return _diagnosed(document, source)
+        reading = Reading(source=source)
+        noun = _built(reading, typed)
+        return _diagnosed(document, source) if reading.doubtful else noun
+
+
+def to_json(noun: Instance | FlowNetwork) -> bytes:
+    """The JSON text of an instance or a network: one record a line, the same bytes for the same content."""
+    parts = [b'"%s": %s' % (key.encode(), _laid_out(value)) for key, value in to_document(noun).items()]
+    return b"{" + b",\n".join(parts) + b"}\n"
+
+
+def save(noun: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
+    """Write an instance or a flow network: the whole file or none, and the same bytes for the same content.
+
+    Parameters
+    ----------
+    noun
+        What to write.
+    path
+        A file whose name ends in `.json`, `.json.gz` or `.npz`; one that exists is replaced.
+
+    Raises
+    ------
+    InputError
+        If the name ends otherwise, or the file cannot be written there.
+    """
+    source = os.fspath(path)
+    suffix = _suffix(source)
+    if suffix == ".npz":
+        data = archive.pack(_header(noun), archive.to_arrays(noun))
+    else:
+        data = to_json(noun)
+        if suffix == ".json.gz":
+            data = gzip.compress(data, compresslevel=6, mtime=0)
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
+    try:
+        try:
+            draft.write_bytes(data)
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError([Fault("", f"cannot be written: {error.strerror or error}")], source) from None
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Millions of fresh records hold no cycles; looking for some would double the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _suffix(source: str) -> str:
+    for suffix in SUFFIXES:
+        if source.endswith(suffix):
+            return suffix
+    raise InputError([Fault("", f"unknown kind of file; the name must end in {', '.join(SUFFIXES)}")], source)
+
+
+def _bytes(path: Path, source: str) -> bytes:
+    """The content of a file, unpacked if it is a `.json.gz`."""
+    suffix = _suffix(source)
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+        if suffix == ".json.gz":
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+                data = packed.read(LARGEST_FILE + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError([Fault("", f"is no sound gzip file: {error}")], source) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
+        raise InputError([Fault("", f"cannot be read: {getattr(error, 'strerror', None) or error}")], source) from None
+    if len(data) > LARGEST_FILE:
+        raise InputError([Fault("", f"holds more than {LARGEST_FILE} bytes; so much is not read")], source)
+    return data
+
+
+def _key_places(data: bytes) -> int:
+    """Places in JSON text that look like the end of a key: a quote and a colon, with nothing but space between.
+
+    Outside of strings that follows keys only; in a string it takes an escaped quote. So there are at least as many as
+    there are keys, and if they are as many as the different keys of all objects, then no key is doubled.
+    """
+    if any(space + b":" in data for space in (b" ", b"\t", b"\n", b"\r")):
+        return sum(1 for _ in re.finditer(rb'"[ \t\r\n]*:', data))
+    return data.count(b'":')
+
+
+def _built(reading: Reading, document: InstanceDocument | NetworkDocument) -> Instance | FlowNetwork:
+    return reading.instance(document) if isinstance(document, InstanceDocument) else reading.network(document)
+
+
+def _diagnosed(value: Any, source: str) -> Instance | FlowNetwork:
+    """What a document says after a closer look; raises `InputError` with all faults if there are any."""
+    diagnosis = Diagnosis()
+    document = diagnosis.document(value, source)
+    return _built(Reading(diagnosis.faults, diagnosis.malformed, source), document)
+
+
+def _laid_out(value: Any) -> bytes:
+    """JSON text with one record or matrix row a line."""
+    if isinstance(value, list) and value and isinstance(value[0], dict | list):
+        return b"[\n  " + _ENCODER.encode_lines(value).rstrip(b"\n").replace(b"\n", b",\n  ") + b"]"
+    if isinstance(value, dict) and any(isinstance(entry, dict | list) for entry in value.values()):
+        return b"{" + b", ".join(_ENCODER.encode(key) + b": " + _laid_out(entry) for key, entry in value.items()) + b"}"
+    return _ENCODER.encode(value)
+
+
+def _header(noun: Instance | FlowNetwork) -> bytes:
+    """What an archive holds in no column: the document without its records and matrices."""
+    return _ENCODER.encode(header_of(noun))
+
+
+def _from_archive(data: bytes) -> Instance | FlowNetwork:
+    arrays = archive.read_arrays(data, LARGEST_FILE)
+    text = arrays.pop("header", None)
+    if text is None or text.dtype.kind not in "uSU":
+        raise InputError(
+            [Fault("header", f'the column is missing; it holds the JSON text {{"format": "{INSTANCE}", ...}}')]
+        )
+    document = decode(text.tobytes())
+    if isinstance(document, dict):
+        for table in ("nodes", "arcs" if document.get("format") == NETWORK else "tasks"):
+            document.setdefault(table, [])
+    try:
+        header = from_document(document)
+    except InputError as error:
+        raise InputError(
+            [Fault(f"header.{fault.place}".rstrip("."), fault.message) for fault in error.faults]
+        ) from None
+    if any(value and isinstance(value, list) for value in document.values()):
+        raise InputError([Fault("header", "holds records; in an archive they belong in columns")])
+    said = {name: getattr(header, name) for name in ("name", "description", "source", "labels")}
+    if isinstance(header, FlowNetwork):
+        return archive.to_network(arrays, said)
+    said |= {"time": header.time, "parameters": header.parameters}
+    return archive.to_instance(arrays, said, header.cluster.topology)
