@@ -1,0 +1,324 @@
+"""A heuristic against the optimum: what a gap is, and what it is measured against.
+
+The reference is the proved optimum, or where none is proved the best bound; against a bound the gap is an upper limit
+of the true one. Gaps are exact, never negative, and None where unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import BoundViolated, HeuristicFailed, UsageError
+from optsched.heuristics import HeuristicRun, run
+from optsched.placement import Placement
+from optsched.problems import Latency, Problem
+from optsched.results import Number, Proof, Sense, Solution, Value, Violation
+from optsched.routes import latency_search, solve
+from optsched.solvers.latency_search import LatencySearch
+from optsched.solvers.profiles import Profile, load_profile
+
+__all__ = ["GapReport", "Reference", "gap", "gap_of"]
+
+Gaps = tuple[Number | None, ...]
+
+
+class Reference:
+    """What heuristics on one problem are measured against; solved once, when first asked for.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    profile
+        Limits and options of the solver.
+    time_limit
+        Seconds; overrides the profile's.
+    solution
+        A solution that is held already, instead of solving.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        profile: str | Path | Profile = "exact",
+        time_limit: float | None = None,
+        solution: Solution | None = None,
+    ) -> None:
+        self.problem = problem
+        loaded = profile if isinstance(profile, Profile) else load_profile(profile)
+        self.profile = loaded.with_limits(time_limit=time_limit)
+        if solution is not None:
+            if solution.problem != problem.name or solution.instance_sha256 != problem.instance.sha256:
+                raise UsageError(f"the reference is a solution of another problem or instance: {solution.problem}")
+            self.solution = solution
+
+    @cached_property
+    def solution(self) -> Solution:
+        """The solution; its time counts once however many heuristics use it."""
+        return solve(self.problem, self.profile)
+
+    @cached_property
+    def _search(self) -> LatencySearch:
+        assert isinstance(self.problem, Latency)
+        return latency_search(self.problem, self.profile)
+
+    @property
+    def kind(self) -> str | None:
+        """`optimum`, `bound`, or None where nothing is known."""
+        if self.solution.optimal:
+            return "optimum"
+        return "bound" if self.value is not None else None
+
+    @property
+    def value(self) -> Gaps | None:
+        """The proved optimum, or the proved bounds; None where not even the first component has one."""
+        solution = self.solution
+        if solution.optimal:
+            return solution.objective
+        return solution.bound if solution.bound[0] is not None else None
+
+    @property
+    def certificate(self) -> Proof | None:
+        """Weakest kind of proof among the components; None where a component has none."""
+        return self.solution.certificate
+
+    def work_gap_at_makespan(self, value: Value) -> Number | None:
+        """Work beyond the least at the same makespan; None where that is not proved."""
+        least = self._search.least_work_within(int(value[0]))
+        return None if least is None else value[1] - least
+
+    def makespan_gap_at_work(self, value: Value) -> Number | None:
+        """Makespan beyond the least with no more work; None where that is not proved."""
+        least = self._search.least_makespan_with(int(value[1]))
+        return None if least is None else value[0] - least
+
+
+@dataclass(frozen=True)
+class GapReport:
+    """How far a placement is from the reference.
+
+    Attributes
+    ----------
+    problem
+        The problem posed.
+    run
+        What the heuristic did.
+    seed
+        Of the run.
+    reference
+        What it is measured against.
+    objective
+        Value of the placement; None where it is infeasible or missing.
+    violations
+        Why it has none.
+    absolute_gap, relative_gap
+        One entry a component, exact; after the first component that differs the entries are None. None as a whole
+        where there is no objective or no reference.
+    wave
+        Number of the wave, from 0; None for a single round, and for all waves together.
+    """
+
+    problem: Problem
+    run: HeuristicRun
+    seed: int
+    reference: Reference
+    objective: Value | None
+    violations: tuple[Violation, ...]
+    absolute_gap: Gaps | None
+    relative_gap: Gaps | None
+    wave: int | None = None
+
+    @property
+    def feasible(self) -> bool:
+        """Whether there is a placement, and it violates nothing."""
+        return self.objective is not None
+
+    @property
+    def error(self) -> str | None:
+        """What was wrong with the heuristic's answer, if anything."""
+        return self.run.error
+
+    @property
+    def placement(self) -> Placement | None:
+        """The heuristic's placement."""
+        return self.run.placement
+
+    def within(self, limit: float) -> bool:
+        """Whether the first component's relative gap is at most `limit`, and every later one is where it is known.
+
+        An infeasible placement, an error, or a gap that is unknown is not within anything.
+        """
+        if self.absolute_gap is None or self.relative_gap is None:
+            return False
+        for absolute, relative in zip(self.absolute_gap, self.relative_gap, strict=True):
+            if relative is None:  # the reference is 0: only a gap of 0 is small
+                return absolute == 0
+            if relative > limit:
+                return False
+            if relative > 0:
+                return True
+        return True
+
+    def raise_unless_within(self, limit: float) -> None:
+        """Raise HeuristicFailed with the reason unless `within(limit)`: for tests of schedulers."""
+        if self.within(limit):
+            return
+        who = f"{self.run.name} on {self.problem.instance.name or 'the instance'}, {self.problem.name}"
+        if self.error:
+            raise HeuristicFailed(self.error)
+        if not self.feasible:
+            raise HeuristicFailed(f"{who}: infeasible: " + "; ".join(map(str, self.violations[:5])))
+        found = "unknown" if self.relative_gap is None or self.relative_gap[0] is None else float(self.relative_gap[0])
+        value = ", ".join(map(str, self.objective or ()))
+        best = ", ".join(map(str, self.reference.value or ("unknown",)))
+        raise HeuristicFailed(f"{who}: gap {found} is over {limit}: {value} against {self.reference.kind} {best}")
+
+    def record(self) -> dict[str, Any]:
+        """The report as JSON holds it: one number where the problem has one component, else lists."""
+        solution = self.reference.solution
+        single = len(self.problem.components) == 1
+        record: dict[str, Any] = {
+            "instance": self.problem.instance.name,
+            "problem": self.problem.name,
+            "parameters": dict(self.problem.parameters),
+            "heuristic": self.run.name,
+            "heuristic_parameters": dict(self.run.parameters),
+            "seed": self.seed,
+            "sense": _entries(tuple(str(part.sense) for part in self.problem.components), single),
+            "feasible": self.feasible,
+            "violations": [
+                {"constraint": entry.constraint, "ids": list(entry.ids), "amount": _plain(entry.amount)}
+                for entry in self.violations
+            ],
+            "objective": _entries(self.objective, single),
+            "reference": _entries(self.reference.value, single),
+            "reference_kind": self.reference.kind,
+            "absolute_gap": _entries(self.absolute_gap, single),
+            "relative_gap": _entries(self.relative_gap, single),
+            "certificate": None if self.reference.certificate is None else str(self.reference.certificate),
+            "termination": str(solution.termination),
+            "error": self.error,
+            "build_seconds": solution.build_seconds,
+            "solve_seconds": solution.solve_seconds,
+            "heuristic_seconds": self.run.seconds,
+        }
+        if isinstance(self.problem, Latency):
+            for name in ("work_gap_at_makespan", "makespan_gap_at_work"):
+                known = getattr(self.reference, name)(self.objective) if self.objective is not None else None
+                record[name] = _plain(known)
+        if self.run.rounds is not None:
+            record["rounds"] = self.run.rounds
+            record["idle_slot_time"] = self.run.idle_slot_time
+        return record
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _entries(values: tuple[Any, ...] | None, single: bool) -> Any:
+    if values is None:
+        return None
+    entries = [_plain(value) for value in values]
+    return entries[0] if single else entries
+
+
+def gap(
+    problem: Problem,
+    heuristic: Any,
+    seed: int = 0,
+    reference: Reference | Solution | None = None,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    **parameters: Any,
+) -> GapReport:
+    """Run a heuristic and measure its distance from the optimum.
+
+    Parameters
+    ----------
+    problem
+        What is decided, and at what cost.
+    heuristic
+        A name from `optsched list heuristics`, `package.module:function`, a policy, or any callable
+        `(problem, rng) -> placement or node ids`.
+    seed
+        For the heuristic, and for the driver of a policy.
+    reference
+        A reference or solution to measure against, where several heuristics share one; else the problem is solved.
+    profile, time_limit
+        For solving.
+    **parameters
+        Of the heuristic.
+
+    Returns
+    -------
+    GapReport
+        Also where the heuristic failed or its placement is infeasible: see its `error` and `violations`.
+
+    Raises
+    ------
+    UsageError
+        For an unknown heuristic, or one that does not serve the problem.
+    BoundViolated
+        If a feasible placement beats a proved bound: a bug somewhere.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))
+    >>> report = gap(problem, lambda problem, rng: ["a", "b"])
+    >>> report.objective, report.reference.value, report.absolute_gap
+    ((1,), (0,), (1,))
+    """
+    if isinstance(reference, Solution):
+        reference = Reference(problem, profile, solution=reference)
+    if reference is None:
+        reference = Reference(problem, profile, time_limit)
+    return gap_of(problem, run(problem, heuristic, seed, **parameters), seed, reference)
+
+
+def gap_of(problem: Problem, run: HeuristicRun, seed: int, reference: Reference, wave: int | None = None) -> GapReport:
+    """The gap of a run that is there already."""
+    violations: tuple[Violation, ...] = ()
+    objective: Value | None = None
+    if run.placement is not None:
+        violations = tuple(problem.violations(run.placement))
+        objective = None if violations else problem.evaluate(run.placement)
+    absolute: Gaps | None = None
+    relative: Gaps | None = None
+    if objective is not None and reference.value is not None:
+        absolute, relative = _gaps(problem, objective, reference.value)
+    return GapReport(problem, run, seed, reference, objective, violations, absolute, relative, wave)
+
+
+def _gaps(problem: Problem, objective: Value, reference: Gaps) -> tuple[Gaps, Gaps]:
+    """Absolute and relative gap a component, as far as they mean something."""
+    absolute: list[Number | None] = []
+    relative: list[Number | None] = []
+    equal_so_far = True
+    for component, value, best in zip(problem.components, objective, reference, strict=True):
+        if not equal_so_far or best is None:
+            absolute.append(None)
+            relative.append(None)
+            equal_so_far = False
+            continue
+        difference = value - best if component.sense is Sense.MIN else best - value
+        if difference < 0:
+            raise BoundViolated(f"{problem!r}: {component.name} {value} is beyond the proved {best}")
+        absolute.append(difference)
+        relative.append(_ratio(difference, best))
+        equal_so_far = difference == 0
+    return tuple(absolute), tuple(relative)
+
+
+def _ratio(difference: Number, best: Number) -> Number | None:
+    if best == 0:
+        return 0 if difference == 0 else None
+    ratio = Fraction(difference) / abs(Fraction(best))
+    return ratio.numerator if ratio.denominator == 1 else ratio
