@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -26,14 +27,16 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.version import version as pyomo_version
 
 from optsched.errors import UsageError
-from optsched.results import Limit, Termination
+from optsched.results import Termination
 from optsched.solvers.highs import has_duals, run
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = ["injective_names", "solve_pulp", "solve_pyomo"]
 
-_NO_MEMORY = SolverOutcome(Termination.NO_SOLUTION, Limit.MEMORY, None, None, "out of memory", 0.0, None)
+
+#: Pyomo diverts the output of the whole process while it translates, which two threads must not do at once.
+_translating = threading.Lock()
 
 
 def _translate(model: Any) -> tuple[Any, list[Any], list[Any]]:
@@ -42,7 +45,8 @@ def _translate(model: Any) -> tuple[Any, list[Any], list[Any]]:
     This is the one place that knows the inside of Pyomo's interface, which can translate a model only to solve it.
     """
     interface = PyomoHighs()
-    interface.set_instance(model)
+    with _translating:
+        interface.set_instance(model)
     variables = [interface._vars[key][0] for key in interface._pyomo_var_to_solver_var_map]
     return interface._solver_model, variables, list(interface._pyomo_con_to_solver_con_map)
 
@@ -68,8 +72,8 @@ def solve_pyomo(model: Any, profile: Profile, start: Mapping[Any, float] | None 
     Raises
     ------
     UsageError
-        If the model is not linear, has several objectives or SOS constraints, or the start names a variable that the
-        model does not use.
+        If HiGHS cannot take the model (not linear, several objectives, SOS constraints), or the start names a variable
+        that the model does not use.
 
     Examples
     --------
@@ -84,7 +88,7 @@ def solve_pyomo(model: Any, profile: Profile, start: Mapping[Any, float] | None 
     try:
         highs, variables, constraints = _translate(model)
     except MemoryError:
-        return _NO_MEMORY
+        return OUT_OF_MEMORY
     except (IncompatibleModelError, NotImplementedError, ValueError) as error:
         raise UsageError(f"HiGHS cannot take the model {model.name}: {error}") from error
     hint = None
@@ -206,7 +210,7 @@ def solve_pulp(problem: Any, profile: Profile, start: Mapping[str, float] | None
     try:
         problem.solve(engine)
     except MemoryError:
-        return _NO_MEMORY
+        return OUT_OF_MEMORY
     problem.solverModel = None  # a HiGHS object does not pickle, and would keep the model's memory
     outcome = engine.outcome
     if problem.sense != pulp.LpMaximize:

@@ -32,7 +32,7 @@ import scipy.sparse as sp
 
 from optsched.errors import Fault, InputError, UsageError, nearest
 from optsched.results import Limit, Termination
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ArraySolution", "LinearProgram", "has_duals", "option_faults", "run", "solve_arrays"]
@@ -110,7 +110,7 @@ def run(
     Raises
     ------
     UsageError
-        If HiGHS does not take an option or the start.
+        If HiGHS does not take an option.
     """
     options = profile.options
     faults = _set_options(highs, options)
@@ -128,18 +128,24 @@ def run(
     with _one_at_a_time, _interruptible(highs) as interrupted:
         try:
             # A linear program starts from a basis or not at all.
-            if start is not None and _has_integers(highs) and highs.setSolution(len(start[0]), *start) == _ERROR:
-                raise UsageError("HiGHS refuses the start: columns or values are out of range")
+            if start is not None and _has_integers(highs):
+                highs.setSolution(len(start[0]), *start)
             _run(highs)
             raw = _words(highs)
-            if highs.getModelStatus() == _Status.kUnboundedOrInfeasible:
-                raw = f"{raw}; without objective: {_run_without_objective(highs)}"
-                if highs.getModelStatus() == _Status.kOptimal:
-                    return outcome(Termination.ERROR, None, raw)
+            unclear = highs.getModelStatus() == _Status.kUnboundedOrInfeasible
+            if unclear:
+                columns = highs.getNumCol()
+                highs.changeColsCost(columns, np.arange(columns, dtype=np.int32), np.zeros(columns))
+                _run(highs)
+                raw = f"{raw}; without objective: {_words(highs)}"
         except MemoryError:
             return outcome(Termination.NO_SOLUTION, Limit.MEMORY, "out of memory")
         closed = _ROUNDING if profile.relative_gap or profile.absolute_gap else _CLOSED
         status, limit, claims = _read(highs, closed, interrupted())
+        if unclear and status in (Termination.OPTIMAL, Termination.FEASIBLE):
+            status = Termination.ERROR  # there are solutions, so it is the objective that is unbounded
+        if unclear:
+            claims = {}
     return outcome(status, limit, raw, **claims)
 
 
@@ -161,14 +167,6 @@ def _run(highs: Any) -> None:
     if highs.run() == _ERROR:
         highspy.Highs.resetGlobalScheduler(True)
         highs.run()
-
-
-def _run_without_objective(highs: Any) -> str:
-    """Tell infeasible from unbounded: solve for feasibility alone."""
-    columns = highs.getNumCol()
-    highs.changeColsCost(columns, np.arange(columns, dtype=np.int32), np.zeros(columns))
-    _run(highs)
-    return _words(highs)
 
 
 @contextlib.contextmanager
@@ -351,8 +349,7 @@ def solve_arrays(
         if highs.passModel(_highs_lp(program)) == _ERROR:
             raise UsageError("HiGHS refuses the program: infinite costs, a lower bound of +inf or an upper one of -inf")
     except MemoryError:
-        outcome = SolverOutcome(Termination.NO_SOLUTION, Limit.MEMORY, None, None, "out of memory", 0.0, None)
-        return ArraySolution(outcome, None, None, None)
+        return ArraySolution(OUT_OF_MEMORY, None, None, None)
     outcome = run(highs, profile, "arrays", hint)
     solution = highs.getSolution()
     duals = has_duals(highs, outcome)

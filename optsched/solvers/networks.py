@@ -177,7 +177,7 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int)
     side = tasks + slots - count
     if side > DENSE_LIMIT:
         raise TooLarge(f"dense assignment would need {side} rows, over its {DENSE_LIMIT}: use a flow or LP instead")
-    largest = max(abs(int(cost.max())), abs(int(cost.min()))) if cost.size else 0
+    largest = _largest(cost)
     if 2 * side * largest >= _EXACT:
         raise UsageError(f"sums of {side} costs up to {largest} pass 2^53 and would not be exact: scale the costs")
     node_of = np.repeat(np.arange(nodes), units)
@@ -189,6 +189,11 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int)
     placed = (rows < tasks) & (columns < slots)
     node[rows[placed]] = node_of[columns[placed]]
     return node
+
+
+def _largest(cost: Ints) -> int:
+    """Largest absolute value, 0 of none; in Python integers, since the least int64 has no absolute value in int64."""
+    return max(abs(int(cost.max())), abs(int(cost.min()))) if cost.size else 0
 
 
 class FlowStatus(enum.StrEnum):
@@ -256,8 +261,9 @@ def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Int
     nodes, arcs = len(supply), len(tail)
     if arcs and (min(tail.min(), head.min()) < 0 or max(tail.max(), head.max()) >= nodes):
         raise UsageError(f"an arc joins two of the nodes 0 to {nodes - 1}; one has an end outside them")
-    if arcs and (nodes + 1) * max(abs(int(cost.max())), abs(int(cost.min()))) >= _EXACT:
-        raise UsageError(f"potentials of {nodes} nodes with costs as large as {np.abs(cost).max()} might pass 2^53")
+    largest = _largest(cost)
+    if (nodes + 1) * largest >= _EXACT:
+        raise UsageError(f"potentials of {nodes} nodes with costs up to {largest} might pass 2^53: scale the costs")
     if (lower > capacity).any():
         return MinCostFlow(FlowStatus.INFEASIBLE, None, None)
     flow = _network_simplex(tail, head, lower, capacity, cost, supply)

@@ -12,7 +12,7 @@ from typing import Any
 
 from optsched.results import Limit, Termination
 
-__all__ = ["SolverOutcome"]
+__all__ = ["OUT_OF_MEMORY", "SolverOutcome"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +51,7 @@ class SolverOutcome:
     seconds: float
     nodes: int | None
     solver: Mapping[str, Any] = field(default_factory=dict)
+
+
+#: The outcome where a model did not fit before the solver began.
+OUT_OF_MEMORY = SolverOutcome(Termination.NO_SOLUTION, Limit.MEMORY, None, None, "out of memory", 0.0, None)

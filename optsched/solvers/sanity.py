@@ -1,6 +1,6 @@
 """Models of two or three variables that some release of HiGHS called "Optimal" at a wrong value.
 
-`optsched self-test` runs them on the installed solver: highspy 1.14 fails all of these (presolve), 1.15 none.
+`optsched self-test` runs them on the installed solver: highspy 1.14 failed all of these in its presolve.
 """
 
 from __future__ import annotations

@@ -1,0 +1,223 @@
+"""HiGHS through arrays: what the contract of all three ways does not cover."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import highspy
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optsched.errors import InputError, UsageError
+from optsched.results import Limit, Termination
+from optsched.solvers.highs import LinearProgram, option_faults, solve_arrays
+from optsched.solvers.profiles import Profile, load_profile
+from optsched.solvers.sanity import SMALL_MODELS, wrong_answers
+
+INF = np.inf
+EXACT = Profile("exact")
+
+
+def program(costs: list[float], matrix: list[list[float]], row_lower: list[float], **changes: object) -> LinearProgram:
+    """Minimise `costs` with `matrix @ x >= row_lower` and 0 <= x <= 10, continuous unless `changes` say otherwise."""
+    columns = len(costs)
+    fields: dict[str, object] = {
+        "objective": np.array(costs, dtype=float),
+        "col_lower": np.zeros(columns),
+        "col_upper": np.full(columns, 10.0),
+        "integer": np.zeros(columns, dtype=bool),
+        "row_lower": np.array(row_lower, dtype=float),
+        "row_upper": np.full(len(row_lower), INF),
+        "matrix": sp.csr_array(np.array(matrix, dtype=float).reshape(len(row_lower), columns)),
+    }
+    return LinearProgram(**(fields | changes))  # type: ignore[arg-type]
+
+
+def transportation(rows: int, columns: int) -> LinearProgram:
+    """A random dense transportation problem with integer data, in CSC form."""
+    rng = np.random.default_rng(3)
+    arcs = np.arange(rows * columns)
+    entries = (np.ones(2 * arcs.size), (np.r_[arcs // columns, rows + arcs % columns], np.r_[arcs, arcs]))
+    ones = np.ones(rows + columns)
+    return LinearProgram(
+        objective=rng.integers(-50, 50, arcs.size).astype(float),
+        col_lower=np.zeros(arcs.size),
+        col_upper=np.full(arcs.size, INF),
+        integer=np.zeros(arcs.size, dtype=bool),
+        row_lower=np.r_[ones[:rows] * columns, ones[rows:] * 0.0],
+        row_upper=np.r_[ones[:rows] * columns, ones[rows:] * (rows + 1)],
+        matrix=sp.csc_array(entries, shape=(rows + columns, arcs.size)),
+    )
+
+
+@pytest.mark.parametrize("profile", ["exact", "large"])
+def test_duals_prove_the_optimum(profile: str) -> None:
+    """Tests the KKT conditions: reduced costs are c - A'y, signs fit the active sides, and y gives the same value."""
+    lp = transportation(8, 12)
+    solution = solve_arrays(lp, load_profile(profile))
+    x, y, reduced = solution.x, solution.row_duals, solution.col_duals
+    assert x is not None
+    assert y is not None
+    assert reduced is not None
+    assert np.allclose(reduced, lp.objective - lp.matrix.T @ y)
+    assert np.array_equal(y, y.round())  # basic duals of a network with integer costs
+    assert reduced.min() >= 0.0
+    activity = lp.matrix @ x
+    assert np.all((y <= 0.0) | np.isclose(activity, lp.row_lower))
+    assert np.all((y >= 0.0) | np.isclose(activity, lp.row_upper))
+    value = np.where(y > 0.0, y * lp.row_lower, y * lp.row_upper).sum()
+    assert value == pytest.approx(solution.outcome.objective)
+
+
+def test_same_matrix_by_rows_and_columns() -> None:
+    """Tests that CSR and CSC forms of a program have the same optimum."""
+    lp = transportation(5, 7)
+    by_rows = dataclasses.replace(lp, matrix=sp.csr_array(lp.matrix))
+    assert solve_arrays(lp, EXACT).outcome.objective == solve_arrays(by_rows, EXACT).outcome.objective
+
+
+@given(data=st.data())
+def test_small_integer_programs_against_enumeration(data: st.DataObject) -> None:
+    """Tests optimum or infeasibility of MIPs of up to three integer columns against all their points."""
+    columns, rows = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
+    numbers = st.integers(-5, 5)
+    matrix = [[float(data.draw(numbers)) for _ in range(columns)] for _ in range(rows)]
+    costs = [float(data.draw(numbers)) for _ in range(columns)]
+    lower = [float(data.draw(numbers)) for _ in range(rows)]
+    lp = program(costs, matrix, lower, col_upper=np.full(columns, 3.0), integer=np.ones(columns, dtype=bool))
+    points = np.stack(np.meshgrid(*[np.arange(4)] * columns), axis=-1).reshape(-1, columns)
+    feasible = points[np.all(points @ np.array(matrix).T >= lower, axis=1)]
+    solution = solve_arrays(lp, EXACT)
+    if len(feasible):
+        assert solution.outcome.status is Termination.OPTIMAL
+        assert solution.outcome.objective == pytest.approx((feasible @ costs).min())
+        assert solution.outcome.bound == pytest.approx((feasible @ costs).min())
+    else:
+        assert (solution.outcome.status, solution.x) == (Termination.INFEASIBLE, None)
+
+
+def test_no_columns() -> None:
+    """Tests that a program without columns is optimal at its constant, or infeasible by its rows."""
+    empty = program([], [], [], offset=3.0)
+    assert solve_arrays(empty, EXACT).outcome.objective == 3.0
+    assert solve_arrays(program([], [[]], [0.0]), EXACT).outcome.status is Termination.OPTIMAL
+    assert solve_arrays(program([], [[]], [1.0]), EXACT).outcome.status is Termination.INFEASIBLE
+
+
+def test_no_rows() -> None:
+    """Tests that a program of bounds alone is solved."""
+    outcome = solve_arrays(program([1.0, -1.0], [], []), EXACT).outcome
+    assert (outcome.objective, outcome.bound) == (-10.0, -10.0)
+
+
+@pytest.fixture
+def press(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Ctrl-C just before or just after HiGHS runs, once the handler is in place."""
+
+    def at(moment: str) -> None:
+        original = highspy.Highs.run
+
+        def run(highs: highspy.Highs) -> object:
+            if moment == "before":
+                signal.raise_signal(signal.SIGINT)
+            status = original(highs)
+            if moment == "after":
+                signal.raise_signal(signal.SIGINT)
+            return status
+
+        monkeypatch.setattr(highspy.Highs, "run", run)
+
+    return at
+
+
+def test_interrupt_that_comes_too_late(press: Callable[[str], None]) -> None:
+    """Tests that Ctrl-C in a run that ends anyway is not lost: the result stands, with limit INTERRUPTED."""
+    press("after")
+    outcome = solve_arrays(program([1.0], [[1.0]], [2.0]), EXACT).outcome
+    assert (outcome.status, outcome.limit, outcome.objective) == (Termination.OPTIMAL, Limit.INTERRUPTED, 2.0)
+
+
+@pytest.mark.parametrize("solver", ["simplex", "ipm"])
+def test_interrupt_of_linear_program(press: Callable[[str], None], solver: str) -> None:
+    """Tests that a linear program is stopped by the callback of its algorithm, and claims no bound then."""
+    press("before")
+    outcome = solve_arrays(transportation(60, 80), Profile("x", highs={"presolve": "off", "solver": solver})).outcome
+    assert (outcome.limit, outcome.bound) == (Limit.INTERRUPTED, None)
+    assert outcome.raw_status == "Interrupted by user"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"col_lower": np.zeros(3)}, r"col_lower: has shape \(3,\)"),
+        ({"row_upper": np.zeros((1, 1))}, "row_upper: has shape"),
+        ({"objective": np.array([1.0, np.nan])}, "objective: is NaN at 1"),
+        ({"matrix": sp.coo_array([[1.0, 1.0]])}, "matrix: must be CSR or CSC"),
+        ({"matrix": sp.csr_array([[1.0, np.nan]])}, "matrix: has an entry that is NaN"),
+    ],
+)
+def test_wrong_arrays(changes: dict[str, object], message: str) -> None:
+    """Tests that arrays that do not fit are refused by name, before HiGHS sees them."""
+    with pytest.raises(InputError, match=message):
+        dataclasses.replace(program([1.0, 1.0], [[1.0, 1.0]], [1.0]), **changes)  # type: ignore[arg-type]
+
+
+def test_all_faults_of_arrays() -> None:
+    """Tests that every array that does not fit is named, not only the first."""
+    with pytest.raises(InputError) as caught:
+        program([1.0, 1.0], [[1.0, 1.0]], [1.0], col_lower=np.zeros(1), integer=np.zeros(5, dtype=bool))
+    assert [fault.place for fault in caught.value.faults] == ["col_lower", "integer"]
+
+
+@pytest.mark.parametrize("start", [np.zeros(3), np.array([0.0, np.inf])])
+def test_wrong_start(start: np.ndarray) -> None:
+    """Tests that a start of the wrong length or with an infinite value is wrong usage."""
+    with pytest.raises(UsageError, match="2 finite numbers"):
+        solve_arrays(program([1.0, 1.0], [[1.0, 1.0]], [1.0]), EXACT, start)
+
+
+def test_program_that_highs_refuses() -> None:
+    """Tests that bounds that HiGHS does not take are an error, not an unsolved model."""
+    with pytest.raises(UsageError, match="HiGHS refuses"):
+        solve_arrays(program([1.0], [[1.0]], [1.0], col_lower=np.array([INF])), EXACT)
+
+
+def test_iteration_limit_is_a_limit() -> None:
+    """Tests that a limit on iterations, which a profile can set through HiGHS, is told as a limit on effort."""
+    profile = Profile("few", highs={"simplex_iteration_limit": 1, "presolve": "off"})
+    outcome = solve_arrays(transportation(8, 12), profile).outcome
+    assert (outcome.limit, outcome.bound) == (Limit.NODES, None)
+
+
+@pytest.mark.parametrize("name", ["exact", "large", "ci"])
+def test_integers_stay_integers(name: str) -> None:
+    """Tests that naming an algorithm for linear programs does not make HiGHS drop integrality."""
+    lp = program([3.0, 2.0], [[2.0, 2.0]], [7.0], integer=np.ones(2, dtype=bool))
+    assert solve_arrays(lp, load_profile(name)).outcome.objective == 8.0
+
+
+def test_log_file(tmp_path: Path) -> None:
+    """Tests that a profile can have HiGHS write its log to a file."""
+    path = tmp_path / "highs.log"
+    solve_arrays(program([1.0], [[1.0]], [2.0]), Profile("logged", highs={"log_file": str(path)}))
+    assert "Objective value" in path.read_text(encoding="utf-8")
+
+
+def test_option_faults_lists_all() -> None:
+    """Tests that every option that HiGHS refuses is listed, and none that it takes."""
+    faults = option_faults({"presolve": "off", "presolv": "off", "mip_max_leaves": 1.5})
+    assert [fault.place for fault in faults] == ["presolv", "mip_max_leaves"]
+
+
+def test_sanity_reports_wrong_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a wrong optimum would be reported by issue, value and version."""
+    monkeypatch.setitem(SMALL_MODELS, "HiGHS#3043", (SMALL_MODELS["HiGHS#3043"][0], 8.0))
+    (line,) = wrong_answers()
+    assert line.startswith("HiGHS#3043: optimum 8.0, HiGHS")
+    assert line.endswith("says 9.0")

@@ -1,0 +1,260 @@
+"""Network engines against brute force, networkx, and their own proofs."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optsched.errors import SolverDisagreement, TooLarge, UsageError
+from optsched.solvers import networks
+from optsched.solvers.networks import (
+    UNBOUNDED,
+    FlowStatus,
+    assign_dense,
+    maximum_b_matching,
+    min_cost_flow,
+)
+
+
+def ints(values: object) -> np.ndarray:
+    """An int64 array."""
+    return np.array(values, dtype=np.int64)
+
+
+@st.composite
+def bipartite(draw: st.DrawFn) -> tuple[list[list[int]], list[int]]:
+    """Nodes that each of up to six tasks accepts, and capacities of up to four nodes."""
+    nodes = draw(st.integers(0, 4))
+    accepted = st.lists(st.integers(0, nodes - 1), unique=True) if nodes else st.just([])
+    return draw(st.lists(accepted, max_size=6)), draw(st.lists(st.integers(0, 3), min_size=nodes, max_size=nodes))
+
+
+@given(case=bipartite())
+def test_b_matching(case: tuple[list[list[int]], list[int]]) -> None:
+    """Tests that the matching is one, is as large as the best of all, and is proved by a cover of its size."""
+    accepted, capacity = case
+    indptr = np.cumsum([0, *map(len, accepted)])
+    indices = ints([node for nodes in accepted for node in nodes])
+    matching = maximum_b_matching(indptr, indices, ints(capacity), len(capacity))
+    assert matching.node.dtype == np.int64
+    assert all(node == -1 or node in nodes for node, nodes in zip(matching.node.tolist(), accepted, strict=True))
+    used = Counter(matching.node[matching.node >= 0].tolist())
+    assert all(used[node] <= limit for node, limit in enumerate(capacity))
+    best = max(
+        sum(node is not None for node in choice)
+        for choice in itertools.product(*[[None, *nodes] for nodes in accepted])
+        if all(choice.count(node) <= limit for node, limit in enumerate(capacity))
+    )
+    assert matching.size == best
+    for task, nodes in enumerate(accepted):
+        assert matching.task_cover[task] or all(matching.node_cover[node] for node in nodes)
+    assert matching.task_cover.sum() + ints(capacity)[matching.node_cover].sum() == best
+
+
+def test_b_matching_at_scale() -> None:
+    """Tests 10,000 tasks with 3 replicas on 20,000 nodes against Hopcroft and Karp, twice with the same answer."""
+    rng = np.random.default_rng(0)
+    replicas = [sorted(set(row)) for row in rng.integers(0, 20_000, (10_000, 3)).tolist()]
+    indptr, indices = np.cumsum([0, *map(len, replicas)]), ints([node for row in replicas for node in row])
+    capacity = (rng.random(20_000) < 0.3).astype(np.int64)
+    first, second = (maximum_b_matching(indptr, indices, capacity, 20_000) for _ in range(2))
+    assert np.array_equal(first.node, second.node)
+    graph = nx.Graph((("task", t), ("node", n)) for t, row in enumerate(replicas) for n in row if capacity[n])
+    tasks = [vertex for vertex in graph if vertex[0] == "task"]
+    assert first.size == len(nx.bipartite.hopcroft_karp_matching(graph, tasks)) // 2
+
+
+def test_b_matching_of_huge_capacities() -> None:
+    """Tests that capacities beyond 32 bits are clipped to the number of tasks, not wrapped."""
+    matching = maximum_b_matching(ints([0, 1, 2]), ints([0, 0]), ints([2**40]), 1)
+    assert (matching.size, matching.task_cover.tolist(), matching.node_cover.tolist()) == (2, [True, True], [False])
+
+
+def test_b_matching_is_deep() -> None:
+    """Tests a chain of 50,000 tasks, whose only augmenting path is as long."""
+    tasks = 50_000
+    indptr, indices = np.arange(0, 2 * tasks + 1, 2), np.stack([np.arange(tasks), np.arange(1, tasks + 1)], 1).ravel()
+    assert maximum_b_matching(indptr, indices, np.ones(tasks + 1, dtype=np.int64), tasks + 1).size == tasks
+
+
+@pytest.mark.parametrize("capacity", [[1], [1, -1]])
+def test_b_matching_of_wrong_capacities(capacity: list[int]) -> None:
+    """Tests that too few or negative capacities are wrong usage."""
+    with pytest.raises(UsageError, match="2 capacities"):
+        maximum_b_matching(ints([0, 1]), ints([0]), ints(capacity), 2)
+
+
+def test_b_matching_checks_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a flow that is not maximum would be noticed by its own cover."""
+
+    class NoFlow:
+        def __init__(self, network: object) -> None:
+            self.flow = network * 0  # type: ignore[operator]
+
+    monkeypatch.setattr(networks, "maximum_flow", lambda network, *_: NoFlow(network))
+    with pytest.raises(SolverDisagreement, match="not maximum"):
+        maximum_b_matching(ints([0, 1]), ints([0]), ints([1]), 1)
+
+
+@given(data=st.data())
+def test_dense_assignment(data: st.DataObject) -> None:
+    """Tests that exactly `count` tasks are placed within capacities, at the least cost of all such placements."""
+    tasks, nodes = data.draw(st.integers(0, 4)), data.draw(st.integers(1, 3))
+    cost = ints(
+        [[data.draw(st.integers(-9, 9)) for _ in range(nodes)] for _ in range(tasks)],
+    ).reshape(tasks, nodes)
+    capacity = [data.draw(st.integers(0, 3)) for _ in range(nodes)]
+    count = data.draw(st.integers(0, min(tasks, sum(capacity))))
+    node = assign_dense(cost, ints(capacity), count).tolist()
+
+    def value(choice: tuple[int, ...]) -> int:
+        return int(sum(cost[task, n] for task, n in enumerate(choice) if n >= 0))
+
+    def allowed(choice: tuple[int, ...]) -> bool:
+        placed = Counter(n for n in choice if n >= 0)
+        return placed.total() == count and all(placed[n] <= capacity[n] for n in range(nodes))
+
+    assert allowed(tuple(node))
+    assert value(tuple(node)) == min(
+        value(choice) for choice in itertools.product(range(-1, nodes), repeat=tasks) if allowed(choice)
+    )
+
+
+def test_dense_assignment_is_exact_in_large_integers() -> None:
+    """Tests that costs that differ in the last of 50 bits are told apart."""
+    big = 2**49
+    assert assign_dense(ints([[big, big + 1], [big + 1, big + 1]]), ints([1, 1]), 2).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("cost", "capacity", "count", "message"),
+    [
+        ([[1, 2]], [1, 1], 2, "2 tasks cannot be placed"),
+        ([[1, 2]], [0, 0], 1, "capacity for 0"),
+        ([[1, 2]], [1, 1], -1, "-1 tasks cannot be placed"),
+        ([[1, 2]], [1], 1, "2 capacities"),
+        ([[1, 2]], [1, -1], 1, "2 capacities"),
+        ([[2**52, 0]], [1, 1], 1, "pass 2\\^53"),
+        ([[-(2**63), 0]], [1, 1], 1, "pass 2\\^53"),
+    ],
+)
+def test_dense_assignment_of_wrong_input(cost: list[list[int]], capacity: list[int], count: int, message: str) -> None:
+    """Tests that what cannot be placed, or would not be exact in doubles, is refused."""
+    with pytest.raises(UsageError, match=message):
+        assign_dense(ints(cost), ints(capacity), count)
+
+
+def test_dense_assignment_that_is_too_large() -> None:
+    """Tests that a matrix beyond the limit is refused before it is built."""
+    with pytest.raises(TooLarge, match="over its 5000"):
+        assign_dense(np.zeros((5001, 1), dtype=np.int64), ints([5001]), 5001)
+
+
+Arcs = list[tuple[int, int, int, int, int]]
+
+
+@st.composite
+def flow_networks(draw: st.DrawFn) -> tuple[Arcs, list[int]]:
+    """Arcs (tail, head, lower, capacity, cost), loops and parallel ones among them, and supplies that add up to 0."""
+    nodes = draw(st.integers(1, 4))
+    node = st.integers(0, nodes - 1)
+    arcs = []
+    for _ in range(draw(st.integers(0, 6))):
+        lower = draw(st.integers(-1, 1))
+        room = draw(st.integers(0, 2))
+        arcs.append((draw(node), draw(node), lower, lower + room, draw(st.integers(-4, 4))))
+    supply = [draw(st.integers(-2, 2)) for _ in range(nodes - 1)]
+    return arcs, [*supply, -sum(supply)]
+
+
+def brute_force(arcs: Arcs, supply: list[int]) -> int | None:
+    """Least cost over all integer flows; None where there is none."""
+    best = None
+    for flow in itertools.product(*[range(lower, capacity + 1) for _, _, lower, capacity, _ in arcs]):
+        out = [0] * len(supply)
+        for (tail, head, *_), amount in zip(arcs, flow, strict=True):
+            out[tail] += amount
+            out[head] -= amount
+        if out == supply:
+            cost = sum(arc[4] * amount for arc, amount in zip(arcs, flow, strict=True))
+            best = cost if best is None else min(best, cost)
+    return best
+
+
+@given(case=flow_networks())
+def test_min_cost_flow(case: tuple[Arcs, list[int]]) -> None:
+    """Tests that the flow is one, costs the least of all, and is proved by its potentials in integers."""
+    arcs, supply = case
+    tail, head, lower, capacity, cost = (ints(column) for column in np.reshape(arcs, (-1, 5)).T)
+    result = min_cost_flow(tail, head, lower, capacity, cost, ints(supply))
+    least = brute_force(arcs, supply)
+    if least is None:
+        assert (result.status, result.flow, result.potential) == (FlowStatus.INFEASIBLE, None, None)
+        return
+    assert result.status is FlowStatus.OPTIMAL
+    flow, potential = result.flow, result.potential
+    assert flow is not None
+    assert potential is not None
+    assert flow.dtype == potential.dtype == np.int64
+    assert np.all((lower <= flow) & (flow <= capacity))
+    balance = np.zeros(len(supply), dtype=np.int64)
+    np.add.at(balance, tail, flow)
+    np.subtract.at(balance, head, flow)
+    assert balance.tolist() == supply
+    reduced = cost + potential[tail] - potential[head]
+    assert np.all((reduced >= 0) | (flow == capacity))
+    assert np.all((reduced <= 0) | (flow == lower))
+    dual = (reduced * np.where(reduced > 0, lower, capacity)).sum() - (potential * supply).sum()
+    assert (cost * flow).sum() == dual == least
+
+
+def test_min_cost_flow_without_capacity() -> None:
+    """Tests that a cycle of negative cost and no capacity is unbounded, and one of cost 0 is not."""
+    ends, lower, free, supply = (ints([0, 1]), ints([1, 0])), ints([0, 0]), ints([UNBOUNDED] * 2), ints([0, 0])
+    assert min_cost_flow(*ends, lower, free, ints([1, -2]), supply).status is FlowStatus.UNBOUNDED
+    assert min_cost_flow(*ends, lower, free, ints([1, -1]), supply).status is FlowStatus.OPTIMAL
+    assert (
+        min_cost_flow(ints([0]), ints([0]), ints([0]), free[:1], ints([-1]), ints([0])).status is FlowStatus.UNBOUNDED
+    )
+
+
+def test_min_cost_flow_leaves_its_input_alone() -> None:
+    """Tests that read-only arrays are enough."""
+    arrays = [ints([0]), ints([1]), ints([1]), ints([3]), ints([5]), ints([2, -2])]
+    for array in arrays:
+        array.setflags(write=False)
+    result = min_cost_flow(*arrays)
+    assert result.flow is not None
+    assert result.flow.tolist() == [2]
+
+
+def test_min_cost_flow_of_nothing() -> None:
+    """Tests a network without nodes, without arcs, and with supplies that do not add up or limits that cross."""
+    nothing = ints([])
+    assert min_cost_flow(*[nothing] * 6).status is FlowStatus.OPTIMAL
+    assert min_cost_flow(*[nothing] * 5, ints([0, 0])).status is FlowStatus.OPTIMAL
+    assert min_cost_flow(*[nothing] * 5, ints([1, 0])).status is FlowStatus.INFEASIBLE
+    crossed = min_cost_flow(ints([0]), ints([0]), ints([2]), ints([1]), ints([0]), ints([0]))
+    assert crossed.status is FlowStatus.INFEASIBLE
+
+
+def test_min_cost_flow_of_wrong_input() -> None:
+    """Tests that an arc to no node and costs whose potentials would not be exact are wrong usage."""
+    one = ints([0])
+    with pytest.raises(UsageError, match="nodes 0 to 1"):
+        min_cost_flow(one, ints([2]), one, one, one, ints([0, 0]))
+    with pytest.raises(UsageError, match="pass 2\\^53"):
+        min_cost_flow(one, ints([1]), one, one, ints([2**52]), ints([0, 0]))
+
+
+def test_min_cost_flow_checks_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a flow that is not of least cost would be noticed by its potentials."""
+    monkeypatch.setattr(networks, "_network_simplex", lambda *_: ints([0, 1]))
+    with pytest.raises(SolverDisagreement, match="not of least cost"):
+        min_cost_flow(ints([0, 0]), ints([1, 1]), ints([0, 0]), ints([1, 1]), ints([1, 2]), ints([1, -1]))

@@ -1,0 +1,123 @@
+"""Solver profiles: those that ship, a user's own, and what is wrong with one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from optsched.errors import InputError, UsageError
+from optsched.solvers.profiles import Profile, load_profile, profile_names
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_shipped_profiles(name: str) -> None:
+    """Tests that every shipped profile loads under its name, describes itself, and is deterministic in threads."""
+    profile = load_profile(name)
+    assert profile.name == name
+    assert profile.description
+    assert profile.threads == 1
+
+
+def test_exact_tolerates_nothing() -> None:
+    """Tests that `exact` has no limit and no gap, where HiGHS by itself tolerates 1e-4 and 1e-6."""
+    profile = load_profile("exact")
+    assert (profile.time_limit, profile.node_limit) == (None, None)
+    assert (profile.options["mip_rel_gap"], profile.options["mip_abs_gap"]) == (0.0, 0.0)
+
+
+def test_quick_and_ci() -> None:
+    """Tests that `quick` has a time limit and a gap, and `ci` nodes instead of seconds and no gap."""
+    quick, ci = load_profile("quick"), load_profile("ci")
+    assert quick.time_limit is not None
+    assert quick.relative_gap > 0.0
+    assert ci.time_limit is None
+    assert ci.node_limit is not None
+    assert ci.relative_gap == ci.absolute_gap == 0.0
+
+
+def test_users_own_file(tmp_path: Path) -> None:
+    """Tests that a path that ends in .toml is read, bears the name of the file, and reaches the solver's options."""
+    path = tmp_path / "mine.toml"
+    path.write_text('time_limit = 5\nnode_limit = 7\nrandom_seed = 3\n[highs]\nsolver = "ipm"\n', encoding="utf-8")
+    profile = load_profile(path)
+    assert profile.name == "mine"
+    assert profile.options == {
+        "log_to_console": False,
+        "solver": "ipm",
+        "threads": 1,
+        "random_seed": 3,
+        "mip_rel_gap": 0.0,
+        "mip_abs_gap": 0.0,
+        "time_limit": 5.0,
+        "mip_max_nodes": 7,
+    }
+
+
+def test_with_limits() -> None:
+    """Tests that limits are replaced where given and kept where not."""
+    profile = Profile("x", time_limit=9.0, node_limit=5)
+    assert profile.with_limits(time_limit=1.0) == Profile("x", time_limit=1.0, node_limit=5)
+    assert profile.with_limits(node_limit=0) == Profile("x", time_limit=9.0, node_limit=0)
+    assert profile.with_limits() == profile
+
+
+def test_every_fault_of_a_file(tmp_path: Path) -> None:
+    """Tests that each unknown key and each wrong value is listed with its place, under the name of the file."""
+    path = tmp_path / "wrong.toml"
+    path.write_text(
+        'time_limt = 1\ntime_limit = "60"\nnode_limit = 1.5\nrelative_gap = -0.1\nabsolute_gap = nan\n'
+        "threads = 0\nrandom_seed = true\ndescription = 4\nhighs = 3\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(InputError) as caught:
+        load_profile(path)
+    assert [fault.place for fault in caught.value.faults] == [
+        "time_limt", "description", "time_limit", "node_limit", "relative_gap", "absolute_gap", "threads",
+        "random_seed", "highs",
+    ]  # fmt: skip
+    assert 'did you mean "time_limit"?' in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_faults_of_highs_options(tmp_path: Path) -> None:
+    """Tests that HiGHS options are checked by name, type and value, and that those of the profile are refused."""
+    path = tmp_path / "wrong.toml"
+    path.write_text('[highs]\nmip_rel_gpa = 0.1\nsolver = "hipo"\nmip_max_leaves = 1.5\n', encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_profile(path)
+    assert [fault.place for fault in caught.value.faults] == [
+        "highs.mip_rel_gpa", "highs.solver", "highs.mip_max_leaves",
+    ]  # fmt: skip
+    path.write_text("[highs]\nmip_rel_gap = 0.1\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"highs\.mip_rel_gap: is set by the profile itself: use relative_gap"):
+        load_profile(path)
+
+
+@pytest.mark.parametrize("content", [b"time_limit = ", b"\xff\xfe", b"a = 1\na = 2\n"])
+def test_not_toml(tmp_path: Path, content: bytes) -> None:
+    """Tests that a file that is no TOML, or no text, is bad input."""
+    path = tmp_path / "wrong.toml"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="is not TOML"):
+        load_profile(path)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    """Tests that a missing file is bad input that names it."""
+    with pytest.raises(InputError, match=r"absent\.toml: cannot be read"):
+        load_profile(tmp_path / "absent.toml")
+
+
+def test_unknown_name() -> None:
+    """Tests that an unknown name is wrong usage with the nearest known one."""
+    with pytest.raises(UsageError, match='no solver profile "exakt": did you mean "exact"'):
+        load_profile("exakt")
+
+
+def test_wrong_value_in_code() -> None:
+    """Tests that a profile made in code is checked as one in a file is."""
+    with pytest.raises(UsageError, match="profile threads: 0 is not an integer from 1"):
+        Profile("x", threads=0)
+    with pytest.raises(UsageError, match=r"profile highs\.time_limit: is set by the profile itself"):
+        Profile("x", highs={"time_limit": 3.0})
