@@ -8,8 +8,10 @@ slots) is checked where the nouns are.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -24,12 +26,14 @@ __all__ = [
     "LONGEST_ID",
     "NETWORK",
     "NODES",
+    "SCHEMAS",
     "TABLES",
     "TASKS",
     "Column",
     "InstanceDocument",
     "NetworkDocument",
     "schema",
+    "schema_text",
 ]
 
 #: The values of `format` that this package reads.
@@ -395,3 +399,19 @@ def schema(kind: type[InstanceDocument] | type[NetworkDocument]) -> dict[str, An
             value["description"] = meanings[field]
     tag = INSTANCE if kind is InstanceDocument else NETWORK
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": tag, **body}
+
+
+def schema_text(kind: type[InstanceDocument] | type[NetworkDocument]) -> str:
+    """The schema as it is published in `optsched/instances/schemas/`."""
+    return json.dumps(schema(kind), indent=2) + "\n"
+
+
+#: Where each schema is published. `python -m optsched.instances.format` writes them anew.
+SCHEMAS = {
+    InstanceDocument: Path(__file__).with_name("schemas") / "instance.schema.json",
+    NetworkDocument: Path(__file__).with_name("schemas") / "network.schema.json",
+}
+
+if __name__ == "__main__":
+    for document, path in SCHEMAS.items():
+        path.write_text(schema_text(document), encoding="utf-8")
