@@ -407,7 +407,7 @@ def schema_text(kind: type[InstanceDocument] | type[NetworkDocument]) -> str:
 
 
 #: Where each schema is published. `python -m optsched.instances.format` writes them anew.
-SCHEMAS = {
+SCHEMAS: dict[type[InstanceDocument] | type[NetworkDocument], Path] = {
     InstanceDocument: Path(__file__).with_name("schemas") / "instance.schema.json",
     NetworkDocument: Path(__file__).with_name("schemas") / "network.schema.json",
 }
