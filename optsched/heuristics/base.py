@@ -1,29 +1,28 @@
-"""What a heuristic is: a batch callable that sees the whole snapshot, or an online policy that sees one offer at a time.
+"""What a heuristic is: a batch callable that sees the whole snapshot, or an online policy that sees offer after offer.
 
-The driver of the policies is in `driver`; the heuristics themselves are one module a family, and `optsched.heuristics`
-has the list of all.
+The driver of the policies is in `driver`, what may be answered in `answers`, running one by name in `running`; the
+heuristics themselves are one module a family, and `optsched.heuristics` has the list of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from optsched.instance import Cluster, Ints, Ragged, Workload
-from optsched.placement import Placement
+from optsched.errors import Fault
+from optsched.instance import MAP, PENDING, Cluster, Ints, Workload
 from optsched.problems import Problem
 from optsched.problems.base import Parameter
 
-__all__ = ["BatchHeuristic", "Event", "Heuristic", "Offer", "Policy", "View"]
+__all__ = ["BatchHeuristic", "Event", "Heuristic", "Offer", "Policy", "View", "table_row"]
 
 
-class BatchHeuristic(Protocol):
-    """A callable that places all at once; a sequence of node ids (None: nowhere) or node indices does as well."""
-
-    def __call__(self, problem: Any, rng: np.random.Generator, /, **parameters: Any) -> Placement | Sequence[Any]: ...
+#: A callable `(problem, rng, **parameters)` that places all at once. It answers a `Placement` of the instance, or a
+#: sequence with an entry for each of `problem.tasks`: a node id, a node index, or None (-1) for nowhere.
+BatchHeuristic = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,50 +37,64 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened: `what` is "job-arrived", "task-started", "task-finished" or "node-changed"."""
+    """Something that happened: `what` is "job-arrived", "task-started", "task-finished" or "node-changed".
+
+    `index` is that of the job, task or node in the view.
+    """
 
     time: float
     what: str
     index: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class View:
-    """What a policy may know when it is asked: nothing of tasks that have not arrived, of later offers or durations.
+    """What a policy may know when it is asked: nothing of jobs that have not arrived, of later offers or durations.
+
+    Tasks and jobs are numbered in the order of their arrival, those that arrive together in the order of the instance;
+    where nothing arrives after the snapshot these are the instance's own indices. `status` and `node` are read-only
+    windows that always show the present; the rest changes when a job arrives, and then there is a new view.
 
     Attributes
     ----------
-    problem
+    problem, parameters
         Name and parameters of the problem, for policies that serve several.
     cluster
-        The nodes, with racks and types. Idle slots of nodes are known from offers alone.
-    task_ids, job, group, size
-        Columns of all tasks that have arrived, by task index of the instance; entries of others are blank.
-    replicas
-        One row a task of the instance; empty for tasks that have not arrived.
-    pending
-        Indices of the tasks that wait now, increasing.
+        The nodes, with racks, types and all their slots. Which of these are idle is known from offers alone.
+    workload
+        The tasks and jobs that have arrived, without `observed`, `duration`, `shuffle` and `pairs`.
+    status, node
+        int64, shape (arrived tasks,): `PENDING`, `RUNNING` or `FINISHED`, and the node it runs or ran on, or -1.
     """
 
     problem: str
-    parameters: dict[str, Any]
+    parameters: Mapping[str, Any]
     cluster: Cluster
     workload: Workload
-    replicas: Ragged
-    pending: Ints
+    status: Ints
+    node: Ints
+
+    @property
+    def pending(self) -> Ints:
+        """Maps that wait now, increasing."""
+        return np.flatnonzero((self.status == PENDING) & (self.workload.kind == MAP))
 
 
 class Policy(Protocol):
-    """An online scheduler. Its randomness comes from the generator that `start` hands in, and from nothing else."""
+    """An online scheduler. Its randomness comes from the generator that `start` hands in, and from nothing else.
+
+    Any class with `offer` will do; one that derives from this inherits a `start` and a `notify` that do nothing.
+    """
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        """Begin; `view.pending` shrinks as tasks are placed and grows as jobs arrive (`notify` tells)."""
+        """Begin anew; a policy may be started more than once."""
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        """Tasks (indices) to start on the offering node now, at most `offer.free`; empty to leave it idle."""
+        """Tasks (numbers of the view) to start on the offering node, at most `offer.free`; empty to leave it idle."""
+        ...
 
     def notify(self, event: Event, view: View) -> None:
-        """Told of every event, in order of time; does nothing by default."""
+        """Told of every event, in order of time."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +110,11 @@ class Heuristic:
     doc
         One line.
     parameters
-        Its parameters; unknown names are wrong usage.
+        Its parameters; unknown names are wrong usage. None: whatever its callable takes.
     batch, policy
         Exactly one is given: the batch callable, or what makes a policy from the parameters.
+    missing
+        The fields that it needs and the problem's instance lacks, beyond what the problem itself needs.
     """
 
     name: str
@@ -107,15 +122,36 @@ class Heuristic:
     algorithm: str
     problems: tuple[str, ...]
     doc: str
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[Parameter, ...] | None = ()
     batch: BatchHeuristic | None = None
     policy: Callable[..., Policy] | None = None
+    missing: Callable[[Any], Sequence[Fault]] | None = None
 
     def serves(self, problem: Problem) -> bool:
         """Whether it can be asked for a placement in `problem`."""
-        return problem.name in self.problems
+        return problem.name in self.problems and not self.faults(problem)
+
+    def faults(self, problem: Problem) -> Sequence[Fault]:
+        """The fields that it needs and the problem's instance lacks."""
+        return self.missing(problem) if self.missing else ()
 
     @property
     def online(self) -> bool:
         """Whether it is a policy."""
         return self.policy is not None
+
+
+def table_row(heuristic: Heuristic) -> dict[str, Any]:
+    """What `optsched list heuristics` says of a heuristic."""
+    return {
+        "name": heuristic.name,
+        "doc": heuristic.doc,
+        "paper": heuristic.paper,
+        "algorithm": heuristic.algorithm,
+        "online": heuristic.online,
+        "problems": list(heuristic.problems),
+        "parameters": {
+            parameter.name: {"default": parameter.default, "doc": parameter.doc}
+            for parameter in heuristic.parameters or ()
+        },
+    }

@@ -1,0 +1,176 @@
+"""What a heuristic may answer, and what is said of one that answers nonsense or raises.
+
+An infeasible placement (overfull slots, tasks left out) is no nonsense: it has violations, which its problem tells.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import HeuristicFailed
+from optsched.instance import Ints
+from optsched.placement import NONE, Placement
+from optsched.problems import Problem
+
+__all__ = ["attempt", "placement_from", "raised", "tasks_from"]
+
+#: How many wrong entries are told one by one.
+ENTRIES_SHOWN = 10
+
+
+def raised(error: BaseException) -> str:
+    """An exception in one line: type, message, and file and line where it was raised.
+
+    >>> try:
+    ...     [][0]
+    ... except IndexError as error:
+    ...     print(raised(error))
+    IndexError: list index out of range (<doctest ...>, line 2)
+    """
+    text = " ".join(traceback.format_exception_only(error)[-1].split())
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{text} ({frames[-1].filename}, line {frames[-1].lineno})" if frames else text
+
+
+def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Call somebody's code; HeuristicFailed tells of any exception, but interrupts and exits pass."""
+    try:
+        return function(*arguments, **named)
+    except HeuristicFailed:
+        raise
+    except Exception as error:
+        raise HeuristicFailed(f"raised {raised(error)}") from error
+
+
+def placement_from(answer: Any, problem: Problem) -> Placement:
+    """The placement that a batch heuristic means.
+
+    Parameters
+    ----------
+    answer
+        A `Placement` of the instance, or a sequence or one-dimensional array with a node id, a node index or None (-1)
+        for each of `problem.tasks`.
+
+    Raises
+    ------
+    HeuristicFailed
+        With a line for each thing that is wrong: type, length, unknown nodes.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Lsap
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"])))
+    >>> placement_from(["b", None], problem).nodes.tolist()
+    [1, -1]
+    >>> placement_from([1, "c"], problem)
+    Traceback (most recent call last):
+    optsched.errors.HeuristicFailed: answered node "c" for task "t2": the instance has no such node
+    """
+    entries: Sequence[Any] | np.ndarray
+    if isinstance(answer, Placement):
+        tasks, entries, what = np.arange(len(problem.instance.workload)), answer.nodes, "task of the instance"
+    else:
+        tasks, entries, what = problem.tasks, _sequence(answer), "of problem.tasks"
+    if len(entries) != len(tasks):
+        raise HeuristicFailed(f"answered {len(entries)} nodes; give exactly one for each {what}, that is {len(tasks)}")
+    nodes, faults = _nodes(entries, tasks, problem)
+    if faults:
+        more = len(faults) - ENTRIES_SHOWN
+        shown = faults[:ENTRIES_SHOWN] + ([f"and {more} more entries that are wrong"] if more > 0 else [])
+        raise HeuristicFailed("\n".join(shown))
+    return Placement(nodes) if isinstance(answer, Placement) else problem.placement(nodes)
+
+
+def _sequence(answer: Any) -> Sequence[Any] | np.ndarray:
+    """The answer as something with entries; a text or mapping has no order that says anything."""
+    if isinstance(answer, Sequence) and not isinstance(answer, str | bytes | bytearray):
+        return answer
+    entries = np.asarray(answer) if hasattr(answer, "__array__") else None
+    if entries is None:
+        given = "None" if answer is None else f"a {type(answer).__name__}"
+        raise HeuristicFailed(f"answered {given}; give a Placement, or a sequence of one node for each task")
+    if entries.ndim != 1:
+        raise HeuristicFailed(f"answered an array of shape {entries.shape}; give one node for each task")
+    return entries
+
+
+def _nodes(entries: Sequence[Any] | np.ndarray, tasks: Ints, problem: Problem) -> tuple[Ints, list[str]]:
+    """Node index of each entry, and what is wrong with those that mean no node."""
+    count = len(problem.instance.cluster)
+    if isinstance(entries, np.ndarray) and entries.dtype.kind in "iu":
+        wrong = np.flatnonzero((entries < NONE) | (entries >= count)).tolist()
+        if not wrong:
+            return entries.astype(np.int64), []
+    nodes, faults = np.full(len(entries), NONE, dtype=np.int64), []
+    for position, entry in enumerate(entries.tolist() if isinstance(entries, np.ndarray) else entries):
+        node = _node(entry, problem)
+        if isinstance(node, str):
+            faults.append(f'answered {node} for task "{problem.instance.workload.task_ids[tasks[position]]}"')
+            faults[-1] += _mend(entry, count)
+        else:
+            nodes[position] = node
+    return nodes, faults
+
+
+def _node(entry: Any, problem: Problem) -> int | str:
+    """Index of the node that an entry means, or in words what it is instead."""
+    if entry is None:
+        return NONE
+    if isinstance(entry, str):
+        return problem.instance.node_index.get(entry, f'node "{entry}"')
+    if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
+        return int(entry) if NONE <= entry < len(problem.instance.cluster) else f"node index {entry}"
+    return f"{entry!r}"
+
+
+def _mend(entry: Any, count: int) -> str:
+    if isinstance(entry, str):
+        return ": the instance has no such node"
+    if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
+        return f": indices run from 0 to {count - 1}, and -1 is nowhere"
+    return ": give a node id, a node index, or None"
+
+
+def tasks_from(answer: Any, free: int, waits: Callable[[int], bool], label: Callable[[int], str]) -> list[int]:
+    """The tasks that a policy means to start on an offer.
+
+    Parameters
+    ----------
+    answer
+        A sequence or array of whole numbers.
+    free
+        How many slots were offered.
+    waits
+        Whether a task of this number waits; False for a number that is no task.
+    label
+        How to call it in a message.
+
+    Raises
+    ------
+    HeuristicFailed
+        If it is no such sequence, has more tasks than slots, the same task twice, or one that does not wait.
+    """
+    if isinstance(answer, str | bytes) or not isinstance(answer, Sequence | np.ndarray):
+        given = "None" if answer is None else repr(answer)
+        raise HeuristicFailed(f"answered {given}; give a sequence of tasks, empty to leave the slots idle")
+    tasks: list[Any] = list(answer)
+    for task in tasks:
+        if isinstance(task, bool) or not isinstance(task, int | np.integer):
+            raise HeuristicFailed(f"answered {task!r}; give the tasks' numbers in the view")
+        if not waits(int(task)):
+            raise HeuristicFailed(f"answered {label(int(task))}, which does not wait; take one of view.pending")
+    if len(tasks) > free:
+        raise HeuristicFailed(f"answered {len(tasks)} tasks, more than the {free} free slots")
+    if len(set(tasks)) < len(tasks):
+        twice = next(_repeated(tasks))
+        raise HeuristicFailed(f"answered {label(int(twice))} twice; start each task once")
+    return [int(task) for task in tasks]
+
+
+def _repeated(tasks: list[Any]) -> Iterator[Any]:
+    return (task for position, task in enumerate(tasks) if task in tasks[:position])

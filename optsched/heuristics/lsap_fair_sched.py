@@ -1,0 +1,102 @@
+"""`lsap-fair-sched`: an assignment problem whose costs mix fairness of groups with locality (003, section III.D)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault, HeuristicFailed
+from optsched.heuristics.base import Heuristic
+from optsched.placement import Placement
+from optsched.problems.assignment import LevelledProblem
+from optsched.problems.base import Parameter
+from optsched.problems.fair_lsap import FairLsap
+from optsched.results import Limit
+from optsched.solvers.transport import solve_assignment
+
+__all__ = ["HEURISTICS", "lsap_fair_sched"]
+
+
+def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parameters: Any) -> Placement:
+    """Place min(tasks, idle slots) tasks at least fairness cost plus locality cost, by 003's lines 1 to 39.
+
+    The heuristic's own costs are those of the problem `fair-lsap` with `selection=fixed` (the tasks within a group's
+    ration are chosen beforehand, lines 19 to 27) and these parameters. So on `fair-lsap` itself with the same
+    parameters its gap is 0 by construction; its price shows where the placement may choose who is within the ration
+    (`selection=free`), where the parameters differ, and in the locality of `lsap`.
+
+    Parameters
+    ----------
+    problem
+        `fair-lsap`, or `lsap` on an instance with groups.
+    rng
+        Not used: nothing is random.
+    **parameters
+        alpha, beta, gfc, overflow as in `fair-lsap`; those not given are the problem's where it is `fair-lsap`, else
+        the instance's or the defaults. `overflow=naive` is 003's straw man, all tasks of a group at its GFC.
+
+    Raises
+    ------
+    MissingField
+        If the instance has no groups, or tasks without one.
+
+    Examples
+    --------
+    One slot of two is idle; group g1 has used up its ration with the other one:
+
+    >>> from optsched.instance import Cluster, Instance, State, Workload
+    >>> workload = Workload(
+    ...     ["t1", "t2"], job=[0, 1], job_ids=["j1", "j2"], job_group=[0, 1], group_ids=["g1", "g2"],
+    ...     group_weight=[1, 1], group_running_tasks=[1, 0])
+    >>> cluster = Cluster(["a"], slots=[2])
+    >>> problem = FairLsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1])))
+    >>> lsap_fair_sched(problem, np.random.default_rng(0)).nodes.tolist()
+    [-1, 0]
+    """
+    own = problem.parameters if isinstance(problem, FairLsap) else {}
+    given = {name: value for name, value in parameters.items() if value is not None}
+    posed = FairLsap(problem.instance, **{**own, **given, "selection": "fixed"})
+    solution = solve_assignment(posed)
+    if solution.limit is Limit.INTERRUPTED:
+        raise KeyboardInterrupt
+    if solution.nodes is None:
+        raise HeuristicFailed(f"found no placement: {solution.raw_status}")
+    return posed.placement(solution.nodes)
+
+
+def _groups_missing(problem: LevelledProblem) -> Sequence[Fault]:
+    return FairLsap.applies(problem.instance)
+
+
+def _parameters() -> tuple[Parameter, ...]:
+    """Those of `fair-lsap` that shape the costs, with None for "as the problem has it"."""
+    table: Mapping[str, Parameter] = {parameter.name: parameter for parameter in FairLsap.parameter_table}
+    return tuple(
+        Parameter(name, None, _checked(table[name]), table[name].doc) for name in ("alpha", "beta", "gfc", "overflow")
+    )
+
+
+def _checked(parameter: Parameter) -> Any:
+    """A parser that refuses what `fair-lsap` refuses but keeps the value: its "auto" is not "not given"."""
+
+    def parse(given: Any) -> Any:
+        parsed = parameter.parse(given)
+        return given if parsed is None else parsed
+
+    return parse
+
+
+HEURISTICS = (
+    Heuristic(
+        name="lsap-fair-sched",
+        paper="003",
+        algorithm="III.D, lsap-fair-sched",
+        problems=("fair-lsap", "lsap"),
+        doc="least fairness cost plus locality cost, with the tasks within each ration chosen beforehand",
+        parameters=_parameters(),
+        batch=lsap_fair_sched,
+        missing=_groups_missing,
+    ),
+)

@@ -1,0 +1,124 @@
+"""Waves: where the idle slots do not hold all tasks, one round of scheduling after another until all tasks ran.
+
+Each wave is a snapshot of its own, posed and judged like any other; the whole is for `optsched.gaps` to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import UsageError, nearest
+from optsched.heuristics import AnyHeuristic, HeuristicRun, run
+from optsched.instance import FINISHED, Instance, Ints
+from optsched.placement import NONE
+from optsched.problems import Problem, problem
+
+__all__ = ["IDLE", "Wave", "waves"]
+
+#: What the next wave's idle slots are.
+IDLE = ("same", "fresh")
+
+
+@dataclass(frozen=True)
+class Wave:
+    """One wave.
+
+    Attributes
+    ----------
+    index
+        0 for the first.
+    snapshot, problem
+        The instance as it is before the wave, and the problem posed on it.
+    run
+        What the heuristic did.
+    """
+
+    index: int
+    snapshot: Instance
+    problem: Problem
+    run: HeuristicRun
+
+
+def waves(
+    name: str,
+    instance: Instance,
+    heuristic: AnyHeuristic,
+    seed: int = 0,
+    *,
+    idle: str = "same",
+    problem_parameters: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> Iterator[Wave]:
+    """Run a heuristic wave after wave, each on what the waves before have left.
+
+    What a wave has placed is finished before the next one. The waves end when no task waits, or with one that places
+    nothing, that fails, or whose placement violates more than `cardinality`: what would follow from it means nothing.
+
+    Parameters
+    ----------
+    name, problem_parameters
+        The problem to pose on each snapshot, and its parameters.
+    instance
+        The first snapshot.
+    heuristic, parameters
+        As for `optsched.heuristics.run`.
+    seed
+        The first wave runs with it as it is; later ones with (seed, wave).
+    idle
+        `same`: the slots that the wave has used are idle again. `fresh`: as many idle slots are drawn from all slots of
+        the cluster, as in 003's simulations (digest 003, multi-wave simulator).
+
+    Yields
+    ------
+    Wave
+
+    Raises
+    ------
+    UsageError
+        As `run`, and for an unknown `idle`.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> instance = Instance(Cluster(["a"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[], [0]])))
+    >>> for wave in waves("lsap", instance, "lsap-sched"):
+    ...     print(wave.run.placement.nodes.tolist(), wave.problem.evaluate(wave.run.placement))
+    [-1, 0] (0,)
+    [0, -1] (1,)
+    """
+    if idle not in IDLE:
+        raise UsageError(f"idle={idle!r}; {nearest(str(idle), IDLE)}")
+    drawn = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))  # 0 and 1 are a run's own streams
+    snapshot, index = instance, 0
+    while True:
+        posed = problem(name, snapshot, **(problem_parameters or {}))
+        if not len(posed.tasks):
+            return
+        result = run(posed, heuristic, (seed, index) if index else seed, **parameters)
+        yield Wave(index, snapshot, posed, result)
+        placement = result.placement
+        if placement is None or not placement.placed:
+            return
+        if any(violation.constraint != "cardinality" for violation in posed.violations(placement)):
+            return
+        snapshot, index = _after(snapshot, placement.nodes, drawn if idle == "fresh" else None), index + 1
+
+
+def _after(snapshot: Instance, nodes: Ints, rng: np.random.Generator | None) -> Instance:
+    """The snapshot once the placed tasks have finished, with idle slots drawn afresh where there is a generator."""
+    state, ran = snapshot.state, nodes != NONE
+    slots = snapshot.cluster.slots
+    return snapshot.with_state(
+        replace(
+            state,
+            status=np.where(ran, FINISHED, state.status),
+            node=np.where(ran, nodes, state.node),
+            idle_slots=state.idle_slots
+            if rng is None
+            else rng.multivariate_hypergeometric(slots, int(state.idle_slots.sum())),
+        )
+    )

@@ -1,0 +1,350 @@
+"""The driver of policies: rounds, waiting, arrivals, and that nobody sees the future."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optsched.errors import HeuristicFailed, UsageError
+from optsched.heuristics.base import Event, Offer, Policy, View
+from optsched.heuristics.driver import Decision, Drive, drive
+from optsched.heuristics.locality import LocalityPolicy
+from optsched.instance import FINISHED, PENDING, REDUCE, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Workload
+from optsched.problems import Latency, Lsap, Problem
+
+
+class Greedy(Policy):
+    """Fills an offer with the first tasks that wait."""
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        return view.pending[: offer.free].tolist()
+
+
+class Recorder(LocalityPolicy):
+    """Keeps everything that it was told."""
+
+    def __init__(self, reading: str = "sweep", randomness: float = 0) -> None:
+        super().__init__(reading, randomness)
+        self.told: list[Any] = []
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        super().start(view, rng)
+        self.told.append(("start", _seen(view)))
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        answer = super().offer(offer, view)
+        self.told.append((offer, _seen(view), tuple(answer)))
+        return answer
+
+    def notify(self, event: Event, view: View) -> None:
+        super().notify(event, view)
+        self.told.append((event, _seen(view)))
+
+
+def _seen(view: View) -> tuple[Any, ...]:
+    """All that a view shows, in a form that compares."""
+    workload = view.workload
+    columns = [getattr(workload, name) for name in Workload.__dataclass_fields__]
+    flat = [column.tolist() if isinstance(column, np.ndarray) else repr(column) for column in columns[:3]]
+    rows = [row.tolist() for row in workload.replicas]
+    numbers = np.nan_to_num(np.concatenate([workload.size, workload.rate_in, workload.arrival]), nan=-1).tolist()
+    return flat, rows, numbers, view.status.tolist(), view.node.tolist(), view.pending.tolist()
+
+
+def snapshot(seed: int, tasks: int = 12, nodes: int = 8, slots: int = 2, **columns: Any) -> Instance:
+    """A small random instance with racks."""
+    rng = np.random.default_rng(seed)
+    cluster = Cluster(
+        [f"n{node}" for node in range(nodes)],
+        rack=np.arange(nodes) % 3,
+        rack_ids=["r1", "r2", "r3"],
+        slots=[slots] * nodes,
+    )
+    rows = [np.sort(rng.choice(nodes, size=rng.integers(0, 3), replace=False)).tolist() for _ in range(tasks)]
+    workload = Workload([f"t{task}" for task in range(tasks)], replicas=Ragged.from_rows(rows), **columns)
+    return Instance(cluster, workload)
+
+
+def driven(problem: Problem, policy: Any, **options: Any) -> tuple[Drive, list[Decision]]:
+    """The drive, and its decisions."""
+    decisions: list[Decision] = []
+    result = drive(problem, policy, observers=[lambda _time, _problem, decision: decisions.append(decision)], **options)
+    return result, decisions
+
+
+def test_every_idle_slot_is_offered_once_a_round() -> None:
+    """Tests that a round is a permutation of the idle slots, so that nodes beat as often as they have slots."""
+    instance = snapshot(0, tasks=40, nodes=6, slots=3)
+    _, decisions = driven(Lsap(instance), LocalityPolicy("heartbeat"))
+    nodes = [decision.offer.node for decision in decisions]
+    assert sorted(nodes) == sorted([*range(6)] * 3)
+    assert nodes != sorted(nodes)
+    for node in range(6):
+        assert [decision.offer.free for decision in decisions if decision.offer.node == node] == [3, 2, 1]
+
+
+def test_policy_may_fill_all_slots_of_a_node() -> None:
+    """Tests that an offer names all free slots of the node, and that a filled node is not offered again."""
+    instance = snapshot(0, tasks=7, nodes=4, slots=3)
+    result, decisions = driven(Lsap(instance), Greedy())
+    assert [len(decision.tasks) for decision in decisions] == [3, 3, 1]
+    assert (result.rounds, result.idle_slot_time, result.starved) == (1, 0, False)
+    assert result.placement.placed == 7
+    assert not Lsap(instance).violations(result.placement)
+
+
+def test_driver_and_policy_have_streams_of_their_own() -> None:
+    """Tests that what a policy draws does not move the order of the offers."""
+
+    class Gambler(Greedy):
+        def start(self, view: View, rng: np.random.Generator) -> None:
+            rng.random(1000)
+
+    problem = Lsap(snapshot(1))
+    plain, gambled = driven(problem, Greedy(), seed=5)[1], driven(problem, Gambler(), seed=5)[1]
+    assert plain == gambled
+    assert plain != driven(problem, Greedy(), seed=6)[1]
+
+
+def test_policy_that_never_starts_anything_starves() -> None:
+    """Tests that idle rounds are counted, that starving is a result, and what it says of the time that was lost."""
+
+    class Idle(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return ()
+
+    problem = Lsap(snapshot(0, tasks=3, nodes=4, slots=1))
+    result = drive(problem, Idle(), max_idle_rounds=7)
+    assert (result.rounds, result.idle_slot_time, result.starved) == (7, 28, True)
+    assert result.placement.placed == 0
+    assert [violation.constraint for violation in problem.violations(result.placement)] == ["cardinality"]
+
+
+def test_idle_rounds_count_anew_after_an_assignment() -> None:
+    """Tests that a policy that starts a task every third round is not given up."""
+
+    class Slow(Policy):
+        def start(self, view: View, rng: np.random.Generator) -> None:
+            self.asked = 0
+
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            self.asked += 1
+            return view.pending[:1].tolist() if self.asked % 3 == 0 else []
+
+    problem = Lsap(Instance(*_parts(slots=1, tasks=5)))
+    assert not drive(problem, Slow(), max_idle_rounds=3).starved
+    assert drive(problem, Slow(), max_idle_rounds=2).starved
+
+
+def _parts(slots: int, tasks: int) -> tuple[Cluster, Workload]:
+    return Cluster(["n"], slots=[slots]), Workload([f"t{task}" for task in range(tasks)])
+
+
+def test_nothing_to_do() -> None:
+    """Tests that no task, or no slot, makes an empty drive without a round."""
+    for tasks, slots in ((0, 2), (3, 0)):
+        cluster, workload = _parts(slots, tasks)
+        result = drive(Lsap(Instance(cluster, workload)), Greedy())
+        assert (result.placement.placed, result.rounds, result.starved) == (0, 0, False)
+
+
+def test_plain_class_with_offer_is_a_policy() -> None:
+    """Tests that neither `start` nor `notify` is needed, and that numpy arrays are answers."""
+
+    class Plain:
+        def offer(self, offer: Offer, view: View) -> np.ndarray:
+            return view.pending[:1]
+
+    assert drive(Lsap(snapshot(0)), Plain()).placement.placed == 12
+
+
+def test_only_pending_maps_are_offered() -> None:
+    """Tests that running and finished tasks and reduces are seen but cannot be started."""
+    cluster = Cluster(["a", "b"], slots=[4, 4])
+    workload = Workload(["t1", "t2", "t3", "t4"], kind=[0, 0, 0, REDUCE])
+    state = State.initial(cluster, workload, status=[RUNNING, FINISHED, PENDING, PENDING], node=[0, 1, -1, -1])
+    problem = Lsap(Instance(cluster, workload, state))
+    policy = Recorder()
+    result = drive(problem, policy)
+    assert result.placement.nodes[[0, 1, 3]].tolist() == [-1, -1, -1]
+    assert result.placement.placed == 1
+
+    class Wrong(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return [3]
+
+    with pytest.raises(HeuristicFailed, match=r'on an offer of node "[ab]" answered task "t4", which does not wait'):
+        drive(problem, Wrong())
+
+
+@pytest.mark.parametrize("part", ["start", "offer", "notify"])
+def test_policy_that_raises_is_reported(part: str) -> None:
+    """Tests that an exception in any of a policy's methods is told with its place."""
+
+    def fail(*_: Any) -> None:
+        raise LookupError("lost")
+
+    policy = Greedy()
+    setattr(policy, part, fail)
+    with pytest.raises(HeuristicFailed, match=r"raised LookupError: lost \(.*test_driver.py"):
+        drive(Lsap(snapshot(0)), policy)
+
+
+def test_window_on_the_state_is_read_only() -> None:
+    """Tests that a policy can write neither to what it is shown nor to the instance."""
+
+    class Vandal(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            for array in (view.status, view.node, view.workload.replicas.values, view.cluster.slots):
+                with pytest.raises(ValueError, match="read-only"):
+                    array[0] = 1
+            with pytest.raises(TypeError):
+                view.parameters["levels"] = (0, 0, 0)  # type: ignore[index]
+            return view.pending[:1].tolist()
+
+    assert drive(Lsap(snapshot(0)), Vandal()).placement.placed == 12
+
+
+def test_problem_without_slots_is_wrong_usage() -> None:
+    """Tests that `latency` has nothing to offer to a policy."""
+    with pytest.raises(UsageError, match="latency has no slots to offer"):
+        drive(Latency(snapshot(0)), Greedy())
+
+
+# The future -----------------------------------------------------------------------------------------------------------
+
+
+def arriving(seed: int, arrivals: Sequence[float], time: float = 0) -> Instance:
+    """Twelve tasks of four jobs that arrive at the given times; the tasks of the jobs are interleaved in the file."""
+    columns = {"job": np.arange(12) % 4, "job_ids": ["j0", "j1", "j2", "j3"], "arrival": np.array(arrivals)}
+    return replace(snapshot(seed, **columns), time=time)
+
+
+def test_jobs_are_unknown_until_they_arrive() -> None:
+    """Tests that tasks of later jobs show neither in number nor in content before their time, and are placed then."""
+    policy = Recorder()
+    result = drive(Lsap(arriving(0, [0, 30, 20, np.nan])), policy)
+    assert result.placement.placed == 12
+    seen = [len(entry[-2 if isinstance(entry[0], Offer) else -1][1]) for entry in policy.told]
+    assert sorted(set(seen)) == [6, 9, 12]
+    assert seen == sorted(seen)
+    arrivals = [entry[0] for entry in policy.told if isinstance(entry[0], Event) and entry[0].what == "job-arrived"]
+    assert [(event.time, event.index) for event in arrivals] == [(20, 2), (30, 3)]
+    offered_at = [entry[0].time for entry in policy.told if isinstance(entry[0], Offer)]
+    assert offered_at == sorted(offered_at)
+    assert set(offered_at) == {0, 20, 30}
+
+
+def test_tasks_are_numbered_by_arrival_and_answered_in_the_instance_s_own_order() -> None:
+    """Tests that a policy's numbers are carried back to the right tasks."""
+
+    class ByName(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            first = view.pending[0]
+            names.append(str(view.workload.task_ids[first]))
+            return [first]
+
+    names: list[str] = []
+    instance = arriving(0, [40, 30, 20, 10])
+    _, decisions = driven(Lsap(instance), ByName())
+    assert names == [f"t{task}" for job in (3, 2, 1, 0) for task in (job, job + 4, job + 8)]
+    assert [str(instance.workload.task_ids[decision.tasks[0]]) for decision in decisions] == names
+
+
+def test_clock_moves_on_when_a_policy_waits() -> None:
+    """Tests that a policy that wants later tasks only gets them after its idle rounds."""
+
+    class Picky(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return view.pending[:1].tolist() if len(view.workload) == 12 else []
+
+    result = drive(Lsap(arriving(0, [0, 0, 0, 50])), Picky(), max_idle_rounds=4)
+    assert (result.rounds, result.starved) == (5, False)
+
+
+def test_begun_job_has_arrived() -> None:
+    """Tests that a job with a running task is known, whatever its time of arrival says."""
+    instance = arriving(0, [0, 99, 0, 0])
+    state = instance.state
+    status, node = state.status.copy(), state.node.copy()
+    status[1], node[1] = RUNNING, 0
+    policy = Recorder()
+    drive(Lsap(instance.with_state(replace(state, status=status, node=node))), policy)
+    assert len(policy.told[0][1][1]) == 12
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    changed=st.integers(0, 10**6),
+    reading=st.sampled_from(["sweep", "heartbeat"]),
+    randomness=st.sampled_from([0, 0.5]),
+)
+def test_policy_cannot_see_the_future(seed: int, changed: int, reading: str, randomness: float) -> None:
+    """Tests that other durations, records and later jobs leave everything the same up to the next arrival."""
+    rng = np.random.default_rng(changed)
+    base = arriving(seed, [0, 0, 50, 60])
+    workload, later = base.workload, np.arange(12) % 4 >= 2
+    extra = int(rng.integers(0, 4))
+    rows = [row.tolist() for row in workload.replicas]
+    for task in np.flatnonzero(later).tolist():
+        rows[task] = np.sort(rng.choice(8, size=2, replace=False)).tolist()
+    other = replace(
+        workload,
+        task_ids=[*workload.task_ids, *(f"x{task}" for task in range(extra))],
+        job=[*workload.job, *[2] * extra],
+        kind=[*workload.kind, *[0] * extra],
+        replicas=Ragged.from_rows(rows + [[0]] * extra),
+        size=np.where(np.append(later, [True] * extra), 64.0, np.nan),
+        rate_in=np.full(12 + extra, np.nan),
+        bytes_read=np.full(12 + extra, np.nan),
+        observed=rng.integers(0, 8, size=12 + extra),
+        duration=rng.random(12 + extra),
+        arrival=[0, 0, 50, 50 + 10 * rng.random()],
+        shuffle=Shuffle([], [], [], []),
+    )
+    changed_instance = Instance(base.cluster, other, time=base.time)
+    one, two = Recorder(reading, randomness), Recorder(reading, randomness)
+    drive(Lsap(base), one, seed)
+    drive(Lsap(changed_instance), two, seed)
+    assert _until_arrival(one.told) == _until_arrival(two.told)
+    assert len(_until_arrival(one.told)) > 6
+
+
+@given(seed=st.integers(0, 10**6), reading=st.sampled_from(["sweep", "heartbeat"]))
+def test_policy_cannot_see_later_offers(seed: int, reading: str) -> None:
+    """Tests that the slots of nodes that beat later do not show before they do."""
+    instance = snapshot(seed, tasks=30)
+    problem = Lsap(instance)
+    _, decisions = driven(problem, LocalityPolicy(reading), seed=seed)
+    cut = len(decisions) // 2
+    policy, view = LocalityPolicy(reading), _View(problem)
+    policy.start(view.view, np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1]))
+    for decision in decisions[:cut]:  # the same offers by hand, with nothing to come
+        answer = tuple(policy.offer(decision.offer, view.view))
+        assert answer == decision.tasks
+        view.status[list(answer)] = RUNNING
+
+
+class _View:
+    """A view that was made without the driver."""
+
+    def __init__(self, problem: Lsap) -> None:
+        instance = problem.instance
+        self.status = instance.state.status.copy()
+        self.view = View(
+            problem.name, problem.parameters, instance.cluster, instance.workload, self.status, instance.state.node
+        )
+
+
+def _until_arrival(told: list[Any]) -> list[Any]:
+    """What a policy was told before the first job arrived after the start."""
+    for position, entry in enumerate(told):
+        if isinstance(entry[0], Event) and entry[0].what == "job-arrived":
+            return told[:position]
+    return told

@@ -1,0 +1,178 @@
+"""`dl` in both readings and `rand`: what they take, 003's claims about them, and its Figure 4 as the digest has it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import UsageError
+from optsched.heuristics import run
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instances.families.sampling import distinct_nodes, idle_slots
+from optsched.problems import Lsap
+
+
+def snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
+    """003's simulated system: `idle` of all slots at random, each task with `replicas` replicas at random."""
+    rng = np.random.default_rng(seed)
+    cluster = Cluster([f"n{node}" for node in range(nodes)], slots=np.full(nodes, slots))
+    rows = distinct_nodes(rng, np.full(tasks, replicas), nodes)
+    workload = Workload([f"t{task}" for task in range(tasks)], replicas=rows)
+    return Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle_slots(rng, nodes, slots, idle)))
+
+
+def local_share(sizes: Sequence[int], repetitions: int, name: str, **parameters: Any) -> float:
+    """Mean share of the placed tasks that run on their data."""
+    total = 0.0
+    for seed in range(repetitions):
+        problem = Lsap(snapshot(seed, *sizes))
+        placement = run(problem, name, seed, **parameters).raise_if_failed()
+        assert not problem.violations(placement)
+        total += problem.locality_counts(placement)["node"] / problem.count
+    return total / repetitions
+
+
+def test_node_before_rack_before_any() -> None:
+    """Tests the order of preference, in both readings."""
+    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r1", "r2"])
+    for rows, expected in (([[2], [1], [0]], 2), ([[2], [1], [2]], 1)):
+        workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows(rows))
+        state = State.initial(cluster, workload, idle_slots=[1, 0, 0])
+        problem = Lsap(Instance(cluster, workload, state))
+        for reading in ("sweep", "heartbeat"):
+            for seed in range(5):
+                nodes = run(problem, "dl", seed, reading=reading).raise_if_failed().nodes
+                assert nodes.tolist().index(0) == expected
+
+
+def test_ties_are_broken_at_random() -> None:
+    """Tests that equal tasks are all taken, depending on the seed, and the same seed takes the same."""
+    workload = Workload([f"t{task}" for task in range(4)], replicas=Ragged.from_rows([[0]] * 4))
+    problem = Lsap(Instance(Cluster(["a"]), workload))
+    taken = [run(problem, "dl", seed).raise_if_failed().nodes.tolist().index(0) for seed in range(40)]
+    assert set(taken) == {0, 1, 2, 3}
+    assert taken == [run(problem, "dl", seed).raise_if_failed().nodes.tolist().index(0) for seed in range(40)]
+
+
+def test_one_task_two_idle_nodes() -> None:
+    """Tests the digest's counterexample: in the literal reading the wrong node may beat first, with one replica."""
+    workload = Workload(["t1"], replicas=Ragged.from_rows([[1]]))
+    problem = Lsap(Instance(Cluster(["a", "b"]), workload))
+    costs = {
+        reading: {
+            problem.evaluate(run(problem, "dl", seed, reading=reading).raise_if_failed())[0] for seed in range(20)
+        }
+        for reading in ("sweep", "heartbeat")
+    }
+    assert costs == {"sweep": {0}, "heartbeat": {0, 1}}
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_sweep_is_optimal_with_one_replica(slots: int) -> None:
+    """Tests 003's claim for C = 1 and S = 1, and that it holds for every S (digest 003, section 6)."""
+    for seed in range(60):
+        problem = Lsap(snapshot(seed, 12, slots, 6 * slots, 3 + seed % 20, 1))
+        assert _cost(problem, seed, "dl") == _cost(problem, seed, "lsap-sched")
+
+
+@pytest.mark.parametrize("reading", ["sweep", "heartbeat"])
+def test_optimal_with_replicas_everywhere(reading: str) -> None:
+    """Tests 003's claim for C = N, which holds for both readings."""
+    for seed in range(10):
+        problem = Lsap(snapshot(seed, 10, 2, 9, 8, 10))
+        assert _cost(problem, seed, "dl", reading=reading) == 0
+
+
+def _cost(problem: Lsap, seed: int, name: str, **parameters: Any) -> Any:
+    return problem.evaluate(run(problem, name, seed, **parameters).raise_if_failed())[0]
+
+
+def test_sweep_waits_at_most_once() -> None:
+    """Tests what the patience of `sweep` costs: one slot-round for each task that ends up without its data."""
+    problem = Lsap(snapshot(3, 60, 2, 40, 40, 2))
+    result = run(problem, "dl", 3)
+    remote = problem.evaluate(result.raise_if_failed())[0]
+    assert (result.rounds, result.idle_slot_time, result.starved) == (2, remote, False)
+    hasty = run(problem, "dl", 3, reading="heartbeat")
+    assert (hasty.rounds, hasty.idle_slot_time) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "sweep", "heartbeat"),
+    [((20, 1, 10, 15, 1), 5.339, None), ((20, 2, 10, 15, 1), 4.977, None), ((100, 1, 50, 50, 1), 19.7495, 12.7)],
+)
+def test_one_replica_means(sizes: tuple[int, ...], sweep: float, heartbeat: float | None) -> None:
+    """Tests the mean of local tasks against the closed form (003, eq. 3; digest's extension to S slots): 4 sigma."""
+    repetitions, placed = 400, min(sizes[2], sizes[3])
+    assert local_share(sizes, repetitions, "dl") * placed == pytest.approx(sweep, abs=4 * 2.4 / repetitions**0.5)
+    if heartbeat is not None:
+        literal = local_share(sizes, 100, "dl", reading="heartbeat") * placed
+        assert literal == pytest.approx(heartbeat, abs=4 * 2.8 / 10)
+
+
+def test_figure_4a_at_50_tasks() -> None:
+    """Tests N=100, S=1, IS=50, C=5, T=50: .777 for `sweep`, .68 for `heartbeat`, .893 optimal, within 4 sigma."""
+    sizes, repetitions = (100, 1, 50, 50, 5), 150
+    error = 4 * 0.05 / repetitions**0.5
+    assert local_share(sizes, repetitions, "dl") == pytest.approx(0.777, abs=error)
+    assert local_share(sizes, repetitions, "dl", reading="heartbeat") == pytest.approx(0.682, abs=error)
+    assert local_share(sizes, repetitions, "lsap-sched") == pytest.approx(0.893, abs=error)
+
+
+@pytest.mark.thorough
+def test_figure_4b_rises_and_falls() -> None:
+    """Tests that the improvement over `sweep` is 0 at C = 1 and C = N and largest near C = 7 (003, Figure 4b)."""
+    gain: Callable[[int], float] = lambda replicas: (  # noqa: E731
+        local_share((100, 1, 50, 50, replicas), 200, "lsap-sched") / local_share((100, 1, 50, 50, replicas), 200, "dl")
+        - 1
+    )
+    gains = {replicas: gain(replicas) for replicas in (1, 3, 7, 12, 19, 100)}
+    assert gains[1] == gains[100] == 0
+    assert gains[3] < gains[7] > gains[12] > gains[19] > 0
+    assert gains[7] == pytest.approx(0.155, abs=0.02)
+
+
+# rand -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reading", ["sweep", "heartbeat"])
+def test_no_randomness_is_dl(reading: str) -> None:
+    """Tests that `rand` with randomness 0 decides as `dl` does, draw for draw."""
+    problem = Lsap(snapshot(1, 40, 2, 30, 35, 3))
+    plain = run(problem, "dl", 7, reading=reading).placement
+    assert run(problem, "rand", 7, randomness=0, reading=reading).placement == plain
+
+
+def test_locality_falls_with_randomness() -> None:
+    """Tests 003's values of randomness in order, and that full randomness hits data with probability C/N."""
+    sizes = (50, 1, 25, 25, 3)
+    shares = [local_share(sizes, 60, "rand", randomness=share) for share in (0, 0.3, 0.5, 0.7, 1)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] == pytest.approx(3 / 50, abs=4 * 0.05 / 60**0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "complaint"),
+    [
+        ("rand", {"randomness": 1.5}, "rand: randomness=1.5: give a share from 0 to 1"),
+        ("rand", {"randomness": -1}, "give a number that is 0 or more"),
+        ("dl", {"reading": "sweeps"}, "dl: reading='sweeps': did you mean \"sweep\""),
+        ("dl", {"randomness": 1}, 'dl has no parameter "randomness"'),
+    ],
+)
+def test_wrong_parameters(name: str, parameters: dict[str, Any], complaint: str) -> None:
+    """Tests that unknown parameters and values out of range are wrong usage."""
+    with pytest.raises(UsageError, match=complaint):
+        run(Lsap(snapshot(0, 4, 1, 2, 2, 1)), name, **parameters)
+
+
+def test_cost_of_an_offer_does_not_grow_with_the_tasks() -> None:
+    """Tests that 10,000 tasks on 20,000 nodes are placed in about a second (processor time, with a wide margin)."""
+    problem = Lsap(snapshot(0, 20_000, 1, 20_000, 10_000, 3))
+    began = time.process_time()
+    assert run(problem, "dl").raise_if_failed().placed == 10_000
+    assert time.process_time() - began < 5

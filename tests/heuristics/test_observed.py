@@ -1,0 +1,43 @@
+"""`observed`: a trace's own placement, with its violations."""
+
+from __future__ import annotations
+
+import pytest
+
+from optsched.errors import MissingField
+from optsched.heuristics import HEURISTICS, applicable, run
+from optsched.instance import FINISHED, Cluster, Instance, State, Workload
+from optsched.problems import problem
+
+
+def traced(observed: list[int], **columns: list[int]) -> Instance:
+    """Two nodes with a slot each, a task for each record."""
+    cluster = Cluster(["a", "b"])
+    workload = Workload([f"t{task}" for task in range(len(observed))], observed=observed)
+    return Instance(cluster, workload, State.initial(cluster, workload, **columns))
+
+
+@pytest.mark.parametrize("name", ["lsap", "latency"])
+def test_recorded_nodes(name: str) -> None:
+    """Tests that each pending task is placed where it ran, others are left alone, and parameters are refused."""
+    posed = problem(name, traced([1, 0, 1], status=[0, 0, FINISHED]))
+    result = run(posed, "observed")
+    assert result.raise_if_failed().nodes.tolist() == [1, 0, -1]
+    assert not posed.violations(result.raise_if_failed())
+
+
+def test_violations_tell_of_missing_records_and_full_nodes() -> None:
+    """Tests that tasks without a record and more tasks than slots are violations, not errors."""
+    posed = problem("lsap", traced([1, -1]))
+    assert [str(one) for one in posed.violations(run(posed, "observed").raise_if_failed())] == ["cardinality() by 1"]
+    posed = problem("lsap", traced([1, 1]))
+    assert [str(one) for one in posed.violations(run(posed, "observed").raise_if_failed())] == ["slots(b) by 1"]
+
+
+def test_instance_without_any_record() -> None:
+    """Tests that it does not apply where no task says where it ran, but does where there is no task."""
+    posed = problem("lsap", traced([-1, -1]))
+    with pytest.raises(MissingField, match=r"observed: tasks\[\].observed: not one task"):
+        run(posed, "observed")
+    assert HEURISTICS["observed"] not in applicable(posed)
+    assert HEURISTICS["observed"] in applicable(problem("lsap", traced([])))

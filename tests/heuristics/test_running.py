@@ -1,0 +1,352 @@
+"""Running heuristics: names, a user's own callables and policies, faulty ones, and that none changes the instance."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import HeuristicFailed, UsageError
+from optsched.heuristics import HEURISTICS, Heuristic, Offer, Policy, View, applicable, heuristic, run
+from optsched.heuristics.base import table_row
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.problems import PROBLEMS, FairLsap, Latency, Lsap, Problem, problem
+
+
+@pytest.fixture
+def posed() -> Lsap:
+    """Three tasks on two nodes with two slots each."""
+    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0, 1], [1]]))
+    return Lsap(Instance(Cluster(["a", "b"], slots=[2, 2]), workload))
+
+
+def by_id(problem: Problem, rng: np.random.Generator, node: str = "a") -> list[str]:
+    """Everything on one node."""
+    return [node] * len(problem.tasks)
+
+
+class FirstWaiting(Policy):
+    """The first task that waits, as many at once as it is told."""
+
+    def __init__(self, at_once: int = 1) -> None:
+        self.at_once = at_once
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        return view.pending[: min(self.at_once, offer.free)].tolist()
+
+
+# The list -------------------------------------------------------------------------------------------------------------
+
+
+def test_list_is_whole() -> None:
+    """Tests that each entry has a unique name, a doc of one line, known problems, one way to run, and a row."""
+    for name, entry in HEURISTICS.items():
+        assert entry.name == name
+        assert entry.doc
+        assert "\n" not in entry.doc
+        assert set(entry.problems) <= set(PROBLEMS)
+        assert (entry.batch is None) == entry.online
+        assert table_row(entry)["name"] == name
+    design = "dl rand lsap-sched lsap-fair-sched flow-sched fifo balancing round-robin flow-based labl observed"
+    assert set(design.split()) == set(HEURISTICS)
+
+
+@pytest.mark.parametrize("name", list(PROBLEMS))
+def test_applicable_ones_run(name: str) -> None:
+    """Tests that every heuristic that applies gives a full, feasible placement, on each problem."""
+    cluster = Cluster(["a", "b", "c"], slots=[2, 2, 1], rate_in=[85, 85, 85], rate_out=[85, 85, 85])
+    workload = Workload(
+        ["t1", "t2", "t3"],
+        replicas=Ragged.from_rows([[0], [0, 1], []]),
+        rate_in=[3, 4, 5],
+        observed=[2, 1, 1],
+        job=[0, 0, 1],
+        job_ids=["j1", "j2"],
+        job_group=[0, 1],
+        group_ids=["g1", "g2"],
+        group_weight=[1, 3],
+    )
+    posed = problem(name, Instance(cluster, workload))
+    entries = applicable(posed)
+    assert {entry.name for entry in entries} == {entry.name for entry in HEURISTICS.values() if name in entry.problems}
+    for entry in entries:
+        result = run(posed, entry.name)
+        assert result.error is None
+        assert result.raise_if_failed().placed == 3
+        assert posed.evaluate(result.raise_if_failed())
+
+
+def test_names_and_problems_that_do_not_fit(posed: Lsap) -> None:
+    """Tests that unknown names and problems that a heuristic does not serve are wrong usage, with what to do."""
+    with pytest.raises(UsageError, match='there is no heuristic "lsap-shed"; did you mean "lsap-sched"'):
+        run(posed, "lsap-shed")
+    with pytest.raises(UsageError, match="dl does not serve latency, only lsap, fair-lsap, flow"):
+        run(Latency(posed.instance), "dl")
+    with pytest.raises(UsageError, match="lsap-sched is a batch heuristic: it has no rounds"):
+        run(posed, "lsap-sched", max_idle_rounds=3)
+    with pytest.raises(UsageError, match="dl: max_idle_rounds=0: give a number that is 1 or more"):
+        run(posed, "dl", max_idle_rounds=0)
+    for seed in (-1, 1.5, (), True, (3, -1), "1"):
+        with pytest.raises(UsageError, match=r"seed .*: give a whole number"):
+            run(posed, "dl", seed)  # type: ignore[arg-type]
+
+
+def test_seed_may_be_a_tuple(posed: Lsap) -> None:
+    """Tests that several numbers are a seed, so that repeated runs have streams of their own."""
+    runs = [run(posed, "rand", (0, repeat)).placement for repeat in range(20)]
+    assert len(set(runs)) > 1
+    assert runs == [run(posed, "rand", (0, repeat)).placement for repeat in range(20)]
+
+
+def test_what_a_run_says(posed: Lsap) -> None:
+    """Tests the record of an online and of a batch heuristic."""
+    online = run(posed, "dl", max_idle_rounds=4)
+    assert (online.name, online.error, online.starved, online.rounds) == ("dl", None, False, 1)
+    assert dict(online.parameters) == {"reading": "sweep", "max_idle_rounds": 4}
+    assert online.seconds >= 0
+    batch = run(posed, "lsap-sched", window=2)
+    assert dict(batch.parameters) == {"window": 2}
+    assert (batch.rounds, batch.idle_slot_time) == (None, None)
+
+
+# A user's own ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "parameters"),
+    [
+        (by_id, {}),
+        (by_id, {"node": "b"}),
+        (functools.partial(by_id, node="b"), {}),
+        (lambda problem, rng: [0, None, 1], {}),
+        (FirstWaiting, {"at_once": 2}),
+        (FirstWaiting(2), {}),
+        (HEURISTICS["dl"], {}),
+        (f"{__name__}:by_id", {"node": "b"}),
+        (f"{__name__}:FirstWaiting", {}),
+    ],
+)
+def test_whatever_stands_for_a_heuristic(
+    posed: Lsap, given: Any, parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that functions, partials, lambdas, policies as class and instance, entries and import names all run."""
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    result = run(posed, given, **parameters)
+    assert result.error is None
+    assert result.placement is not None
+    if not isinstance(given, Heuristic):
+        assert dict(result.parameters) == parameters
+
+
+def test_names_of_own_heuristics() -> None:
+    """Tests that a callable is called as its import name would be, and a name keeps what was typed."""
+    assert heuristic(by_id).name == f"{__name__}:by_id"
+    assert heuristic(FirstWaiting(3)).name == f"{__name__}:FirstWaiting"
+    assert heuristic(by_id).doc == "Everything on one node."
+    assert heuristic("math:hypot").name == "math:hypot"
+
+
+def test_infeasible_answer_is_a_result(posed: Lsap) -> None:
+    """Tests that overfull slots and tasks left out have violations, not errors."""
+    result = run(posed, by_id)
+    assert result.error is None
+    assert [str(one) for one in posed.violations(result.raise_if_failed())] == ["slots(a) by 1"]
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (3, "3 is no heuristic: give a name, a callable"),
+        ("a b:c", "write it as package.module:function"),
+        (":c", "write it as package.module:function"),
+        ("a:", "write it as package.module:function"),
+        ("a:b:c", "write it as package.module:function"),
+        ("no.such:thing", 'there is no module "no.such"; install it, or put the folder'),
+        ("math:hypott", 'there is no "hypott" in it; did you mean "hypot"?'),
+        ("math:pi", "3.14.* is no heuristic"),
+    ],
+)
+def test_what_is_no_heuristic(posed: Lsap, given: Any, complaint: str) -> None:
+    """Tests that wrong types and names that lead nowhere are wrong usage, with the mend."""
+    with pytest.raises(UsageError, match=complaint):
+        run(posed, given)
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("import no_such_dependency", r"importing its module raised ModuleNotFoundError: .*no_such_dep.*; mend the"),
+        ("def broken(:", "importing its module raised SyntaxError"),
+        ("1 / 0", r"importing its module raised ZeroDivisionError: .*own_heuristic.py, line 1\)"),
+    ],
+)
+def test_module_that_cannot_be_imported(
+    posed: Lsap, source: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a fault inside a user's module is told as such, with its place."""
+    (tmp_path / "own_heuristic.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError, match=complaint):
+        run(posed, "own_heuristic:place")
+    sys.modules.pop("own_heuristic", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "parameters", "complaint"),
+    [
+        (by_id, {"nodes": "b"}, r"is called with \(problem, rng\) and its parameters: got an unexpected keyword"),
+        (lambda problem: [], {}, r"is called with \(problem, rng\) and its parameters: too many positional"),
+        (FirstWaiting, {"many": 1}, "is called with its parameters: got an unexpected keyword argument 'many'"),
+        (FirstWaiting(1), {"at_once": 2}, "is called with its parameters: got an unexpected"),
+    ],
+)
+def test_call_that_does_not_fit(posed: Lsap, given: Any, parameters: dict[str, Any], complaint: str) -> None:
+    """Tests that a signature which does not take the parameters is wrong usage, told before anything runs."""
+    with pytest.raises(UsageError, match=complaint):
+        run(posed, given, **parameters)
+
+
+# Faulty ones ----------------------------------------------------------------------------------------------------------
+
+
+def _raise(error: BaseException) -> Callable[..., Any]:
+    def faulty(problem: Problem, rng: np.random.Generator) -> Any:
+        raise error
+
+    return faulty
+
+
+class Answers(Policy):
+    """A policy that always gives the same answer."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def offer(self, offer: Offer, view: View) -> Any:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (lambda problem, rng: None, "answered None; give a Placement"),
+        (lambda problem, rng: ["a"], "answered 1 nodes; give exactly one for each of problem.tasks, that is 3"),
+        (lambda problem, rng: ["a", "b", "n93"], 'answered node "n93" for task "t3": the instance has no such node'),
+        (lambda problem, rng: [0, 1, 2], 'answered node index 2 for task "t3"'),
+        (lambda problem, rng: [0, 1, math.nan], 'answered nan for task "t3"'),
+        (lambda problem, rng: {"t1": "a"}, "answered a dict"),
+        (_raise(ValueError("bad luck")), "raised ValueError: bad luck (/"),
+        (_raise(MemoryError()), "raised MemoryError (/"),
+        (_raise(UsageError("not yours")), "raised optsched.errors.UsageError: not yours (/"),
+        (Answers(None), "answered None; give a sequence of tasks"),
+        (Answers([0, 1, 2]), "answered 3 tasks, more than the 2 free slots"),
+        (Answers([1, 1]), 'answered task "t2" twice'),
+        (Answers([9]), "answered 9, no task of the view, which does not wait"),
+        (Answers([math.nan]), "answered nan; give the tasks' numbers"),
+        (Answers([0]), 'answered task "t1", which does not wait'),
+    ],
+)
+def test_faulty_heuristic_is_reported(posed: Lsap, given: Any, complaint: str) -> None:
+    """Tests that nonsense and exceptions are a record with the heuristic's name and what was wrong."""
+    result = run(posed, given)
+    assert result.placement is None
+    assert result.error is not None
+    assert result.error.startswith(f'heuristic "{result.name}" ')
+    assert complaint.replace("(/", "(") in result.error
+    assert "\n" not in result.error
+    with pytest.raises(HeuristicFailed) as failed:
+        result.raise_if_failed()
+    assert str(failed.value) == result.error
+
+
+def test_exception_is_told_with_its_line(posed: Lsap) -> None:
+    """Tests that a report names file and line of the user's own code."""
+
+    def divides(problem: Problem, rng: np.random.Generator) -> Any:
+        return 1 // len(problem.tasks[:0])
+
+    result = run(posed, divides)
+    line = divides.__code__.co_firstlineno + 1
+    assert result.error == (
+        f'heuristic "{result.name}" raised ZeroDivisionError: integer division or modulo by zero '
+        f"({__file__}, line {line})"
+    )
+
+
+def test_constructor_that_raises_is_reported(posed: Lsap) -> None:
+    """Tests that a policy that cannot be made is a record too."""
+
+    class Broken(FirstWaiting):
+        def __init__(self) -> None:
+            raise OSError("no table")
+
+    assert "raised OSError: no table" in (run(posed, Broken).error or "")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_interrupts_pass(posed: Lsap, error: BaseException) -> None:
+    """Tests that Ctrl-C and exits are not taken for faults."""
+    with pytest.raises(type(error)):
+        run(posed, _raise(error))
+
+
+def test_listed_heuristic_that_breaks_is_reported(posed: Lsap) -> None:
+    """Tests that an unforeseen exception of an entry of the list is reported too, but its wrong usage passes."""
+    broken = Heuristic("broken", "", "", ("lsap",), "", batch=_raise(IndexError("ours")))
+    assert "raised IndexError: ours" in (run(posed, broken).error or "")
+    wrong = Heuristic("wrong", "", "", ("lsap",), "", batch=_raise(UsageError("give another")))
+    with pytest.raises(UsageError, match="give another"):
+        run(posed, wrong)
+
+
+def test_nothing_that_a_heuristic_does_changes_what_it_is_judged_by(posed: Lsap) -> None:
+    """Tests that the instance is read-only and that the problem handed to a user's code is a copy."""
+
+    def vandal(problem: Any, rng: np.random.Generator) -> Any:
+        for array in (
+            problem.capacity,
+            problem.replicas.values,
+            problem.instance.state.idle_slots,
+            problem.instance.workload.replicas.values,
+        ):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+        problem.tasks[:] = 0
+        problem.levels, problem.count, problem.capacity = (9, 9, 9), 1, problem.capacity + 7
+        problem.instance = None
+        return [0, 1, 1]
+
+    before = posed.instance.sha256
+    assert run(posed, vandal).error is not None  # its own copy is spoilt
+    assert posed.tasks.tolist() == [0, 1, 2]
+    assert (posed.levels, posed.count, posed.instance.sha256) == ((0, 1, 1), 3, before)
+
+    loads = Latency(posed.instance)
+
+    def adds_up(problem: Any, rng: np.random.Generator) -> Any:
+        problem.initial_load += 5
+        return [0, 1, 1]
+
+    assert loads.evaluate(run(loads, adds_up).raise_if_failed()) == (2, 3)
+
+
+def test_copy_of_the_problem_does_not_warn_again(posed: Lsap) -> None:
+    """Tests that a beta which has been warned of is not warned of once more by the copy."""
+    workload = Workload(
+        ["t1"],
+        job=[0],
+        job_ids=["j1"],
+        job_group=[0],
+        group_ids=["g1", "g2"],
+        group_weight=[1, 1],
+        group_running_tasks=[1, 0],
+    )
+    with pytest.warns(UserWarning, match="beta=1"):
+        fair = FairLsap(Instance(Cluster(["a", "b"]), workload), beta=1)
+    assert run(fair, by_id).error is None

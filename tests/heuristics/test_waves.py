@@ -1,0 +1,143 @@
+"""Waves: every task runs once, each wave is a snapshot of its own, and 003's multi-wave simulations come out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import UsageError
+from optsched.heuristics import Offer, Policy, View, run
+from optsched.heuristics.waves import Wave, waves
+from optsched.instance import FINISHED, PENDING, Cluster, Instance, State, Workload
+from optsched.instances.families.sampling import distinct_nodes, idle_slots
+from optsched.problems import Lsap
+
+
+def snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
+    """003's simulated system."""
+    rng = np.random.default_rng(seed)
+    cluster = Cluster([f"n{node}" for node in range(nodes)], slots=np.full(nodes, slots))
+    rows = distinct_nodes(rng, np.full(tasks, replicas), nodes)
+    workload = Workload([f"t{task}" for task in range(tasks)], replicas=rows)
+    return Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle_slots(rng, nodes, slots, idle)))
+
+
+def local_share(sizes: Sequence[int], repetitions: int, name: str) -> float:
+    """Mean over the repetitions of local tasks over all tasks, with idle slots drawn afresh for each wave."""
+    local = 0
+    for seed in range(repetitions):
+        for wave in waves("lsap", snapshot(seed, *sizes), name, seed, idle="fresh"):
+            assert isinstance(wave.problem, Lsap)
+            local += wave.problem.locality_counts(wave.run.raise_if_failed())["node"]
+    return local / (repetitions * sizes[3])
+
+
+@pytest.mark.parametrize("idle", ["same", "fresh"])
+@pytest.mark.parametrize("name", ["dl", "lsap-sched"])
+def test_every_task_runs_once(name: str, idle: str) -> None:
+    """Tests that waves are full and feasible, each from what the one before has left, until no task waits."""
+    instance = snapshot(0, 10, 3, 7, 30, 2)
+    done = list(waves("lsap", instance, name, 4, idle=idle))
+    assert [wave.index for wave in done] == [0, 1, 2, 3, 4]
+    assert [wave.run.raise_if_failed().placed for wave in done] == [7, 7, 7, 7, 2]
+    ran = np.zeros(30, dtype=np.int64)
+    for wave in done:
+        placement = wave.run.raise_if_failed()
+        assert not wave.problem.violations(placement)
+        assert wave.snapshot.workload is instance.workload
+        assert wave.snapshot.state.idle_slots.sum() == 7
+        assert ((wave.snapshot.state.status == FINISHED) == (ran > 0)).all()
+        assert (wave.snapshot.state.idle_slots <= instance.cluster.slots).all()
+        ran += placement.nodes >= 0
+    assert ran.tolist() == [1] * 30
+    same = [(wave.snapshot.state.idle_slots == instance.state.idle_slots).all() for wave in done]
+    assert all(same) == (idle == "same")
+
+
+def test_finished_tasks_keep_their_node() -> None:
+    """Tests that the next snapshot says where the tasks of the last one ran."""
+    first, second = list(waves("lsap", snapshot(1, 5, 1, 5, 8, 1), "lsap-sched"))
+    nodes = first.run.raise_if_failed().nodes
+    assert second.snapshot.state.node.tolist() == nodes.tolist()
+    assert (first.snapshot.state.status == PENDING).all()
+
+
+def test_first_wave_is_the_round_and_seeds_repeat() -> None:
+    """Tests that the first wave is what `run` does with the same seed, that later ones differ, and all repeat."""
+    instance = snapshot(2, 10, 2, 8, 30, 2)
+
+    def answers(seed: int) -> list[Any]:
+        return [wave.run.placement for wave in waves("lsap", instance, "dl", seed, idle="fresh")]
+
+    assert answers(3)[0] == run(Lsap(instance), "dl", 3).placement
+    assert answers(3) == answers(3) != answers(4)
+
+
+def test_latency_is_one_wave() -> None:
+    """Tests that a problem that places every task needs one wave, and parameters of problem and heuristic arrive."""
+    instance = snapshot(0, 4, 1, 1, 6, 1)
+    (wave,) = waves("latency", instance, lambda problem, rng: [0] * 6, problem_parameters={"w_rem": 5})
+    assert wave.problem.parameters["w_rem"] == 5
+    done = list(waves("lsap", instance, "dl", reading="heartbeat"))
+    assert [dict(wave.run.parameters) for wave in done] == [{"reading": "heartbeat"}] * 6
+
+
+class Never(Policy):
+    """Takes one task, then nothing any more."""
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        return [0] if 0 in view.pending else []
+
+
+def test_waves_end_where_nothing_is_placed() -> None:
+    """Tests that a partial wave is followed by another, and one without a placement ends the waves as starved."""
+    done = list(waves("lsap", snapshot(0, 4, 1, 2, 6, 1), Never, max_idle_rounds=2))
+    assert [wave.run.starved for wave in done] == [True, True]
+    assert [wave.run.raise_if_failed().placed for wave in done] == [1, 0]
+
+
+@pytest.mark.parametrize("answer", [None, [0, 0, 0]])
+def test_waves_end_with_a_faulty_or_impossible_answer(answer: Any) -> None:
+    """Tests that nothing follows from nonsense, nor from a placement with more tasks than slots."""
+    done: list[Wave] = list(waves("lsap", snapshot(0, 4, 1, 2, 3, 1), lambda problem, rng: answer))
+    assert len(done) == 1
+    assert (done[0].run.error is None) == (answer is not None)
+
+
+def test_no_task_is_no_wave() -> None:
+    """Tests that an empty workload has no wave, and that tasks without an idle slot have one that places nothing."""
+    assert not list(waves("lsap", Instance(Cluster(["a"]), Workload([])), "dl"))
+    (only,) = waves("lsap", snapshot(0, 2, 1, 0, 2, 1), "dl")
+    assert only.run.raise_if_failed().placed == 0
+
+
+def test_wrong_idle() -> None:
+    """Tests that an unknown rule for the idle slots is wrong usage."""
+    with pytest.raises(UsageError, match="idle='frehs'; did you mean \"fresh\""):
+        next(waves("lsap", snapshot(0, 2, 1, 1, 2, 1), "dl", idle="frehs"))
+
+
+def test_table_3_defaults() -> None:
+    """Tests 003's Table III defaults (N=1000, S=2, T=300, I=.1, C=3): dl .487, lsap .513, within sampling error."""
+    sizes, repetitions = (1000, 2, 200, 300, 3), 25
+    error = 4 * 0.025 / repetitions**0.5
+    assert local_share(sizes, repetitions, "dl") == pytest.approx(0.487, abs=error)
+    assert local_share(sizes, repetitions, "lsap-sched") == pytest.approx(0.513, abs=error)
+
+
+def test_figure_6h_many_tasks() -> None:
+    """Tests that with 40 times more tasks than idle slots over 90 % run on their data (003, section IV.C)."""
+    sizes = (1000, 2, 200, 8192, 3)
+    assert local_share(sizes, 1, "dl") == pytest.approx(0.946, abs=0.012)
+    assert local_share(sizes, 1, "lsap-sched") == pytest.approx(0.957, abs=0.012)
+
+
+@pytest.mark.thorough
+def test_figure_6ab_worst_number_of_tasks() -> None:
+    """Tests that locality is lowest near 128 tasks, and its value there (003, Figures 6a and 6b)."""
+    shares = {tasks: local_share((1000, 2, 200, tasks, 3), 60, "dl") for tasks in (16, 128, 512, 2048)}
+    assert min(shares, key=lambda tasks: shares[tasks]) == 128
+    assert shares[128] == pytest.approx(0.412, abs=4 * 0.04 / 60**0.5)
