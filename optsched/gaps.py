@@ -6,7 +6,8 @@ of the true one. Gaps are exact, never negative, and None where unknown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -14,14 +15,17 @@ from typing import Any
 
 from optsched.errors import BoundViolated, HeuristicFailed, UsageError
 from optsched.heuristics import HeuristicRun, run
+from optsched.heuristics.waves import Wave, waves
+from optsched.instance import Instance
 from optsched.placement import Placement
-from optsched.problems import Latency, Problem
+from optsched.problems import Latency, Lsap, Problem
+from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Number, Proof, Sense, Solution, Value, Violation
 from optsched.routes import latency_search, solve
 from optsched.solvers.latency_search import LatencySearch
 from optsched.solvers.profiles import Profile, load_profile
 
-__all__ = ["GapReport", "Reference", "gap", "gap_of"]
+__all__ = ["GapReport", "Reference", "gap", "gap_of", "gap_waves"]
 
 Gaps = tuple[Number | None, ...]
 
@@ -120,6 +124,8 @@ class GapReport:
         where there is no objective or no reference.
     wave
         Number of the wave, from 0; None for a single round, and for all waves together.
+    in_waves
+        Whether it is of a run of waves.
     """
 
     problem: Problem
@@ -131,6 +137,7 @@ class GapReport:
     absolute_gap: Gaps | None
     relative_gap: Gaps | None
     wave: int | None = None
+    in_waves: bool = False
 
     @property
     def feasible(self) -> bool:
@@ -213,6 +220,8 @@ class GapReport:
         if self.run.rounds is not None:
             record["rounds"] = self.run.rounds
             record["idle_slot_time"] = self.run.idle_slot_time
+        if self.in_waves:
+            record["wave"] = self.wave
         return record
 
 
@@ -283,7 +292,15 @@ def gap(
     return gap_of(problem, run(problem, heuristic, seed, **parameters), seed, reference)
 
 
-def gap_of(problem: Problem, run: HeuristicRun, seed: int, reference: Reference, wave: int | None = None) -> GapReport:
+def gap_of(
+    problem: Problem,
+    run: HeuristicRun,
+    seed: int,
+    reference: Reference,
+    wave: int | None = None,
+    *,
+    in_waves: bool = False,
+) -> GapReport:
     """The gap of a run that is there already."""
     violations: tuple[Violation, ...] = ()
     objective: Value | None = None
@@ -294,7 +311,7 @@ def gap_of(problem: Problem, run: HeuristicRun, seed: int, reference: Reference,
     relative: Gaps | None = None
     if objective is not None and reference.value is not None:
         absolute, relative = _gaps(problem, objective, reference.value)
-    return GapReport(problem, run, seed, reference, objective, violations, absolute, relative, wave)
+    return GapReport(problem, run, seed, reference, objective, violations, absolute, relative, wave, in_waves)
 
 
 def _gaps(problem: Problem, objective: Value, reference: Gaps) -> tuple[Gaps, Gaps]:
@@ -322,3 +339,82 @@ def _ratio(difference: Number, best: Number) -> Number | None:
         return 0 if difference == 0 else None
     ratio = Fraction(difference) / abs(Fraction(best))
     return ratio.numerator if ratio.denominator == 1 else ratio
+
+
+def gap_waves(
+    name: str,
+    instance: Instance,
+    heuristic: Any,
+    seed: int = 0,
+    *,
+    idle: str = "same",
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    problem_parameters: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> list[GapReport]:
+    """Run a heuristic wave after wave until all tasks ran, and measure each wave and the whole.
+
+    Parameters
+    ----------
+    name, problem_parameters
+        The problem to pose on each wave's snapshot, and its parameters; not `latency`, which places all at once.
+    instance
+        The first snapshot.
+    heuristic, seed, idle, parameters
+        As for `optsched.heuristics.waves.waves`.
+    profile, time_limit
+        For solving each reference.
+
+    Returns
+    -------
+    list of GapReport
+        One a wave, against the optimum of that wave's own snapshot. For `lsap` one more, with `wave` None, for all of
+        them against the clairvoyant optimum over the same waves (`LsapWaves`); it is left out where the heuristic did
+        not run all tasks, or left a slot idle before the last wave. The cost of other problems depends on what ran in
+        the waves before, so that there is no such optimum.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[], [0]]))
+    >>> for report in gap_waves("lsap", Instance(Cluster(["a"]), workload), "lsap-sched"):
+    ...     print(report.wave, report.objective, report.absolute_gap)
+    0 (0,) (0,)
+    1 (1,) (0,)
+    None (1,) (0,)
+    """
+    if name == "latency":
+        raise UsageError("latency places every task at once, so that it has no waves; leave --waves out")
+    done: list[Wave] = []
+    reports: list[GapReport] = []
+    for wave in waves(name, instance, heuristic, seed, idle=idle, problem_parameters=problem_parameters, **parameters):
+        reference = Reference(wave.problem, profile, time_limit)
+        reports.append(gap_of(wave.problem, wave.run, seed, reference, wave.index, in_waves=True))
+        done.append(wave)
+    whole = _whole(done, reports)
+    if whole is not None:
+        problem, run_ = whole
+        reports.append(gap_of(problem, run_, seed, Reference(problem, profile, time_limit), in_waves=True))
+    return reports
+
+
+def _whole(done: list[Wave], reports: list[GapReport]) -> tuple[LsapWaves, HeuristicRun] | None:
+    """All waves as one problem and one run of it; None where that means nothing."""
+    if not done or not all(report.feasible for report in reports):
+        return None
+    first = done[0].problem
+    placements = [wave.run.placement for wave in done if wave.run.placement is not None]
+    ran = sum(placement.placed for placement in placements)
+    if not isinstance(first, Lsap) or ran < len(first.tasks):
+        return None
+    problem = LsapWaves(first, [wave.problem.instance.state.idle_slots for wave in done])
+    rounds = [wave.run.rounds for wave in done if wave.run.rounds is not None]
+    waited = [wave.run.idle_slot_time for wave in done if wave.run.idle_slot_time is not None]
+    return problem, replace(
+        done[0].run,
+        placement=problem.placed(placements),
+        seconds=sum(wave.run.seconds for wave in done),
+        rounds=sum(rounds) if rounds else None,
+        idle_slot_time=sum(waited) if waited else None,
+    )

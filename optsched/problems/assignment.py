@@ -104,19 +104,25 @@ class AssignmentProblem(Problem):
         Costs are whole multiples of 1/`grid`.
     pools, pool
         The pools, and the pool of each task (int64, shape (tasks,)).
+    surcharge
+        int64, shape (nodes,): units that any task pays on a node beside its pair units; 0 but in `LsapWaves`.
     """
 
     grid = 1
     pools: tuple[Pool, ...]
     pool: Ints
+    surcharge: Ints
 
     def prepare(self) -> None:
         self.capacity = self.instance.state.idle_slots
         self.count = min(len(self.tasks), int(self.capacity.sum()))
         self.pools, self.pool = (Pool("all", ((0, len(self.tasks)),)),), np.zeros(len(self.tasks), dtype=np.int64)
+        self.surcharge = np.zeros_like(self.capacity)
         self.prepare_costs()
-        largest = self.largest_pair_units() + max(
-            (abs(units) for pool in self.pools for units, _ in pool.tiers), default=0
+        largest = (
+            self.largest_pair_units()
+            + int(self.surcharge.max(initial=0))
+            + max((abs(units) for pool in self.pools for units, _ in pool.tiers), default=0)
         )
         if largest * max(self.count, 1) > LARGEST:
             total = largest * self.count / self.grid
@@ -135,7 +141,7 @@ class AssignmentProblem(Problem):
 
     @abstractmethod
     def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
-        """Units of cost of the pairs (`tasks[positions[i]]`, `nodes[i]`), without pool costs; int64, same shape."""
+        """Units of cost of the pairs (`tasks[positions[i]]`, `nodes[i]`), without pool costs and surcharges; int64."""
 
     @abstractmethod
     def cheapest_units(self, prices: Ints) -> Ints:
@@ -154,7 +160,7 @@ class AssignmentProblem(Problem):
         placed = np.flatnonzero(nodes != NONE)
         counts = np.bincount(self.pool[placed], minlength=len(self.pools)).tolist()
         pools = sum(pool.cost(number) for pool, number in zip(self.pools, counts, strict=True))
-        return int(self.pair_units(placed, nodes[placed]).sum()) + pools
+        return int((self.pair_units(placed, nodes[placed]) + self.surcharge[nodes[placed]]).sum()) + pools
 
     def objective(self, placement: Placement) -> Value:
         return (exact(self.units(placement), self.grid),)
@@ -184,7 +190,7 @@ class AssignmentProblem(Problem):
         if not self.count:
             return 0
         node_prices = np.maximum(node_prices, 0)
-        surplus = count_price - pool_prices[self.pool] - self.cheapest_units(node_prices)
+        surplus = count_price - pool_prices[self.pool] - self.cheapest_units(node_prices + self.surcharge)
         rent = sum(
             size * max(0, int(price) - units)
             for pool, price in zip(self.pools, pool_prices, strict=True)
@@ -201,7 +207,7 @@ class AssignmentProblem(Problem):
         if not self.count:
             best = 0
         else:
-            cheapest = np.sort(self.cheapest_units(np.zeros_like(self.capacity)))[: self.count]
+            cheapest = np.sort(self.cheapest_units(self.surcharge))[: self.count]
             tiers = sorted(cost for pool in self.pools for units, size in pool.tiers for cost in [units] * size)
             best = int(cheapest.sum()) + sum(tiers[: self.count])
         name = self.components[0].name

@@ -19,8 +19,9 @@ def stirling2(items: int, boxes: int) -> int:
     >>> [stirling2(4, k) for k in range(5)]
     [0, 1, 7, 6, 1]
     """
-    signed = (comb(boxes, used) * used**items * (1 if (boxes - used) % 2 == 0 else -1) for used in range(boxes + 1))
-    return sum(signed) // factorial(boxes)
+    signs = [1 if (boxes - used) % 2 == 0 else -1 for used in range(boxes + 1)]
+    onto = sum(sign * comb(boxes, used) * int(used**items) for used, sign in enumerate(signs))
+    return onto // factorial(boxes)
 
 
 def local_task_distribution(nodes: int, idle: int, tasks: int) -> list[Fraction]:

@@ -188,9 +188,10 @@ class TransportNetwork:
             yield self._arcs(self.first_class + tail, self.first_node + head, units)
 
     def _slot_arcs(self) -> _Arcs:
-        """Nodes to the sink: their idle slots."""
+        """Nodes to the sink: their idle slots, each at the node's surcharge."""
         nodes = self.first_node + np.arange(len(self.idle))
-        return _Arcs(nodes, np.full(len(nodes), self.sink), self.problem.capacity[self.idle], np.zeros_like(nodes))
+        surcharge = self.problem.surcharge[self.idle]
+        return _Arcs(nodes, np.full(len(nodes), self.sink), self.problem.capacity[self.idle], surcharge)
 
     # From flows and potentials back to placements and prices -------------------------------------------------------
 
@@ -216,7 +217,8 @@ class TransportNetwork:
     def prices(self, potential: Ints) -> Prices:
         """Prices from potentials with cost - potential[tail] + potential[head] >= 0 on arcs with room."""
         nodes = np.zeros(len(self.problem.capacity), dtype=np.int64)
-        nodes[self.idle] = np.maximum(potential[self.first_node : self.first_hub] - potential[self.sink], 0)
+        rent = potential[self.first_node : self.first_hub] - potential[self.sink] - self.problem.surcharge[self.idle]
+        nodes[self.idle] = np.maximum(rent, 0)
         pools = potential[0] - potential[self.first_pool : self.first_class]
         return Prices(int(potential[0] - potential[self.sink]), nodes, pools)
 
@@ -268,6 +270,7 @@ def is_cardinality(problem: AssignmentProblem) -> bool:
         and problem.levels[1] == problem.levels[2]
         and len(problem.pools) == 1
         and len(problem.pools[0].tiers) == 1
+        and not problem.surcharge.any()
     )
 
 

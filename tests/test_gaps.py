@@ -1,0 +1,287 @@
+"""Gaps: what is measured, against what, and what is said where something is unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from optsched.certificates import certify
+from optsched.errors import BoundViolated, HeuristicFailed, UsageError
+from optsched.gaps import GapReport, Reference, gap, gap_of, gap_waves
+from optsched.heuristics import run
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.placement import Placement
+from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
+from optsched.problems.lsap_waves import LsapWaves
+from optsched.results import Limit, Termination
+from optsched.routes import solve
+
+
+def instance(rows: list[list[int]], slots: list[int], loads: list[int] | None = None, **columns: object) -> Instance:
+    """Tasks with the given replicas on nodes with the given slots."""
+    cluster = Cluster([f"n{node}" for node in range(len(slots))], slots=slots)
+    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows), **columns)
+    state = State.initial(cluster, workload, load=loads)
+    return Instance(cluster, workload, state, name="small")
+
+
+def answer(nodes: list[int | None]) -> object:
+    """A heuristic that always answers these nodes."""
+    return lambda problem, rng: Placement.of(nodes)
+
+
+#: The fields of a record, in order; latency adds two.
+RECORD = """
+    instance problem parameters heuristic heuristic_parameters seed sense feasible violations objective reference
+    reference_kind absolute_gap relative_gap certificate termination error build_seconds solve_seconds heuristic_seconds
+"""
+
+FIGURE_2 = instance([[0, 1, 2], [0, 1], [0]], [1, 1, 1])
+
+
+def test_gap_against_the_optimum_is_exact() -> None:
+    """Tests absolute and relative gap, reference and proof of a heuristic that is one level off."""
+    report = gap(Lsap(FIGURE_2, levels=(1, 3, 3)), answer([0, 1, 2]))
+    assert (report.objective, report.reference.value, report.reference.kind) == ((5,), (3,), "optimum")
+    assert (report.absolute_gap, report.relative_gap) == ((2,), (Fraction(2, 3),))
+    assert report.feasible
+    assert report.record()["certificate"] == "dual"
+    assert report.record()["relative_gap"] == pytest.approx(2 / 3)
+
+
+def test_relative_gap_to_a_reference_of_zero() -> None:
+    """Tests that the relative gap is 0 where both are 0, and None where only the reference is."""
+    assert gap(Lsap(FIGURE_2), answer([2, 1, 0])).relative_gap == (0,)
+    report = gap(Lsap(FIGURE_2), answer([0, 1, 2]))
+    assert (report.absolute_gap, report.relative_gap) == ((1,), (None,))
+    assert not report.within(1000.0)
+
+
+def test_infeasible_placement_has_violations_and_no_gap() -> None:
+    """Tests that an overfull node gives no objective, no gap, and a reason in the instance's ids."""
+    report = gap(Lsap(FIGURE_2), answer([0, 0, 1]))
+    assert (report.objective, report.absolute_gap, report.feasible) == (None, None, False)
+    assert [str(violation) for violation in report.violations] == ["slots(n0) by 1"]
+    assert report.record()["violations"] == [{"constraint": "slots", "ids": ["n0"], "amount": 1}]
+    with pytest.raises(HeuristicFailed, match="infeasible: slots"):
+        report.raise_unless_within(0.0)
+
+
+def test_heuristic_that_fails_is_a_report_with_its_error() -> None:
+    """Tests that a heuristic that answers None gives a report, and raises only where a limit is asserted."""
+    report = gap(Lsap(FIGURE_2), lambda problem, rng: None)
+    assert report.error is not None
+    assert report.placement is None
+    assert not report.within(1.0)
+    with pytest.raises(HeuristicFailed, match="None"):
+        report.raise_unless_within(1.0)
+
+
+def test_lexicographic_gap_ends_at_the_first_difference() -> None:
+    """Tests that components after the first that differs have no gap, and that the frontier says what that hides."""
+    problem = Latency(instance([[0]] * 5, [1, 1, 1]))
+    report = gap(problem, answer([0] * 5))  # the front is (3, 9), (4, 7), (5, 5)
+    assert (report.absolute_gap, report.relative_gap) == ((2, None), (Fraction(2, 3), None))
+    record = report.record()
+    assert (record["work_gap_at_makespan"], record["makespan_gap_at_work"]) == (0, 0)
+    assert record["objective"] == [5, 5]
+    assert record["sense"] == ["min", "min"]
+    wasteful = gap(problem, answer([0, 0, 0, 1, 2])).record()
+    assert wasteful["absolute_gap"] == [0, 0]
+    slow = gap(problem, answer([1, 1, 1, 1, 1])).record()
+    assert (slow["work_gap_at_makespan"], slow["makespan_gap_at_work"]) == (10, 12)
+
+
+def test_limits_on_the_gap() -> None:
+    """Tests `within` on later components: equal so far, a known small one, and a large one."""
+    problem = Latency(instance([[0], [1]], [1, 1]))
+    best = gap(problem, answer([0, 1]))
+    assert best.within(0.0)
+    best.raise_unless_within(0.0)
+    swapped = gap(problem, answer([1, 0]))
+    assert not swapped.within(1.9)
+    assert swapped.within(2.0)
+    with pytest.raises(HeuristicFailed, match=r"gap 2\.0 is over 1\.9: 3, 6 against optimum 1, 2"):
+        swapped.raise_unless_within(1.9)
+
+
+def test_gap_against_a_bound() -> None:
+    """Tests that where nothing is proved optimal the gap is measured against the bound, and said to be."""
+    problem = Lsap(FIGURE_2, levels=(1, 3, 3))
+    held = replace(solve(problem), bound=(2,), termination=Termination.FEASIBLE, limit=Limit.NODES)
+    report = gap(problem, answer([2, 1, 0]), reference=held)
+    assert (report.reference.kind, report.absolute_gap, report.relative_gap) == ("bound", (1,), (Fraction(1, 2),))
+    unknown = replace(held, bound=(None,))
+    report = gap(problem, answer([2, 1, 0]), reference=unknown)
+    assert (report.reference.kind, report.absolute_gap, report.record()["reference"]) == (None, None, None)
+    with pytest.raises(HeuristicFailed, match="gap unknown is over"):
+        report.raise_unless_within(1.0)
+
+
+def test_gap_stops_where_the_bound_of_a_later_component_is_unknown() -> None:
+    """Tests that a component without a bound has no gap, and that `within` then says no."""
+    problem = Latency(instance([[0], [1]], [1, 1]))
+    held = replace(solve(problem), bound=(1, None), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    report = gap(problem, answer([0, 1]), reference=held)
+    assert (report.absolute_gap, report.relative_gap) == ((0, None), (0, None))
+    assert not report.within(0.0)
+
+
+def test_reference_of_another_problem_is_refused() -> None:
+    """Tests that a solution of another problem or instance cannot be a reference."""
+    with pytest.raises(UsageError, match="another problem or instance"):
+        gap(Lsap(FIGURE_2), "lsap-sched", reference=solve(Latency(FIGURE_2)))
+
+
+def test_value_beyond_a_proved_bound_is_a_bug() -> None:
+    """Tests that a placement better than the reference raises BoundViolated instead of a negative gap."""
+    problem = Lsap(FIGURE_2)
+    wrong = Reference(problem, solution=replace(solve(problem), objective=(1,), bound=(1,)))
+    with pytest.raises(BoundViolated, match="beyond the proved 1"):
+        gap_of(problem, run(problem, answer([2, 1, 0])), 0, wrong)
+
+
+def test_unproved_points_of_the_frontier_are_unknown() -> None:
+    """Tests that gaps at the heuristic's own values are None where the search was stopped before it proved them."""
+    problem = Latency(instance([[0]] * 5, [1, 1, 1]))
+    reference = Reference(problem, solution=solve(problem))
+    value = problem.evaluate(Placement.of([0, 0, 0, 1, 2]))
+    assert reference.work_gap_at_makespan(value) == 0
+    assert reference.work_gap_at_makespan((2, 9)) is None
+    assert reference.makespan_gap_at_work((3, 4)) is None
+
+
+def test_policy_reports_its_waiting() -> None:
+    """Tests that an online policy's rounds and idle slot time are in the record."""
+    record = gap(Lsap(FIGURE_2), "dl", reading="sweep").record()
+    assert record["rounds"] >= 1
+    assert "idle_slot_time" in record
+    assert "wave" not in record
+
+
+def every_schedule(problem: Lsap, capacities: list[list[int]]) -> int:
+    """Least cost over all ways to run the tasks in these waves with every wave but the last full, by enumeration."""
+    best = None
+    nodes, waves = len(capacities[0]), len(capacities)
+    places = [(wave, node) for wave in range(waves) for node in range(nodes)]
+    for choice in product(places, repeat=len(problem.tasks)):
+        used = np.zeros((waves, nodes), dtype=int)
+        for wave, node in choice:
+            used[wave, node] += 1
+        if (used > capacities).any() or (used < capacities)[:-1].any():
+            continue
+        cost = int(problem.pair_units(np.arange(len(choice)), np.array([node for _, node in choice])).sum())
+        best = cost if best is None else min(best, cost)
+    assert best is not None
+    return best
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_clairvoyant_optimum_of_waves_equals_enumeration(seed: int) -> None:
+    """Tests that the optimum over several waves is the least over all schedules that leave no early slot idle."""
+    rng = np.random.default_rng(seed)
+    nodes = int(rng.integers(2, 4))
+    capacities = [rng.integers(0, 3, nodes) for _ in range(int(rng.integers(1, 4)))]
+    capacities[0][0] = capacities[-1][-1] = 1
+    early = int(sum(part.sum() for part in capacities[:-1]))
+    tasks = min(5, early + int(rng.integers(1, capacities[-1].sum() + 1)))
+    if early >= tasks:
+        capacities = [capacities[0]]
+        tasks = min(tasks, int(capacities[0].sum()))
+    rows = [sorted(rng.choice(nodes, int(rng.integers(0, 3)), replace=False).tolist()) for _ in range(tasks)]
+    cluster = Cluster(
+        [f"n{node}" for node in range(nodes)], rack=[0] * (nodes - 1) + [-1], rack_ids=["r"], slots=[9] * nodes
+    )
+    workload = Workload([f"t{task}" for task in range(tasks)], replicas=Ragged.from_rows(rows))
+    first = Lsap(
+        Instance(cluster, workload, State.initial(cluster, workload, idle_slots=capacities[0])), levels=(0, 1, 3)
+    )
+    whole = LsapWaves(first, capacities)
+    for route in ("network", "network-simplex", "brute-force"):
+        solution = solve(whole, route=route)
+        assert solution.objective == (every_schedule(first, [part.tolist() for part in capacities]),)
+        assert certify(whole, solution).valid
+
+
+def test_waves_that_do_not_fit_are_refused() -> None:
+    """Tests that too few waves, or one too many, raise ValueError."""
+    problem = Lsap(instance([[0]] * 3, [2]))
+    for capacities in ([np.array([2])], [np.array([2])] * 3):
+        with pytest.raises(ValueError, match="do not fit 3 tasks"):
+            LsapWaves(problem, capacities)
+
+
+def test_waves_are_measured_one_by_one_and_as_a_whole() -> None:
+    """Tests that each wave has its own reference, and the whole the clairvoyant one."""
+    # The first wave's optimum takes t0 and t1 on their data; then t2 runs off its data on n0, or n1 idles.
+    snapshot = instance([[0], [1], [0], [0]], [1, 1])
+    reports = gap_waves("lsap", snapshot, "lsap-sched")
+    assert [report.wave for report in reports] == [0, 1, None]
+    assert all(report.feasible for report in reports)
+    whole = reports[-1]
+    assert whole.objective == (sum(report.objective[0] for report in reports[:-1] if report.objective),)
+    assert whole.reference.kind == "optimum"
+    assert whole.record()["wave"] is None
+    assert whole.record()["instance"] == "small"
+    assert reports[0].record()["wave"] == 0
+
+
+def test_wave_that_leaves_a_slot_idle_is_reported_and_ends_the_whole() -> None:
+    """Tests that a violation in a wave leaves no value for the whole."""
+    reports = gap_waves("lsap", instance([[0], [1], [0]], [1, 1]), lambda problem, rng: [None] * 3)
+    assert [report.wave for report in reports] == [0]
+    assert not reports[0].feasible
+
+
+def test_whole_of_a_policy_adds_up_its_waiting() -> None:
+    """Tests that rounds and idle slot time of the whole are sums over the waves."""
+    reports = gap_waves("lsap", instance([[0], [1], [0]], [1, 1]), "dl")
+    rounds = [report.run.rounds for report in reports]
+    assert rounds[-1] == sum(part or 0 for part in rounds[:-1])
+
+
+def test_problems_whose_cost_depends_on_earlier_waves_have_no_whole() -> None:
+    """Tests that fair-lsap is measured wave by wave only, and latency not at all."""
+    shared = instance(
+        [[0], [1], [0]],
+        [1, 1],
+        job=[0, 0, 0],
+        job_ids=["j"],
+        job_group=[0],
+        group_ids=["g"],
+        group_weight=[1.0],
+    )
+    reports = gap_waves("fair-lsap", shared, "lsap-fair-sched")
+    assert [report.wave for report in reports] == [0, 1]
+    with pytest.raises(UsageError, match="no waves"):
+        gap_waves("latency", shared, "lsap-sched")
+
+
+def test_nothing_to_run_is_no_wave() -> None:
+    """Tests that an instance without tasks gives no report."""
+    assert gap_waves("lsap", instance([], [1]), "lsap-sched") == []
+
+
+@pytest.mark.parametrize("kind", [Lsap, FairLsap, Flow, Latency])
+def test_records_have_every_documented_field(kind: type[Problem]) -> None:
+    """Tests the field names of a record, the same for every problem but for what latency adds."""
+    cluster = Cluster(["n0"], rate_in=[85.0], rate_out=[85.0])
+    workload = Workload(
+        ["t0"],
+        replicas=Ragged.from_rows([[0]]),
+        rate_in=[3.0],
+        job=[0],
+        job_ids=["j"],
+        job_group=[0],
+        group_ids=["g"],
+        group_weight=[1.0],
+    )
+    report: GapReport = gap(kind(Instance(cluster, workload, name="one")), answer([0]))
+    expected = RECORD.split()
+    if kind is Latency:
+        expected += ["work_gap_at_makespan", "makespan_gap_at_work"]
+    assert list(report.record()) == expected
