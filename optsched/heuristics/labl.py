@@ -1,0 +1,342 @@
+"""LABL, locality aware and bounded latency (004, section 3.4, Fig. 1), in the readings that its pseudo-code admits.
+
+Line numbers in the comments are those of Fig. 1; "erratum" is the digest's list for 004. The algorithms that 004
+compares it with are in `latency_rules`.
+
+The loop over limits does work only where something can change. A server that still holds blocks of waiting tasks is
+looked at when the limit leaves it room, and gets a task then or is never looked at again; a limit at which no server
+has room for what waits is skipped.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from optsched.heuristics.base import Heuristic
+from optsched.heuristics.latency_rules import row_lists
+from optsched.instance import Ragged
+from optsched.placement import NONE, Placement
+from optsched.problems.base import Parameter, choice, number
+from optsched.problems.latency import Latency
+
+__all__ = ["HEURISTICS", "VARIANTS", "labl"]
+
+#: The digest's V1, V0, V2, V3, V4.
+VARIANTS = ("literal", "strict", "rescan", "local-first", "restructured")
+
+
+def _limit(given: Any) -> int | str:
+    """A parser of "l**", "l**+k" (of the bound l**) or a whole number."""
+    if isinstance(given, str) and (match := re.fullmatch(r"l\*\*(\+\d+)?", given.replace(" ", ""))):
+        return match[0]
+    try:
+        return int(number(integer=True)(given))
+    except ValueError:
+        raise ValueError("give l**, l**+1 (or more) or a whole number") from None
+
+
+def _threshold(given: Any) -> int | str:
+    """As `_limit`, or "inf"."""
+    if given in ("inf", math.inf):
+        return "inf"
+    try:
+        return _limit(given)
+    except ValueError:
+        raise ValueError("give l**, l**+1 (or more), inf or a whole number") from None
+
+
+def labl(
+    problem: Latency,
+    rng: np.random.Generator,
+    *,
+    variant: str = "literal",
+    lbar: int | float | str = "l**+1",
+    start: int | str = "l**",
+) -> Placement:
+    """Place local tasks within a limit on the makespan and remote ones where the limit leaves room; raise the limit.
+
+    Each iteration has a limit l, and servers by their load at its start: S_sup has room for a remote task
+    (phi <= l - w_rem), S_inf only for local ones (l - w_rem < phi < l), the rest are busy. Phase I fills S_inf, most
+    loaded server first, with local tasks of fewest replicas first. Phase II gives the tasks T_rem, whose replicas are
+    all on busy servers, to S_sup, round robin and least loaded first, if l <= lbar. Phase III gives each task that is
+    left to the least loaded server with a replica, if that ends within l. Then l grows by 1. Tasks and servers that
+    tie are taken by position. A task without replicas passes through Phase II at every limit, else the loop would not
+    end (erratum 7).
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    rng
+        Not used.
+    variant
+        `literal`: line 11 as printed, phi(s) <= l, so Phase I may end up to w_loc above l (erratum 5). `strict`:
+        phi(s) + w_loc <= l instead; nothing but the first iteration then places tasks in Phase II. `rescan`: strict,
+        with T_rem computed after Phase I. `local-first`: strict, in the order I, III, II, and Phase II takes every
+        task that is left. `restructured`: literal, with the two loops that the proof of Theorem 3 puts in place of
+        Fig. 1's. Up to lbar, Phase III goes over S_sup, least loaded first, and each server takes its waiting local
+        tasks of fewest replicas while they end within l. Past lbar, servers in turn remove one task each from their
+        lists of local tasks, fewest replicas first, and run it unless it was assigned in the meantime (a turn that
+        finds it assigned is spent); neither limit nor load plays a part.
+    lbar
+        The threshold function CONSIDERREMOTEASSIGNMENTS(l) is l <= lbar: "l**", "l**+1" and so on, a number, or "inf".
+        004's experiments have l** and l**+1.
+    start
+        First limit: "l**", "l**+1" and so on, or a number.
+
+    Notes
+    -----
+    O((T + R) log(T + R)) for T tasks with R replicas in all, plus O(R) for each iteration that looks for T_rem; only
+    iterations at which a task is placed or a server drops out count.
+
+    For `strict` and `literal` with lbar = l**, work is at most sum max(0, l** - phi_s): the digest's repair of
+    Theorem 2, which is false as printed, as is Theorem 1 in every variant.
+
+    References
+    ----------
+    004, Fig. 1 and section 3.4; Theorem 3 for `restructured`.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> workload = Workload([f"t{number}" for number in range(5)], replicas=Ragged.from_rows([[0]] * 5))
+    >>> problem = Latency(Instance(Cluster(["s1", "s2", "s3"]), workload))
+    >>> for variant in VARIANTS:
+    ...     print(variant, *problem.evaluate(labl(problem, np.random.default_rng(), variant=variant)))
+    literal 3 9
+    strict 5 5
+    rescan 3 9
+    local-first 3 9
+    restructured 3 9
+    """
+    run = _Run(problem, choice(*VARIANTS)(variant))
+    bound = problem.counting_bound()
+    threshold, limit = _value(_threshold(lbar), bound), int(_value(_limit(start), bound))
+    while run.waiting:
+        remote = limit <= threshold
+        if variant == "restructured" and not remote:
+            run.take_turns()
+        run.iterate(limit, remote)
+        limit = run.next_limit(limit, threshold)
+    return problem.placement(run.node)
+
+
+def _value(limit: int | str, bound: int) -> float:
+    """The limit that "l**", "l**+1", "inf" or a number stands for."""
+    if isinstance(limit, int):
+        return limit
+    return math.inf if limit == "inf" else bound + int(limit[len("l**") :] or 0)
+
+
+class _Run:
+    """One run: loads, the node of each task, and for each server its local tasks that may still wait."""
+
+    def __init__(self, problem: Latency, variant: str) -> None:
+        self.variant = variant
+        self.w_loc, self.w_rem = problem.w_loc, problem.w_rem
+        overshoots = variant in ("literal", "restructured")
+        #: Line 11: Phase I goes on while phi(s) <= l - margin; and the room below the limit that a server needs.
+        self.margin, self.least_room = (0, 1) if overshoots else (self.w_loc, self.w_loc)
+        self.load: list[int] = problem.initial_load.tolist()
+        self.waiting = len(problem.tasks)
+        self.node = [NONE] * self.waiting
+        replicas = problem.replicas
+        self.replicas = row_lists(replicas)
+        #: Each task points to itself while it waits, then on towards the next that does; the last entry ends the chain.
+        self._following = list(range(self.waiting + 1))
+        # Stacks with the next task on top; tasks that were assigned meanwhile are dropped when they come up.
+        task, server, starts = replicas.row_of, replicas.values, problem.server_tasks.starts
+        self.homeless: list[int] = np.flatnonzero(replicas.lengths == 0)[::-1].tolist()
+        self.local = row_lists(Ragged(starts, task[np.lexsort((-task, server))]))
+        by_choice = np.lexsort((-task, -replicas.lengths[task], server))
+        self.constrained = row_lists(Ragged(starts, task[by_choice]))
+        # Heaps of (load, server): servers with waiting local tasks; and all, where a load may be an earlier one.
+        self._live = [(load, server) for server, load in enumerate(self.load) if self.local[server]]
+        self._all = [(load, server) for server, load in enumerate(self.load)]
+        heapq.heapify(self._live)
+        heapq.heapify(self._all)
+
+    # The loop ------------------------------------------------------------------------------------------------------
+
+    def iterate(self, limit: int, remote: bool) -> None:
+        """Lines 3 to 40 at limit l; `remote` is CONSIDERREMOTEASSIGNMENTS(l)."""
+        ready = self._extract_ready(limit)
+        inf = [server for server in ready if self.load[server] > limit - self.w_rem]  # line 3
+        sup = [server for server in ready if self.load[server] <= limit - self.w_rem]  # line 4, where it matters
+        stranded = self._stranded(limit, set(ready), ())  # line 6
+        self._fill_most_loaded(inf, limit)
+        if self.variant == "rescan":
+            stranded = self._stranded(limit, set(sup), inf)
+        elif self.variant == "local-first":
+            self._place_least_loaded(ready, limit)
+            stranded = self._in_order()
+        self._place_remote(stranded if remote else self._homeless(), limit)  # line 16
+        if self.variant == "restructured":
+            self._fill_least_loaded(sup, limit)
+        else:
+            self._place_least_loaded(ready, limit)
+        for server in ready:
+            if self._top(self.local[server]) != NONE:
+                heapq.heappush(self._live, (self.load[server], server))
+
+    def next_limit(self, limit: int, threshold: float) -> int:
+        """The next limit at which a task may be placed; line 41 comes to it by steps of 1."""
+        rises = [self._live[0][0] + self.least_room] if self._live else []
+        if limit < threshold or self._top(self.homeless) != NONE:
+            rises.append(self._least_load() + self.w_rem)
+        return max(limit + 1, min(rises, default=0))
+
+    def take_turns(self) -> None:
+        """The reduced loop in the proof of Theorem 3: each server in turn removes one task from its list R_s."""
+        self.constrained = [[task for task in tasks if self.node[task] == NONE] for tasks in self.constrained]
+        turns = deque(server for server, tasks in enumerate(self.constrained) if tasks)
+        while turns:
+            server = turns.popleft()
+            task = self.constrained[server].pop()
+            if self.node[task] == NONE:
+                self._place(task, server, self.w_loc)
+            if self.constrained[server]:
+                turns.append(server)
+
+    # The phases ----------------------------------------------------------------------------------------------------
+
+    def _fill_most_loaded(self, inf: list[int], limit: int) -> None:
+        """Phase I, lines 7 to 15; phi(s) counts what line 13 adds (erratum 4)."""
+        for server in sorted(inf, key=lambda server: (-self.load[server], server)):
+            self._fill(server, limit - self.margin)
+
+    def _fill_least_loaded(self, sup: list[int], limit: int) -> None:
+        """Phase III as the proof of Theorem 3 has it, server by server."""
+        for server in sorted(sup, key=lambda server: (self.load[server], server)):
+            self._fill(server, limit - self.w_loc)
+
+    def _fill(self, server: int, highest: int) -> None:
+        """Give `server` its waiting local tasks, fewest replicas first, while its load is at most `highest`."""
+        while self.load[server] <= highest and (task := self._top(self.constrained[server])) != NONE:
+            self._place(task, server, self.w_loc)
+
+    def _place_remote(self, tasks: Iterator[int], limit: int) -> None:
+        """Phase II, lines 17 to 29, with S_sup one queue, so that no server is lost (erratum 6)."""
+        highest = limit - self.w_rem
+        extracted: list[int] = []
+        again: deque[int] = deque()
+        while (server := self._extract_least_loaded(highest)) != NONE or again:
+            if server == NONE:
+                server = again.popleft()
+            else:
+                extracted.append(server)
+            task = next(tasks, NONE)
+            if task == NONE:
+                break
+            self._place(task, server, self.w_rem)
+            if self.load[server] <= highest:  # line 25
+                again.append(server)
+        for server in extracted:
+            heapq.heappush(self._all, (self.load[server], server))
+
+    def _place_least_loaded(self, servers: Iterable[int], limit: int) -> None:
+        """Phase III, lines 30 to 40, for the tasks in order that have a replica on one of `servers`.
+
+        No other task has room within the limit. Each server waits in the heap under its first waiting task.
+        """
+        highest = limit - self.w_loc
+        turns = [(self._top(self.local[server]), server) for server in servers]
+        heapq.heapify(turns)
+        while turns:
+            task, server = turns[0]
+            if task == NONE or self.load[server] > highest:
+                heapq.heappop(turns)
+            elif self.node[task] != NONE:
+                heapq.heapreplace(turns, (self._top(self.local[server]), server))
+            else:
+                # Line 34; it has room, since `server` has.
+                self._place(task, min(self.replicas[task], key=lambda one: (self.load[one], one)), self.w_loc)
+
+    def _place(self, task: int, server: int, work: int) -> None:
+        self.node[task] = server
+        self.load[server] += work
+        self._following[task] = task + 1
+        self.waiting -= 1
+
+    # Who waits, and where there is room ----------------------------------------------------------------------------
+
+    def _stranded(self, limit: int, below: Collection[int], filled: Iterable[int]) -> Iterator[int]:
+        """T_rem as erratum 3 mends line 6: waiting tasks all of whose replicas are on busy servers.
+
+        Found one by one while Phase II places them. `below` are servers that count as not busy whatever their load is
+        by then; `filled` those, beside the ones not ready, that may be busy.
+        """
+        suspects = [*(server for _, server in self._live), *filled]
+        if not any(self.load[server] >= limit for server in suspects):
+            yield from self._homeless()
+            return
+        for task in self._in_order():
+            if all(self.load[server] >= limit and server not in below for server in self.replicas[task]):
+                yield task
+
+    def _in_order(self) -> Iterator[int]:
+        """The waiting tasks by position."""
+        task = self._first_from(0)
+        while task < len(self.node):
+            yield task
+            task = self._first_from(task + 1)
+
+    def _first_from(self, task: int) -> int:
+        """The first waiting task from `task` on, or the number of tasks: disjoint sets with path halving."""
+        following = self._following
+        while following[task] != task:
+            following[task] = following[following[task]]
+            task = following[task]
+        return task
+
+    def _homeless(self) -> Iterator[int]:
+        """The waiting tasks without replicas, by position."""
+        while (task := self._top(self.homeless)) != NONE:
+            yield task
+
+    def _top(self, stack: list[int]) -> int:
+        """The first waiting task of a stack, or NONE."""
+        while stack and self.node[stack[-1]] != NONE:
+            stack.pop()
+        return stack[-1] if stack else NONE
+
+    def _extract_ready(self, limit: int) -> list[int]:
+        """Extract from `_live` the servers that may take a local task at this limit, by load."""
+        ready = []
+        while self._live and self._live[0][0] <= limit - self.least_room:
+            ready.append(heapq.heappop(self._live)[1])
+        return ready
+
+    def _least_load(self) -> int:
+        """Least load of all servers; brings the head of `_all` up to date."""
+        while (entry := (self.load[self._all[0][1]], self._all[0][1])) != self._all[0]:
+            heapq.heapreplace(self._all, entry)
+        return self._all[0][0]
+
+    def _extract_least_loaded(self, highest: int) -> int:
+        """Extract the least loaded server from `_all` if its load is at most `highest`, else NONE."""
+        return heapq.heappop(self._all)[1] if self._all and self._least_load() <= highest else NONE
+
+
+HEURISTICS: tuple[Heuristic, ...] = (
+    Heuristic(
+        "labl",
+        "004",
+        "Fig. 1",
+        ("latency",),
+        "local tasks within a limit on the makespan that grows from l**, remote ones up to lbar",
+        (
+            Parameter("variant", "literal", choice(*VARIANTS), "reading of Fig. 1, or the loops of Theorem 3's proof"),
+            Parameter("lbar", "l**+1", _threshold, "last limit with remote tasks: l**, l**+1, inf or a number"),
+            Parameter("start", "l**", _limit, "first limit: l**, l**+1 or a number"),
+        ),
+        batch=labl,
+    ),
+)

@@ -1,0 +1,317 @@
+"""LABL in all its readings: against a plain transcription of Fig. 1, and against what 004 claims of it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optsched.heuristics.labl import HEURISTICS, VARIANTS, labl
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.placement import NONE
+from optsched.problems import Latency
+
+RNG = np.random.default_rng(0)
+
+
+def latency(loads: list[int], replicas: list[list[int]], **parameters: int) -> Latency:
+    """An instance of `latency` from initial loads and the servers that hold each task's block."""
+    cluster = Cluster([f"s{server}" for server in range(len(loads))])
+    workload = Workload([f"t{task}" for task in range(len(replicas))], replicas=Ragged.from_rows(replicas))
+    return Latency(Instance(cluster, workload, State.initial(cluster, workload, load=loads)), **parameters)
+
+
+def private(loads: list[int], counts: list[int]) -> Latency:
+    """Each server holds the only replica of as many tasks as `counts` says."""
+    return latency(loads, [[server] for server, count in enumerate(counts) for _ in range(count)])
+
+
+def value(problem: Latency, variant: str, **options: int | float | str) -> tuple[int, int]:
+    """Makespan and work of a run."""
+    makespan, work = problem.evaluate(labl(problem, RNG, variant=variant, **options))
+    return int(makespan), int(work)
+
+
+def values(problem: Latency, **options: int | float | str) -> list[int]:
+    """Makespans of V0, V1, V2, V3."""
+    return [value(problem, variant, **options)[0] for variant in ("strict", "literal", "rescan", "local-first")]
+
+
+def final_loads(problem: Latency, variant: str, **options: int | float | str) -> list[int]:
+    """Final load of every server."""
+    local, remote = problem.counts(labl(problem, RNG, variant=variant, **options))
+    return (problem.initial_load + problem.w_loc * local + problem.w_rem * remote).tolist()
+
+
+@st.composite
+def problems(draw: st.DrawFn, w_loc: int | None = None) -> Latency:
+    """Small instances, some with tasks that have no replica, of even and of skewed placement and load."""
+    loads = draw(st.lists(st.integers(0, draw(st.sampled_from([0, 5, 20]))), min_size=1, max_size=6))
+    holders = st.integers(0, len(loads) - 1)
+    if draw(st.booleans()):
+        holders = st.one_of(st.just(0), holders)
+    replicas = draw(st.lists(st.lists(holders, unique=True, min_size=draw(st.integers(0, 1)), max_size=3), max_size=25))
+    w_loc = draw(st.integers(1, 3)) if w_loc is None else w_loc
+    return latency(loads, replicas, w_loc=w_loc, w_rem=w_loc + draw(st.integers(0, 4)))
+
+
+def transcription(problem: Latency, variant: str, lbar: float, limit: int) -> list[int]:
+    """Fig. 1 line by line, with sets that are computed anew each time and limits that rise by 1 (digest 004)."""
+    rho = [row.tolist() for row in problem.replicas]
+    phi, w_loc, w_rem = problem.initial_load.tolist(), problem.w_loc, problem.w_rem
+    nodes = [NONE] * len(rho)
+    margin = 0 if variant in ("literal", "restructured") else w_loc
+
+    def place(task: int, server: int, work: int) -> None:
+        nodes[task] = server
+        phi[server] += work
+
+    def waiting() -> list[int]:
+        return [task for task, node in enumerate(nodes) if node == NONE]
+
+    def fill(server: int, highest: int) -> None:
+        for task in sorted(
+            (task for task in waiting() if server in rho[task]), key=lambda task: (len(rho[task]), task)
+        ):
+            if phi[server] <= highest:
+                place(task, server, w_loc)
+
+    def stranded() -> list[int]:
+        return [task for task in waiting() if all(phi[server] >= limit for server in rho[task])]
+
+    def phase_3() -> None:
+        for task in waiting():
+            if rho[task]:
+                server = min(rho[task], key=lambda server: (phi[server], server))
+                if phi[server] + w_loc <= limit:
+                    place(task, server, w_loc)
+
+    while waiting():
+        considered = limit <= lbar
+        if variant == "restructured" and not considered:
+            lists = [
+                sorted((task for task in waiting() if server in rho[task]), key=lambda task: (len(rho[task]), task))
+                for server in range(len(phi))
+            ]
+            while any(lists):
+                for server, tasks in enumerate(lists):
+                    if tasks and nodes[task := tasks.pop(0)] == NONE:
+                        place(task, server, w_loc)
+        by_load = sorted(range(len(phi)), key=lambda server: (phi[server], server))
+        inf = [server for server in range(len(phi)) if limit - w_rem < phi[server] < limit]
+        sup = [server for server in by_load if phi[server] <= limit - w_rem]
+        remote = stranded()
+        for server in sorted(inf, key=lambda server: (-phi[server], server)):
+            fill(server, limit - margin)
+        if variant == "rescan":
+            remote = stranded()
+        if variant == "local-first":
+            phase_3()
+            remote = waiting()
+        queue = [server for server in sup if phi[server] <= limit - w_rem]
+        if variant == "local-first":
+            queue = sorted(
+                (server for server in range(len(phi)) if phi[server] <= limit - w_rem),
+                key=lambda server: (phi[server], server),
+            )
+        for task in remote if considered else [task for task in remote if not rho[task]]:
+            if queue:
+                server = queue.pop(0)
+                place(task, server, w_rem)
+                if phi[server] <= limit - w_rem:
+                    queue.append(server)
+        if variant == "restructured":
+            for server in sorted(sup, key=lambda server: (phi[server], server)):
+                fill(server, limit - w_loc)
+        elif variant != "local-first":
+            phase_3()
+        limit += 1
+    return nodes
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@given(
+    problem=problems(),
+    lbar=st.one_of(st.sampled_from(["l**", "l**+1", "l**+3", "inf"]), st.integers(-1, 12)),
+    start=st.one_of(st.sampled_from(["l**", "l**+2"]), st.integers(0, 15)),
+)
+def test_is_figure_1(variant: str, problem: Latency, lbar: int | str, start: int | str) -> None:
+    """Tests that the heaps and skipped limits give, task by task, the placement of the plain transcription."""
+    bound = problem.counting_bound()
+    named = {"l**": bound, "l**+1": bound + 1, "l**+2": bound + 2, "l**+3": bound + 3, "inf": math.inf}
+    expected = transcription(problem, variant, named.get(str(lbar), lbar), int(named.get(str(start), start)))
+    assert labl(problem, RNG, variant=variant, lbar=lbar, start=start) == problem.placement(expected)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@given(problem=problems(), lbar=st.sampled_from(["l**", "l**+1", "inf"]))
+def test_laws(variant: str, problem: Latency, lbar: str) -> None:
+    """Tests that every task is placed, latency is at least l**, and C = w_loc |T| + (w_rem - w_loc) #remote."""
+    placement = labl(problem, RNG, variant=variant, lbar=lbar)
+    assert not problem.violations(placement)
+    makespan, work = problem.evaluate(placement)
+    remote = int(problem.counts(placement)[1].sum())
+    assert makespan >= problem.counting_bound()
+    assert work == problem.w_loc * len(problem.tasks) + (problem.w_rem - problem.w_loc) * remote
+
+
+class TestTheorem1:
+    """With remote tasks at every limit, max phi <= min phi + w_rem: false under every reading."""
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_private_tasks(self, variant: str) -> None:
+        """Tests example (a): all ends in the first iteration, where the proof assumes one before it."""
+        assert final_loads(private([0] * 5, [4, 4, 4, 4, 0]), variant, lbar="inf") == [4, 4, 4, 4, 0]
+
+    def test_strict_leaves_servers_idle(self) -> None:
+        """Tests example (b): V0 gives one server everything, though (3, 9) and (4, 7) are possible."""
+        problem = private([0] * 3, [5, 0, 0])
+        assert final_loads(problem, "strict", lbar="inf") == [5, 0, 0]
+        assert value(problem, "literal", lbar="inf") == (3, 9)
+
+    @given(problems())
+    def test_valid_form(self, problem: Latency) -> None:
+        """Tests the digest's valid form: V3, ending above l**, where no server is loaded above that end."""
+        loads = final_loads(problem, "local-first", lbar="inf")
+        end = value(problem, "local-first", lbar="inf")[0]
+        if end > problem.counting_bound() and int(problem.initial_load.max()) <= end:
+            assert max(loads) <= min(loads) + problem.w_rem
+
+
+class TestCorollary1:
+    """l_LABL - w_rem <= l_opt holds for no reading but, as far as is known, V3."""
+
+    def test_strict(self) -> None:
+        """Tests that V0 ends at 10 where the optimum is 6."""
+        problem = private([0, 5, 0], [0, 5, 0])
+        assert values(problem, lbar="inf")[0] == 10
+        assert problem.counting_bound() == 6 == value(problem, "local-first", lbar="inf")[0]
+
+    def test_two_hot_servers(self) -> None:
+        """Tests 12, 10, 9, 6 (V0 to V3) with remote tasks always, 12, 12, 10, 6 with lbar = l**+1; the optimum is 6."""
+        problem = private([0, 8, 0, 0], [6, 4, 0, 0])
+        assert values(problem, lbar="inf") == [12, 10, 9, 6]
+        assert values(problem, lbar="l**+1") == [12, 12, 10, 6]
+        assert problem.counting_bound() == 6
+
+    def test_rescan(self) -> None:
+        """Tests that V2 ends 11 above the optimum 25, which each task reaches where its block is."""
+        problem = private([0, 0, 0, 17, 3], [25, 0, 0, 23, 23])
+        assert value(problem, "rescan", lbar="inf")[0] == 36
+        order = sorted(range(71), key=str)
+        shuffled = latency([0, 0, 0, 17, 3], [problem.replicas[task].tolist() for task in order])
+        assert value(shuffled, "rescan", lbar="inf")[0] == 35
+
+    @pytest.mark.parametrize(
+        ("servers", "tasks", "makespans"),
+        [(5, 20, [20, 10, 9, 9]), (10, 40, [40, 12, 12, 12]), (20, 100, [100, 15, 15, 15])],
+    )
+    def test_one_hot_server(self, servers: int, tasks: int, makespans: list[int]) -> None:
+        """Tests that V0's gap grows without bound when one of n idle servers holds every block (optima 9, 12, 15)."""
+        assert values(private([0] * servers, [tasks] + [0] * (servers - 1)), lbar="inf") == makespans
+
+
+class TestTheorem2:
+    """With remote tasks at l** alone, C <= l** |S| - sum phi_s: false where a server is loaded above l**."""
+
+    @pytest.mark.parametrize("variant", ["literal", "strict"])
+    @pytest.mark.parametrize(
+        ("loads", "replicas", "work", "printed"),
+        [([0, 100], [[0]], 1, -98), ([0, 5, 0], [[0, 1], [2]], 2, -2)],
+    )
+    def test_as_printed(
+        self, variant: str, loads: list[int], replicas: list[list[int]], work: int, printed: int
+    ) -> None:
+        """Tests the digest's two counterexamples."""
+        problem = latency(loads, replicas)
+        assert problem.counting_bound() * len(loads) - sum(loads) == printed
+        assert value(problem, variant, lbar="l**")[1] == work
+
+    @pytest.mark.parametrize("variant", ["literal", "strict"])
+    @given(problem=problems(w_loc=1))
+    def test_corrected(self, variant: str, problem: Latency) -> None:
+        """Tests C <= sum max(0, l** - phi_s): the remote tasks are T_rem[l**], and condition 2 of l** counts them."""
+        room = int(problem.room(problem.counting_bound()).sum())
+        assert value(problem, variant, lbar="l**")[1] <= room
+
+    @given(problem=problems())
+    def test_strict_never_considers_remote_again(self, problem: Latency) -> None:
+        """Tests erratum 5: for V0 lbar does not matter, since Phase II places nothing after the first iteration."""
+        assert labl(problem, RNG, variant="strict", lbar="l**") == labl(problem, RNG, variant="strict", lbar="inf")
+
+
+def test_literal_overshoots_by_one() -> None:
+    """Tests line 11 as printed: Phase I gives the server tasks up to 4, one unit above l** = 3."""
+    problem = latency([2, 0], [[0]] * 2 + [[1]] * 2)
+    assert problem.counting_bound() == 3
+    assert value(problem, "literal") == (4, 4)
+    assert labl(problem, RNG, start=3, lbar=3) == labl(problem, RNG, lbar="l**")
+
+
+def test_restructured_spends_turns() -> None:
+    """Tests Theorem 3's loop: a server whose removed task was assigned meanwhile gets nothing in that turn.
+
+    Turns: s1 takes t1, s2 finds t1 gone, s1 takes t2; s2 could have taken t2 with its first turn.
+    """
+    problem = latency([0, 0], [[0, 1], [0, 1]])
+    assert labl(problem, RNG, variant="restructured", lbar=0, start=1).nodes.tolist() == [0, 0]
+    assert labl(problem, RNG, variant="strict", lbar=0, start=1).nodes.tolist() == [0, 1]
+
+
+def test_paper_scale() -> None:
+    """Tests the shape of 004's figures at 2000 servers and 3450 tasks: latency 5 to 8 for C from 3450 to 4500.
+
+    Between readings: V2 and V3 pay for a latency of 6 with remote tasks, V1 and V0 save work at 7 or 8.
+    """
+    rng = np.random.default_rng(0)
+    loads = rng.integers(0, 5, size=2000, endpoint=True).tolist()
+    counts = rng.integers(1, 4, size=3450, endpoint=True).tolist()
+    problem = latency(loads, [rng.choice(2000, size=count, replace=False).tolist() for count in counts])
+    found = {variant: value(problem, variant) for variant in VARIANTS}
+    assert problem.counting_bound() == 5
+    assert all(found[variant][0] in (7, 8) for variant in ("literal", "strict", "restructured"))
+    assert all(found[variant][0] in (5, 6) for variant in ("rescan", "local-first"))
+    assert found["strict"][1] <= found["literal"][1] < found["local-first"][1] < found["rescan"][1] < 4500
+
+
+def test_far_limits_are_skipped() -> None:
+    """Tests that a busy server that local tasks wait for costs one step, not a billion."""
+    problem = latency([0, 10**9], [[1]] * 5)
+    assert value(problem, "literal", lbar=0) == (10**9 + 5, 5)
+    assert value(problem, "strict", lbar=0) == (10**9 + 5, 5)
+
+
+def test_homeless_tasks_end_the_loop() -> None:
+    """Tests erratum 7: tasks without replicas are placed although lbar never allows remote tasks."""
+    problem = latency([3, 4], [[], [0], []])
+    for variant in VARIANTS:
+        assert value(problem, variant, lbar=0, start=0)[1] == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "parsed"),
+    [
+        ("lbar", "l** + 1", "l**+1"),
+        ("lbar", math.inf, "inf"),
+        ("lbar", "7", 7),
+        ("start", "l**", "l**"),
+        ("start", 4, 4),
+    ],
+)
+def test_limits_parse(name: str, given: object, parsed: object) -> None:
+    """Tests the forms of a limit on the command line and in Python."""
+    parameter = next(parameter for parameter in HEURISTICS[0].parameters if parameter.name == name)
+    assert parameter.parse(given) == parsed
+
+
+@pytest.mark.parametrize(("name", "given"), [("lbar", "l*"), ("lbar", 1.5), ("start", "inf"), ("variant", "V1")])
+def test_wrong_parameters(name: str, given: object) -> None:
+    """Tests that what is no limit or reading is refused, by the table and by the function itself."""
+    parameter = next(parameter for parameter in HEURISTICS[0].parameters if parameter.name == name)
+    with pytest.raises(ValueError, match=r"give|did you mean|literal"):
+        parameter.parse(given)
+    with pytest.raises(ValueError, match=r"give|did you mean|literal"):
+        labl(latency([0], [[0]]), RNG, **{name: given})  # type: ignore[arg-type]

@@ -1,0 +1,198 @@
+"""Round robin and the flow-based algorithm of Fischer, Su and Yin: rules, guarantee, and where they fall short."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optsched.heuristics.latency_rules import HEURISTICS, _Cover, flow_based, round_robin
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.placement import NONE, Placement
+from optsched.problems import Latency
+from optsched.solvers.networks import maximum_b_matching
+
+RNG = np.random.default_rng(0)
+
+#: Digest 004, section 6: the flow-based algorithm ends at makespan 4, the optimum is (3, 9).
+FLOW_FAILS = [[1], [1], [0, 1], [0, 2], [1], [0, 1], [1]]
+
+
+def latency(loads: list[int], replicas: list[list[int]], **parameters: int) -> Latency:
+    """An instance of `latency` from initial loads and the servers that hold each task's block."""
+    cluster = Cluster([f"s{server}" for server in range(len(loads))])
+    workload = Workload([f"t{task}" for task in range(len(replicas))], replicas=Ragged.from_rows(replicas))
+    return Latency(Instance(cluster, workload, State.initial(cluster, workload, load=loads)), **parameters)
+
+
+def paper_scale(servers: int, tasks: int, seed: int) -> Latency:
+    """004, section 4: loads 0 to 5, 1 to 4 replicas."""
+    rng = np.random.default_rng(seed)
+    loads = rng.integers(0, 5, size=servers, endpoint=True).tolist()
+    counts = rng.integers(1, 4, size=tasks, endpoint=True).tolist()
+    return latency(loads, [rng.choice(servers, size=count, replace=False).tolist() for count in counts])
+
+
+@st.composite
+def small(draw: st.DrawFn, largest_load: int = 6, most_tasks: int = 6) -> Latency:
+    """Instances that can be enumerated."""
+    loads = draw(st.lists(st.integers(0, largest_load), min_size=2, max_size=4))
+    holders = st.lists(st.integers(0, len(loads) - 1), unique=True, max_size=3)
+    replicas = draw(st.lists(holders, max_size=most_tasks))
+    w_loc = draw(st.integers(1, 3))
+    return latency(loads, replicas, w_loc=w_loc, w_rem=draw(st.integers(w_loc, 6)))
+
+
+def least_makespan(problem: Latency) -> int:
+    """Over all placements."""
+    servers, tasks = len(problem.initial_load), len(problem.tasks)
+    everything = np.indices((servers,) * tasks).reshape(tasks, -1).T if tasks else np.zeros((1, 0), dtype=np.int64)
+    work = np.full((tasks, servers), problem.w_rem)
+    work[problem.replicas.row_of, problem.replicas.values] = problem.w_loc
+    added = np.zeros((len(everything), servers), dtype=np.int64)
+    for task in range(tasks):
+        added[np.arange(len(everything)), everything[:, task]] += work[task, everything[:, task]]
+    return int(np.where(added > 0, added + problem.initial_load, 0).max(axis=1).min())
+
+
+def naive_round_robin(problem: Latency, start: int) -> list[int]:
+    """FSY Algorithm 1 as it is written, O(tasks x servers)."""
+    nodes = [NONE] * len(problem.tasks)
+    server = start
+    while NONE in nodes:
+        waiting = [task for task, node in enumerate(nodes) if node == NONE]
+        local = [task for task in waiting if server % len(problem.initial_load) in problem.replicas[task]]
+        nodes[(local or waiting)[0]] = server % len(problem.initial_load)
+        server += 1
+    return nodes
+
+
+def every_threshold(problem: Latency, fresh: bool = False) -> list[tuple[int, ...]]:
+    """Values of FSY Algorithm 2 at each threshold in turn, none skipped."""
+    highest = int(problem.initial_load.max()) + problem.w_loc * len(problem.tasks)
+    cover, values = _Cover(problem), []
+    for threshold in range(1, highest + 1):
+        if fresh:
+            cover = _Cover(problem)
+        cover.grow(threshold)
+        value = problem.evaluate(problem.placement(cover.completed()))
+        values.append(tuple(int(part) for part in value))
+    return values
+
+
+class TestRoundRobin:
+    """FSY Algorithm 1."""
+
+    @given(small(), st.integers(0, 5))
+    def test_is_algorithm_1(self, problem: Latency, start: int) -> None:
+        """Tests that pointers per server give the placement of the rule as it is written, from any first server."""
+        assert round_robin(problem, RNG, start=start) == problem.placement(naive_round_robin(problem, start))
+
+    def test_ignores_loads(self) -> None:
+        """Tests that a busy server gets its turn like the others."""
+        problem = latency([0, 50], [[0], [0]])
+        assert round_robin(problem, RNG).nodes.tolist() == [0, 1]
+
+    @given(small(largest_load=0, most_tasks=5))
+    def test_guarantee_without_loads(self, problem: Latency) -> None:
+        """Tests FSY Theorem 4.2: at most w_rem/w_loc times the optimum when no server is loaded."""
+        makespan = problem.evaluate(round_robin(problem, RNG))[0]
+        assert makespan * problem.w_loc <= problem.w_rem * least_makespan(problem)
+
+    def test_nothing_to_place(self) -> None:
+        """Tests that an instance without tasks, even without servers, has the empty placement."""
+        for rule in (round_robin, flow_based):
+            assert rule(latency([], []), RNG) == Placement.empty(0)
+
+
+class TestFlowBased:
+    """FSY Algorithm 2, with initial loads."""
+
+    @pytest.mark.parametrize(
+        ("options", "value"),
+        [({}, (4, 7)), ({"ties": "first"}, (4, 11)), ({"covers": "fresh"}, (3, 9))],
+    )
+    def test_is_not_always_optimal(self, options: dict[str, str], value: tuple[int, int]) -> None:
+        """Tests the digest's counterexample to "consistently obtains optimal latencies" (004, section 4.1).
+
+        Covers that grow by augmentation miss the optimum (3, 9); one computed anew at threshold 3 reaches it.
+        """
+        problem = latency([0, 0, 0], FLOW_FAILS)
+        assert least_makespan(problem) == 3
+        assert problem.evaluate(flow_based(problem, RNG, **options)) == value
+
+    def test_counterexample_by_threshold(self) -> None:
+        """Tests that in the counterexample work 7, 9 or 11 is a matter of ties between thresholds 4, 3 and 1."""
+        values = every_threshold(latency([0, 0, 0], FLOW_FAILS))
+        assert [values[threshold - 1] for threshold in (1, 3, 4)] == [(4, 11), (4, 9), (4, 7)]
+        assert min(values) == (4, 7)
+
+    @given(small(largest_load=0, most_tasks=6))
+    def test_guarantee_without_loads(self, problem: Latency) -> None:
+        """Tests FSY Theorem 5.4: at most the optimum plus (1 - 1/(n-1)) w_rem when no server is loaded."""
+        servers = len(problem.initial_load)
+        optimum = least_makespan(problem)
+        for options in ({}, {"ties": "first"}, {"covers": "fresh"}):
+            makespan = problem.evaluate(flow_based(problem, RNG, **options))[0]
+            assert (makespan - optimum) * (servers - 1) <= (servers - 2) * problem.w_rem
+
+    @given(small())
+    def test_skipped_thresholds_cannot_win(self, problem: Latency) -> None:
+        """Tests that a run over every threshold, as FSY have it, has the same best values."""
+        values = every_threshold(problem)
+        if values:
+            assert problem.evaluate(flow_based(problem, RNG)) == min(values)
+            least = min(makespan for makespan, _ in values)
+            first = next(value for value in values if value[0] == least)
+            assert problem.evaluate(flow_based(problem, RNG, ties="first")) == first
+
+    @given(small())
+    def test_covers_are_maximum_and_grow(self, problem: Latency) -> None:
+        """Tests each cover: all local, within the threshold, as large as any, and no covered task is dropped."""
+        cover, covered = _Cover(problem), set[int]()
+        for threshold in range(1, 15):
+            cover.grow(threshold)
+            nodes = np.array(cover.server, dtype=np.int64)
+            assert covered <= set(np.flatnonzero(nodes != NONE).tolist())
+            covered = set(np.flatnonzero(nodes != NONE).tolist())
+            counts = np.bincount(nodes[nodes != NONE], minlength=len(problem.initial_load))
+            capacity = problem.local_capacity(threshold)
+            assert np.array_equal(counts, problem.counts(problem.placement(nodes))[0])
+            assert (counts <= capacity).all()
+            replicas = problem.replicas
+            assert len(covered) == maximum_b_matching(replicas.starts, replicas.values, capacity, len(capacity)).size
+
+    def test_far_loads_do_not_slow_it_down(self) -> None:
+        """Tests that thresholds at which nothing can change are skipped: there would be a billion of them."""
+        problem = latency([10**9, 10**9 + 7], [[0], [1], [1]])
+        assert problem.evaluate(flow_based(problem, RNG)) == (10**9 + 7, 7)
+
+    def test_a_server_may_be_local_by_chance(self) -> None:
+        """Tests that an uncovered task that lands on a server with its block counts as local there."""
+        problem = latency([3, 9], [[0], [0]], w_loc=2, w_rem=9)
+        assert problem.evaluate(flow_based(problem, RNG, ties="first")) == (7, 4)
+
+
+@pytest.mark.parametrize(("servers", "tasks"), [(2000, 3450), (1600, 3450)])
+def test_paper_scale(servers: int, tasks: int) -> None:
+    """Tests what 004 section 4 says of its own setting: round robin has latency 11 or 12 and is dominated."""
+    for seed in range(3):
+        problem = paper_scale(servers, tasks, seed)
+        slow, quick = problem.evaluate(round_robin(problem, RNG)), problem.evaluate(flow_based(problem, RNG))
+        assert slow[0] in (11, 12, 13)
+        assert 4500 <= slow[1] <= 5100
+        assert problem.counting_bound() == 5
+        assert quick[0] in (5, 6)
+        assert quick[1] < slow[1]
+
+
+def test_every_rule_answers_a_feasible_placement() -> None:
+    """Tests that every entry, with each of its choices, places all tasks, homeless ones too."""
+    problem = latency([2, 0, 7], [[0, 2], [], [1], [2], [0, 1, 2], []], w_loc=2, w_rem=5)
+    for entry in HEURISTICS:
+        assert entry.batch is not None
+        for options in ({}, *({parameter.name: parameter.default} for parameter in entry.parameters)):
+            placement = entry.batch(problem, RNG, **options)
+            assert not problem.violations(placement)
+            assert problem.evaluate(placement)[0] >= problem.counting_bound()
