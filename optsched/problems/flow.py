@@ -48,6 +48,15 @@ class Flow(AssignmentProblem):
     reads from beyond every rack, from a source that is not loaded.
 
     Each pair's cost is rounded once to a multiple of 2^-20.
+
+    Attributes
+    ----------
+    idle_nodes
+        int64, shape (idle nodes,): indices of the nodes with idle slots.
+    rates
+        Input rate of each task on each type of node, MB/s; the last column is for nodes without a type.
+    running_rates
+        For each of `idle_nodes` the input rates of the maps that run there, MB/s.
     """
 
     name = "flow"
@@ -102,7 +111,7 @@ class Flow(AssignmentProblem):
             else [[] for _ in self.idle_nodes]
         )
         demand = _rates(self.instance, np.arange(len(self.instance.workload)))
-        self._running = [
+        self.running_rates: list[Floats] = [
             np.concatenate((cluster.running_rates[node], demand[tasks, cluster.type[node]]))
             for node, tasks in zip(self.idle_nodes.tolist(), listed, strict=True)
         ]
@@ -114,7 +123,7 @@ class Flow(AssignmentProblem):
     def effective_loads(self, added: float | None = None) -> Floats:
         """e_m of each of `idle_nodes`, in MB/s, with one more task of rate `added` where given."""
         more = [] if added is None else [added]
-        return np.array([effective_load(np.append(rates, more)) for rates in self._running], dtype=np.float64)
+        return np.array([effective_load(np.append(rates, more)) for rates in self.running_rates], dtype=np.float64)
 
     def classes(self) -> TaskClasses:
         return self._classes
@@ -148,7 +157,9 @@ class Flow(AssignmentProblem):
         if not self.parameters["include_task"]:
             return np.broadcast_to(self.effective_loads() / self._divisor, rate.shape)
         distinct, inverse = np.unique(rate, return_inverse=True)
-        loads = np.array([self.effective_loads(added) for added in distinct.tolist()]).reshape(len(distinct), rate.shape[1])
+        loads = np.array([self.effective_loads(added) for added in distinct.tolist()]).reshape(
+            len(distinct), rate.shape[1]
+        )
         columns = np.arange(rate.shape[1])
         return loads[inverse.reshape(rate.shape), columns] / self._divisor
 
