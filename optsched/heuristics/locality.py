@@ -53,16 +53,17 @@ class LocalityPolicy(Policy):
 
     def _learn(self, view: View) -> None:
         """Enter the tasks that are new in the view."""
-        tasks = view.pending[np.searchsorted(view.pending, self._known) :]
+        pending = view.pending
+        tasks = pending[np.searchsorted(pending, self._known) :]
         self._known = len(view.workload)
         self._all.extend(tasks.tolist())
         replicas = view.workload.replicas.take(tasks)
-        owner, rack = tasks[replicas.row_of], view.cluster.rack[replicas.values]
-        for node, task in zip(replicas.values.tolist(), owner.tolist(), strict=True):
+        racks = view.cluster.rack[replicas.values].tolist()
+        for task, node, rack in zip(tasks[replicas.row_of].tolist(), replicas.values.tolist(), racks, strict=True):
             self._on_node[node].append(task)
-        in_rack = np.unique(np.stack([owner, rack], axis=1)[rack >= 0], axis=0)
-        for task, home in in_rack.tolist():
-            self._in_rack[home].append(task)
+            waiting = self._in_rack[rack]
+            if not waiting or waiting[-1] != task:  # else it has another replica in the rack
+                waiting.append(task)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         node = offer.node
@@ -77,7 +78,7 @@ class LocalityPolicy(Policy):
             return ()
         if task is None:
             rack = int(view.cluster.rack[node])
-            task = self._draw(self._in_rack[rack], view) if rack >= 0 else None
+            task = self._draw(self._in_rack[rack], view) if rack >= 0 else None  # -1: no rack
         if task is None:
             task = self._draw(self._all, view)
         if not waits_once and self._passed[node]:

@@ -57,7 +57,8 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     """
     own = problem.parameters if isinstance(problem, FairLsap) else {}
     given = {name: value for name, value in parameters.items() if value is not None}
-    posed = FairLsap(problem.instance, **{**own, **given, "selection": "fixed"})
+    costs = {**own, **given, "selection": "fixed"}
+    posed = problem if costs == own else FairLsap(problem.instance, **costs)
     solution = solve_assignment(posed)
     if solution.limit is Limit.INTERRUPTED:
         raise KeyboardInterrupt

@@ -268,6 +268,16 @@ def test_clock_moves_on_when_a_policy_waits() -> None:
     assert (result.rounds, result.starved) == (5, False)
 
 
+def test_arrivals_need_no_notify() -> None:
+    """Tests that a policy without `notify` sees later jobs in the view all the same."""
+
+    class Plain:
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return view.pending[:1].tolist()
+
+    assert drive(Lsap(arriving(0, [0, 30, 20, 10])), Plain()).placement.placed == 12
+
+
 def test_begun_job_has_arrived() -> None:
     """Tests that a job with a running task is known, whatever its time of arrival says."""
     instance = arriving(0, [0, 99, 0, 0])

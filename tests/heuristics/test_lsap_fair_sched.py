@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from optsched.errors import MissingField, UsageError
 from optsched.heuristics import HEURISTICS, applicable, run
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instances.families import guo
 from optsched.problems import FairLsap, Lsap
 
 
@@ -96,6 +97,24 @@ def test_own_parameters_override_the_problem_s() -> None:
     default = run(problem, "lsap-fair-sched")
     assert default.placement == run(problem, "lsap-fair-sched", alpha=50).placement
     assert dict(default.parameters) == {"alpha": None, "beta": None, "gfc": None, "overflow": None}
+
+
+@pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
+@pytest.mark.parametrize(("beta", "sign"), [(None, 1), (100, -1)])
+def test_figure_5(beta: float | None, sign: int) -> None:
+    """Tests the staircase of Figure 5 (locality up, fairness down with alpha) and that a small beta spoils fairness."""
+    family = next(family for family in guo.FAMILIES if family.name == "guo-fairness")
+    improved = []
+    for seed in range(8):
+        problem = FairLsap(family.make(seed), beta=beta)
+        placements = [
+            run(problem, "lsap-fair-sched", alpha=alpha).raise_if_failed() for alpha in (0, 1, 50, 2000, 10**5)
+        ]
+        local = [problem.locality_counts(placement)["node"] for placement in placements]
+        assert local == sorted(local)
+        assert local[0] < local[-1]
+        improved.append(float(problem.fairness_distance() - problem.fairness_distance(placements[0])))
+    assert sign * np.mean(improved) > 0.05
 
 
 def test_price_of_choosing_the_ration_beforehand() -> None:

@@ -212,6 +212,11 @@ def test_call_that_does_not_fit(posed: Lsap, given: Any, parameters: dict[str, A
         run(posed, given, **parameters)
 
 
+def test_callable_that_shows_no_signature(posed: Lsap) -> None:
+    """Tests that what cannot be asked for its signature is called all the same."""
+    assert "raised TypeError" in (run(posed, "builtins:min", key=len).error or "")
+
+
 # Faulty ones ----------------------------------------------------------------------------------------------------------
 
 
