@@ -1,0 +1,172 @@
+"""The flow scheduler's round, FIFO and Balancing of 002."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optsched.heuristics.base import Heuristic
+from optsched.heuristics.flow_rules import HEURISTICS, balancing, fifo, flow_sched
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.placement import NONE
+from optsched.problems import FairLsap, Flow, Lsap
+from optsched.problems.assignment import AssignmentProblem
+from optsched.solvers.transport import solve_assignment
+
+RNG = np.random.default_rng(0)
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> Instance:
+    """Small clusters of two types and racks, some nodes outside any rack, with demands that depend on the type."""
+    nodes, tasks = draw(st.integers(2, 5)), draw(st.integers(0, 8))
+    small, rate = st.integers(0, 2), st.sampled_from([0.25, 1.0, 3.0, 9.0, 12.5])
+
+    def column(entry: st.SearchStrategy[object], size: int) -> list[object]:
+        return draw(st.lists(entry, min_size=size, max_size=size))
+
+    cluster = Cluster(
+        [f"n{node}" for node in range(nodes)],
+        rack=column(st.integers(-1, 1), nodes),
+        rack_ids=["r1", "r2"],
+        type=[0, 1, *column(st.integers(0, 1), nodes - 2)],
+        type_ids=["c1", "c2"],
+        slots=column(small, nodes),
+        rate_in=[85.0] * nodes,
+        rate_out=[85.0] * nodes,
+        running_rates=Ragged.from_rows(column(st.lists(rate, max_size=2), nodes), dtype=float),
+    )
+    jobs = draw(st.integers(1, 3))
+    workload = Workload(
+        [f"t{task}" for task in range(tasks)],
+        job=column(st.integers(0, jobs - 1), tasks),
+        job_ids=[f"j{job}" for job in range(jobs)],
+        job_group=[0] * jobs,
+        group_ids=["g"],
+        group_weight=[1.0],
+        arrival=column(st.sampled_from([0.0, 5.0, float("nan")]), jobs),
+        replicas=Ragged.from_rows(column(st.lists(st.integers(0, nodes - 1), unique=True, max_size=2), tasks)),
+        rate_in_by_type=np.array(column(st.tuples(rate, rate), tasks)).reshape(tasks, 2),
+    )
+    return Instance(cluster, workload)
+
+
+@given(instances())
+def test_flow_sched_is_optimal_in_flow(instance: Instance) -> None:
+    """Tests that the flow scheduler's gap in `flow` is 0 by construction, against another engine."""
+    problem = Flow(instance)
+    placement = flow_sched(problem, RNG)
+    dense = solve_assignment(problem, engine="dense").placement(problem)
+    assert dense is not None
+    assert problem.evaluate(placement) == problem.evaluate(dense)
+
+
+@pytest.mark.parametrize("entry", HEURISTICS, ids=lambda entry: entry.name)
+@given(instance=instances())
+def test_feasible_and_not_below_the_optimum(entry: Heuristic, instance: Instance) -> None:
+    """Tests that each rule places exactly `count` tasks within the slots, on every problem that it serves."""
+    kinds: dict[str, type[AssignmentProblem]] = {"lsap": Lsap, "fair-lsap": FairLsap, "flow": Flow}
+    for name in entry.problems:
+        problem = kinds[name](instance)
+        assert entry.batch is not None
+        placement = entry.batch(problem, RNG)
+        assert placement.placed == problem.count
+        optimum = solve_assignment(problem).placement(problem)
+        assert optimum is not None
+        assert problem.evaluate(placement) >= problem.evaluate(optimum)
+
+
+class TestFifo:
+    """Jobs by arrival, each task as near its block as the slots allow when its turn comes."""
+
+    def test_prefers_node_then_rack_then_first(self) -> None:
+        """Tests the three levels, each with the first free node, in a rack that holds a replica whichever it is."""
+        cluster = Cluster(
+            list("abcdef"), rack=[0, 0, 1, 1, 2, -1], rack_ids=["r1", "r2", "r3"], slots=[1, 1, 1, 1, 1, 1]
+        )
+        replicas = Ragged.from_rows([[3], [3], [5, 4], [5, 4], [5], [3]])
+        problem = Lsap(Instance(cluster, Workload([f"t{task}" for task in range(6)], replicas=replicas)))
+        assert fifo(problem, RNG).nodes.tolist() == [3, 2, 4, 5, 0, 1]
+
+    def test_fills_the_first_node(self) -> None:
+        """Tests that with separate storage, in no rack, FIFO fills node after node (digest 002, erratum 9)."""
+        cluster = Cluster(["a", "b", "s"], slots=[3, 3, 0])
+        workload = Workload([f"t{task}" for task in range(4)], replicas=Ragged.from_rows([[2]] * 4))
+        assert fifo(Lsap(Instance(cluster, workload)), RNG).nodes.tolist() == [0, 0, 0, 1]
+
+    def test_jobs_by_arrival_then_file_order(self) -> None:
+        """Tests the order of jobs: no arrival first, then by arrival, ties as in the file; the last ones wait."""
+        workload = Workload(
+            [f"t{task}" for task in range(6)],
+            job=[0, 1, 2, 1, 3, -1],
+            job_ids=["late", "early", "also-early", "unknown"],
+            arrival=[9.0, 2.0, 2.0, float("nan")],
+        )
+        problem = Lsap(Instance(Cluster(list("abcde")), workload))
+        order = [5, 4, 1, 3, 2]  # and t0, of the job "late", waits
+        assert [fifo(problem, RNG).nodes.tolist().index(node) for node in range(5)] == order
+        assert fifo(problem, RNG).nodes[0] == NONE
+
+    def test_skips_what_does_not_wait(self) -> None:
+        """Tests that jobs are looked up through the pending tasks, not through all tasks of the instance."""
+        cluster = Cluster(["a", "b"])
+        workload = Workload(["t0", "t1", "t2"], job=[0, 0, 1], job_ids=["late", "early"], arrival=[5.0, 1.0])
+        state = State.initial(cluster, workload, status=[2, 0, 0], node=[0, -1, -1])
+        assert fifo(Lsap(Instance(cluster, workload, state)), RNG).nodes.tolist() == [NONE, 1, 0]
+
+
+class TestBalancing:
+    """Demand spread evenly over the nodes."""
+
+    def test_counts_what_runs(self) -> None:
+        """Tests that running rates enter the sums: the node where 5 MB/s run gets a task only after the other has 6."""
+        cluster = Cluster(
+            ["busy", "idle"],
+            slots=[4, 4],
+            rate_in=[85, 85],
+            running_rates=Ragged.from_rows([[5.0], []], dtype=float),
+        )
+        workload = Workload([f"t{task}" for task in range(4)], rate_in=[2.0, 2.0, 2.0, 2.0])
+        assert balancing(Flow(Instance(cluster, workload)), RNG).nodes.tolist() == [1, 1, 1, 0]
+
+    def test_largest_first(self) -> None:
+        """Tests that the largest demands are spread first, ties by position, and that the smallest wait."""
+        cluster = Cluster(["a", "b"], slots=[2, 1], rate_in=[85, 85])
+        problem = Flow(Instance(cluster, Workload(["t0", "t1", "t2", "t3"], rate_in=[1.0, 4.0, 2.0, 4.0])))
+        assert balancing(problem, RNG).nodes.tolist() == [NONE, 0, 0, 1]
+        assert balancing(problem, RNG, order="given").nodes.tolist() == [0, 1, 0, NONE]
+
+    def test_demand_on_the_node_counts(self) -> None:
+        """Tests that a task's demand is that on the node's type: 12.8 on c2 loses to 3 + 9.14 on c1 (Table 3)."""
+        cluster = Cluster(
+            ["n1", "n2"],
+            type=[0, 1],
+            type_ids=["c1", "c2"],
+            rate_in=[85, 85],
+            running_rates=Ragged.from_rows([[3.0], []], dtype=float),
+        )
+        workload = Workload(["terasort"], rate_in_by_type=np.array([[9.14, 12.8]]))
+        assert balancing(Flow(Instance(cluster, workload)), RNG).nodes.tolist() == [0]
+
+    @given(instances(), st.sampled_from(["largest", "given"]))
+    def test_every_step_takes_the_least_sum(self, instance: Instance, order: str) -> None:
+        """Tests the heaps against a search over all nodes at each step."""
+        problem = Flow(instance)
+        nodes, types = problem.idle_nodes.tolist(), instance.cluster.type
+        sums = {node: sum(rates.tolist()) for node, rates in zip(nodes, problem.running_rates, strict=True)}
+        free = problem.capacity.tolist()
+        expected = [NONE] * len(problem.tasks)
+
+        def largest(task: int) -> float:
+            return -max((problem.rates[task, types[node]] for node in nodes), default=0)
+
+        tasks = sorted(range(len(expected)), key=largest) if order == "largest" else range(len(expected))
+        for task in list(tasks)[: problem.count]:
+            rate = {node: float(problem.rates[task, types[node]]) for node in nodes}
+            node = min((node for node in nodes if free[node]), key=lambda node: (sums[node] + rate[node], node))
+            expected[task] = node
+            sums[node] += rate[node]
+            free[node] -= 1
+        assert balancing(problem, RNG, order=order) == problem.placement(expected)
