@@ -583,11 +583,22 @@ def _text_faults(instance: Instance) -> Iterator[Fault]:
     if isinstance(time, bool) or not isinstance(time, int | float) or not abs(time) <= LARGEST:
         yield Fault("time", f"{time!r} is no instant between -2^53 and 2^53")
     for label, text in instance.labels.items():
-        yield from free_form_faults(f"labels.{label}", label, str)
-        yield from free_form_faults(f"labels.{label}", text, str)
+        yield from free_form_faults(f"labels.{key_in_place(label)}", label, str)
+        yield from free_form_faults(f"labels.{key_in_place(label)}", text, str)
     for problem, values in instance.parameters.items():
-        yield from free_form_faults(f"parameters.{problem}", problem, str)
-        yield from free_form_faults(f"parameters.{problem}", values, Mapping)
+        yield from free_form_faults(f"parameters.{key_in_place(problem)}", problem, str)
+        yield from free_form_faults(f"parameters.{key_in_place(problem)}", values, Mapping)
+
+
+def half_characters(text: str) -> bool:
+    """Whether a text holds a lone surrogate, which no file can."""
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def key_in_place(key: object) -> str:
+    """A key as part of a place, however long or strange it is."""
+    text = str(key)
+    return text if len(text) <= 60 and text.isprintable() else ascii(text[:40])[1:-1] + "..."
 
 
 def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0) -> Iterator[Fault]:
@@ -599,15 +610,15 @@ def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0
     elif depth > DEEPEST:
         yield Fault(place, f"is nested more than {DEEPEST} deep")
     elif isinstance(value, str):
-        if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-            yield Fault(place, f"{value!r} holds half a character (a lone surrogate)")
+        if half_characters(value):
+            yield Fault(place, f"{value[:40]!r} holds half a character (a lone surrogate)")
     elif isinstance(value, int | float):
         if not abs(value) <= LARGEST:
             yield Fault(place, f"{value!r} must be a number between -2^53 and 2^53")
     elif isinstance(value, Mapping):
         for key, entry in value.items():
-            yield from free_form_faults(f"{place}.{key}", key, str)
-            yield from free_form_faults(f"{place}.{key}", entry, depth=depth + 1)
+            yield from free_form_faults(f"{place}.{key_in_place(key)}", key, str)
+            yield from free_form_faults(f"{place}.{key_in_place(key)}", entry, depth=depth + 1)
     elif isinstance(value, list | tuple):
         for position, entry in enumerate(value):
             yield from free_form_faults(f"{place}[{position}]", entry, depth=depth + 1)

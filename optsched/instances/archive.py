@@ -125,7 +125,9 @@ def read_arrays(data: bytes, largest: int) -> dict[str, _Array]:
                 raise InputError([Fault("", f"unpacks to {total} bytes; at most {largest} are read")])
             for entry in entries:
                 name = entry.filename.removesuffix(".npy")
-                if name in arrays:
+                if not name.isprintable():
+                    faults.append(Fault("", f"{name[:40]!r} is no name of a column"))
+                elif name in arrays:
                     faults.append(Fault(name, "the column is given more than once"))
                 elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
                     faults.append(Fault(name, "is encrypted, or compressed in a way that NumPy does not use"))

@@ -84,6 +84,7 @@ class Reading:
         self.keys = 1  # "format"
         self.doubtful = False
         self._rows: dict[str, _Index] = {}  # of each table, by id; UNSET, for "no reference", is -1
+        self._unfollowed: set[str] = set()  # places of references into malformed tables
 
     def instance(self, document: InstanceDocument) -> Instance:
         """The instance that a document describes; raises `InputError` with all faults, also those found before."""
@@ -127,6 +128,7 @@ class Reading:
                 columns[name] = self._numbers(given, default, np.int64)
         names = self._given(arcs, "id")
         if names is not None:
+            self._no_ends("arcs", "id", names)
             columns["arc_ids"] = [str(row) if name is UNSET else name for row, name in enumerate(names)]
         for name in ("tail", "head"):
             ends = self._given(arcs, name) or []
@@ -138,7 +140,7 @@ class Reading:
         try:
             noun = make()
         except InputError as error:
-            known = {fault.place for fault in self.faults}
+            known = self._known()
             for place in list(known):
                 record, _, name = place.rpartition(".")
                 if name in _SHADOWS:
@@ -148,6 +150,10 @@ class Reading:
         if self.faults or noun is None:
             raise InputError(sorted(self.faults, key=_position), self.source)
         return noun
+
+    def _known(self) -> set[str]:
+        """Places about which all is said."""
+        return {fault.place for fault in self.faults} | self._unfollowed
 
     # -- fields of records -------------------------------------------------------------------------------------------
 
@@ -167,10 +173,19 @@ class Reading:
     def _ids(self, table: str, records: Sequence[Any]) -> list[str]:
         ids = [record.id for record in records]
         self.keys += len(ids)
+        self._no_ends(table, "id", ids)
         rows: dict[Any, int] = dict(zip(ids, range(len(ids)), strict=True))
         rows[UNSET] = -1
         self._rows[table] = rows
         return ids
+
+    def _no_ends(self, table: str, field: str, names: list[Any]) -> None:
+        """NumPy drops the character NUL from the end of a string, so such names must not come as far as the nouns."""
+        if "\0" in "".join(name for name in names if name is not UNSET):
+            for row, name in enumerate(names):
+                if name is not UNSET and "\0" in name:
+                    told = f"{name!r} must be a non-empty string of printable characters"
+                    self.faults.append(Fault(f"{table}[{row}].{field}", told))
 
     def _given(self, records: Sequence[Struct], name: str) -> list[Any] | None:
         """The field of every record, or None where no record has it."""
@@ -192,6 +207,7 @@ class Reading:
             choices[UNSET] = int(column.default)
             part[name] = np.fromiter(map(choices.__getitem__, given), np.int64, len(given))
         elif column.form == "label":
+            self._no_ends(table, column.field, given)
             numbers: dict[str, int] = {}
             part[name] = [-1 if label is UNSET else numbers.setdefault(label, len(numbers)) for label in given]
             part[f"{name}_ids"] = list(numbers)
@@ -232,12 +248,13 @@ class Reading:
             found = np.fromiter(map(rows.__getitem__, ids), np.int64, len(ids))
         except KeyError:
             found = np.fromiter((rows.get(name, -1) for name in ids), np.int64, len(ids))
-            if table not in self.malformed:
-                self.faults += [
-                    Fault(place(entry), f'no {table[:-1]} "{name}"')
-                    for entry, name in enumerate(ids)
-                    if name not in rows
-                ]
+            known = self._known()
+            for entry, name in enumerate(ids):
+                if name not in rows and (where := place(entry)) not in known:
+                    if table in self.malformed:
+                        self._unfollowed.add(where)
+                    else:
+                        self.faults.append(Fault(where, f'no {table[:-1]} "{name}"'))
         found.setflags(write=False)
         return found
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from optsched.errors import FAULTS_SHOWN, Fault, InputError, nearest
-from optsched.instance import DEEPEST, LARGEST
+from optsched.instance import DEEPEST, LARGEST, half_characters, key_in_place
 from optsched.instances.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
 
 __all__ = ["Diagnosis", "decode"]
@@ -143,7 +143,7 @@ class Diagnosis:
             if key not in fields:
                 if not (key == "format" and place == ""):
                     hint = nearest(str(key), list(fields)) if len(self.faults) < FAULTS_SHOWN else ""
-                    self._add(f"{before}{_key(key)}", f"there is no such field; {hint}".rstrip("; "))
+                    self._add(f"{before}{key_in_place(key)}", f"there is no such field; {hint}".rstrip("; "))
                 continue
             name, kind_of_field, _ = fields[key]
             converted = self._value(entry, kind_of_field, f"{before}{key}")
@@ -181,16 +181,19 @@ class Diagnosis:
             if not isinstance(value, Mapping):
                 return self._refuse(place, kind, value)
             self._doubled(value, place)
-            keys = {key: self._value(key, arms[0], f"{place}.{_key(key)}") for key in value}
-            found = {key: self._value(entry, arms[1], f"{place}.{_key(key)}") for key, entry in value.items()}
+            keys = {key: self._value(key, arms[0], f"{place}.{key_in_place(key)}") for key in value}
+            found = {key: self._value(entry, arms[1], f"{place}.{key_in_place(key)}") for key, entry in value.items()}
             return {key: entry for key, entry in found.items() if entry is not UNSET and keys[key] is not UNSET}
         if base is Any:
-            return self._free_form(value, place, 0)
+            return self._free_form(value, place, 1)
         if isinstance(value, _Odd) or (isinstance(value, int) and abs(value) > LARGEST):
             return self._refuse(place, kind, value)
+        if isinstance(value, str) and half_characters(value):
+            self._add(place, f"{value[:40]!r} holds half a character (a lone surrogate)")
+            return UNSET
         try:
             return msgspec.convert(value, kind)
-        except (msgspec.ValidationError, OverflowError):
+        except msgspec.ValidationError:
             return self._refuse(place, kind, value)
 
     def _free_form(self, value: Any, place: str, depth: int) -> Any:
@@ -202,7 +205,9 @@ class Diagnosis:
             return UNSET
         if isinstance(value, Mapping):
             self._doubled(value, place)
-            entries = {key: self._free_form(entry, f"{place}.{_key(key)}", depth + 1) for key, entry in value.items()}
+            entries = {
+                key: self._free_form(entry, f"{place}.{key_in_place(key)}", depth + 1) for key, entry in value.items()
+            }
             return {key: entry for key, entry in entries.items() if entry is not UNSET}
         if isinstance(value, list | tuple):
             items = [self._free_form(entry, f"{place}[{row}]", depth + 1) for row, entry in enumerate(value)]
@@ -212,7 +217,9 @@ class Diagnosis:
     def _doubled(self, value: Mapping[str, Any], place: str) -> None:
         if isinstance(value, _Doubled):
             for key in value.doubled:
-                self._add(f"{place}.{_key(key)}" if place else _key(key), "the key is given more than once")
+                self._add(
+                    f"{place}.{key_in_place(key)}" if place else key_in_place(key), "the key is given more than once"
+                )
 
     def _refuse(self, place: str, kind: Any, value: Any) -> UnsetType:
         self._add(place, _explained(kind, value))
@@ -269,7 +276,9 @@ def _explained(kind: Any, value: Any) -> str:
         return f"{_shown(value)} is past 2^53"
     choices = get_args(base) if get_origin(base) is Literal else ()
     if choices and isinstance(value, str):
-        return f"expected one of {', '.join(choices)}, got {_shown(value)}; {nearest(value, choices)}"
+        hint = nearest(value, choices)
+        told = f"expected one of {', '.join(choices)}, got {_shown(value)}"
+        return told if hint.startswith("known") else f"{told}; {hint}"
     if base is str and isinstance(value, str):
         return (
             "must not be empty"
@@ -298,12 +307,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _key(key: Any) -> str:
-    """A key as part of a place, however long or strange it is."""
-    text = str(key)
-    return text if len(text) <= 60 and text.isprintable() else ascii(text[:40])[1:-1] + "..."
-
-
 def _shown(value: Any) -> str:
     """A value as it stands in the file, shortened."""
     if isinstance(value, _Odd):
@@ -316,4 +319,4 @@ def _shown(value: Any) -> str:
         return json.dumps(value if not isinstance(value, str) or len(value) <= 40 else value[:40] + "...")
     if isinstance(value, int | float):
         return str(value)
-    return f"a {type(value).__name__}"
+    return f"the {type(value).__name__} {value!r:.40}"

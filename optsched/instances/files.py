@@ -28,11 +28,24 @@ from optsched.instances.diagnosis import Diagnosis, decode
 from optsched.instances.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
 from optsched.network import FlowNetwork
 
-__all__ = ["LARGEST_FILE", "from_document", "load", "parse", "save", "to_document", "to_json"]
+__all__ = [
+    "LARGEST_FILE",
+    "LARGEST_RATIO",
+    "LARGEST_UNPACKED",
+    "from_document",
+    "load",
+    "parse",
+    "save",
+    "to_document",
+    "to_json",
+]
 
-#: Files that hold more bytes than this once unpacked are refused: a small archive may otherwise unpack to anything.
-#: A gibibyte holds about ten million tasks.
+#: Files that hold more bytes than this are refused; a gibibyte holds about ten million tasks.
 LARGEST_FILE = 2**30
+
+#: A packed file may unpack to this many bytes, or to this many times its own size if that is more: instances pack to
+#: a fifth or a twentieth, and what packs a thousandfold is made to fill a memory.
+LARGEST_UNPACKED, LARGEST_RATIO = 2**27, 100
 
 SUFFIXES = (".json", ".json.gz", ".npz")
 
@@ -56,8 +69,8 @@ def load(path: str | os.PathLike[str]) -> Instance | FlowNetwork:
     Raises
     ------
     InputError
-        If the file is missing, unreadable, of an unknown kind, unpacks to more than `LARGEST_FILE` bytes, or is wrong
-        in any way; lists every fault with its place.
+        If the file is missing, unreadable, of an unknown kind, too large (`LARGEST_FILE`, `LARGEST_UNPACKED`), or
+        wrong in any way; lists every fault with its place.
 
     Examples
     --------
@@ -129,7 +142,7 @@ def from_document(document: Mapping[str, Any], source: str = "") -> Instance | F
     with _collector_paused():
         try:
             typed = msgspec.convert(document, InstanceDocument | NetworkDocument)
-        except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        except (msgspec.MsgspecError, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             return _diagnosed(document, source)
         reading = Reading(source=source)
         noun = _built(reading, typed)
@@ -164,7 +177,10 @@ def save(noun: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
     else:
         data = to_json(noun)
         if suffix == ".json.gz":
-            data = gzip.compress(data, compresslevel=6, mtime=0)
+            packed = gzip.compress(data, compresslevel=6, mtime=0)
+            if len(data) > _most(packed):
+                raise InputError([Fault("", "is so uniform that it packs like a bomb; save it as .npz")], source)
+            data = packed
     target = Path(path)
     draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
     try:
@@ -196,6 +212,11 @@ def _suffix(source: str) -> str:
     raise InputError([Fault("", f"unknown kind of file; the name must end in {', '.join(SUFFIXES)}")], source)
 
 
+def _most(packed: bytes) -> int:
+    """How many bytes packed ones may unpack to."""
+    return min(LARGEST_FILE, max(LARGEST_UNPACKED, LARGEST_RATIO * len(packed)))
+
+
 def _bytes(path: Path, source: str) -> bytes:
     """The content of a file, unpacked if it is a `.json.gz`."""
     suffix = _suffix(source)
@@ -204,7 +225,10 @@ def _bytes(path: Path, source: str) -> bytes:
             data = file.read(LARGEST_FILE + 1)
         if suffix == ".json.gz":
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-                data = packed.read(LARGEST_FILE + 1)
+                most = _most(data)
+                data = packed.read(most + 1)
+            if len(data) > most:
+                raise InputError([Fault("", f"unpacks to more than {most} bytes; so much is not read")], source)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError([Fault("", f"is no sound gzip file: {error}")], source) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
@@ -251,7 +275,7 @@ def _header(noun: Instance | FlowNetwork) -> bytes:
 
 
 def _from_archive(data: bytes) -> Instance | FlowNetwork:
-    arrays = archive.read_arrays(data, LARGEST_FILE)
+    arrays = archive.read_arrays(data, _most(data))
     text = arrays.pop("header", None)
     if text is None or text.dtype.kind not in "uSU":
         raise InputError(

@@ -245,13 +245,18 @@ def test_saving_where_nothing_can_be() -> None:
 
 def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that files past the size limit are refused before they fill the memory, packed or not."""
-    monkeypatch.setattr(files, "LARGEST_FILE", 1000)
-    (tmp_path / "one.json").write_bytes(b" " * 1001)
+    monkeypatch.setattr(files, "LARGEST_FILE", 10_000)
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 1000)
+    monkeypatch.setattr(files, "LARGEST_RATIO", 1)
+    (tmp_path / "one.json").write_bytes(b" " * 10_001)
     (tmp_path / "one.json.gz").write_bytes(gzip.compress(b" " * 10**6))
     np.savez_compressed(tmp_path / "one.npz", header=np.zeros(10**6))
     for suffix in SUFFIXES:
-        with pytest.raises(InputError, match=r"than 1000 bytes|at most 1000 are read"):
+        with pytest.raises(InputError, match=r"than \d+ bytes; so much is not read|at most \d+ are read"):
             load(tmp_path / f"one{suffix}")
+    many = Instance(Cluster([f"n{row}" for row in range(400)]), Workload([]))
+    with pytest.raises(InputError, match=r"packs like a bomb; save it as \.npz"):
+        save(many, tmp_path / "many.json.gz")
 
 
 def test_dense_columns_are_limited() -> None:

@@ -1,0 +1,519 @@
+"""Tests that no file, however broken, does anything but load or raise an `InputError` that names the place."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import gzip
+import io
+import json
+import random
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from instance_documents import FULL, NETWORK
+
+from optsched.errors import InputError
+from optsched.instance import DEEPEST
+from optsched.instances.files import from_document, load, parse, save
+
+SEEDS = range(60)
+
+#: Values that are wrong nearly everywhere; a text in § stands for itself without quotes.
+HOSTILE: list[Any] = [
+    *(
+        None,
+        True,
+        -1,
+        2**53 + 1,
+        -(2**70),
+        0.5,
+        "",
+        "x",
+        "1",
+        "n93",
+        "\u0000",
+        "\ud800",
+        "a" * 300,
+        [],
+        {},
+        [[]],
+        [None],
+    ),
+    *({"id": "n1"}, [1, 2], "§NaN§", "§-Infinity§", "§1e999§", "§1e99999999999999999999§", "§" + "9" * 5000 + "§"),
+    *("§0.1.2§", "§undefined§", "§" + "[" * 100_000 + "§", "§" + '{"a":' * 100_000 + "§"),
+]
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container and key in a document."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from places(value[key])
+
+
+def text_of(document: Any) -> bytes:
+    """JSON text in which § ... § stands without quotes."""
+    text = json.dumps(document)
+    for raw in HOSTILE:
+        if isinstance(raw, str) and raw.startswith("§"):
+            text = text.replace(json.dumps(raw), raw.strip("§"))
+    return text.encode()
+
+
+def changed_document(rng: random.Random, document: dict[str, Any]) -> bytes:
+    """A document in which one or a few values, keys or entries were replaced, removed, renamed or doubled."""
+    document = copy.deepcopy(document)
+    for _ in range(rng.choice([1, 1, 2, 5])):
+        container, key = rng.choice(list(places(document)))
+        how = rng.randrange(5)
+        if how == 0:
+            del container[key]
+        elif how == 1 and isinstance(container, dict):
+            container[rng.choice(["nmae", "", "id", "format", "a" * 70, "größe"])] = container.pop(key)
+        elif how == 2 and isinstance(container, list):
+            container.append(copy.deepcopy(container[key]))
+        else:
+            container[key] = rng.choice(HOSTILE)
+    return text_of(document)
+
+
+def doubled_key(rng: random.Random, document: dict[str, Any]) -> bytes:
+    """Text in which one key stands twice in its object."""
+    text = json.dumps(document)
+    starts = [position for position, character in enumerate(text) if character == "{" and text[position + 1] != "}"]
+    start = rng.choice(starts)
+    key = text[start + 1 :].split(":", 1)[0]
+    return f"{text[: start + 1]}{key}: {rng.choice(['1', 'null', '[]'])}, {text[start + 1 :]}".encode()
+
+
+def changed_bytes(rng: random.Random, data: bytes) -> bytes:
+    """Bytes that were cut short, flipped, repeated, removed, or put before or after others."""
+    how, cut = rng.randrange(6), rng.randrange(len(data))
+    if how == 0:
+        return data[:cut]
+    if how == 1:
+        flipped = bytearray(data)
+        for _ in range(rng.choice([1, 1, 3, 30])):
+            flipped[rng.randrange(len(data))] = rng.randrange(256)
+        return bytes(flipped)
+    if how == 2:
+        return data[:cut] + data[max(0, cut - 20) :]
+    if how == 3:
+        return data[:cut] + data[cut + rng.randrange(1, 20) :]
+    if how == 4:
+        return rng.choice([b"\xef\xbb\xbf", b"\xff\xfe", b"\0", b"x", b"[", b" " * 10]) + data
+    return data + rng.choice([b"\0", b"}", b"x", data, rng.randbytes(50)])
+
+
+def changed_archive(rng: random.Random, document: dict[str, Any], path: Path) -> None:
+    """An archive in which a column is missing, new, doubled, of another type or shape, pickled, or too long."""
+    save(from_document(document), path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    name = rng.choice(sorted(arrays))
+    values = arrays[name]
+    strange: list[Any] = [
+        *(np.array([{"a": 1}, None]), values[:-1], values[:, None], np.float64(3), values.astype("S3"), np.zeros(0)),
+        *(np.full(values.shape, np.nan), np.full(values.shape, -7), np.full(values.shape, 2**62), np.array([1 + 2j])),
+        *(np.full(values.shape, np.inf), np.array(["2026-11-21"], dtype="M8[D]"), np.full(values.shape, b"\xff\xfe")),
+        *(np.full(values.shape, 2**64 - 1, dtype=np.uint64), values.astype(">U3"), np.zeros(values.shape, dtype="S0")),
+        np.zeros(values.shape, dtype=[("a", "i4")]),
+    ]
+    how = rng.randrange(6)
+    if how == 0:
+        del arrays[name]
+    elif how == 1:
+        arrays[rng.choice(["tasks.colour", "nodes", "../x", "tasks.demand.", "nodes.capacity.\n"])] = values
+    else:
+        arrays[name] = rng.choice(strange)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    if how == 5:
+        data = bytearray(path.read_bytes())
+        place = data.find(b"'shape': (")
+        data[place + 10 : place + 11] = b"9"
+        path.write_bytes(bytes(data))
+
+
+def outcome(path: Path) -> str:
+    """`loaded`, or the message of the `InputError`; fails on anything else, and beyond two seconds."""
+    started = time.process_time()
+    raised = None
+    try:
+        load(path)
+    except InputError as error:
+        raised = error
+    assert time.process_time() - started < 2
+    if raised is None:
+        return "loaded"
+    assert raised.faults
+    assert all(fault.message and len(str(fault)) < 1000 for fault in raised.faults)
+    assert all(line.startswith(str(path)) for line in str(raised).split("\n"))
+    return str(raised)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mutants_of_text(tmp_path: Path, seed: int) -> None:
+    """Tests that changed documents, doubled keys and changed bytes load or are refused, as .json and .json.gz."""
+    rng = random.Random(seed)
+    document = rng.choice([FULL, FULL, NETWORK])
+    path = tmp_path / "mutant.json"
+    for make in (changed_document, doubled_key):
+        path.write_bytes(make(rng, document))
+        told = outcome(path)
+        assert told != "loaded" or make is changed_document
+    path.write_bytes(changed_bytes(rng, json.dumps(document).encode()))
+    outcome(path)
+    packed = tmp_path / "mutant.json.gz"
+    packed.write_bytes(changed_bytes(rng, gzip.compress(json.dumps(document).encode(), mtime=0)))
+    outcome(packed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_mutants_of_archives(tmp_path: Path, seed: int) -> None:
+    """Tests that changed columns and changed bytes of archives load or are refused."""
+    rng = random.Random(seed)
+    document = rng.choice([FULL, FULL, NETWORK])
+    path = tmp_path / "mutant.npz"
+    changed_archive(rng, document, path)
+    outcome(path)
+    save(from_document(document), path)
+    path.write_bytes(changed_bytes(rng, path.read_bytes()))
+    outcome(path)
+
+
+def test_mutants_of_documents() -> None:
+    """Tests that documents of Python objects with hostile values are read or refused."""
+    rng = random.Random(0)
+    strange = [float("nan"), float("inf"), 10**400, object(), b"x", {1: 2}, (1, 2), np.int64(3), np.float64(2), {1, 2}]
+    for _ in range(200):
+        document = copy.deepcopy(rng.choice([FULL, NETWORK]))
+        container, key = rng.choice(list(places(document)))
+        container[key] = rng.choice(strange)
+        with contextlib.suppress(InputError):
+            from_document(document)
+
+
+def refused(text: str | bytes) -> list[str]:
+    """The faults of a text, as lines."""
+    with pytest.raises(InputError) as caught:
+        parse(text)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def document(nodes: str = "", tasks: str = "", rest: str = "") -> str:
+    """The text of an instance with a sound node and a sound task, and whatever is given after them."""
+    nodes, tasks = (", " + text if text else "" for text in (nodes, tasks))
+    return (
+        f'{{"format": "optsched/1", "nodes": [{{"id": "n1"}}{nodes}], "tasks": [{{"id": "t1"}}{tasks}]'
+        f"{', ' if rest else ''}{rest}}}"
+    )
+
+
+def test_all_of_ten_faults() -> None:
+    """Tests that a file with ten faults of different kinds is refused with all ten, in the order of their places."""
+    text = """{"format": "optsched/1", "nmae": "ten", "time": NaN,
+      "nodes": [{"id": "n1", "slots": "2"}, {"id": "n1"}, {"id": "n2", "idle_slots": 5}, {"id": "n3", "load": -1}],
+      "tasks": [{"id": "t1", "replicas": ["n1", "n93", "n1"]}, {"id": "t2", "size": 1, "size": 2},
+                {"id": "t3", "kind": "Map", "job": "j1"}, {"size": 9007199254740993}]}"""
+    assert refused(text) == [
+        "time: NaN is no number",
+        'nodes[0].slots: expected an integer, 0 or more, got "2"; write it without quotes',
+        'nodes[1].id: "n1" is the id of nodes[0] already',
+        "nodes[2].idle_slots: 5 is more than its 1 slots",
+        "nodes[3].load: expected a number, 0 or more, got -1",
+        'tasks[0].replicas[1]: no node "n93"',
+        'tasks[0].replicas[2]: node "n1" is named twice',
+        "tasks[1].size: the key is given more than once",
+        'tasks[2].kind: expected one of map, reduce, got "Map"; did you mean "map"?',
+        'tasks[2].job: no job "j1"',
+        "tasks[3].size: 9007199254740993 is past 2^53",
+        "tasks[3].id: is missing",
+        'nmae: there is no such field; did you mean "name"?',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("", ["the file is empty"]),
+        (" \n", ["the file is empty"]),
+        (b"\xef\xbb\xbf{}", ["byte 0: starts with a byte order mark; save it as UTF-8 without one"]),
+        ("[" * 200_000, ["is nested too deep; an instance is a few levels deep"]),
+        ('{"format": "optsched/1"', ["line 1, column 24: is no JSON here: Expecting ',' delimiter"]),
+        ("[]", ['expected an object that begins {"format": "optsched/1", ...}, got a list']),
+        ("3", ['expected an object that begins {"format": "optsched/1", ...}, got 3']),
+        ("{}", ['format: is missing; known: "optsched/1", "optsched-network/1"']),
+        (
+            '{"format": "optsched/2", "tasks": []}',
+            ['format: unknown format "optsched/2"; known: "optsched/1", "optsched-network/1"'],
+        ),
+        ('{"format": 1}', ['format: unknown format 1; known: "optsched/1", "optsched-network/1"']),
+        (
+            '{"tasks": [], "nodes": {}}',
+            [
+                'format: is missing; known: "optsched/1", "optsched-network/1"',
+                "nodes: expected a list, got an object",
+            ],
+        ),
+        (
+            '{"format": "optsched/1", "nodes": 1, "tasks": [{"id": "t", "replicas": ["n1"], "observed": "n2"}]}',
+            ["nodes: expected a list, got 1"],
+        ),
+        ('{"format": "optsched/1", "nodes": []}', ["tasks: is missing"]),
+        (document(nodes="5"), ["nodes[1]: expected an object, got 5"]),
+        (document(nodes='{"id": null}'), ["nodes[1].id: expected a string, got null"]),
+        (document(nodes='{"id": ""}'), ["nodes[1].id: must not be empty"]),
+        (
+            document(nodes='{"id": "a\\nb"}'),
+            ["nodes[1].id: 'a\\nb' must be a non-empty string of printable characters"],
+        ),
+        (
+            document(nodes='{"id": "n\\u0000"}'),
+            ["nodes[1].id: 'n\\x00' must be a non-empty string of printable characters"],
+        ),
+        (document(nodes=f'{{"id": "{"x" * 300}"}}'), ["nodes[1].id: has 300 characters; at most 256 are read"]),
+        (document(nodes='{"id": "b", "slots": 1.0}'), ["nodes[1].slots: expected an integer, 0 or more, got 1.0"]),
+        (document(nodes='{"id": "b", "slots": true}'), ["nodes[1].slots: expected an integer, 0 or more, got true"]),
+        (
+            document(nodes='{"id": "b", "slots": "x", "idle_slots": 3}'),
+            ['nodes[1].slots: expected an integer, 0 or more, got "x"'],
+        ),
+        (
+            document(nodes='{"id": "b", "reduce_slots": 1, "idle_reduce_slots": 2}'),
+            ["nodes[1].idle_reduce_slots: 2 is more than its 1 reduce_slots"],
+        ),
+        (
+            document(nodes='{"id": "b", "capacity": {"cpu": -1}}'),
+            ["nodes[1].capacity.cpu: expected a number, 0 or more, got -1"],
+        ),
+        (
+            document(nodes='{"id": "b", "running_rates": [1, "a"]}'),
+            ['nodes[1].running_rates[1]: expected a number, 0 or more, got "a"'],
+        ),
+        (document(tasks='{"id": "t1"}'), ['tasks[1].id: "t1" is the id of tasks[0] already']),
+        (document(tasks='{"id": "u", "replicas": "n1"}'), ['tasks[1].replicas: expected a list, got "n1"']),
+        (document(tasks='{"id": "u", "size": 1e400}'), ["tasks[1].size: 1e400 is past 2^53"]),
+        (document(tasks='{"id": "u", "size": -Infinity}'), ["tasks[1].size: -Infinity is no number"]),
+        (document(tasks='{"id": "u", "size": 9007199254740992.5}'), ["tasks[1].size: 9007199254740992.5 is past 2^53"]),
+        (
+            document(tasks='{"id": "u", "rate_in": "3"}'),
+            ['tasks[1].rate_in: expected a number, 0 or more, got "3"; write it without quotes'],
+        ),
+        (document(tasks='{"id": "u", "rate_in": {"c9": 3}}'), ['tasks[1].rate_in.c9: no node is of type "c9"']),
+        (
+            document(tasks='{"id": "u", "rate_in": {"c9": "x"}}'),
+            ['tasks[1].rate_in.c9: expected a number, 0 or more, got "x"'],
+        ),
+        (document(tasks='{"id": "u", "observed": "n7"}'), ['tasks[1].observed: no node "n7"']),
+        (
+            document(tasks='{"id": "u", "state": "running"}'),
+            ["tasks[1].node: a running task needs the node it runs on"],
+        ),
+        (
+            document(tasks='{"id": "u", "node": "n1"}'),
+            ["tasks[1].node: a pending task runs on no node; leave it out, or set its state"],
+        ),
+        (
+            document(tasks='{"id": "u", "state": "paused", "node": "n1"}'),
+            ['tasks[1].state: expected one of pending, running, finished, got "paused"'],
+        ),
+        (
+            document(nodes='{"id": "b", "running_rates": [3]}', tasks='{"id": "u", "state": "running", "node": "b"}'),
+            [
+                "nodes[1].running_rates: stands for running tasks, but tasks[1] runs too and is listed; "
+                "give one form or the other"
+            ],
+        ),
+        (
+            document(
+                tasks='{"id": "u", "state": "running", "node": "n1", "job": "j"}',
+                rest='"jobs": [{"id": "j", "group": "g"}], "groups": [{"id": "g", "running_tasks": 2}]',
+            ),
+            [
+                "groups[0].running_tasks: stands for running tasks, but tasks[1] runs too and is listed; "
+                "give one form or the other"
+            ],
+        ),
+        (document(rest='"jobs": [{"id": "j", "group": "g"}]'), ['jobs[0].group: no group "g"']),
+        (document(rest='"labels": {"a": 1}'), ["labels.a: expected a string, got 1"]),
+        (document(rest='"name": "\\ud800"'), ["name: '\\ud800' holds half a character (a lone surrogate)"]),
+        (document(rest='"parameters": {"lsap": [1]}'), ["parameters.lsap: expected an object, got a list"]),
+        (
+            document(rest='"parameters": {"p": {"a": ' + "[" * 100 + "]" * 100 + "}}"),
+            [f"parameters.p.a{'[0]' * DEEPEST}: is nested more than 32 deep"],
+        ),
+        (
+            document(rest='"parameters": {"p": {"a": 1e300}}'),
+            ["parameters.p.a: 1e+300 must be a number between -2^53 and 2^53"],
+        ),
+        (
+            document(rest='"shuffle": [{"map": "t1", "reduce": "t1", "size": 1}, {"map": "t7", "reduce": 5}]'),
+            [
+                'shuffle[0].reduce: task "t1" is no reduce',
+                "shuffle[1].reduce: expected a string, got 5",
+                "shuffle[1].size: is missing",
+                'shuffle[1].map: no task "t7"',
+            ],
+        ),
+        (
+            document(rest='"pairs": {"cost": [[1, 2], [3]], "demand": {"cpu": [[1]]}, "allowed": [[1]]}'),
+            [
+                "pairs.allowed[0][0]: expected true or false, got 1",
+                "pairs.cost: has 2 rows, not 1",
+                "pairs.cost[0]: has 2 entries, not 1: one a node",
+                "pairs.demand.cpu: no node has this resource in its capacity",
+            ],
+        ),
+        (
+            document(rest='"topology": {}'),
+            ["topology: give exactly one of distance, hops, rate and links, not none of them"],
+        ),
+        (
+            document(rest='"topology": {"distance": [[0]], "links": []}'),
+            ["topology: give exactly one of distance, hops, rate and links, not distance and links"],
+        ),
+        (
+            document(rest='"topology": {"distance": [[1]]}'),
+            ["topology.distance[0][0]: the distance of a node to itself must be 0"],
+        ),
+        (document(rest='"topology": {"rate": [[-1]]}'), ["topology.rate[0][0]: expected a number, 0 or more, got -1"]),
+        (
+            document(rest='"topology": {"hops": {"node": 0, "rack": 1, "off_rak": 2}}'),
+            [
+                'topology.hops.off_rak: there is no such field; did you mean "off_rack"?',
+                "topology.hops.off_rack: is missing",
+            ],
+        ),
+        (
+            document(rest='"topology": {"links": [{"from": "n1", "to": "s", "rate": 0}]}'),
+            ["topology.links[0].rate: expected a number above 0, got 0"],
+        ),
+        (
+            '{"format": "optsched-network/1", "nodes": [{"id": "a", "supply": 1}],'
+            ' "arcs": [{"tail": "a", "head": "b", "lower": 3, "capacity": 2}, {"tail": "a", "cost": 1.5}]}',
+            [
+                "nodes.supply: the supplies add up to 1, not 0: what enters must leave somewhere",
+                "arcs[0].lower: 3 is more than the capacity 2",
+                'arcs[0].head: no node "b"',
+                "arcs[1].cost: expected an integer, got 1.5",
+                "arcs[1].head: is missing",
+            ],
+        ),
+    ],
+)
+def test_each_fault_has_its_message(text: str | bytes, faults: list[str]) -> None:
+    """Tests that each kind of fault is told with its place, its value and how to mend it, and nothing beside it."""
+    assert sorted(refused(text)) == sorted(faults)
+
+
+def test_binary_text_is_told() -> None:
+    """Tests that bytes that are no UTF-8 are named by their position."""
+    told = refused(b'{"format": "\xff"}')
+    assert told[0].startswith("byte 12: is no UTF-8 text (invalid start byte)")
+
+
+def test_many_faults_are_quick() -> None:
+    """Tests that a hundred thousand unknown keys or dangling references are all listed, in a second or two."""
+    keys = ", ".join(f'"k{row}": 0' for row in range(100_000))
+    started = time.process_time()
+    assert len(refused(document(tasks=f'{{"id": "u", {keys}}}'))) == 100_000
+    replicas = ", ".join(f'"x{row}"' for row in range(100_000))
+    assert len(refused(document(tasks=f'{{"id": "u", "replicas": [{replicas}]}}'))) == 100_000
+    assert time.process_time() - started < 4
+
+
+def test_missing_and_strange_files(tmp_path: Path) -> None:
+    """Tests that a missing file, a folder, an unknown suffix and a name that cannot be are refused by name."""
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "text.txt").write_text("{}")
+    for name, told in (
+        ("none.json", "cannot be read: No such file or directory"),
+        ("folder.json", "cannot be read: Is a directory"),
+        ("text.txt", "unknown kind of file; the name must end in .json, .json.gz, .npz"),
+        ("nul\0.json", "cannot be read: embedded null byte"),
+    ):
+        assert outcome(tmp_path / name) == f"{tmp_path / name}: {told}"
+
+
+def archive_of(path: Path, **entries: bytes) -> Path:
+    """An archive with the given bytes as entries."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(f"{name}.npy", data)
+    return path
+
+
+def test_strange_archives(tmp_path: Path) -> None:
+    """Tests that archives with pickles, bombs, wrong headers and missing columns are refused, with all their faults."""
+    path = tmp_path / "a.npz"
+    path.write_bytes(b"no zip")
+    assert "is no sound .npz archive" in outcome(path)
+    path.write_bytes(b"")
+    assert "is no sound .npz archive" in outcome(path)
+    assert "header: the column is missing" in outcome(archive_of(path))
+    pickled = io.BytesIO()
+    np.save(pickled, np.array([{"evil": print}], dtype=object), allow_pickle=True)
+    told = outcome(archive_of(path, header=pickled.getvalue(), other=b"\x93NUMPY", third=b""))
+    assert "header: is no sound NumPy array: it holds object" in told
+    assert "other: is no sound NumPy array" in told
+    assert "third: is no sound NumPy array" in told
+    huge = (
+        b"\x93NUMPY\x01\x00v\x00"
+        + b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999,), }".ljust(117)
+        + b"\n"
+    )
+    assert "does not fit its 0 bytes" in outcome(archive_of(path, header=huge))
+    np.savez(path, header=np.array(b'{"format": "optsched/1", "nodes": [{"id": "a"}]}'))
+    assert "header: holds records; in an archive they belong in columns" in outcome(path)
+    np.savez(path, header=np.array(b'{"format": "optsched/1", "time": "x", "colour": 1}'))
+    assert outcome(path).splitlines() == [
+        f'{path}: header.time: expected a number, got "x"',
+        f"{path}: header.colour: there is no such field; known: name, description, source, labels, time, parameters, "
+        "nodes, groups, jobs, tasks, shuffle, pairs, topology",
+    ]
+    columns: dict[str, Any] = {"header": np.array(b'{"format": "optsched/1"}'), "nodes.id": np.arange(3)}
+    columns |= {"tasks.replicas": np.zeros(3), "tasks.sise": np.zeros(3), "shuffle.map": np.zeros(1, dtype=int)}
+    np.savez(path, **columns)
+    assert outcome(path).splitlines() == [
+        f"{path}: nodes.id: expected fixed-width strings, got int64",
+        f"{path}: tasks.id: the column is missing",
+        f"{path}: tasks.replicas: expected integers, got float64",
+        f"{path}: shuffle: needs all of map, reduce, size and emitted (NaN where unknown)",
+        f'{path}: tasks.sise: there is no such column; did you mean "tasks.size"?',
+    ]
+
+
+def test_packed_bombs_are_quick(tmp_path: Path) -> None:
+    """Tests that small files that unpack to hundreds of megabytes are refused before they do."""
+    path = tmp_path / "bomb.json.gz"
+    path.write_bytes(gzip.compress(b" " * 2**25, mtime=0) * 20)
+    assert outcome(path) == f"{path}: unpacks to more than 134217728 bytes; so much is not read"
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in range(5):
+            archive.writestr(f"{name}.npy", bytes(2**25))
+    assert outcome(path) == f"{path}: unpacks to 167772160 bytes; at most 134217728 are read"
+
+
+def test_helpers_do_what_they_say() -> None:
+    """Tests that most mutants are refused, so that the tests above test something."""
+    rng = random.Random(1)
+    makers: list[Callable[[], bytes]] = [lambda: changed_document(rng, FULL), lambda: changed_bytes(rng, text_of(FULL))]
+    for make in makers:
+        results = []
+        for _ in range(50):
+            try:
+                parse(make())
+                results.append(True)
+            except InputError:
+                results.append(False)
+        assert results.count(False) > 25
