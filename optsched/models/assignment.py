@@ -1,0 +1,290 @@
+"""What the models of the assignment problems share: classes and nodes in Pyomo, 003's square LSAP in PuLP, decoding.
+
+Compact: tasks that nothing tells apart are one class with a supply, a node has a capacity, and whatever does not
+depend on the node is anonymous: a task in the rack of a replica, or anywhere, is only counted, and nodes with free
+slots take the counts. All matrices here are those of networks and hence totally unimodular: the variables are
+continuous, and a vertex is a placement.
+
+Costs in the models are in the papers' units, not in those of the grid; they are whole multiples of 1/`grid`, which
+doubles hold exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.models.base import LiteralSize, whole
+from optsched.placement import Placement
+from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TaskClasses
+from optsched.solvers.algebraic import injective_names
+
+__all__ = [
+    "ClassModel",
+    "add_class_constraints",
+    "add_levelled_network",
+    "class_model",
+    "decode_levelled",
+    "decode_pairs",
+    "decode_square",
+    "grouped",
+    "square_model",
+    "square_size",
+]
+
+# Compact, in Pyomo -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ClassModel:
+    """A model with its classes, nodes and their data, and the arrays that it was made from.
+
+    `names` are the classes' names, in order; `nodes` the ids of all nodes of the cluster.
+    """
+
+    model: Any
+    classes: TaskClasses
+    names: list[str]
+    nodes: list[str]
+
+
+def class_model(problem: AssignmentProblem, aggregate: bool) -> ClassModel:
+    """A model with the sets and data that all compact assignment models have, without variables yet.
+
+    `aggregate=False` makes every task a class of its own, so that constraints can tell all tasks apart.
+    """
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    nodes = problem.instance.cluster.node_ids.tolist()
+    classes = problem.classes() if aggregate else TaskClasses.from_keys(range(len(tasks)))
+    names = [tasks[first] for first in classes.first.tolist()]
+    idle = np.flatnonzero(problem.capacity > 0).tolist()
+    model = pyo.ConcreteModel(problem.name)
+    model.CLASSES = pyo.Set(initialize=names, doc="classes of equal tasks, each by the id of its first")
+    model.NODES = pyo.Set(initialize=[nodes[node] for node in idle], doc="nodes with idle slots")
+    model.members = pyo.Param(
+        model.CLASSES,
+        initialize={
+            name: tuple(tasks[member] for member in members.tolist())
+            for name, members in zip(names, classes.members, strict=True)
+        },
+        within=pyo.Any,
+        doc="ids of the tasks of each class",
+    )
+    model.size = pyo.Param(model.CLASSES, initialize=dict(zip(names, classes.size.tolist(), strict=True)))
+    model.slots = pyo.Param(model.NODES, initialize={nodes[node]: int(problem.capacity[node]) for node in idle})
+    model.count = pyo.Param(initialize=problem.count, doc="tasks to place: min(tasks, idle slots)")
+    return ClassModel(model, classes, names, nodes)
+
+
+def add_class_constraints(model: Any) -> None:
+    """Add `class_supply` and `cardinality` to a model whose expression `placed[c]` counts the placed of each class."""
+
+    def class_supply(model: Any, task_class: str) -> Any:
+        return model.placed[task_class] <= model.size[task_class]
+
+    def cardinality(model: Any) -> Any:
+        return pyo.quicksum(model.placed.values()) == model.count if model.count.value else pyo.Constraint.Feasible
+
+    model.class_supply = pyo.Constraint(model.CLASSES, rule=class_supply)
+    model.cardinality = pyo.Constraint(rule=cardinality)
+
+
+def grouped(pairs: Iterable[tuple[str, str]], by: int) -> dict[str, list[tuple[str, str]]]:
+    """The pairs by their first (0) or second (1) entry."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for pair in pairs:
+        groups.setdefault(pair[by], []).append(pair)
+    return groups
+
+
+def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
+    """Add to a class model the network of 003 with its levels; returns the expression of the locality cost.
+
+    Racks are there only where a task in the rack of a replica costs less than anywhere else.
+    """
+    model, cluster = base.model, problem.instance.cluster
+    on_node, in_rack, off_rack = problem.levels
+    racks = cluster.rack_ids.tolist()
+    holders = problem.idle_replicas.take(base.classes.first)
+    near = problem.idle_racks.take(base.classes.first)
+    pairs = [(name, base.nodes[node]) for name, row in zip(base.names, holders, strict=True) for node in row.tolist()]
+    rack_pairs = [
+        (name, racks[rack])
+        for name, row in zip(base.names, near, strict=True)
+        for rack in row.tolist()
+        if in_rack < off_rack
+    ]
+    rack_of = {
+        base.nodes[node]: racks[cluster.rack[node]]
+        for node in np.flatnonzero((problem.capacity > 0) & (cluster.rack >= 0)).tolist()
+    }
+    used_racks = list(dict.fromkeys(rack for _, rack in rack_pairs))
+    racked_nodes = [(node, rack) for node, rack in rack_of.items() if rack in set(used_racks)]
+
+    model.PAIRS = pyo.Set(dimen=2, initialize=pairs, doc="class, node with an idle slot and a replica")
+    model.RACKS = pyo.Set(initialize=used_racks, doc="racks that save cost")
+    model.RACK_PAIRS = pyo.Set(dimen=2, initialize=rack_pairs, doc="class, rack of one of its replicas")
+    model.RACK_NODES = pyo.Set(initialize=[node for node, _ in racked_nodes], doc="nodes of RACKS with idle slots")
+    model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeReals)
+    model.place_in_rack = pyo.Var(model.RACK_PAIRS, within=pyo.NonNegativeReals)
+    model.place_anywhere = pyo.Var(model.CLASSES, within=pyo.NonNegativeReals)
+    model.rack_to_node = pyo.Var(model.RACK_NODES, within=pyo.NonNegativeReals)
+    model.anywhere_to_node = pyo.Var(model.NODES, within=pyo.NonNegativeReals)
+
+    of_class, of_node = grouped(pairs, 0), grouped(pairs, 1)
+    racks_of_class, classes_of_rack = grouped(rack_pairs, 0), grouped(rack_pairs, 1)
+    nodes_of_rack = grouped(racked_nodes, 1)
+
+    def placed(model: Any, task_class: str) -> Any:
+        local = pyo.quicksum(model.place[pair] for pair in of_class.get(task_class, []))
+        near_by = pyo.quicksum(model.place_in_rack[pair] for pair in racks_of_class.get(task_class, []))
+        return local + near_by + model.place_anywhere[task_class]
+
+    def rack_flow(model: Any, rack: str) -> Any:
+        entering = pyo.quicksum(model.place_in_rack[pair] for pair in classes_of_rack[rack])
+        return entering == pyo.quicksum(model.rack_to_node[node] for node, _ in nodes_of_rack[rack])
+
+    def anywhere_flow(model: Any) -> Any:
+        if not len(model.CLASSES) and not len(model.NODES):
+            return pyo.Constraint.Feasible
+        entering = pyo.quicksum(model.place_anywhere.values())
+        return entering == pyo.quicksum(model.anywhere_to_node.values())
+
+    def node_slots(model: Any, node: str) -> Any:
+        local = pyo.quicksum(model.place[pair] for pair in of_node.get(node, []))
+        near_by = model.rack_to_node[node] if node in model.RACK_NODES else 0
+        return local + near_by + model.anywhere_to_node[node] <= model.slots[node]
+
+    model.placed = pyo.Expression(model.CLASSES, rule=placed)
+    add_class_constraints(model)
+    model.rack_flow = pyo.Constraint(model.RACKS, rule=rack_flow)
+    model.anywhere_flow = pyo.Constraint(rule=anywhere_flow)
+    model.node_slots = pyo.Constraint(model.NODES, rule=node_slots)
+    model.locality_cost = pyo.Expression(
+        expr=on_node / problem.grid * pyo.quicksum(model.place.values())
+        + in_rack / problem.grid * pyo.quicksum(model.place_in_rack.values())
+        + off_rack / problem.grid * pyo.quicksum(model.place_anywhere.values())
+    )
+    return model.locality_cost
+
+
+def decode_levelled(model: Any, problem: LevelledProblem) -> Placement:
+    """The placement that a solved model of `add_levelled_network` stands for."""
+    hosts = _Hosts(model, problem)
+    for (name, node), variable in model.place.items():
+        hosts.give(name, [node] * whole(variable))
+    free: dict[str, list[str]] = {rack: [] for rack in model.RACKS}
+    rack_of = _rack_of(problem)
+    for node, variable in model.rack_to_node.items():
+        free[rack_of[node]].extend([node] * whole(variable))
+    for (name, rack), variable in model.place_in_rack.items():
+        hosts.give(name, _taken(free[rack], whole(variable)))
+    anywhere = [node for node, variable in model.anywhere_to_node.items() for _ in range(whole(variable))]
+    for name, variable in model.place_anywhere.items():
+        hosts.give(name, _taken(anywhere, whole(variable)))
+    return hosts.placement()
+
+
+def decode_pairs(model: Any, problem: AssignmentProblem) -> Placement:
+    """The placement that `place[class, node]` alone stands for."""
+    hosts = _Hosts(model, problem)
+    for (name, node), variable in model.place.items():
+        hosts.give(name, [node] * whole(variable))
+    return hosts.placement()
+
+
+class _Hosts:
+    """Gives the tasks of each class to nodes, one after the other."""
+
+    def __init__(self, model: Any, problem: AssignmentProblem) -> None:
+        self.problem = problem
+        self.waiting = {name: list(model.members[name]) for name in model.CLASSES}
+        self.node = {node: row for row, node in enumerate(problem.instance.cluster.node_ids.tolist())}
+        self.host: dict[str, int] = {}
+
+    def give(self, name: str, nodes: list[str]) -> None:
+        for task, node in zip(_taken(self.waiting[name], len(nodes)), nodes, strict=True):
+            self.host[task] = self.node[node]
+
+    def placement(self) -> Placement:
+        ids = self.problem.instance.workload.task_ids.tolist()
+        return Placement.of(self.host.get(task) for task in ids)
+
+
+def _taken(items: list[str], number: int) -> list[str]:
+    """Remove and return the first `number` items."""
+    taken, items[:] = items[:number], items[number:]
+    return taken
+
+
+def _rack_of(problem: LevelledProblem) -> dict[str, str]:
+    cluster = problem.instance.cluster
+    racks = cluster.rack_ids.tolist()
+    known = np.flatnonzero(cluster.rack >= 0)
+    return {str(cluster.node_ids[node]): racks[cluster.rack[node]] for node in known.tolist()}
+
+
+# Literal, in PuLP --------------------------------------------------------------------------------------------------
+
+
+def square_size(problem: AssignmentProblem) -> LiteralSize:
+    """Size of 003's square LSAP: one row a task, one column an idle slot, padded to a square with dummies."""
+    tasks, slots = len(problem.tasks), int(problem.capacity.sum())
+    side = max(tasks, slots)
+    return LiteralSize.of(side * side + (tasks != slots), 2 * side, 3 * side * side)
+
+
+def square_model(problem: AssignmentProblem, task_units: np.ndarray) -> Any:
+    """003's LSAP (equations 5 to 7, Figure 3): min sum C_ij x_ij over the square matrix, each row and column once.
+
+    C_ij is the pair cost of `problem` plus `task_units[i]` (int64, shape (tasks,), units of the grid). Rows or
+    columns that make the matrix square cost the constant 1; the variable `constant`, fixed at 1, takes them out of
+    the objective again.
+
+    The attribute `place` of the result is a dict from (task id, node id, slot from 1) to the variable.
+    """
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    nodes = problem.instance.cluster.node_ids.tolist()
+    node_names = injective_names(nodes)
+    slots = [(node, slot) for node, free in enumerate(problem.capacity.tolist()) for slot in range(1, free + 1)]
+    side = max(len(tasks), len(slots))
+    dummies = abs(len(tasks) - len(slots))
+    rows = injective_names(tasks) + [f"dummy_{row}" for row in range(1, side - len(tasks) + 1)]
+    columns = [f"{node_names[node]}.{slot}" for node, slot in slots]
+    columns += [f"dummy_{column}" for column in range(1, side - len(slots) + 1)]
+
+    model = pulp.LpProblem(problem.name.replace("-", "_"), pulp.LpMinimize)
+    square = [[model.add_variable(f"place.{row}.{column}", cat=pulp.LpBinary) for column in columns] for row in rows]
+    model.place = {
+        (task, nodes[node], slot): square[row][column]
+        for row, task in enumerate(tasks)
+        for column, (node, slot) in enumerate(slots)
+    }
+    on_nodes = np.array([node for node, _ in slots], dtype=np.int64)
+    terms: list[tuple[Any, float]] = []
+    for row, variables in enumerate(square):
+        costs = [1.0] * side
+        if row < len(tasks):
+            units = problem.pair_units(np.full(len(slots), row, dtype=np.int64), on_nodes) + task_units[row]
+            costs[: len(slots)] = (units / problem.grid).tolist()
+        terms.extend(zip(variables, costs, strict=True))
+    if dummies:
+        terms.append((model.add_variable("constant", 1, 1), -float(dummies)))
+    model.setObjective(pulp.LpAffineExpression(terms))
+    for name, variables in zip(rows, square, strict=True):
+        model.addConstraint(pulp.lpSum(variables) == 1, f"task.{name}")
+    for name, line in zip(columns, zip(*square, strict=True), strict=True):
+        model.addConstraint(pulp.lpSum(line) == 1, f"slot.{name}")
+    return model
+
+
+def decode_square(model: Any, problem: AssignmentProblem) -> Placement:
+    """The placement of a solved square LSAP, without its dummies."""
+    node_of = {node: row for row, node in enumerate(problem.instance.cluster.node_ids.tolist())}
+    host = {task: node_of[node] for (task, node, _), variable in model.place.items() if whole(variable)}
+    return Placement.of(host.get(task) for task in problem.instance.workload.task_ids.tolist())

@@ -1,0 +1,76 @@
+"""What all models share: the size of a literal model and its refusal, and reading whole numbers from a solved model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from optsched.errors import TooLarge, UsageError
+from optsched.problems.base import Problem
+
+__all__ = ["MAX_VARIABLES", "LiteralSize", "is_whole", "refuse_too_large", "whole"]
+
+#: Variables of a literal model beyond which it is not built; they take about 5 GB to build and solve.
+MAX_VARIABLES = 2_000_000
+
+#: What building and solving took, for each coefficient of objective and constraints (PuLP 3.3, HiGHS 1.15).
+_BYTES_A_TERM = 850
+
+#: How far HiGHS may leave a whole number.
+_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralSize:
+    """What a literal model would take.
+
+    Attributes
+    ----------
+    variables, constraints
+        How many.
+    megabytes
+        Memory for building and solving it, about.
+    """
+
+    variables: int
+    constraints: int
+    megabytes: int
+
+    @classmethod
+    def of(cls, variables: int, constraints: int, terms: int) -> LiteralSize:
+        """With the memory that so many coefficients take."""
+        return cls(variables, constraints, round(terms * _BYTES_A_TERM / 2**20))
+
+
+def refuse_too_large(problem: Problem, size: LiteralSize, max_variables: int, instead: str) -> None:
+    """Raise TooLarge where a literal model would have more than `max_variables`; `instead` is the way to take."""
+    if size.variables > max_variables:
+        raise TooLarge(
+            f"{problem.instance.name}: the literal {problem.name} model would have {size.variables:,} variables and "
+            f"{size.constraints:,} constraints and take about {size.megabytes:,} MB; use {instead}, which has the same "
+            f"optimum, or allow it by max_variables={size.variables}"
+        )
+
+
+def is_whole(value: float) -> bool:
+    """Whether a solver's value stands for a whole number."""
+    return abs(value - round(value)) <= _TOLERANCE
+
+
+def whole(variable: Any) -> int:
+    """The whole number that a Pyomo or PuLP variable holds.
+
+    Raises
+    ------
+    UsageError
+        If it holds none: the model was not solved, or its solution is no vertex.
+    """
+    value: float | None = variable.varValue if hasattr(variable, "varValue") else variable.value
+    if value is None:
+        raise UsageError(f"{variable.name} has no value: solve the model before decoding it")
+    if not is_whole(value):
+        raise UsageError(
+            f"{variable.name} = {value} is no whole number: solve to a vertex (simplex, or crossover after interior "
+            "point), or declare the variables integer where a constraint was added"
+        )
+    return round(value)

@@ -1,0 +1,197 @@
+"""Models of `fair-lsap`: locality cost plus fairness cost between groups (003, section III.D).
+
+The compact model of `build_pyomo` is that of `lsap` (see the table in `optsched.models.lsap`) with the fairness cost
+of each pool of tasks: with `selection=fixed` a pool is the tasks of a group within its ration, or those beyond it,
+and has one cost; with `selection=free` a pool is a group, whose tasks fill its ration and then overflow it. Further
+components:
+
+=================== ========================================================================================
+component           what it is
+=================== ========================================================================================
+TIERS               (pool, number from 1) of the pools that have two costs, cheapest first
+tier_size[p,i]      tasks that fit in the tier
+tier[p,i]           tasks of the pool that pay the tier's cost
+pool_tiers[p]       the placed tasks of the pool are those of its tiers
+fairness_cost       expression: cost of the tiers, and of the pools with one cost
+objective           least fairness_cost plus locality_cost
+=================== ========================================================================================
+
+It too is the matrix of a network: source, tiers, pools, classes, nodes.
+
+The literal model of `build_pulp` is 003's square LSAP with C = FC + DLC. With `selection=free` the fairness cost is
+no longer one of the pair: `within.g` and `beyond.g` count the tasks of each group that are placed within its ration
+and beyond, by the constraints `group.g`, `ration.g` and `overflow.g`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.models.assignment import (
+    add_levelled_network,
+    class_model,
+    decode_levelled,
+    decode_square,
+    square_model,
+    square_size,
+)
+from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large
+from optsched.placement import Placement
+from optsched.problems.base import exact
+from optsched.problems.fair_lsap import FairLsap
+from optsched.solvers.algebraic import injective_names
+
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+
+
+def build_pyomo(problem: FairLsap, *, aggregate: bool = True) -> Any:
+    """Build the compact model; its components are in the module's table.
+
+    Parameters
+    ----------
+    problem
+        What to model.
+    aggregate
+        False: every task is a class of its own, so that a constraint can name any task.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Linear, with continuous variables.
+
+    Examples
+    --------
+    Group h runs nothing and may take one slot more; g overuses its share, and its task stays out:
+
+    >>> from optsched.instance import Cluster, Instance, State, Workload
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> cluster = Cluster(["a"], slots=[2])
+    >>> workload = Workload(["t1", "t2"], job=[0, 1], job_ids=["i", "j"], job_group=[0, 1], group_ids=["g", "h"],
+    ...                     group_weight=[0.5, 0.5], group_running_tasks=[1, 0])
+    >>> problem = FairLsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1])))
+    >>> model = build_pyomo(problem)
+    >>> solve_pyomo(model, load_profile("exact")).objective, pyo.value(model.fairness_cost)
+    (50.0, 0.0)
+    >>> decode(model, problem).nodes.tolist()
+    [-1, 0]
+    """
+    base = class_model(problem, aggregate)
+    model = base.model
+    locality_cost = add_levelled_network(problem, base)
+    pool_of = problem.pool[base.classes.first].tolist()
+    filled = [[(units, size) for units, size in pool.tiers if size] for pool in problem.pools]
+    classes: dict[int, list[str]] = {}
+    for name, pool in zip(base.names, pool_of, strict=True):
+        classes.setdefault(pool, []).append(name)
+    tiered = [pool for pool in classes if len(filled[pool]) > 1]
+    tiers = {
+        (problem.pools[pool].name, number): tier for pool in tiered for number, tier in enumerate(filled[pool], start=1)
+    }
+    single_cost = pyo.quicksum(
+        float(exact(filled[pool][0][0], problem.grid)) * model.placed[name]
+        for name, pool in zip(base.names, pool_of, strict=True)
+        if len(filled[pool]) == 1
+    )
+    by_name = {problem.pools[pool].name: pool for pool in tiered}
+
+    def pool_tiers(model: Any, pool: str) -> Any:
+        number = by_name[pool]
+        return pyo.quicksum(model.placed[name] for name in classes[number]) == pyo.quicksum(
+            model.tier[pool, tier] for tier in range(1, len(filled[number]) + 1)
+        )
+
+    model.TIERS = pyo.Set(dimen=2, initialize=list(tiers), doc="pool, number of the tier, cheapest first")
+    model.tier_size = pyo.Param(model.TIERS, initialize={key: size for key, (_, size) in tiers.items()})
+    model.tier = pyo.Var(model.TIERS, bounds=lambda model, pool, number: (0, model.tier_size[pool, number]))
+    model.pool_tiers = pyo.Constraint(list(by_name), rule=pool_tiers)
+    model.fairness_cost = pyo.Expression(
+        expr=single_cost + pyo.quicksum(units / problem.grid * model.tier[key] for key, (units, _) in tiers.items())
+    )
+    model.objective = pyo.Objective(expr=model.fairness_cost + locality_cost)
+    return model
+
+
+def literal_size(problem: FairLsap) -> LiteralSize:
+    """What `build_pulp` would take: max(tasks, idle slots) squared variables, and two a group that may choose."""
+    size = square_size(problem)
+    if problem.parameters["selection"] == "fixed" or not problem.count:
+        return size
+    groups = len(np.unique(problem.task_group))
+    return LiteralSize(size.variables + 2 * groups, size.constraints + 3 * groups, size.megabytes)
+
+
+def build_pulp(problem: FairLsap, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build 003's own program: the square LSAP with costs FC + DLC, padded with dummies at constant 1.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable. The objective is the
+        problem's, without the dummies' constants.
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `max_variables` variables.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> workload = Workload(["t"], job=[0], job_ids=["j"], job_group=[0], group_ids=["g"], group_weight=[1.0])
+    >>> build_pulp(FairLsap(Instance(Cluster(["a"]), workload))).objective
+    50.0*place.t.a.1 + 0.0
+    """
+    refuse_too_large(problem, literal_size(problem), max_variables, 'route="network" or build_pyomo')
+    if problem.parameters["selection"] == "free":
+        return _with_free_selection(problem)
+    costs = np.array([pool.tiers[0][0] for pool in problem.pools], dtype=np.int64)
+    return square_model(problem, costs[problem.pool])
+
+
+def _with_free_selection(problem: FairLsap) -> Any:
+    """The square LSAP with costs DLC, and FC on the number of each group's tasks within and beyond its ration."""
+    model = square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
+    ids = problem.instance.workload.task_ids[problem.tasks].tolist()
+    group_of = dict(zip(ids, problem.task_group.tolist(), strict=True))
+    placed: list[list[Any]] = [[] for _ in problem.ration]
+    for (task, _, _), variable in model.place.items():
+        placed[group_of[task]].append(variable)
+    waiting = np.bincount(problem.task_group, minlength=len(placed)).tolist()
+    names = injective_names(problem.instance.workload.group_ids.tolist())
+    terms: list[tuple[Any, float]] = list(model.objective.items())
+    for name, row, ration, tasks, within, beyond in zip(
+        names, placed, problem.ration, waiting, problem.group_cost, problem.overflow_cost, strict=True
+    ):
+        if not row:
+            continue
+        counts = [model.add_variable(f"{part}.{name}", 0) for part in ("within", "beyond")]
+        model.addConstraint(pulp.lpSum(row) - pulp.lpSum(counts) == 0, f"group.{name}")
+        model.addConstraint(counts[0] <= ration, f"ration.{name}")
+        model.addConstraint(counts[1] <= tasks - ration, f"overflow.{name}")
+        terms.extend((count, _cost(problem, cost)) for count, cost in zip(counts, (within, beyond), strict=True))
+    model.setObjective(pulp.LpAffineExpression(terms))
+    return model
+
+
+def _cost(problem: FairLsap, cost: Fraction | int) -> float:
+    """A fairness cost with its weight, rounded to the grid as the problem rounds it."""
+    return round(Fraction(problem.parameters["fairness"]) * cost * problem.grid) / problem.grid
+
+
+def decode(model: Any, problem: FairLsap) -> Placement:
+    """The placement that a solved model stands for, of either kind; no worse than the model's objective.
+
+    Raises
+    ------
+    UsageError
+        If the model holds no solution, or one that is not whole.
+    """
+    if isinstance(model, pulp.LpProblem):
+        return decode_square(model, problem)
+    return decode_levelled(model, problem)

@@ -1,0 +1,194 @@
+"""Models of `flow`: tasks to slots at least flow-rate penalty, loads frozen (002, sections 3.2 and 3.3).
+
+The compact model of `build_pyomo` is a transportation problem between classes of equal tasks (same rate, same
+replicas) and nodes with idle slots. All its variables are continuous and whole at every vertex.
+
+=================== ========================================================================================
+component           what it is
+=================== ========================================================================================
+CLASSES, NODES      classes of equal tasks, each by the id of its first; nodes with idle slots
+members, size       ids of the tasks of each class; how many they are
+slots, count        idle slots of each node; tasks to place
+penalty[c,n]        cost of a task of the class on the node, MB/s
+place[c,n]          tasks of the class on the node
+placed[c]           expression: all placed tasks of the class
+class_supply[c]     placed[c] is at most size[c]
+cardinality         count tasks are placed
+node_slots[n]       no node takes more than its slots
+objective           least penalty
+=================== ========================================================================================
+
+The literal model of `build_pulp` is 002's minimum-cost flow from a source over tasks and compute nodes to a sink,
+with the two arcs that the paper lacks where tasks outnumber slots: from each task to a node "unscheduled", and from
+there to the sink (digest 002, errata 1 and 2). Variables are the arcs: `start.t` (source to task), `place.t.n`,
+`skip.t` (task to unscheduled), `finish.n` (node to sink), `unscheduled` (to the sink); constraints conserve the flow:
+`source`, `task.t`, `node.n`, `unscheduled_node`, `sink`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.models.assignment import add_class_constraints, class_model, decode_pairs
+from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
+from optsched.placement import Placement
+from optsched.problems.flow import Flow
+from optsched.solvers.algebraic import injective_names
+
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+
+
+def build_pyomo(problem: Flow, *, aggregate: bool = True) -> Any:
+    """Build the compact model; its components are in the module's table.
+
+    Parameters
+    ----------
+    problem
+        What to model.
+    aggregate
+        False: every task is a class of its own, so that a constraint can name any task.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Linear, with continuous variables.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> cluster = Cluster(["a", "b"], rate_in=[85.0, 85.0], rate_out=[85.0, 85.0])
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]), rate_in=[3.04, 9.14])
+    >>> problem = Flow(Instance(cluster, workload))
+    >>> model = build_pyomo(problem)
+    >>> f"{solve_pyomo(model, load_profile('exact')).objective:.2f}"
+    '27.40'
+    >>> decode(model, problem).nodes.tolist()
+    [1, 0]
+    """
+    base = class_model(problem, aggregate)
+    model, nodes = base.model, list(base.model.NODES)
+    units = problem.class_units[problem.classes().of_task[base.classes.first]]
+
+    model.penalty = pyo.Param(
+        model.CLASSES,
+        model.NODES,
+        initialize={
+            (name, node): cost
+            for name, row in zip(base.names, (units / problem.grid).tolist(), strict=True)
+            for node, cost in zip(nodes, row, strict=True)
+        },
+        within=pyo.Reals,
+    )
+    model.place = pyo.Var(model.CLASSES, model.NODES, within=pyo.NonNegativeReals)
+
+    def placed(model: Any, task_class: str) -> Any:
+        return pyo.quicksum(model.place[task_class, node] for node in nodes)
+
+    def node_slots(model: Any, node: str) -> Any:
+        if not base.names:
+            return pyo.Constraint.Feasible
+        return pyo.quicksum(model.place[task_class, node] for task_class in base.names) <= model.slots[node]
+
+    model.placed = pyo.Expression(model.CLASSES, rule=placed)
+    add_class_constraints(model)
+    model.node_slots = pyo.Constraint(model.NODES, rule=node_slots)
+    model.objective = pyo.Objective(expr=pyo.quicksum(model.penalty[pair] * model.place[pair] for pair in model.place))
+    return model
+
+
+def literal_size(problem: Flow) -> LiteralSize:
+    """What `build_pulp` would take: an arc for each task, each idle node, and each pair of them."""
+    tasks, nodes = len(problem.tasks), int(np.count_nonzero(problem.capacity))
+    skips = tasks if problem.count < tasks else 0
+    return LiteralSize.of(
+        tasks * (nodes + 1) + nodes + skips + 2 * bool(skips),
+        tasks + nodes + 2 + bool(skips),
+        tasks * (3 * nodes + 2) + 2 * nodes + 3 * skips,
+    )
+
+
+def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build 002's own program: the minimum-cost flow with one arc for each task and idle node.
+
+    An arc to "unscheduled" costs 1 MB/s more than the dearest pair, so that it never takes a task for which there is
+    a slot; the variable `constant`, fixed at 1, takes these costs out of the objective again.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attribute `place` is a dict from (task id, node id) to the variable.
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `max_variables` variables.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> problem = Flow(Instance(Cluster(["a"], rate_in=[85.0]), Workload(["t"], rate_in=[2.0])))
+    >>> model = build_pulp(problem)
+    >>> [variable.name for variable in model.variables()], model.objective
+    (['finish.a', 'place.t.a', 'start.t'], 6.0*place.t.a + 0.0)
+    """
+    refuse_too_large(problem, literal_size(problem), max_variables, 'route="network" or build_pyomo')
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    idle = np.flatnonzero(problem.capacity > 0)
+    nodes = problem.instance.cluster.node_ids[idle].tolist()
+    task_names, node_names = injective_names(tasks), injective_names(nodes)
+    slots = problem.capacity[idle].tolist()
+    units = problem.class_units[problem.classes().of_task]
+    left_out = len(tasks) - problem.count
+
+    model = pulp.LpProblem("flow", pulp.LpMinimize)
+    start = [model.add_variable(f"start.{task}", 1, 1) for task in task_names]
+    arcs = [[model.add_variable(f"place.{task}.{node}", 0, 1) for node in node_names] for task in task_names]
+    finish = [model.add_variable(f"finish.{node}", 0, free) for node, free in zip(node_names, slots, strict=True)]
+    terms = [
+        (arc, cost)
+        for row, costs in zip(arcs, (units / problem.grid).tolist(), strict=True)
+        for arc, cost in zip(row, costs, strict=True)
+    ]
+    skip: list[Any] = []
+    finishing = list(finish)
+    if left_out:
+        dearest = int(units.max(initial=0)) / problem.grid + 1
+        skip = [model.add_variable(f"skip.{task}", 0, 1) for task in task_names]
+        terms.extend((arc, dearest) for arc in skip)
+        terms.append((model.add_variable("constant", 1, 1), -dearest * left_out))
+        finishing.append(model.add_variable("unscheduled", 0, len(tasks)))
+    model.setObjective(pulp.LpAffineExpression(terms))
+
+    model.addConstraint(pulp.lpSum(start) == len(tasks), "source")
+    for row, (name, arc) in enumerate(zip(task_names, start, strict=True)):
+        model.addConstraint(arc - pulp.lpSum(arcs[row]) - pulp.lpSum(skip[row : row + 1]) == 0, f"task.{name}")
+    for column, (name, arc) in enumerate(zip(node_names, finish, strict=True)):
+        model.addConstraint(pulp.lpSum(row[column] for row in arcs) - arc == 0, f"node.{name}")
+    if left_out:
+        model.addConstraint(pulp.lpSum(skip) - finishing[-1] == 0, "unscheduled_node")
+    model.addConstraint(pulp.lpSum(finishing) == len(tasks), "sink")
+    model.place = {
+        (task, node): arc for task, row in zip(tasks, arcs, strict=True) for node, arc in zip(nodes, row, strict=True)
+    }
+    return model
+
+
+def decode(model: Any, problem: Flow) -> Placement:
+    """The placement that a solved model stands for, of either kind; it costs what the model says.
+
+    Raises
+    ------
+    UsageError
+        If the model holds no solution, or one that is not whole.
+    """
+    if not isinstance(model, pulp.LpProblem):
+        return decode_pairs(model, problem)
+    node_of = {node: row for row, node in enumerate(problem.instance.cluster.node_ids.tolist())}
+    host = {task: node_of[node] for (task, node), arc in model.place.items() if whole(arc)}
+    return Placement.of(host.get(task) for task in problem.instance.workload.task_ids.tolist())

@@ -1,0 +1,345 @@
+"""Models of `latency`: all tasks to loaded servers, least makespan, or least work within a limit (004, section 3).
+
+The compact model of `build_pyomo` keeps pairs only of a task and a server with its replica. Remote tasks are
+anonymous: a server takes a number of them, whichever they are; should one land on a replica, its work only drops.
+For given whole numbers of remote tasks the rest is a transportation problem, so `local` and `remote` are continuous
+(proof in the digest of the papers, 004 section 3).
+
+=================== ========================================================================================
+component           what it is
+=================== ========================================================================================
+TASKS, SERVERS      tasks; servers with room for one within the limit (without one: within an upper bound on it)
+PAIRS               (task, server of `SERVERS` with its replica)
+initial_load        phi_s
+limit               the limit on the makespan (only with a fixed limit)
+local[t,s]          1 if the task runs on this server, which has its replica; continuous in [0, 1]
+remote[t]           1 if the task runs remotely; continuous in [0, 1]
+remote_count[s]     remote tasks that the server takes; integer
+local_count[s]      local tasks that it takes; integer, and there only where `local` would not be whole without it
+makespan            the latency L; integer (only without a limit)
+used[s]             1 if the server gets work; binary, for servers that are loaded above the lower bound l** (only
+                    without a limit)
+every_task[t]       every task runs locally or remotely
+remote_balance      the servers take as many remote tasks as there are
+local_on[s]         expression: local tasks of the server
+remote_on[s]        expression: remote tasks of the server
+local_tasks[s]      the server's tasks of `local` are at most local_count[s]
+server[s]           the server ends within limit or makespan (with a limit: divided by w_loc where that divides w_rem)
+used_local[s]       only a used server takes local tasks
+used_remote[s]      only a used server takes remote tasks
+work                expression: units of work of all tasks
+objective           with a limit: least work; without: least makespan
+=================== ========================================================================================
+
+A server that is loaded beyond the limit must not force the limit, so it is left out where the limit is fixed, and
+costs a binary where it is not. Prefer a sequence of fixed limits.
+
+The literal model of `build_pulp` has 004's dense binary `place.t.s` for all pairs, with the same caution: `used.s`
+for servers with an initial load. Constraints `task.t`, `server.s`, `used.s`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.errors import UsageError
+from optsched.models.assignment import grouped
+from optsched.models.base import MAX_VARIABLES, LiteralSize, is_whole, refuse_too_large, whole
+from optsched.placement import NONE, Placement
+from optsched.problems.latency import Latency
+from optsched.solvers.algebraic import injective_names
+from optsched.solvers.networks import maximum_b_matching
+
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+
+
+def build_pyomo(problem: Latency, limit: int | None = None) -> Any:
+    """Build the compact model; its components are in the module's table.
+
+    Parameters
+    ----------
+    problem
+        What to model.
+    limit
+        Find the least work among placements whose makespan is at most this; infeasible where there is none. None:
+        find the least makespan, whatever the work.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Mixed-integer linear.
+
+    Raises
+    ------
+    UsageError
+        If the limit is no whole number, 0 or more.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [0, 1]]))
+    >>> problem = Latency(Instance(Cluster(["s1", "s2"]), workload))
+    >>> model = build_pyomo(problem, limit=2)
+    >>> solve_pyomo(model, load_profile("exact")).objective
+    3.0
+    >>> decode(model, problem).nodes.tolist()
+    [0, 0, 1]
+    """
+    if limit is None:
+        return _least_makespan(problem)
+    limit = _checked(limit)
+    divides = problem.w_rem % problem.w_loc == 0
+    model = _without_rows(problem, limit, counted=not divides)
+    model.limit = pyo.Param(initialize=limit)
+    scale = problem.w_loc if divides else 1
+
+    def server(model: Any, name: str) -> Any:
+        added = problem.w_loc // scale * model.local_on[name] + problem.w_rem // scale * model.remote_on[name]
+        return added <= (limit - model.initial_load[name]) // scale
+
+    model.server = pyo.Constraint(model.SERVERS, rule=server)
+    model.objective = pyo.Objective(expr=model.work)
+    return model
+
+
+def _least_makespan(problem: Latency) -> Any:
+    """The compact model whose limit is a variable, from 004's l** to what suffices when all tasks are remote."""
+    lower = problem.counting_bound()
+    upper = problem.least_limit(lambda limit: len(problem.tasks))
+    model = _without_rows(problem, upper, counted=problem.w_loc > 1)
+    model.makespan = pyo.Var(within=pyo.NonNegativeIntegers, bounds=(lower, upper))
+    loaded = {name: upper - model.initial_load[name] for name in model.SERVERS if model.initial_load[name] > lower}
+    model.used = pyo.Var(list(loaded), within=pyo.Binary)
+
+    def server(model: Any, name: str) -> Any:
+        load = model.initial_load[name] * (model.used[name] if name in loaded else 1)
+        return load + problem.w_loc * model.local_on[name] + problem.w_rem * model.remote_on[name] <= model.makespan
+
+    def used_local(model: Any, name: str) -> Any:
+        return model.local_on[name] <= loaded[name] // problem.w_loc * model.used[name]
+
+    def used_remote(model: Any, name: str) -> Any:
+        return model.remote_on[name] <= loaded[name] // problem.w_rem * model.used[name]
+
+    model.server = pyo.Constraint(model.SERVERS, rule=server)
+    model.used_local = pyo.Constraint(list(loaded), rule=used_local)
+    model.used_remote = pyo.Constraint(list(loaded), rule=used_remote)
+    model.objective = pyo.Objective(expr=model.makespan)
+    return model
+
+
+def _checked(limit: Any) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
+        raise UsageError(f"limit={limit!r}: give a whole number of units of work, 0 or more")
+    return int(limit)
+
+
+def _without_rows(problem: Latency, limit: int, counted: bool) -> Any:
+    """All but the rows of the servers and the objective; `counted` adds whole numbers of local tasks."""
+    ids = problem.instance.cluster.node_ids.tolist()
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    room = problem.room(limit)
+    fits = room >= problem.w_loc
+    pairs = [
+        (task, ids[server])
+        for task, row in zip(tasks, problem.replicas, strict=True)
+        for server in row[fits[row]].tolist()
+    ]
+    of_task, of_server = grouped(pairs, 0), grouped(pairs, 1)
+    most_remote = {ids[server]: int(room[server]) // problem.w_rem for server in np.flatnonzero(fits).tolist()}
+    servers = [name for name, most in most_remote.items() if most or name in of_server]
+    loads = dict(zip(ids, problem.initial_load.tolist(), strict=True))
+
+    model = pyo.ConcreteModel("latency")
+    model.TASKS = pyo.Set(initialize=tasks)
+    model.SERVERS = pyo.Set(initialize=servers)
+    model.PAIRS = pyo.Set(dimen=2, initialize=pairs)
+    model.initial_load = pyo.Param(model.SERVERS, initialize={name: loads[name] for name in servers})
+    model.local = pyo.Var(model.PAIRS, bounds=(0, 1))
+    model.remote = pyo.Var(model.TASKS, bounds=(0, 1))
+    model.remote_count = pyo.Var(
+        [name for name in servers if most_remote[name]],
+        within=pyo.NonNegativeIntegers,
+        bounds=lambda model, name: (0, most_remote[name]),
+    )
+
+    def local_tasks(model: Any, name: str) -> Any:
+        return pyo.quicksum(model.local[pair] for pair in of_server[name]) <= model.local_count[name]
+
+    def local_on(model: Any, name: str) -> Any:
+        if counted and name in of_server:
+            return model.local_count[name]
+        return pyo.quicksum(model.local[pair] for pair in of_server.get(name, []))
+
+    def every_task(model: Any, task: str) -> Any:
+        return pyo.quicksum(model.local[pair] for pair in of_task.get(task, [])) + model.remote[task] == 1
+
+    def remote_balance(model: Any) -> Any:
+        if not tasks:
+            return pyo.Constraint.Feasible
+        return pyo.quicksum(model.remote.values()) == pyo.quicksum(model.remote_count.values())
+
+    if counted:
+        most_local = {name: int(problem.room(limit)[row]) // problem.w_loc for row, name in enumerate(ids)}
+        model.local_count = pyo.Var(
+            list(of_server), within=pyo.NonNegativeIntegers, bounds=lambda model, name: (0, most_local[name])
+        )
+        model.local_tasks = pyo.Constraint(list(of_server), rule=local_tasks)
+    model.local_on = pyo.Expression(model.SERVERS, rule=local_on)
+    model.remote_on = pyo.Expression(
+        model.SERVERS, rule=lambda model, name: model.remote_count[name] if most_remote[name] else 0
+    )
+    model.every_task = pyo.Constraint(model.TASKS, rule=every_task)
+    model.remote_balance = pyo.Constraint(rule=remote_balance)
+    model.work = pyo.Expression(
+        expr=problem.w_loc * len(tasks) + (problem.w_rem - problem.w_loc) * pyo.quicksum(model.remote.values())
+    )
+    return model
+
+
+def literal_size(problem: Latency, limit: int | None = None) -> LiteralSize:
+    """What `build_pulp` would take: a variable for each task and server."""
+    tasks, loads = len(problem.tasks), problem.initial_load
+    if limit is not None:
+        servers = int(np.count_nonzero(problem.room(_checked(limit))))
+        return LiteralSize.of(tasks * servers, tasks + servers, 3 * tasks * servers)
+    loaded = int(np.count_nonzero(loads))
+    return LiteralSize.of(
+        tasks * len(loads) + loaded + 1,
+        tasks + len(loads) + loaded,
+        tasks * (2 * len(loads) + loaded) + len(loads) + 2 * loaded,
+    )
+
+
+def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build 004's own program: a binary for each task and server.
+
+    Parameters
+    ----------
+    problem
+        What to model.
+    limit
+        Find the least work within this limit on the makespan, on servers that are not loaded beyond it. None: find
+        the least makespan.
+    max_variables
+        Largest number of variables to build.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attribute `place` is a dict from (task id, server id) to the variable; without a limit, `used` is one from
+        server id, and `makespan` the variable.
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `max_variables` variables.
+    UsageError
+        If the limit is no whole number, 0 or more.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
+    >>> build_pulp(Latency(Instance(Cluster(["s1", "s2"]), workload)), limit=3).objective
+    1*place.t.s1 + 3*place.t.s2 + 0.0
+    """
+    refuse_too_large(problem, literal_size(problem, limit), max_variables, 'route="search" or build_pyomo with a limit')
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    servers = problem.instance.cluster.node_ids.tolist()
+    task_names, server_names = injective_names(tasks), injective_names(servers)
+    loads = problem.initial_load.tolist()
+    open_to = range(len(servers)) if limit is None else np.flatnonzero(problem.room(_checked(limit))).tolist()
+
+    model = pulp.LpProblem("latency", pulp.LpMinimize)
+    place = [
+        {server: model.add_variable(f"place.{name}.{server_names[server]}", cat=pulp.LpBinary) for server in open_to}
+        for name in task_names
+    ]
+    model.place = {
+        (task, servers[server]): variable
+        for task, row in zip(tasks, place, strict=True)
+        for server, variable in row.items()
+    }
+    work: dict[int, list[tuple[Any, int]]] = {server: [] for server in open_to}
+    for row, replicas in zip(place, problem.replicas, strict=True):
+        holders = set(replicas.tolist())
+        for server, variable in row.items():
+            work[server].append((variable, problem.w_loc if server in holders else problem.w_rem))
+    if limit is not None:
+        model.setObjective(pulp.LpAffineExpression([term for terms in work.values() for term in terms]))
+    else:
+        model.makespan = model.add_variable("makespan", 0, cat=pulp.LpInteger)
+        model.used = {
+            servers[server]: model.add_variable(f"used.{server_names[server]}", cat=pulp.LpBinary)
+            for server in open_to
+            if loads[server]
+        }
+        model.setObjective(1 * model.makespan)
+    for name, row in zip(task_names, place, strict=True):
+        model.addConstraint(pulp.lpSum(row.values()) == 1, f"task.{name}")
+    for server, terms in work.items():
+        name, added = server_names[server], pulp.LpAffineExpression(terms)
+        if limit is not None:
+            model.addConstraint(added <= limit - loads[server], f"server.{name}")
+            continue
+        used = model.used.get(servers[server])
+        if used is None:
+            model.addConstraint(added - model.makespan <= 0, f"server.{name}")
+        else:
+            model.addConstraint(added - model.makespan + loads[server] * used <= 0, f"server.{name}")
+            model.addConstraint(pulp.lpSum(variable for variable, _ in terms) <= len(tasks) * used, f"used.{name}")
+    return model
+
+
+def decode(model: Any, problem: Latency) -> Placement:
+    """The placement that a solved model stands for, of either kind.
+
+    Its work and makespan are at most the model's. Where a compact model's `local` is not whole (it need not be away
+    from a vertex), tasks are matched anew to servers with the model's numbers of remote tasks.
+
+    Raises
+    ------
+    UsageError
+        If the model holds no solution, or its integers are not whole.
+    """
+    row_of = {name: row for row, name in enumerate(problem.instance.cluster.node_ids.tolist())}
+    if isinstance(model, pulp.LpProblem):
+        host = {task: row_of[server] for (task, server), variable in model.place.items() if whole(variable)}
+        return Placement.of(host.get(task) for task in problem.instance.workload.task_ids.tolist())
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    position = {task: row for row, task in enumerate(tasks)}
+    remote = np.zeros(len(row_of), dtype=np.int64)
+    for server, variable in model.remote_count.items():
+        remote[row_of[server]] = whole(variable)
+    nodes = np.full(len(tasks), NONE, dtype=np.int64)
+    if all(is_whole(_value(variable)) for variable in model.local.values()):
+        for (task, server), variable in model.local.items():
+            if whole(variable):
+                nodes[position[task]] = row_of[server]
+    else:
+        nodes = _matched(model, problem, remote)
+    left = np.flatnonzero(nodes == NONE)
+    nodes[left] = np.repeat(np.arange(len(remote)), remote)[: len(left)]
+    return problem.placement(nodes)
+
+
+def _value(variable: Any) -> float:
+    if variable.value is None:
+        raise UsageError(f"{variable.name} has no value: solve the model before decoding it")
+    return float(variable.value)
+
+
+def _matched(model: Any, problem: Latency, remote: np.ndarray) -> np.ndarray:
+    """As many tasks as possible on servers with their replicas, beside `remote` tasks of each server."""
+    limit = whole(model.makespan) if model.component("makespan") is not None else int(pyo.value(model.limit))
+    open_to = np.isin(problem.instance.cluster.node_ids, list(model.SERVERS))
+    room = np.where(open_to, problem.room(limit) - problem.w_rem * remote, 0)
+    replicas = problem.replicas
+    return maximum_b_matching(replicas.starts, replicas.values, room // problem.w_loc, len(remote)).node

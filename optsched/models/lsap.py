@@ -1,0 +1,131 @@
+"""Models of `lsap`: tasks to idle slots at least locality cost (003, section III.C).
+
+The compact model of `build_pyomo` is a transportation problem over classes of tasks and nodes, with an aggregator a
+rack and one for the whole cluster. All its variables are continuous and whole at every vertex.
+
+=================== ========================================================================================
+component           what it is
+=================== ========================================================================================
+CLASSES             classes of tasks with the same replicas on idle nodes, each by the id of its first task
+NODES, RACKS        nodes with idle slots; racks, where a task in the rack of a replica costs less
+PAIRS, RACK_PAIRS   (class, node with a replica), (class, rack with a replica)
+RACK_NODES          nodes of `RACKS`
+members, size       ids of the tasks of each class; how many they are
+slots, count        idle slots of each node; tasks to place
+place[c,n]          tasks of the class on a node with their replica
+place_in_rack[c,k]  tasks of the class in a rack with a replica, on whichever node
+place_anywhere[c]   tasks of the class on whichever node
+rack_to_node[n]     tasks that the node takes of those placed in its rack
+anywhere_to_node[n] tasks that the node takes of those placed anywhere
+placed[c]           expression: all placed tasks of the class
+class_supply[c]     placed[c] is at most size[c]
+cardinality         count tasks are placed
+rack_flow[k]        what is placed in the rack, its nodes take
+anywhere_flow       what is placed anywhere, the nodes take
+node_slots[n]       no node takes more than its slots
+locality_cost       expression: levels times tasks
+objective           least locality_cost
+=================== ========================================================================================
+
+The literal model of `build_pulp` is 003's square LSAP over tasks and idle slots: binary `place.t.n.s`, constraints
+`task.t` and `slot.n.s`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.models.assignment import (
+    add_levelled_network,
+    class_model,
+    decode_levelled,
+    decode_square,
+    square_model,
+    square_size,
+)
+from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large
+from optsched.placement import Placement
+from optsched.problems.lsap import Lsap
+
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+
+
+def build_pyomo(problem: Lsap, *, aggregate: bool = True) -> Any:
+    """Build the compact model; its components are in the module's table.
+
+    Parameters
+    ----------
+    problem
+        What to model.
+    aggregate
+        False: every task is a class of its own, so that a constraint can name any task.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Linear, with continuous variables.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))
+    >>> model = build_pyomo(problem)
+    >>> solve_pyomo(model, load_profile("exact")).objective
+    0.0
+    >>> decode(model, problem).nodes.tolist()
+    [1, 0]
+    """
+    base = class_model(problem, aggregate)
+    base.model.objective = pyo.Objective(expr=add_levelled_network(problem, base))
+    return base.model
+
+
+def literal_size(problem: Lsap) -> LiteralSize:
+    """What `build_pulp` would take: max(tasks, idle slots) squared variables."""
+    return square_size(problem)
+
+
+def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build 003's own program: the square LSAP of tasks and idle slots, padded with dummies at constant 1.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable. The objective is the
+        locality cost, without the dummies' constants.
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `max_variables` variables.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> problem = Lsap(Instance(Cluster(["a"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[], [0]]))))
+    >>> model = build_pulp(problem)
+    >>> sorted(variable.name for variable in model.variables())
+    ['constant', 'place.t1.a.1', 'place.t1.dummy_1', 'place.t2.a.1', 'place.t2.dummy_1']
+    """
+    refuse_too_large(problem, literal_size(problem), max_variables, 'route="network" or build_pyomo')
+    return square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
+
+
+def decode(model: Any, problem: Lsap) -> Placement:
+    """The placement that a solved model stands for, of either kind; no worse than the model's objective.
+
+    Raises
+    ------
+    UsageError
+        If the model holds no solution, or one that is not whole.
+    """
+    if isinstance(model, pulp.LpProblem):
+        return decode_square(model, problem)
+    return decode_levelled(model, problem)

@@ -1,0 +1,46 @@
+"""Model cards: what they print is what their code prints; they name the components that the models have."""
+
+from __future__ import annotations
+
+import os
+
+import cards
+import pyomo.environ as pyo
+import pytest
+
+from optsched import models
+
+WRITE = os.environ.get("OPTSCHED_WRITE_GOLDEN") == "1"
+
+
+@pytest.mark.parametrize("card", cards.CARDS)
+def test_output(card: str) -> None:
+    """Tests that a card shows what its code prints. OPTSCHED_WRITE_GOLDEN=1 writes it anew."""
+    text, _ = cards.run(card)
+    if WRITE:
+        cards.path(card).write_text(text, encoding="utf-8")
+    assert cards.path(card).read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("card", cards.CARDS)
+def test_components(card: str) -> None:
+    """Tests that every variable and constraint of a compact model is in its card and in its module's table."""
+    text, names = cards.run(card)
+    module = models.module(card)
+    documented = (module.__doc__ or "") + (models.module("lsap").__doc__ or "" if card == "fair-lsap" else "")
+    built = [module.build_pyomo(names["problem"])]
+    if card == "latency":
+        built.append(module.build_pyomo(names["loaded"], limit=8))
+    for model in built:
+        for component in model.component_objects((pyo.Var, pyo.Constraint, pyo.Set, pyo.Param, pyo.Expression)):
+            if not component.local_name.endswith("_index"):
+                assert component.local_name in documented
+        for component in model.component_objects((pyo.Var, pyo.Constraint)):
+            assert f"`{component.local_name}" in text, component.local_name
+
+
+def test_every_model_has_a_card() -> None:
+    """Tests that the list of cards is that of the models, and that the folder's README names each."""
+    assert cards.CARDS == models.MODELS
+    readme = (cards.path("lsap").parent / "README.md").read_text(encoding="utf-8")
+    assert all(f"({card}.md)" in readme for card in cards.CARDS)
