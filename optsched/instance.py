@@ -740,17 +740,18 @@ def _surely_sound(ids: Strings) -> bool:
         return True
     codes = ids.view(np.uint32).reshape(len(ids), -1)
     hashes = np.zeros(len(ids), dtype=np.uint64)
-    before = None
+    before, reached = None, 0
     for position in range(codes.shape[1]):
         characters = codes[:, position].copy()
         present = int(np.count_nonzero(characters))
         if np.count_nonzero(characters - np.uint32(32) <= 94) != present:  # 32 to 126 print; 0 is past the end
             return False
-        if present < len(ids) and (before is None or np.any((characters != 0) & (before == 0))):
+        gap = present < len(ids) if before is None else reached < len(ids) and np.any((characters != 0) & (before == 0))
+        if gap:  # an empty id, or a NUL within one
             return False
         hashes *= np.uint64(0x9E3779B97F4A7C15)
         hashes += characters
-        before = characters
+        before, reached = characters, present
     hashes.sort()
     return not (hashes[1:] == hashes[:-1]).any()
 

@@ -16,7 +16,7 @@ from optsched.errors import Fault, InputError, nearest
 from optsched.instance import Instance
 from optsched.instances.columns import ids_of, plain_numbers, to_document
 from optsched.instances.files import from_document
-from optsched.instances.format import TABLES, Column
+from optsched.instances.format import INSTANCE, TABLES, Column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,9 +134,11 @@ def from_frames(frames: Mapping[str, pd.DataFrame], header: Mapping[str, Any] | 
         if name in frames:
             missing = [column for column in columns[:3] if column not in frames[name].columns]
             faults += [Fault(name, f'the frame has no column "{column}"') for column in missing]
+    document: dict[str, Any] = {"format": INSTANCE, **(header or {})}
+    if document["format"] != INSTANCE:
+        faults.append(Fault("header.format", f'frames hold an instance, "{INSTANCE}", and nothing else'))
     if faults:
         raise InputError(faults)
-    document: dict[str, Any] = {"format": "optsched/1", **(header or {})}
     for table in TABLES:
         if table in frames:
             document[table] = _frame_records(frames[table])
@@ -145,8 +147,7 @@ def from_frames(frames: Mapping[str, pd.DataFrame], header: Mapping[str, Any] | 
     if "shuffle" in frames and len(frames["shuffle"]):
         document["shuffle"] = _frame_records(frames["shuffle"])
     instance = from_document(document)
-    if not isinstance(instance, Instance):
-        raise InputError([Fault("format", "frames hold instances, not flow networks")])
+    assert isinstance(instance, Instance)  # as the format says
     return instance
 
 
