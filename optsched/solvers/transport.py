@@ -1,7 +1,7 @@
 """Assignment problems as compact flow networks, and what solves them: HiGHS with arrays, or a maximum matching.
 
 Tasks that nothing tells apart are one vertex (a class), a node's slots are one capacity, and where the cost depends on
-the level alone, "anywhere in this rack" and "anywhere" are vertices of their own: arcs grow with the replicas, not
+the level alone, "somewhere in this rack" and "anywhere" are vertices of their own: arcs grow with the replicas, not
 with tasks times nodes. The linear program over a network is integral, so flows are placements. Potentials of the
 network become the prices with which `AssignmentProblem.price_bound` proves the optimum in integers.
 """
@@ -20,7 +20,7 @@ import scipy
 import scipy.sparse as sp
 
 from optsched.errors import UsageError
-from optsched.instance import Ints
+from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem
 from optsched.results import Limit, Termination
@@ -82,8 +82,12 @@ class _Arcs(NamedTuple):
 class TransportNetwork:
     """The compact network of an assignment problem.
 
-    Vertices, in this order: source, pools, classes, nodes with idle slots, then (levelled problems) the racks with
-    idle slots and "anywhere", and the sink. `count` units flow from source to sink.
+    `count` units flow from the source through pools and classes to slots. Where costs depend on the pair, a class is
+    joined to every node with idle slots. Where they depend on the level alone, slots are a tree: a class is joined to
+    the nodes, racks, and "anywhere" vertices on whose slots its tasks cost one level, and each of these flows on into
+    the next, with the slots in it as capacity. Which slot of a rack a task takes that only needs the rack is settled
+    afterwards. Nodes on which no task is local need no vertex. Where nodes have surcharges, each surcharge has a tree
+    of its own.
 
     Attributes
     ----------
@@ -98,114 +102,121 @@ class TransportNetwork:
     def __init__(self, problem: AssignmentProblem) -> None:
         self.problem = problem
         self.classes = problem.classes()
-        self.idle: Ints = np.flatnonzero(problem.capacity > 0).astype(np.int64)
-        self._column = np.full(len(problem.capacity), -1, dtype=np.int64)
-        self._column[self.idle] = np.arange(len(self.idle))
-        pools, classes = len(problem.pools), len(self.classes.size)
-        self.first_pool, self.first_class = 1, 1 + pools
-        self.first_node = self.first_class + classes
-        self.first_hub = self.first_node + len(self.idle)
-        hubs = list(self._hubs())
-        self.sink = self.first_hub + len(hubs)
-        parts = [*self._supply_arcs(), *(arcs for hub in hubs for arcs in hub), *self._pair_arcs(), self._slot_arcs()]
+        instance, idle = problem.instance, problem.capacity > 0
+        task_ids = instance.workload.task_ids[problem.tasks[self.classes.first]].tolist()
+        self.labels = ["source", *(f"pool {pool.name}" for pool in problem.pools), *(f"class {t}" for t in task_ids)]
+        self._first_class = 1 + len(problem.pools)
+        self._arcs: list[_Arcs] = [*self._supply_arcs()]
+        self._slots = np.zeros(len(self.labels), dtype=np.int64)
+        #: Vertex of each node, of its rack, and of "anywhere" as far as it is concerned; -1 where there is none.
+        self._node, self._rack, self._anywhere = np.full((3, len(problem.capacity)), -1, dtype=np.int64)
+        if isinstance(problem, LevelledProblem):
+            local = problem.idle_replicas.take(self.classes.first)
+            self._add_nodes(np.unique(local.values))
+            self._add_tree(problem, local)
+        else:
+            self._add_nodes(np.flatnonzero(idle))
+            self._add_all_pairs()
+        self.sink = len(self.labels)
+        self.labels.append("sink")
+        self._above = np.full(len(self.labels), self.sink, dtype=np.int64)
+        for inner, outer in ((self._rack, self._anywhere), (self._node, np.maximum(self._rack, self._anywhere))):
+            joined = (inner >= 0) & (outer >= 0)
+            self._above[inner[joined]] = outer[joined]
+        vertices = np.unique(np.concatenate([self._node, self._rack, self._anywhere]))
+        vertices = vertices[vertices >= 0]
+        slots = self._slots[vertices]
+        self._arcs.append(_Arcs(vertices, self._above[vertices], slots, np.zeros_like(vertices)))
         self.tail, self.head, self.capacity, self.cost = (
-            np.concatenate([np.asarray(part[column], dtype=np.int64) for part in parts]) for column in range(4)
+            np.concatenate([np.asarray(arcs[column], dtype=np.int64) for arcs in self._arcs]) for column in range(4)
         )
         self.supply = np.zeros(self.sink + 1, dtype=np.int64)
         self.supply[0], self.supply[self.sink] = problem.count, -problem.count
 
-    @property
-    def labels(self) -> list[str]:
-        """What each vertex is, in the instance's ids."""
-        problem, instance = self.problem, self.problem.instance
-        tasks = instance.workload.task_ids[problem.tasks[self.classes.first]].tolist()
-        hubs = [
-            "anywhere" if rack < 0 else f"rack {instance.cluster.rack_ids[rack]}" for rack in self._hub_racks.tolist()
-        ]
-        return [
-            "source",
-            *(f"pool {pool.name}" for pool in problem.pools),
-            *(f"class {task}" for task in tasks),
-            *(f"node {node}" for node in instance.cluster.node_ids[self.idle].tolist()),
-            *hubs,
-            "sink",
-        ]
-
-    @cached_property
-    def _hub_racks(self) -> Ints:
-        """Rack of each hub, "anywhere" (-1) last; none where costs depend on the pair."""
-        problem = self.problem
-        if not isinstance(problem, LevelledProblem):
-            return np.zeros(0, dtype=np.int64)
-        if problem.levels[1] == problem.levels[2]:
-            return np.array([-1])
-        racks = np.unique(problem.rack[self.idle])
-        return np.append(racks[racks >= 0], -1)
-
-    def _hubs(self) -> Iterator[list[_Arcs]]:
-        """For each hub its arcs to the nodes behind it."""
-        for hub, rack in enumerate(self._hub_racks.tolist()):
-            assert isinstance(self.problem, LevelledProblem)
-            behind = np.arange(len(self.idle)) if rack < 0 else np.flatnonzero(self.problem.rack[self.idle] == rack)
-            yield [self._arcs(np.full(len(behind), self.first_hub + hub), self.first_node + behind, 0)]
-
-    def _arcs(self, tail: Ints, head: Ints, cost: Ints | int) -> _Arcs:
-        """Arcs without a limit: one more than ever flows, so that no dual price can settle on them."""
-        return _Arcs(
-            tail, head, np.full(len(tail), self.problem.count + 1), np.broadcast_to(np.asarray(cost), np.shape(tail))
-        )
+    # Building ------------------------------------------------------------------------------------------------------
 
     def _supply_arcs(self) -> Iterator[_Arcs]:
         """Source to pools, one arc a tier; pools to classes."""
         problem = self.problem
         tiers = [(pool, *tier) for pool, entry in enumerate(problem.pools) for tier in entry.tiers]
         pool, units, size = np.array(tiers, dtype=np.int64).reshape(-1, 3).T
-        yield _Arcs(np.zeros_like(pool), self.first_pool + pool, size, units)
-        classes = np.arange(len(self.classes.size))
+        yield _Arcs(np.zeros_like(pool), 1 + pool, size, units)
+        sizes = self.classes.size
         owners = problem.pool[self.classes.first]
-        yield _Arcs(
-            self.first_pool + owners, self.first_class + classes, self.classes.size, np.zeros_like(self.classes.size)
-        )
+        yield _Arcs(1 + owners, self._first_class + np.arange(len(sizes)), sizes, np.zeros_like(sizes))
 
-    def _pair_arcs(self) -> Iterator[_Arcs]:
-        """Classes to nodes and hubs."""
-        problem, first = self.problem, self.classes.first
-        classes = np.arange(len(first))
-        if isinstance(problem, LevelledProblem):
-            on_node, in_rack, off_rack = problem.levels
-            local = problem.idle_replicas.take(first)
-            yield self._arcs(self.first_class + local.row_of, self.first_node + self._column[local.values], on_node)
-            if len(self._hub_racks) > 1:
-                racks = problem.idle_racks.take(first)
-                hubs = np.searchsorted(self._hub_racks[:-1], racks.values)
-                yield self._arcs(self.first_class + racks.row_of, self.first_hub + hubs, in_rack)
-            anywhere = self.first_hub + len(self._hub_racks) - 1
-            yield self._arcs(self.first_class + classes, np.full(len(first), anywhere), off_rack)
-        else:
-            tail = np.repeat(classes, len(self.idle))
-            head = np.tile(np.arange(len(self.idle)), len(first))
-            units = problem.pair_units(first[tail], self.idle[head])
-            yield self._arcs(self.first_class + tail, self.first_node + head, units)
+    def _add_vertices(self, labels: list[str], slots: Ints) -> Ints:
+        """A vertex for each label, with so many idle slots."""
+        first = len(self.labels)
+        self.labels.extend(labels)
+        self._slots = np.concatenate([self._slots, slots])
+        return first + np.arange(len(labels))
 
-    def _slot_arcs(self) -> _Arcs:
-        """Nodes to the sink: their idle slots, each at the node's surcharge."""
-        nodes = self.first_node + np.arange(len(self.idle))
-        surcharge = self.problem.surcharge[self.idle]
-        return _Arcs(nodes, np.full(len(nodes), self.sink), self.problem.capacity[self.idle], surcharge)
+    def _add_nodes(self, nodes: Ints) -> None:
+        names = self.problem.instance.cluster.node_ids[nodes].tolist()
+        self._node[nodes] = self._add_vertices([f"node {name}" for name in names], self.problem.capacity[nodes])
+
+    def _offer(self, classes: Ints, head: Ints, cost: Ints | int) -> None:
+        """Arcs from classes without a limit: one more than ever flows, so that no dual price can settle on them."""
+        limit = np.full(len(classes), self.problem.count + 1)
+        self._arcs.append(_Arcs(self._first_class + classes, head, limit, np.broadcast_to(cost, classes.shape)))
+
+    def _add_all_pairs(self) -> None:
+        nodes = np.flatnonzero(self._node >= 0)
+        tail, head = np.repeat(np.arange(len(self.classes.first)), len(nodes)), np.tile(nodes, len(self.classes.first))
+        self._offer(tail, self._node[head], self.problem.pair_units(self.classes.first[tail], head))
+
+    def _add_tree(self, problem: LevelledProblem, local: Ragged) -> None:
+        """Racks and "anywhere", for each surcharge, and the arcs of the classes to all levels."""
+        on_node, in_rack, off_rack = problem.levels
+        self._offer(local.row_of, self._node[local.values], on_node + problem.surcharge[local.values])
+        classes = np.arange(len(self.classes.first))
+        racks = problem.idle_racks.take(self.classes.first)
+        for surcharge in np.unique(problem.surcharge[problem.capacity > 0]).tolist():
+            section = np.flatnonzero((problem.capacity > 0) & (problem.surcharge == surcharge))
+            named = f" at {surcharge} more" if surcharge else ""
+            anywhere = self._add_vertices([f"anywhere{named}"], problem.capacity[section].sum(keepdims=True))
+            self._anywhere[section] = anywhere
+            self._offer(classes, np.repeat(anywhere, len(classes)), off_rack + surcharge)
+            if in_rack < off_rack:
+                vertex = self._add_racks(problem, section, named)[racks.values]
+                there = vertex >= 0
+                self._offer(racks.row_of[there], vertex[there], in_rack + surcharge)
+
+    def _add_racks(self, problem: LevelledProblem, section: Ints, named: str) -> Ints:
+        """A vertex for each rack that has nodes in the section; by rack, -1 for the others."""
+        rack_ids = problem.instance.cluster.rack_ids.tolist()
+        members = section[problem.rack[section] >= 0]
+        slots = np.zeros(len(rack_ids), dtype=np.int64)
+        np.add.at(slots, problem.rack[members], problem.capacity[members])
+        present = np.unique(problem.rack[members])
+        vertex = np.full(max(len(rack_ids), 1), -1, dtype=np.int64)
+        vertex[present] = self._add_vertices([f"rack {rack_ids[rack]}{named}" for rack in present], slots[present])
+        self._rack[members] = vertex[problem.rack[members]]
+        return vertex
 
     # From flows and potentials back to placements and prices -------------------------------------------------------
 
     def decode(self, flow: Ints) -> Ints:
         """Node of each of `problem.tasks` (or -1) from an integral flow; which member of a class runs is arbitrary."""
-        is_class = (self.tail >= self.first_class) & (self.tail < self.first_node)
-        to_node = is_class & (self.head < self.first_hub)
-        classes = [np.repeat(self.tail[to_node], flow[to_node])]
-        nodes = [np.repeat(self.head[to_node], flow[to_node])]
-        for hub in range(self.first_hub, self.sink):
-            classes.append(np.repeat(self.tail[self.head == hub], flow[self.head == hub]))
-            nodes.append(np.repeat(self.head[self.tail == hub], flow[self.tail == hub]))
-        owner = np.concatenate(classes) - self.first_class
-        target = self.idle[np.concatenate(nodes) - self.first_node]
+        capacity = self.problem.capacity
+        from_class = (self.tail >= self._first_class) & (self.tail < self._first_class + len(self.classes.size))
+        owner = np.repeat(self.tail[from_class] - self._first_class, flow[from_class])
+        entry = np.repeat(self.head[from_class], flow[from_class])
+        node_of = np.full(len(self.labels), NONE, dtype=np.int64)
+        placed = np.flatnonzero(self._node >= 0)
+        node_of[self._node[placed]] = placed
+        target = node_of[entry]
+        # A rack's tasks take slots of its nodes that are left; then the others take what is left anywhere.
+        for vertex_of in (self._rack, self._anywhere):
+            left = capacity - np.bincount(target[target != NONE], minlength=len(capacity))
+            free = np.repeat(np.arange(len(left)), left * (vertex_of >= 0))
+            free = free[np.argsort(vertex_of[free], kind="stable")]
+            waiting = np.flatnonzero((target == NONE) & np.isin(entry, vertex_of))
+            waiting = waiting[np.argsort(entry[waiting], kind="stable")]
+            wanted = entry[waiting]
+            rank = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
+            target[waiting] = free[np.searchsorted(vertex_of[free], wanted) + rank]
         order = np.argsort(owner, kind="stable")
         counts = np.bincount(owner, minlength=len(self.classes.size))
         rank = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -215,11 +226,15 @@ class TransportNetwork:
         return result
 
     def prices(self, potential: Ints) -> Prices:
-        """Prices from potentials with cost - potential[tail] + potential[head] >= 0 on arcs with room."""
+        """Prices from potentials with cost - potential[tail] + potential[head] >= 0 on arcs with room.
+
+        The price of a slot is the sum of the prices of all the capacities that it counts in.
+        """
+        own = np.maximum(potential - potential[self._above], 0)
         nodes = np.zeros(len(self.problem.capacity), dtype=np.int64)
-        rent = potential[self.first_node : self.first_hub] - potential[self.sink] - self.problem.surcharge[self.idle]
-        nodes[self.idle] = np.maximum(rent, 0)
-        pools = potential[0] - potential[self.first_pool : self.first_class]
+        for vertex_of in (self._node, self._rack, self._anywhere):
+            nodes += np.where(vertex_of >= 0, own[vertex_of], 0)
+        pools = potential[0] - potential[1 : self._first_class]
         return Prices(int(potential[0] - potential[self.sink]), nodes, pools)
 
     def flow_of(self, nodes: Ints) -> Ints:
@@ -227,40 +242,35 @@ class TransportNetwork:
         problem = self.problem
         placed = np.flatnonzero(nodes != NONE)
         owner, target = self.classes.of_task[placed], nodes[placed]
-        flow = np.zeros(len(self.tail), dtype=np.int64)
-        vertices = self.sink + 1
-        heads = self.first_node + self._column[target]
+        entry = self._node[target]
         if isinstance(problem, LevelledProblem):
             level = problem.locality(placed, target)
-            hubs = self.first_hub + len(self._hub_racks) - 1
-            hub_of = np.full(len(placed), hubs)
-            if len(self._hub_racks) > 1:
-                in_rack = level == 1
-                hub_of[in_rack] = self.first_hub + np.searchsorted(self._hub_racks[:-1], problem.rack[target[in_rack]])
-            through = np.flatnonzero(level > 0)
-            self._add(flow, hub_of[through] * vertices + heads[through])
-            heads = np.where(level > 0, hub_of, heads)
-        self._add(flow, (self.first_class + owner) * vertices + heads)
-        self._add(flow, (self.first_node + self._column[target]) * vertices + self.sink)
-        pool = problem.pool[placed]
-        self._add(flow, (self.first_pool + pool) * vertices + self.first_class + owner)
-        left = np.bincount(pool, minlength=len(problem.pools))
+            in_rack = np.where(self._rack[target] >= 0, self._rack[target], self._anywhere[target])
+            entry = np.where(level == 0, entry, np.where(level == 1, in_rack, self._anywhere[target]))
+        flow = np.zeros(len(self.tail), dtype=np.int64)
+        self._add(flow, self._first_class + owner, entry)
+        self._add(flow, 1 + problem.pool[placed], self._first_class + owner)
+        while len(entry):
+            self._add(flow, entry, self._above[entry])
+            entry = self._above[entry]
+            entry = entry[entry != self.sink]
+        left = np.bincount(problem.pool[placed], minlength=len(problem.pools))
         for arc in np.flatnonzero(self.tail == 0).tolist():  # cheapest tier first, as the arcs are ordered
-            entry = self.head[arc] - self.first_pool
-            flow[arc] = min(left[entry], self.capacity[arc])
-            left[entry] -= flow[arc]
+            pool = self.head[arc] - 1
+            flow[arc] = min(left[pool], self.capacity[arc])
+            left[pool] -= flow[arc]
         return flow
 
     @cached_property
-    def _by_key(self) -> tuple[Ints, Ints]:
-        keys = self.tail * (self.sink + 1) + self.head
+    def _by_ends(self) -> tuple[Ints, Ints]:
+        keys = self.tail * len(self.labels) + self.head
         order = np.argsort(keys, kind="stable")
         return keys[order], order
 
-    def _add(self, flow: Ints, keys: Ints) -> None:
-        """One unit on the arc of each key (tail * vertices + head)."""
-        ordered, order = self._by_key
-        np.add.at(flow, order[np.searchsorted(ordered, keys)], 1)
+    def _add(self, flow: Ints, tail: Ints, head: Ints) -> None:
+        """One unit more on the arc between each pair of ends."""
+        keys, order = self._by_ends
+        np.add.at(flow, order[np.searchsorted(keys, tail * len(self.labels) + head)], 1)
 
 
 def is_cardinality(problem: AssignmentProblem) -> bool:
