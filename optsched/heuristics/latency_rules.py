@@ -73,6 +73,10 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "work"
     FSY take the thresholds 1, 2, ... while tasks are left. Here those are left out where the cover is as large as at
     the threshold before, and those past the least makespan so far: a cover that has grown since is longer than that.
 
+    O(R + T log S) for each threshold with T tasks, R replicas and S servers, and as much again for each augmenting
+    path that is not direct. Thresholds are at most as many as the makespan has units: few, unless the replicas of
+    thousands of tasks crowd on a handful of servers.
+
     With no initial load the makespan is at most the optimum plus (1 - 1/(n - 1)) w_rem on n >= 2 servers (FSY,
     Theorem 5.4).
 
