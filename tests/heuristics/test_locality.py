@@ -14,6 +14,7 @@ from optsched.heuristics import run
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.families.sampling import distinct_nodes, idle_slots
 from optsched.problems import Lsap
+from optsched.problems.locality_theory import expected_local_tasks
 
 
 def snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
@@ -102,25 +103,31 @@ def test_sweep_waits_at_most_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "sweep", "heartbeat"),
-    [((20, 1, 10, 15, 1), 5.339, None), ((20, 2, 10, 15, 1), 4.977, None), ((100, 1, 50, 50, 1), 19.7495, 12.7)],
+    ("nodes", "slots", "idle", "tasks"), [(20, 1, 10, 15), (20, 2, 10, 15), (10, 3, 20, 30), (100, 1, 50, 50)]
 )
-def test_one_replica_means(sizes: tuple[int, ...], sweep: float, heartbeat: float | None) -> None:
-    """Tests the mean of local tasks against the closed form (003, eq. 3; digest's extension to S slots): 4 sigma."""
-    repetitions, placed = 400, min(sizes[2], sizes[3])
-    assert local_share(sizes, repetitions, "dl") * placed == pytest.approx(sweep, abs=4 * 2.4 / repetitions**0.5)
-    if heartbeat is not None:
-        literal = local_share(sizes, 100, "dl", reading="heartbeat") * placed
-        assert literal == pytest.approx(heartbeat, abs=4 * 2.8 / 10)
+def test_one_replica_mean_is_the_closed_form(nodes: int, slots: int, idle: int, tasks: int) -> None:
+    """Tests the mean of local tasks against 003's equation 3, extended to several slots a node: 4 sigma."""
+    repetitions, placed = 300, min(idle, tasks)
+    expected = float(expected_local_tasks(nodes, idle, tasks, slots))
+    mean = local_share((nodes, slots, idle, tasks, 1), repetitions, "dl") * placed
+    assert mean == pytest.approx(expected, abs=4 * 2.4 / repetitions**0.5)
+
+
+def test_heartbeat_is_not_what_the_theory_describes() -> None:
+    """Tests that the literal reading stays far below the closed form .395 at N=100, IS=T=50, C=1 (digest 003)."""
+    assert local_share((100, 1, 50, 50, 1), 60, "dl", reading="heartbeat") == pytest.approx(0.253, abs=0.03)
 
 
 def test_figure_4a_at_50_tasks() -> None:
-    """Tests N=100, S=1, IS=50, C=5, T=50: .777 for `sweep`, .68 for `heartbeat`, .893 optimal, within 4 sigma."""
+    """Tests N=100, S=1, IS=50, C=5, T=50 against the means of 3000 runs of a simulator without our code: 4 sigma.
+
+    They are .779 and .890 with standard errors of .001; the digest's .777 and .893 are of fewer runs.
+    """
     sizes, repetitions = (100, 1, 50, 50, 5), 150
-    error = 4 * 0.05 / repetitions**0.5
-    assert local_share(sizes, repetitions, "dl") == pytest.approx(0.777, abs=error)
+    error = 4 * 0.04 / repetitions**0.5
+    assert local_share(sizes, repetitions, "dl") == pytest.approx(0.779, abs=error)
     assert local_share(sizes, repetitions, "dl", reading="heartbeat") == pytest.approx(0.682, abs=error)
-    assert local_share(sizes, repetitions, "lsap-sched") == pytest.approx(0.893, abs=error)
+    assert local_share(sizes, repetitions, "lsap-sched") == pytest.approx(0.890, abs=error)
 
 
 @pytest.mark.thorough
@@ -133,7 +140,7 @@ def test_figure_4b_rises_and_falls() -> None:
     gains = {replicas: gain(replicas) for replicas in (1, 3, 7, 12, 19, 100)}
     assert gains[1] == gains[100] == 0
     assert gains[3] < gains[7] > gains[12] > gains[19] > 0
-    assert gains[7] == pytest.approx(0.155, abs=0.02)
+    assert gains[7] == pytest.approx(0.152, abs=0.015)
 
 
 # rand -----------------------------------------------------------------------------------------------------------------

@@ -121,11 +121,14 @@ def test_wrong_idle() -> None:
 
 
 def test_table_3_defaults() -> None:
-    """Tests 003's Table III defaults (N=1000, S=2, T=300, I=.1, C=3): dl .487, lsap .513, within sampling error."""
-    sizes, repetitions = (1000, 2, 200, 300, 3), 25
-    error = 4 * 0.025 / repetitions**0.5
-    assert local_share(sizes, repetitions, "dl") == pytest.approx(0.487, abs=error)
-    assert local_share(sizes, repetitions, "lsap-sched") == pytest.approx(0.513, abs=error)
+    """Tests 003's Table III defaults (N=1000, S=2, T=300, I=.1, C=3) against a simulator without our code: 4 sigma.
+
+    Its means over 300 runs are .492 and .506 with standard errors of .0015; the digest's .487 and .513 are of few runs.
+    """
+    sizes, repetitions = (1000, 2, 200, 300, 3), 60
+    error = 4 * 0.027 / repetitions**0.5
+    assert local_share(sizes, repetitions, "dl") == pytest.approx(0.492, abs=error)
+    assert local_share(sizes, repetitions, "lsap-sched") == pytest.approx(0.506, abs=error)
 
 
 def test_figure_6h_many_tasks() -> None:
@@ -140,4 +143,4 @@ def test_figure_6ab_worst_number_of_tasks() -> None:
     """Tests that locality is lowest near 128 tasks, and its value there (003, Figures 6a and 6b)."""
     shares = {tasks: local_share((1000, 2, 200, tasks, 3), 60, "dl") for tasks in (16, 128, 512, 2048)}
     assert min(shares, key=lambda tasks: shares[tasks]) == 128
-    assert shares[128] == pytest.approx(0.412, abs=4 * 0.04 / 60**0.5)
+    assert shares[128] == pytest.approx(0.415, abs=4 * 0.04 / 60**0.5)
