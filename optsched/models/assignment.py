@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -107,9 +108,8 @@ def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
 
     Racks are there only where a task in the rack of a replica costs less than anywhere else.
     """
-    model, cluster = base.model, problem.instance.cluster
+    model, racks = base.model, problem.instance.cluster.rack_ids.tolist()
     on_node, in_rack, off_rack = problem.levels
-    racks = cluster.rack_ids.tolist()
     holders = problem.idle_replicas.take(base.classes.first)
     near = problem.idle_racks.take(base.classes.first)
     pairs = [(name, base.nodes[node]) for name, row in zip(base.names, holders, strict=True) for node in row.tolist()]
@@ -119,15 +119,12 @@ def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
         for rack in row.tolist()
         if in_rack < off_rack
     ]
-    rack_of = {
-        base.nodes[node]: racks[cluster.rack[node]]
-        for node in np.flatnonzero((problem.capacity > 0) & (cluster.rack >= 0)).tolist()
-    }
-    used_racks = list(dict.fromkeys(rack for _, rack in rack_pairs))
-    racked_nodes = [(node, rack) for node, rack in rack_of.items() if rack in set(used_racks)]
+    racks_of_class, classes_of_rack = grouped(rack_pairs, 0), grouped(rack_pairs, 1)
+    rack_of = _rack_of(problem)
+    racked_nodes = [(node, rack_of[node]) for node in model.NODES if rack_of.get(node) in classes_of_rack]
 
     model.PAIRS = pyo.Set(dimen=2, initialize=pairs, doc="class, node with an idle slot and a replica")
-    model.RACKS = pyo.Set(initialize=used_racks, doc="racks that save cost")
+    model.RACKS = pyo.Set(initialize=list(classes_of_rack), doc="racks that save cost")
     model.RACK_PAIRS = pyo.Set(dimen=2, initialize=rack_pairs, doc="class, rack of one of its replicas")
     model.RACK_NODES = pyo.Set(initialize=[node for node, _ in racked_nodes], doc="nodes of RACKS with idle slots")
     model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeReals)
@@ -137,7 +134,6 @@ def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
     model.anywhere_to_node = pyo.Var(model.NODES, within=pyo.NonNegativeReals)
 
     of_class, of_node = grouped(pairs, 0), grouped(pairs, 1)
-    racks_of_class, classes_of_rack = grouped(rack_pairs, 0), grouped(rack_pairs, 1)
     nodes_of_rack = grouped(racked_nodes, 1)
 
     def placed(model: Any, task_class: str) -> Any:
@@ -182,11 +178,12 @@ def decode_levelled(model: Any, problem: LevelledProblem) -> Placement:
     rack_of = _rack_of(problem)
     for node, variable in model.rack_to_node.items():
         free[rack_of[node]].extend([node] * whole(variable))
+    in_rack = {rack: iter(nodes) for rack, nodes in free.items()}
     for (name, rack), variable in model.place_in_rack.items():
-        hosts.give(name, _taken(free[rack], whole(variable)))
-    anywhere = [node for node, variable in model.anywhere_to_node.items() for _ in range(whole(variable))]
+        hosts.give(name, islice(in_rack[rack], whole(variable)))
+    anywhere = (node for node, variable in model.anywhere_to_node.items() for _ in range(whole(variable)))
     for name, variable in model.place_anywhere.items():
-        hosts.give(name, _taken(anywhere, whole(variable)))
+        hosts.give(name, islice(anywhere, whole(variable)))
     return hosts.placement()
 
 
@@ -203,23 +200,17 @@ class _Hosts:
 
     def __init__(self, model: Any, problem: AssignmentProblem) -> None:
         self.problem = problem
-        self.waiting = {name: list(model.members[name]) for name in model.CLASSES}
+        self.waiting = {name: iter(model.members[name]) for name in model.CLASSES}
         self.node = {node: row for row, node in enumerate(problem.instance.cluster.node_ids.tolist())}
         self.host: dict[str, int] = {}
 
-    def give(self, name: str, nodes: list[str]) -> None:
-        for task, node in zip(_taken(self.waiting[name], len(nodes)), nodes, strict=True):
-            self.host[task] = self.node[node]
+    def give(self, name: str, nodes: Iterable[str]) -> None:
+        for node in nodes:
+            self.host[next(self.waiting[name])] = self.node[node]
 
     def placement(self) -> Placement:
         ids = self.problem.instance.workload.task_ids.tolist()
         return Placement.of(self.host.get(task) for task in ids)
-
-
-def _taken(items: list[str], number: int) -> list[str]:
-    """Remove and return the first `number` items."""
-    taken, items[:] = items[:number], items[number:]
-    return taken
 
 
 def _rack_of(problem: LevelledProblem) -> dict[str, str]:

@@ -78,6 +78,13 @@ def test_decoding_before_solving(kind: type[Problem], builder: str) -> None:
         module.decode(getattr(module, builder)(problem), problem)
 
 
+def test_decoding_latency_before_solving_where_nothing_can_be_remote() -> None:
+    """Tests the same where a model has no counts of remote tasks that would tell."""
+    problem = Latency(instance_of([[0], [1]], 2))
+    with pytest.raises(UsageError, match=r"local\[t0,n0\] has no value"):
+        latency.decode(latency.build_pyomo(problem, limit=1), problem)
+
+
 def test_decoding_a_fractional_solution() -> None:
     """Tests that a solution off the vertices is refused where no repair is known."""
     problem = Lsap(instance_of([[0, 1], [0, 1]], 2))
