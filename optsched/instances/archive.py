@@ -170,8 +170,8 @@ def _array(data: bytes) -> _Array:
     rest = len(data) - stream.tell()
     if any(length < 0 for length in shape) or count * dtype.itemsize != rest:
         raise ValueError(f"its shape {shape} of {dtype} does not fit its {rest} bytes")
-    if dtype.itemsize == 0:
-        return np.zeros(shape, dtype="U1")
+    if dtype.itemsize == 0:  # any number of them fits into no bytes at all
+        raise ValueError("its strings have no width")
     values = np.frombuffer(data, dtype=dtype, offset=stream.tell())
     return values.reshape(shape, order="F" if fortran else "C")
 
@@ -200,7 +200,7 @@ class _Columns:
                 return _decoded(values)
             except UnicodeDecodeError as error:
                 self.faults.append(Fault(name, f"is no UTF-8 text: {error.reason}"))
-                return None if not required else np.zeros(0, dtype="U1")
+                return np.zeros(0, dtype="U1") if required else None
         return values
 
     def take_all(self, prefix: str, kind: str) -> dict[str, _Array]:

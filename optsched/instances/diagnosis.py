@@ -14,7 +14,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from optsched.errors import FAULTS_SHOWN, Fault, InputError, nearest
 from optsched.instance import DEEPEST, LARGEST, half_characters, key_in_place
@@ -126,6 +126,10 @@ class Diagnosis:
                 raise InputError(self.faults, source)
         kind: type[InstanceDocument] | type[NetworkDocument] = InstanceDocument if name == INSTANCE else NetworkDocument
         return self._record(value, kind, "")  # type: ignore[no-any-return]
+
+    def record(self, value: Any, kind: type[Struct]) -> Any:
+        """A document of another format, whose `kind` says what it may hold, with every faulty field left out."""
+        return self._record(value, kind, "")
 
     def _record(self, value: Any, kind: type[Struct], place: str) -> Any:
         """A record; what is missing and needed is filled with something harmless."""
@@ -252,9 +256,8 @@ def _base(kind: Any) -> tuple[Any, dict[str, Any]]:
     base, *metas = get_args(kind)
     limits: dict[str, Any] = {}
     for meta in metas:
-        if isinstance(meta, Meta):
-            names = ("ge", "gt", "le", "max_length")
-            limits |= {name: getattr(meta, name) for name in names if getattr(meta, name) is not None}
+        names = ("ge", "gt", "le", "max_length")
+        limits |= {name: getattr(meta, name) for name in names if getattr(meta, name) is not None}
     return base, limits
 
 

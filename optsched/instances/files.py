@@ -26,6 +26,7 @@ from optsched.instances import archive
 from optsched.instances.columns import Reading, header_of, to_document
 from optsched.instances.diagnosis import Diagnosis, decode
 from optsched.instances.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
+from optsched.instances.writing import write_whole
 from optsched.network import FlowNetwork
 
 __all__ = [
@@ -181,16 +182,7 @@ def save(noun: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
             if len(data) > _most(packed):
                 raise InputError([Fault("", "is so uniform that it packs like a bomb; save it as .npz")], source)
             data = packed
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
-    try:
-        try:
-            draft.write_bytes(data)
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError([Fault("", f"cannot be written: {error.strerror or error}")], source) from None
+    write_whole(source, data)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import copy
 import gzip
 import json
 import os
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from instance_documents import FULL, NETWORK, documents, network_documents
 
 from optsched.errors import InputError
 from optsched.instance import Cluster, Instance, Workload
-from optsched.instances import files
+from optsched.instances import columns, files
 from optsched.instances.columns import MOST_RESOURCES
 from optsched.instances.files import from_document, load, parse, save, to_document, to_json
 from optsched.instances.format import SCHEMAS, InstanceDocument, NetworkDocument, schema, schema_text
@@ -264,6 +265,29 @@ def test_dense_columns_are_limited() -> None:
     nodes = [{"id": str(row), "capacity": {f"r{row}": 1}} for row in range(MOST_RESOURCES + 1)]
     with pytest.raises(InputError, match=r"nodes\.capacity: has more than 100 different names"):
         from_document({"format": "optsched/1", "nodes": nodes, "tasks": []})
+
+
+def test_rates_by_type_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a table of tasks by node types past the limit is refused before it is made."""
+    monkeypatch.setattr(columns, "MOST_CELLS", 8)
+    with pytest.raises(InputError, match=r"tasks\.rate_in: 3 tasks by 3 types is past 8 rates"):
+        from_document(
+            {
+                "format": "optsched/1",
+                "nodes": [{"id": name, "type": name} for name in "abc"],
+                "tasks": [{"id": name, "rate_in": {"a": 1}} for name in "abc"],
+            }
+        )
+
+
+def test_rewriting_the_schemas(tmp_path: Path) -> None:
+    """Tests that the module, run as a program, writes the schemas beside itself."""
+    source = SCHEMAS[InstanceDocument].parent.with_name("format.py")
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "format.py").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+    runpy.run_path(str(tmp_path / "format.py"), run_name="__main__")
+    for path in SCHEMAS.values():
+        assert (tmp_path / "schemas" / path.name).read_bytes() == path.read_bytes()
 
 
 def test_network_arcs_keep_their_names() -> None:

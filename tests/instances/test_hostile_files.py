@@ -346,6 +346,10 @@ def test_all_of_ten_faults() -> None:
         (document(rest='"jobs": [{"id": "j", "group": "g"}]'), ['jobs[0].group: no group "g"']),
         (document(rest='"labels": {"a": 1}'), ["labels.a: expected a string, got 1"]),
         (document(rest='"name": "\\ud800"'), ["name: '\\ud800' holds half a character (a lone surrogate)"]),
+        (
+            document(rest='"parameters": {"p": {"a": ' + "[" * 100 + "NaN" + "]" * 100 + "}}"),
+            [f"parameters.p.a{'[0]' * DEEPEST}: is nested more than 32 deep"],
+        ),
         (document(rest='"parameters": {"lsap": [1]}'), ["parameters.lsap: expected an object, got a list"]),
         (
             document(rest='"parameters": {"p": {"a": ' + "[" * 100 + "]" * 100 + "}}"),
@@ -480,6 +484,21 @@ def test_strange_archives(tmp_path: Path) -> None:
         f"{path}: header.colour: there is no such field; known: name, description, source, labels, time, parameters, "
         "nodes, groups, jobs, tasks, shuffle, pairs, topology",
     ]
+    np.savez(
+        path,
+        **{
+            "header": np.array(b'{"format": "optsched/1", "topology": {"links": []}}'),
+            "nodes.id": np.array([b"\xff"]),
+            "tasks.id": np.array(["t"]),
+            "nodes.rack.names": np.array([b"\xfe"]),
+            "topology.rate": np.zeros((1, 1)),
+        },
+    )
+    assert outcome(path).splitlines() == [
+        f"{path}: nodes.id: is no UTF-8 text: invalid start byte",
+        f"{path}: nodes.rack.names: is no UTF-8 text: invalid start byte",
+        f"{path}: topology: is given in more than one form",
+    ]
     columns: dict[str, Any] = {"header": np.array(b'{"format": "optsched/1"}'), "nodes.id": np.arange(3)}
     columns |= {"tasks.replicas": np.zeros(3), "tasks.sise": np.zeros(3), "shuffle.map": np.zeros(1, dtype=int)}
     np.savez(path, **columns)
@@ -490,6 +509,35 @@ def test_strange_archives(tmp_path: Path) -> None:
         f"{path}: shuffle: needs all of map, reduce, size and emitted (NaN where unknown)",
         f'{path}: tasks.sise: there is no such column; did you mean "tasks.size"?',
     ]
+
+
+def test_strange_entries(tmp_path: Path) -> None:
+    """Tests that doubled, unprintable and oddly packed entries are refused, and strings without width."""
+    path = tmp_path / "a.npz"
+    header = io.BytesIO()
+    np.lib.format.write_array(header, np.array(b'{"format": "optsched/1"}'), version=(2, 0))
+    wide = b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '|S0', 'fortran_order': False, 'shape': (99999999999,), }".ljust(117)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.npy", header.getvalue())
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("header.npy", b"")
+        archive.writestr("a\nb.npy", b"")
+        archive.writestr("odd.npy", b"", compress_type=zipfile.ZIP_LZMA)
+        archive.writestr("wide.npy", wide + b"\n")
+    assert outcome(path).splitlines() == [
+        f"{path}: header: the column is given more than once",
+        f"{path}: 'a\\nb' is no name of a column",
+        f"{path}: odd: is encrypted, or compressed in a way that NumPy does not use",
+        f"{path}: wide: is no sound NumPy array: its strings have no width",
+    ]
+    np.savez(
+        path,
+        header=np.array(b'{"format": "optsched/1"}'),
+        **{"nodes.id": np.zeros(0, "S"), "tasks.id": np.zeros(0, "S0")},
+    )
+    assert outcome(path) == "loaded"
+    np.savez(path, header=np.array(b"[]"))
+    assert "header: expected an object" in outcome(path)
 
 
 def test_packed_bombs_are_quick(tmp_path: Path) -> None:
