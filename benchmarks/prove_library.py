@@ -45,8 +45,9 @@ def proved(name: str, problem: Problem, before: dict[str, Any]) -> dict[str, Any
     certify(problem, solution).raise_if_invalid()
     assert solution.objective is not None
     assert solution.optimal, f"{name}: {problem.name} is not closed: {solution}"
+    parameters = {key: list(value) if isinstance(value, tuple) else value for key, value in problem.parameters.items()}
     entry: dict[str, Any] = {
-        "parameters": {key: list(value) if isinstance(value, tuple) else value for key, value in problem.parameters.items()},
+        "parameters": parameters,
         "value": entries(solution.objective),
         "certificate": str(solution.certificate),
     }
@@ -71,6 +72,7 @@ def layout(index: dict[str, Any]) -> str:
 
 
 def main() -> None:
+    """Prove what is named and write the index."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="instances to prove again; all of them by default")
     chosen = parser.parse_args().names
