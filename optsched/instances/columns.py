@@ -68,6 +68,8 @@ class Reading:
         Tables that are no list of records: references into them are not followed.
     source
         Name of the file, for the messages.
+    nul_free
+        Whether it is known that no string holds the character NUL.
 
     Attributes
     ----------
@@ -77,10 +79,13 @@ class Reading:
         Whether a number may have been rounded to 2^53 when it was decoded.
     """
 
-    def __init__(self, faults: Iterable[Fault] = (), malformed: Iterable[str] = (), source: str = "") -> None:
+    def __init__(
+        self, faults: Iterable[Fault] = (), malformed: Iterable[str] = (), source: str = "", nul_free: bool = False
+    ) -> None:
         self.faults = list(faults)
         self.malformed = set(malformed)
         self.source = source
+        self.nul_free = nul_free
         self.keys = 1  # "format"
         self.doubtful = False
         self._rows: dict[str, _Index] = {}  # of each table, by id; UNSET, for "no reference", is -1
@@ -181,7 +186,7 @@ class Reading:
 
     def _no_ends(self, table: str, field: str, names: list[Any]) -> None:
         """NumPy drops the character NUL from the end of a string, so such names must not come as far as the nouns."""
-        if "\0" in "".join(name for name in names if name is not UNSET):
+        if not self.nul_free and "\0" in "".join(name for name in names if name is not UNSET):
             for row, name in enumerate(names):
                 if name is not UNSET and "\0" in name:
                     told = f"{name!r} must be a non-empty string of printable characters"

@@ -118,9 +118,9 @@ def parse(text: bytes | str, source: str = "") -> Instance | FlowNetwork:
             document = _DECODER.decode(data)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return _diagnosed(decode(data, source), source)
-        reading = Reading(source=source)
+        reading = Reading(source=source, nul_free=b"\\u0000" not in data)
         noun = _built(reading, document)
-        if reading.doubtful or reading.keys != _key_places(data) or b"\\u0000" in data:
+        if reading.doubtful or reading.keys != _key_places(data):
             return _diagnosed(decode(data, source), source)
         return noun
 
@@ -236,9 +236,10 @@ def _key_places(data: bytes) -> int:
     Outside of strings that follows keys only; in a string it takes an escaped quote. So there are at least as many as
     there are keys, and if they are as many as the different keys of all objects, then no key is doubled.
     """
-    if any(space + b":" in data for space in (b" ", b"\t", b"\n", b"\r")):
+    places = data.count(b'":')
+    if places != data.count(b":"):  # other colons, in strings or after a space: count with care
         return sum(1 for _ in re.finditer(rb'"[ \t\r\n]*:', data))
-    return data.count(b'":')
+    return places
 
 
 def _built(reading: Reading, document: InstanceDocument | NetworkDocument) -> Instance | FlowNetwork:
