@@ -17,7 +17,7 @@ from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import Parameter, choice
 from optsched.problems.flow import Flow
-from optsched.solvers.transport import solve_assignment
+from optsched.solvers.transport import optimal_placement
 
 __all__ = ["HEURISTICS", "balancing", "fifo", "flow_sched"]
 
@@ -48,9 +48,7 @@ def flow_sched(problem: Flow, rng: np.random.Generator) -> Placement:
     >>> flow_sched(problem, np.random.default_rng()).placed
     1
     """
-    placement = solve_assignment(problem).placement(problem)
-    assert placement is not None, "no limit was set"
-    return placement
+    return optimal_placement(problem)
 
 
 def fifo(problem: AssignmentProblem, rng: np.random.Generator) -> Placement:

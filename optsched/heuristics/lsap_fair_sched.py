@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault, HeuristicFailed
+from optsched.errors import Fault
 from optsched.heuristics.base import Heuristic
 from optsched.placement import Placement
 from optsched.problems.assignment import LevelledProblem
 from optsched.problems.base import Parameter
 from optsched.problems.fair_lsap import FairLsap
-from optsched.results import Limit
-from optsched.solvers.transport import solve_assignment
+from optsched.solvers.transport import optimal_placement
 
 __all__ = ["HEURISTICS", "lsap_fair_sched"]
 
@@ -59,12 +58,7 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     given = {name: value for name, value in parameters.items() if value is not None}
     costs = {**own, **given, "selection": "fixed"}
     posed = problem if costs == own else FairLsap(problem.instance, **costs)
-    solution = solve_assignment(posed)
-    if solution.limit is Limit.INTERRUPTED:
-        raise KeyboardInterrupt
-    if solution.nodes is None:
-        raise HeuristicFailed(f"found no placement: {solution.raw_status}")
-    return posed.placement(solution.nodes)
+    return optimal_placement(posed)
 
 
 def _groups_missing(problem: LevelledProblem) -> Sequence[Fault]:

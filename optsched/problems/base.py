@@ -213,6 +213,7 @@ class Problem(ABC):
             raise MissingField(missing, f"{instance.name}: {self.name}" if instance.name else self.name)
         pending = (instance.state.status == PENDING) & (instance.workload.kind == MAP)
         self.tasks = np.flatnonzero(pending).astype(np.int64)
+        self.tasks.setflags(write=False)
         self.replicas = instance.replicas.take(self.tasks)
         self.prepare()
 

@@ -75,6 +75,7 @@ class Latency(Problem):
             wrong = f"{self.w_rem} is less than w_loc={self.w_loc}: a remote task takes at least as long as a local one"
             raise InputError([Fault("w_rem", wrong)], place)
         self.initial_load = self.instance.state.load.astype(np.int64)
+        self.initial_load.setflags(write=False)
         if len(self.tasks) and not len(self.initial_load):
             raise InputError([Fault("nodes", "latency needs a server to place tasks on")], place)
         if int(self.initial_load.max(initial=0)) + self.w_rem * len(self.tasks) > LARGEST:

@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 import scipy.sparse as sp
 
-from optsched.errors import UsageError
+from optsched.errors import OptschedError, UsageError
 from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem
@@ -28,7 +28,15 @@ from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import assign_dense, maximum_b_matching, min_cost_flow
 from optsched.solvers.profiles import Profile
 
-__all__ = ["AssignmentSolution", "Prices", "TransportNetwork", "is_cardinality", "prices_of", "solve_assignment"]
+__all__ = [
+    "AssignmentSolution",
+    "Prices",
+    "TransportNetwork",
+    "is_cardinality",
+    "optimal_placement",
+    "prices_of",
+    "solve_assignment",
+]
 
 _EXACT = Profile("exact")
 
@@ -271,6 +279,24 @@ class TransportNetwork:
         """One unit more on the arc between each pair of ends."""
         keys, order = self._by_ends
         np.add.at(flow, order[np.searchsorted(keys, tail * len(self.labels) + head)], 1)
+
+
+def optimal_placement(problem: AssignmentProblem) -> Placement:
+    """An optimal placement and nothing else, for schedulers that solve a problem of their own each round.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came while the engine ran.
+    OptschedError
+        If the engine gave up (memory).
+    """
+    solution = solve_assignment(problem)
+    if solution.limit is Limit.INTERRUPTED:
+        raise KeyboardInterrupt
+    if solution.nodes is None:
+        raise OptschedError(f"{problem.name}: found no placement: {solution.raw_status}")
+    return problem.placement(solution.nodes)
 
 
 def is_cardinality(problem: AssignmentProblem) -> bool:

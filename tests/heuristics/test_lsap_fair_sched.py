@@ -160,21 +160,3 @@ def test_wrong_parameters(parameters: dict[str, Any]) -> None:
     """Tests that what `fair-lsap` refuses is refused, and so is a selection that is not the paper's."""
     with pytest.raises(UsageError, match="lsap-fair-sched"):
         run(FairLsap(snapshot(0)), "lsap-fair-sched", **parameters)
-
-
-def test_interrupt_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Ctrl-C in the engine, which returns without a placement, is an interrupt again."""
-    from dataclasses import replace
-
-    from optsched.heuristics import lsap_fair_sched
-    from optsched.results import Limit
-
-    solution = lsap_fair_sched.solve_assignment(FairLsap(snapshot(0)))
-    cut = replace(solution, nodes=None, limit=Limit.INTERRUPTED)
-    monkeypatch.setattr(lsap_fair_sched, "solve_assignment", lambda problem: cut)
-    with pytest.raises(KeyboardInterrupt):
-        run(FairLsap(snapshot(0)), "lsap-fair-sched")
-    monkeypatch.setattr(lsap_fair_sched, "solve_assignment", lambda problem: replace(cut, limit=None, raw_status="odd"))
-    assert run(FairLsap(snapshot(0)), "lsap-fair-sched").error == (
-        'heuristic "lsap-fair-sched" found no placement: odd'
-    )

@@ -1,0 +1,159 @@
+"""The search over limits: bounds, packing, programs, and the whole frontier against enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from optsched.certificates import proved_bound
+from optsched.errors import SolverDisagreement, TooLarge
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instances.generate import generate, known_optimum
+from optsched.problems import Latency, Lsap
+from optsched.results import Certificate, Limit, Proof, Value
+from optsched.solvers.brute_force import best_placement, pareto_front
+from optsched.solvers.latency_search import LatencySearch, settled, with_claimed_bound
+from optsched.solvers.profiles import Profile
+
+EXACT = Profile("exact")
+
+
+def random_problem(seed: int) -> Latency:
+    """A few tasks, some without replicas, on a few loaded servers, with weights that do and do not divide."""
+    rng = np.random.default_rng(seed)
+    servers, tasks = int(rng.integers(1, 5)), int(rng.integers(1, 7))
+    rows = [
+        rng.choice(servers, size=min(servers, int(rng.integers(0, 3))), replace=False).tolist() for _ in range(tasks)
+    ]
+    cluster = Cluster([f"s{server}" for server in range(servers)])
+    workload = Workload([f"t{task}" for task in range(tasks)], replicas=Ragged.from_rows(rows))
+    load = rng.integers(0, int(rng.choice([1, 6, 10])), servers)
+    w_loc = int(rng.choice([1, 1, 2, 3]))
+    return Latency(
+        Instance(cluster, workload, State.initial(cluster, workload, load=load)),
+        w_loc=w_loc,
+        w_rem=w_loc + int(rng.integers(0, 4)),
+    )
+
+
+@pytest.mark.parametrize("shortcuts", [True, False])
+def test_frontier_equals_enumeration(shortcuts: bool) -> None:
+    """Tests frontier, optimum and order of the bounds, with and without bound and packing, and every certificate."""
+    kinds = set()
+    for seed in range(120):
+        posed = random_problem(seed)
+        search = LatencySearch(posed, EXACT, shortcuts=shortcuts)
+        points, limit = search.frontier()
+        assert [point.objective for point in points] == pareto_front(posed)
+        assert limit is None
+        optimum, _ = best_placement(posed)
+        assert points[0].objective == optimum
+        assert posed.counting_bound() <= search.flow_bound() <= optimum[0]
+        for position, point in enumerate(points):
+            assert posed.evaluate(point.placement) == point.objective
+            kinds.add(point.certificate)
+            previous = points[position - 1].objective if position else None
+            check_certificates(posed, previous, point.objective, point.certificates)
+    assert kinds == {Proof.COMBINATORIAL, Proof.SOLVER}
+
+
+def check_certificates(
+    posed: Latency, previous: Value | None, value: Value, certificates: tuple[Certificate, Certificate]
+) -> None:
+    """Recompute what the certificates of a point of the frontier prove."""
+    earlier, work = certificates
+    if earlier.kind is Proof.COMBINATORIAL:
+        # One unit earlier nothing ends (first point), or nothing has less work than the point before.
+        given = None if previous is None else (int(value[0]) - 1, 0)
+        assert proved_bound(posed, earlier, given) >= (value[0] if previous is None else previous[1])
+    if work.kind is Proof.COMBINATORIAL:
+        assert proved_bound(posed, work, value) == value[1]
+
+
+def test_least_work_and_least_makespan_are_read_off_the_frontier() -> None:
+    """Tests the two questions that a heuristic's own values ask."""
+    for seed in range(60):
+        posed = random_problem(seed)
+        front = pareto_front(posed)
+        search = LatencySearch(posed, EXACT)
+        for makespan in range(int(front[0][0]), int(front[-1][0]) + 3):
+            assert search.least_work_within(makespan) == min(work for limit, work in front if limit <= makespan)
+        for work in range(int(front[-1][1]), int(front[0][1]) + 2):
+            assert search.least_makespan_with(work) == min(limit for limit, least in front if least <= work)
+        assert search.least_work_within(int(front[0][0]) - 1) is None
+        assert search.least_makespan_with(int(front[-1][1]) - 1) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_papers_scale_is_proved_whole(seed: int) -> None:
+    """Tests that at 2000 servers and 3450 tasks every point of the frontier has a certificate that holds."""
+    posed = Latency(generate("labl", seed=seed, nodes=2000, tasks=3450))
+    points, limit = LatencySearch(posed, EXACT).frontier()
+    assert limit is None
+    assert points[-1].objective[1] == posed.least_work
+    values = [point.objective for point in points]
+    for position, point in enumerate(points):
+        assert point.certificate is Proof.COMBINATORIAL
+        check_certificates(posed, values[position - 1] if position else None, point.objective, point.certificates)
+
+
+@pytest.mark.parametrize("family", ["planted-latency", "hot-server"])
+def test_planted_optima_are_found(family: str) -> None:
+    """Tests the optimum of instances that are built around it."""
+    for seed in range(3):
+        instance = generate(family, seed=seed)
+        posed = Latency(instance)
+        known, _ = LatencySearch(posed, EXACT).first_feasible()
+        assert known.nodes is not None
+        assert posed.evaluate(posed.placement(known.nodes)) == known_optimum(instance)["latency"]
+
+
+def test_time_limit_holds_for_the_whole_search() -> None:
+    """Tests that an open limit stays open once time is up, and what the search then tells."""
+    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
+    search = LatencySearch(posed, Profile("none", time_limit=0))
+    known, _ = search.first_feasible()
+    assert (known.closed, known.nodes, known.stopped, search.remaining()) == (False, None, Limit.TIME, 0.0)
+    assert search.open_limit() is known
+    assert search.least_work_within(known.limit) is None
+    assert search.least_makespan_with(10**6) is None
+    points, limit = search.frontier()
+    assert (points, limit) == ([], Limit.TIME)
+    fallback = posed.placement(search.fallback(known.limit))
+    assert not posed.violations(fallback)
+
+
+def test_search_that_was_broken_off_knows_its_open_limit() -> None:
+    """Tests the least limit that is not ruled out, before and after limits were ruled out."""
+    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
+    search = LatencySearch(posed, EXACT)
+    assert search.open_limit().limit == search.flow_bound()
+    first, _ = search.first_feasible()
+    assert search.open_limit().limit == first.limit
+
+
+def test_claims_of_a_solver_only_strengthen() -> None:
+    """Tests that a weaker or missing claim keeps the cover's bound, and a stronger one is called the solver's."""
+    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
+    search = LatencySearch(posed, Profile("none", time_limit=0))
+    known = search.at(search.flow_bound())
+    assert with_claimed_bound(known, None) is known
+    assert with_claimed_bound(known, 0.0) is known
+    stronger = with_claimed_bound(known, (known.remote_bound or 0) + 0.5)
+    assert (stronger.remote_bound, stronger.proof) == ((known.remote_bound or 0) + 1, Proof.SOLVER)
+
+
+def test_placement_beyond_the_limit_is_a_disagreement() -> None:
+    """Tests that what a program returns is checked against the limit."""
+    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
+    search = LatencySearch(posed, Profile("none", time_limit=0))
+    with pytest.raises(SolverDisagreement, match="does not keep the limit"):
+        settled(search, search.at(search.flow_bound()), np.zeros(50, dtype=np.int64), None)
+
+
+def test_enumeration_refuses_what_it_cannot_finish() -> None:
+    """Tests that brute force counts before it starts."""
+    with pytest.raises(TooLarge, match="would try"):
+        best_placement(Latency(generate("latency", seed=0, nodes=30, tasks=30)))
+    with pytest.raises(TooLarge, match="would try"):
+        best_placement(Lsap(generate("lsap", seed=0, nodes=30, tasks=30)))

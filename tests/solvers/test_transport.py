@@ -1,0 +1,182 @@
+"""The compact network of assignment problems: its shape, both ways between flows and placements, and its prices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from optsched.errors import OptschedError, UsageError
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instances.generate import generate, known_optimum
+from optsched.placement import Placement
+from optsched.problems import FairLsap, Flow, Lsap, problem
+from optsched.problems.assignment import AssignmentProblem
+from optsched.results import Limit
+from optsched.solvers import transport
+from optsched.solvers.profiles import Profile
+from optsched.solvers.transport import (
+    TransportNetwork,
+    is_cardinality,
+    optimal_placement,
+    prices_of,
+    solve_assignment,
+)
+
+ENGINES = ("network", "arrays", "network-simplex", "dense")
+
+
+def random_instance(seed: int) -> Instance:
+    """A few tasks on a few nodes with racks, some without; slots, groups, rates and loads all drawn."""
+    rng = np.random.default_rng(seed)
+    nodes, tasks, racks, groups = int(rng.integers(1, 7)), int(rng.integers(0, 10)), 2, 3
+    sizes = [min(nodes, int(rng.integers(0, 4))) for _ in range(tasks)]
+    rows = [rng.choice(nodes, size=size, replace=False).tolist() for size in sizes]
+    running = [rng.random(int(rng.integers(0, 3))).tolist() for _ in range(nodes)]
+    cluster = Cluster(
+        [f"n{node}" for node in range(nodes)],
+        rack=rng.integers(-1, racks, nodes),
+        rack_ids=[f"r{rack}" for rack in range(racks)],
+        slots=np.full(nodes, 3),
+        rate_in=np.full(nodes, 85.0),
+        rate_out=np.full(nodes, 85.0),
+        out_in_use=rng.random(nodes) * 20,
+        running_rates=Ragged.from_rows(running, np.float64),
+    )
+    workload = Workload(
+        [f"t{task}" for task in range(tasks)],
+        replicas=Ragged.from_rows(rows),
+        job=rng.integers(0, groups, tasks),
+        job_ids=[f"j{job}" for job in range(groups)],
+        job_group=np.arange(groups),
+        group_ids=[f"g{group}" for group in range(groups)],
+        group_weight=2.0 ** np.arange(groups),
+        group_running_tasks=rng.integers(0, 4, groups),
+        rate_in=rng.integers(1, 4, tasks) * 3.0,
+    )
+    return Instance(cluster, workload, State.initial(cluster, workload, idle_slots=rng.integers(0, 4, nodes)))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("lsap", {}),
+        ("lsap", {"levels": (0, 1, 2)}),
+        ("lsap", {"levels": (1, 1, 4)}),
+        ("fair-lsap", {}),
+        ("fair-lsap", {"selection": "free"}),
+        ("fair-lsap", {"selection": "free", "gfc": "difference"}),
+        ("flow", {}),
+        ("flow", {"include_task": True, "scale": 1}),
+    ],
+)
+def test_engines_agree_and_their_prices_close(name: str, parameters: dict[str, object]) -> None:
+    """Tests that every engine finds the same value, that its own prices prove it, and so do those of its placement."""
+    for seed in range(40):
+        posed = problem(name, random_instance(seed), **parameters)
+        assert isinstance(posed, AssignmentProblem)
+        values = set()
+        for engine in ENGINES:
+            if engine == "dense" and parameters.get("selection") == "free":
+                continue
+            solution = solve_assignment(posed, engine=engine)
+            placement = solution.placement(posed)
+            assert placement is not None
+            assert not posed.violations(placement)
+            values.add(posed.units(placement))
+            for prices in (solution.prices, prices_of(posed, placement)):
+                if prices is not None:
+                    assert posed.price_bound(*prices) == posed.units(placement)
+            assert (solution.prices is None) is (engine == "dense" and posed.count > 0)
+        assert len(values) == 1
+
+
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow"])
+def test_flows_and_placements_translate_into_each_other(name: str) -> None:
+    """Tests that the flow of a placement is a flow of the network, of the placement's cost."""
+    for seed in range(40):
+        parameters = {"levels": (0, 1, 2)} if name == "lsap" else {}
+        posed = problem(name, random_instance(seed), **parameters)
+        assert isinstance(posed, AssignmentProblem)
+        placement = solve_assignment(posed, engine="arrays").placement(posed)
+        assert placement is not None
+        if not posed.count:
+            continue
+        network = TransportNetwork(posed)
+        flow = network.flow_of(posed.nodes_of(placement))
+        balance = np.zeros(len(network.supply), dtype=np.int64)
+        np.add.at(balance, network.tail, flow)
+        np.subtract.at(balance, network.head, flow)
+        assert balance.tolist() == network.supply.tolist()
+        assert (flow >= 0).all()
+        assert (flow <= network.capacity).all()
+        assert int((flow * network.cost).sum()) == posed.units(placement)
+        again = posed.placement(network.decode(flow))
+        assert posed.units(again) == posed.units(placement)
+        assert not posed.violations(again)
+
+
+def test_placement_that_can_be_improved_has_no_prices() -> None:
+    """Tests that shortest paths find the improvement of 003's Figure 2 instead of prices."""
+    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0, 1, 2], [0, 1], [0]]))
+    posed = Lsap(Instance(Cluster(["a", "b", "c"]), workload))
+    assert prices_of(posed, Placement.of([0, 1, 2])) is None
+    assert prices_of(posed, Placement.of([2, 1, 0])) is not None
+
+
+def test_network_of_a_small_instance_is_what_it_says() -> None:
+    """Tests the vertices and the number of arcs where two racks share three nodes and one node has no local task."""
+    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"], slots=[2, 1, 1])
+    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [2]]))
+    network = TransportNetwork(Lsap(Instance(cluster, workload), levels=(0, 1, 2)))
+    assert network.labels == [
+        "source", "pool all", "class t1", "class t3", "node a", "node c", "anywhere", "rack r", "rack s", "sink",
+    ]  # fmt: skip
+    # tier; pool to 2 classes; 2 local, 2 anywhere, 2 rack arcs; 2 nodes, 2 racks, anywhere onwards
+    assert len(network.tail) == 1 + 2 + 6 + 5
+    assert network.supply[[0, -1]].tolist() == [3, -3]
+
+
+def test_matching_is_enough_only_for_counting() -> None:
+    """Tests which problems are solved by a maximum matching."""
+    instance = random_instance(1)
+    assert is_cardinality(Lsap(instance))
+    assert not is_cardinality(Lsap(instance, levels=(0, 1, 2)))
+    assert not is_cardinality(FairLsap(instance))
+    assert not is_cardinality(Flow(instance))
+
+
+@pytest.mark.parametrize("family", ["planted-lsap", "planted-fair-lsap", "planted-flow"])
+def test_planted_optima_are_found(family: str) -> None:
+    """Tests the optimum of instances that are built around it, at sizes no enumeration reaches."""
+    for seed in range(3):
+        instance = generate(family, seed=seed)
+        for name, value in known_optimum(instance).items():
+            posed = problem(name, instance)
+            if isinstance(posed, AssignmentProblem):
+                assert posed.evaluate(optimal_placement(posed)) == value
+
+
+def test_limit_of_an_engine_gives_no_placement() -> None:
+    """Tests that a program stopped at once is told with its limit."""
+    posed = Lsap(generate("lsap", seed=1, nodes=400, tasks=300, racks=20), levels=(0, 1, 2))
+    solution = solve_assignment(posed, Profile("none", time_limit=0))
+    assert (solution.nodes, solution.prices, solution.limit) == (None, None, Limit.TIME)
+    assert solution.placement(posed) is None
+
+
+def test_dense_engine_takes_one_cost_a_task() -> None:
+    """Tests that tiers with several sizes are refused by the engine that cannot hold them."""
+    posed = FairLsap(generate("fair-lsap", seed=1, nodes=40, tasks=200), selection="free")
+    with pytest.raises(UsageError, match="how many of its group"):
+        solve_assignment(posed, engine="dense")
+
+
+def test_optimal_placement_passes_interrupts_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an interrupt during a scheduler's own solve is an interrupt, and giving up an error."""
+    posed = Lsap(random_instance(3))
+    found = solve_assignment(posed)
+    for limit, error in ((Limit.INTERRUPTED, KeyboardInterrupt), (Limit.MEMORY, OptschedError)):
+        stopped = type(found)(None, None, limit, "stopped", 0.0, 0.0, {})
+        monkeypatch.setattr(transport, "solve_assignment", lambda problem, stopped=stopped: stopped)
+        with pytest.raises(error):
+            optimal_placement(posed)
