@@ -169,11 +169,11 @@ class Latency(Problem):
         """l* and l** of 004, and the least work.
 
         l* averages over all servers, also those that are too loaded to get work, so it bounds the makespan of the
-        whole cluster, not that of the job, unless no server's load is above it (digest 004, erratum 2). The stronger
+        whole cluster, not that of the job, unless every server's load is below it (digest 004, erratum 2). The stronger
         bound l_flow needs a flow engine: `optsched.bounds` has it.
         """
         average = self.average_bound()
-        harmless = not len(self.tasks) or int(self.initial_load.max(initial=0)) <= average
+        harmless = not len(self.tasks) or int(self.initial_load.max(initial=0)) < average
         return (
             Bound(
                 "l*",

@@ -1,0 +1,102 @@
+"""Every way to an optimum agrees with enumeration on thousands of tiny instances, and nothing goes beyond a proof."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import problems
+
+from optsched.certificates import certify
+from optsched.gaps import Reference, gap_of
+from optsched.heuristics import applicable, run
+from optsched.problems import PROBLEMS, Latency, Problem
+from optsched.problems.assignment import AssignmentProblem
+from optsched.results import Proof, Solution, Value
+from optsched.routes import bounds, frontier, routes_of, solve
+from optsched.solvers.brute_force import best_placement, pareto_front
+
+pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
+
+#: Kinds of proof that the routes which are no enumeration may give.
+KINDS = {
+    "lsap": {Proof.DUAL},
+    "fair-lsap": {Proof.DUAL},
+    "flow": {Proof.DUAL},
+    "latency": {Proof.COMBINATORIAL, Proof.SOLVER},
+}
+
+
+def tiered(problem: Problem) -> bool:
+    """Whether a task's cost depends on how many of its pool are placed: the one thing that route `dense` refuses."""
+    return isinstance(problem, AssignmentProblem) and any(len(pool.tiers) > 1 for pool in problem.pools)
+
+
+def check_routes(problem: Problem, best: Value) -> Solution:
+    """Every route finds `best` and certifies; returns the default route's solution."""
+    routes = [route for route in routes_of(problem) if route != "dense" or not tiered(problem)]
+    solutions = {route: solve(problem, route=route) for route in routes}
+    for route, solution in solutions.items():
+        assert solution.objective == best == solution.bound, route
+        assert solution.optimal, route
+        assert solution.certificate in ({Proof.ENUMERATION} if route == "brute-force" else KINDS[problem.name]), route
+        verdict = certify(problem, solution)
+        assert verdict.valid, f"{route}: {verdict}"
+        assert verdict.proved == (solution.certificate is not None and solution.certificate.checkable), route
+    return solutions[routes_of(problem)[0]]
+
+
+def check_bounds(problem: Problem, best: Value) -> None:
+    """Every bound that bounds a component of the objective does."""
+    found = bounds(problem)
+    optimum = dict(zip((component.name for component in problem.components), best, strict=True))
+    assert {bound.component for bound in found} >= set(optimum)
+    for bound in found:
+        if bound.component is not None:
+            assert bound.value <= optimum[bound.component], bound
+
+
+def check_heuristics(problem: Problem, solution: Solution) -> None:
+    """Every heuristic that serves the problem gives a feasible placement, and none beats the proved optimum."""
+    reference = Reference(problem, solution=solution)
+    entries = applicable(problem)
+    assert entries
+    for entry in entries:
+        report = gap_of(problem, run(problem, entry, seed=1), 1, reference)  # raises BoundViolated
+        assert report.error is None, entry.name
+        assert report.feasible, (entry.name, report.violations)
+
+
+def check_front(problem: Latency) -> None:
+    """Every route's frontier is the enumerated one, and each point is what its placement is worth."""
+    expected = pareto_front(problem) if len(problem.tasks) else []
+    for route in ("search", "arrays", "pyomo"):
+        found = frontier(problem, route=route)
+        assert found.complete
+        assert found.values == expected, route
+        assert [problem.evaluate(point.placement) for point in found.points] == expected, route
+
+
+def check(problem: Problem) -> None:
+    """All of the above."""
+    best, nodes = best_placement(problem)
+    assert problem.evaluate(problem.placement(nodes)) == best
+    solution = check_routes(problem, best)
+    check_bounds(problem, best)
+    check_heuristics(problem, solution)
+    if isinstance(problem, Latency):
+        check_front(problem)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_agreement(name: str) -> None:
+    """Tests that all routes, bounds, certificates and heuristics agree with enumeration on 200 instances a problem."""
+    settings(max_examples=200)(given(problems(name))(check))()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_agreement_at_length(name: str, part: int) -> None:
+    """Tests the same on 3000 instances a problem that the quick test does not see."""
+    settings(max_examples=1000)(given(problems(name), st.just(part))(check))()
