@@ -1,0 +1,307 @@
+"""Laws that relate the optimum of one instance to that of another: no expected value is known, but the relation is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from strategies import instances, problems
+
+from optsched.instance import Instance
+from optsched.instances.files import from_document, to_document
+from optsched.problems import PROBLEMS, FairLsap, Flow, Latency, Lsap, Problem
+from optsched.problems.base import GRID
+from optsched.results import Number, Value
+from optsched.routes import frontier, solve
+
+pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
+
+some = settings(max_examples=40)
+
+Document = dict[str, Any]
+
+
+def optimum(problem: Problem) -> Value:
+    """The proved optimum."""
+    value = solve(problem).objective
+    assert value is not None
+    return value
+
+
+def again(problem: Problem, change: Callable[[Document], None] = lambda document: None, **parameters: Any) -> Problem:
+    """The same problem on a changed copy of its instance, or with changed parameters."""
+    document = to_document(problem.instance)
+    change(document)
+    instance = from_document(document)
+    assert isinstance(instance, Instance)
+    return type(problem)(instance, **{**problem.parameters, **parameters})
+
+
+def pending(problem: Problem, document: Document) -> list[Document]:
+    """The records of the problem's tasks."""
+    return [document["tasks"][task] for task in problem.tasks.tolist()]
+
+
+# Laws of all problems ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_permutation(name: str) -> None:
+    """Tests that the order of nodes and tasks in the file does not matter."""
+
+    @some
+    @given(problems(name), st.randoms(use_true_random=False))
+    def law(problem: Problem, random: Any) -> None:
+        def shuffled(document: Document) -> None:
+            random.shuffle(document["nodes"])
+            random.shuffle(document["tasks"])
+
+        assert optimum(again(problem, shuffled)) == optimum(problem)
+
+    law()
+
+
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow", "latency"])
+def test_added_replica(name: str) -> None:
+    """Tests that one replica more is never worse.
+
+    Two exceptions are left out: with `selection=fixed` replicas also decide who is within a ration, and in `flow` a
+    task without replicas reads from an idle source, which its first replica may not be.
+    """
+
+    @some
+    @given(problems(name, **({"selection": "free"} if name == "fair-lsap" else {})), st.data())
+    def law(problem: Problem, data: st.DataObject) -> None:
+        document = to_document(problem.instance)
+        nodes = [node["id"] for node in document["nodes"]]
+        open_tasks = [
+            row
+            for row, task in enumerate(pending(problem, document))
+            if len(task.get("replicas", [])) < len(nodes) and (name != "flow" or task.get("replicas"))
+        ]
+        assume(open_tasks)
+        row = data.draw(st.sampled_from(open_tasks))
+        held = pending(problem, document)[row].get("replicas", [])
+        node = data.draw(st.sampled_from([node for node in nodes if node not in held]))
+
+        def added(document: Document) -> None:
+            pending(problem, document)[row]["replicas"] = [*held, node]
+
+        assert optimum(again(problem, added)) <= optimum(problem)
+
+    law()
+
+
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow"])
+def test_added_slot(name: str) -> None:
+    """Tests that one idle slot more is never worse where no more tasks run for it.
+
+    Where tasks outnumber the slots, one more runs and may cost something: for `lsap` at most an off-rack task's level.
+    All slots of the cluster stay what they are in `fair-lsap`, for they set the rations.
+    """
+
+    @some
+    @given(problems(name, **({"selection": "free"} if name == "fair-lsap" else {})), st.data())
+    def law(problem: Any, data: st.DataObject) -> None:
+        row = data.draw(st.integers(0, len(problem.instance.cluster) - 1))
+
+        def added(document: Document) -> None:
+            node = document["nodes"][row]
+            slots = node.get("slots", 1)
+            node["idle_slots"] = node.get("idle_slots", slots) + 1
+            node["slots"] = max(slots, node["idle_slots"])
+
+        after = again(problem, added)
+        if name == "fair-lsap":
+            assume(after.instance.cluster.slots.sum() == problem.instance.cluster.slots.sum())
+        assert isinstance(after, Lsap | FairLsap | Flow)
+        if after.count == problem.count:
+            assert optimum(after) <= optimum(problem)
+        elif isinstance(after, Lsap):
+            assert optimum(after)[0] <= optimum(problem)[0] + after.levels[2]
+
+    law()
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_scaling(name: str) -> None:
+    """Tests that an optimum scales with the costs; where costs are rounded, up to half a grid unit a rounding."""
+    factor = 3
+
+    @some
+    @given(problems(name))
+    def law(problem: Problem) -> None:
+        parameters: dict[str, Any] = {}
+
+        def scaled(document: Document) -> None:
+            for node in document["nodes"]:
+                for key in ("load", "rate_in", "rate_process"):
+                    if key in node:
+                        node[key] *= factor
+                if "running_rates" in node:
+                    node["running_rates"] = [rate * factor for rate in node["running_rates"]]
+            for task in document["tasks"]:
+                rate = task.get("rate_in", 0)
+                task["rate_in"] = (
+                    {key: value * factor for key, value in rate.items()} if isinstance(rate, dict) else rate * factor
+                )
+
+        if isinstance(problem, Lsap):
+            parameters["levels"] = [level * factor for level in problem.levels]
+        elif isinstance(problem, FairLsap):
+            parameters = {key: problem.parameters[key] * factor for key in ("alpha", "fairness")}
+        elif isinstance(problem, Latency):
+            parameters = {"w_loc": problem.w_loc * factor, "w_rem": problem.w_rem * factor}
+        elif not isinstance(problem.parameters["scale"], str):
+            parameters["scale"] = problem.parameters["scale"] * factor
+        after = again(problem, scaled, **parameters)
+        if isinstance(problem, Lsap | Latency):
+            assert optimum(after) == tuple(factor * entry for entry in optimum(problem))
+        else:
+            assert isinstance(problem, FairLsap | Flow)
+            roundings = problem.count * (2 if isinstance(problem, FairLsap) else 1)
+            assert 2 * abs(optimum(after)[0] - factor * optimum(problem)[0]) * GRID <= roundings * (factor + 1)
+
+    law()
+
+
+# Laws of the assignment problems -----------------------------------------------------------------------------------
+
+
+@some
+@given(instances())
+def test_lsap_is_a_matching(instance: Instance) -> None:
+    """Tests that the optimum is the number of tasks that run less a maximum matching of tasks and slots (003)."""
+    problem = Lsap(instance)
+    graph = nx.Graph()
+    slots = [(node, slot) for node, free in enumerate(problem.capacity.tolist()) for slot in range(free)]
+    tasks = [f"task {row}" for row in range(len(problem.tasks))]
+    graph.add_nodes_from([*tasks, *slots])
+    for task, row in zip(tasks, problem.replicas, strict=True):
+        graph.add_edges_from((task, slot) for slot in slots if slot[0] in row)
+    matching = nx.bipartite.maximum_matching(graph, top_nodes=tasks)
+    assert optimum(problem) == (problem.count - len(matching) // 2,)
+
+
+@some
+@given(instances())
+def test_racks_play_no_part_at_equal_levels(instance: Instance) -> None:
+    """Tests that racks do not matter where rack and off-rack cost the same, and that dearer levels cost more."""
+    problem = Lsap(instance)
+
+    def bare(document: Document) -> None:
+        for node in document["nodes"]:
+            node.pop("rack", None)
+
+    assert optimum(again(problem, bare)) == optimum(problem)
+    assert optimum(Lsap(instance, levels=(0, 0, 1))) <= optimum(problem) <= optimum(Lsap(instance, levels=(0, 1, 2)))
+
+
+@some
+@given(instances(), st.sampled_from([0, 20, 50]), st.sampled_from(["fixed", "free"]))
+def test_no_fairness_is_lsap(instance: Instance, alpha: int, selection: str) -> None:
+    """Tests that a fairness weight of 0 leaves plain `lsap` with levels 0, alpha, alpha."""
+    fair = FairLsap(instance, fairness=0, alpha=alpha, selection=selection)
+    assert optimum(fair) == optimum(Lsap(instance, levels=(0, alpha, alpha)))
+
+
+@some
+@given(problems("fair-lsap", alpha=20))
+def test_fairness_is_idle_where_all_tasks_run(problem: FairLsap) -> None:
+    """Tests that with no more tasks than idle slots only locality is decided, as in `lsap` (digest 003, section 3)."""
+    assume(len(problem.tasks) <= problem.capacity.sum())
+    solution = solve(problem)
+    assert solution.decision is not None
+    counts = problem.locality_counts(solution.decision)
+    assert (counts["rack"] + counts["off_rack"],) == optimum(Lsap(problem.instance))
+
+
+@some
+@given(problems("fair-lsap", alpha=0))
+def test_staircase(problem: FairLsap) -> None:
+    """Tests that with alpha fewer tasks are remote and the fairness cost rises (003 section 3, exchange argument)."""
+    steps: list[tuple[int, Number]] = []
+    for alpha in (0, 1, 10, 50, 200, 10**6):
+        posed = again(problem, alpha=alpha)
+        assert isinstance(posed, FairLsap)
+        solution = solve(posed)
+        assert solution.decision is not None
+        assert solution.objective is not None
+        counts = posed.locality_counts(solution.decision)
+        remote = counts["rack"] + counts["off_rack"]
+        steps.append((remote, solution.objective[0] - alpha * remote))
+    remotes, fairness = [step[0] for step in steps], [step[1] for step in steps]
+    assert remotes == sorted(remotes, reverse=True)
+    assert fairness == sorted(fairness)
+
+
+@some
+@given(problems("flow"))
+def test_constant_is_constant(problem: Flow) -> None:
+    """Tests that a distance term raised alike for all pairs adds rate times that (digest 002, erratum 8)."""
+    assume(len(problem.tasks) <= problem.capacity.sum() and not len(problem.instance.cluster.type_ids))
+    raised = again(problem, f_c=[term + 2 for term in problem.parameters["f_c"]])
+    added = 2 * sum(problem.rates[:, -1].tolist())
+    assert float(optimum(raised)[0] - optimum(problem)[0]) == pytest.approx(added, abs=1e-5)
+
+
+# Laws of latency ---------------------------------------------------------------------------------------------------
+
+
+@some
+@given(problems("latency"), st.integers(1, 9))
+def test_load_shift(problem: Latency, shift: int) -> None:
+    """Tests that loads raised alike delay the job alike and change no work."""
+    assume(len(problem.tasks))
+
+    def raised(document: Document) -> None:
+        for node in document["nodes"]:
+            node["load"] = node.get("load", 0) + shift
+
+    makespan, work = optimum(problem)
+    assert optimum(again(problem, raised)) == (makespan + shift, work)
+
+
+@some
+@given(problems("latency"), st.integers(0, 6))
+def test_added_server(problem: Latency, load: int) -> None:
+    """Tests that a server more, which holds nothing and may be loaded, is never worse."""
+
+    def added(document: Document) -> None:
+        document["nodes"].append({"id": "more", "load": load, "type": "c1", "rack": "r1"})
+
+    assert optimum(again(problem, added)) <= optimum(problem)
+
+
+@some
+@given(problems("latency"), st.integers(0, 6))
+def test_task_left_out(problem: Latency, drawn: int) -> None:
+    """Tests that without one of its tasks a job ends no later and takes less work."""
+    assume(len(problem.tasks))
+
+    def fewer(document: Document) -> None:
+        document["tasks"].pop(int(problem.tasks[drawn % len(problem.tasks)]))
+
+    before, after = optimum(problem), optimum(again(problem, fewer))
+    assert after[0] <= before[0]
+    assert after < before
+
+
+@some
+@given(problems("latency"))
+def test_frontier(problem: Latency) -> None:
+    """Tests that the frontier begins at the optimum, trades makespan for work at each point, and ends at least work."""
+    points = frontier(problem).values
+    if not len(problem.tasks):
+        assert points == []
+        return
+    makespans, works = zip(*points, strict=True)
+    assert points[0] == optimum(problem)
+    assert works[-1] == problem.least_work
+    assert np.all(np.diff(np.array(makespans, dtype=np.int64)) > 0)
+    assert np.all(np.diff(np.array(works, dtype=np.int64)) < 0)
