@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from optsched.arrays import LARGEST, Ints, Strings, read_only, read_only_strings
 from optsched.errors import Fault, InputError
-from optsched.instance import LARGEST, Ints, Strings, id_faults, read_only, read_only_strings
+from optsched.instance_faults import id_faults
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, Struct
 
+from optsched.arrays import read_only_strings
 from optsched.errors import Fault, InputError
 from optsched.instance import (
     HOPS,
@@ -29,7 +30,6 @@ from optsched.instance import (
     Strings,
     Topology,
     Workload,
-    read_only_strings,
 )
 from optsched.instances.format import (
     INSTANCE,

@@ -17,7 +17,8 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from optsched.errors import FAULTS_SHOWN, Fault, InputError, nearest
-from optsched.instance import DEEPEST, LARGEST, half_characters, key_in_place
+from optsched.instance import LARGEST
+from optsched.instance_faults import DEEPEST, half_characters, key_in_place
 from optsched.instances.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
 
 __all__ = ["Diagnosis", "decode"]

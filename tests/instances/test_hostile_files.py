@@ -19,7 +19,7 @@ import pytest
 from instance_documents import FULL, NETWORK
 
 from optsched.errors import InputError
-from optsched.instance import DEEPEST
+from optsched.instance_faults import DEEPEST
 from optsched.instances.files import from_document, load, parse, save
 
 SEEDS = range(60)

@@ -1,0 +1,117 @@
+"""The arrays that an instance is made of: their types and limits, read-only copies, and rows of different length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["LARGEST", "Bools", "Floats", "Ints", "Part", "Ragged", "Strings", "read_only", "read_only_strings"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Strings = npt.NDArray[np.str_]
+Bools = npt.NDArray[np.bool_]
+
+#: Numbers past this are refused: beyond it doubles no longer hold every integer.
+LARGEST = 2**53
+
+
+def read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """A read-only array of `dtype`; shares memory with `values` where they are already a read-only array of it."""
+    array: npt.NDArray[Any] = np.asarray(values, dtype=dtype)
+    if array.flags.writeable:
+        array = array.copy() if array is values else array
+        array.setflags(write=False)
+    return array
+
+
+def read_only_strings(values: npt.ArrayLike) -> Strings:
+    """Ids as an array: read-only, one after another in memory and no wider than the longest."""
+    array = np.asarray(values)
+    if array.dtype.kind != "U":
+        array = np.asarray(values, dtype=np.str_) if array.size else np.zeros(array.shape, dtype="<U1")
+    width = max(1, int(np.strings.str_len(array).max(initial=0)))
+    array = np.ascontiguousarray(array, dtype=f"=U{width}") if array.ndim else array
+    return read_only(array, array.dtype)
+
+
+class Part:
+    """Pickles by its fields, so that a copy in another process is checked for types and read-only again."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = (getattr(self, column.name) for column in fields(self))  # type: ignore[arg-type]
+        return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged(Part):
+    """Rows of different length in compressed form: row `i` is `values[starts[i]:starts[i + 1]]`.
+
+    Attributes
+    ----------
+    starts
+        int64, shape (rows + 1,).
+    values
+        int64 indices or float64 numbers, shape (total,).
+    """
+
+    starts: Ints
+    values: npt.NDArray[Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "starts", read_only(self.starts, np.int64))
+        kind = np.float64 if np.asarray(self.values).dtype.kind == "f" else np.int64
+        object.__setattr__(self, "values", read_only(self.values, kind))
+
+    @classmethod
+    def empty(cls, rows: int, dtype: type = np.int64) -> Ragged:
+        """`rows` rows without an entry."""
+        return cls(np.zeros(rows + 1, dtype=np.int64), np.zeros(0, dtype=dtype))
+
+    @classmethod
+    def from_rows(cls, rows: list[list[Any]], dtype: type = np.int64) -> Ragged:
+        """From a list of rows."""
+        starts = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=starts[1:])
+        return cls(starts, np.array([value for row in rows for value in row], dtype=dtype))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, row: int) -> npt.NDArray[Any]:
+        return self.values[self.starts[row] : self.starts[row + 1]]
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+        return (self[row] for row in range(len(self)))
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """Number of entries of each row, shape (rows,)."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def row_of(self) -> Ints:
+        """Row of each entry, shape (total,)."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
+
+    def take(self, rows: npt.ArrayLike) -> Ragged:
+        """The given rows, in the given order."""
+        rows = np.asarray(rows, dtype=np.int64)
+        lengths = self.lengths[rows]
+        starts = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        picks = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
+        return Ragged(starts, self.values[picks])
+
+    def transposed(self, columns: int) -> Ragged:
+        """For each of `columns` values the rows that hold it, increasing."""
+        order = np.argsort(self.values, kind="stable")
+        starts = np.zeros(columns + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.values, minlength=columns), out=starts[1:])
+        return Ragged(starts, self.row_of[order])

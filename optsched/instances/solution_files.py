@@ -1,0 +1,255 @@
+"""Solution files (`optsched-solution/1`): what was decided and what proves it, exact and in the instance's ids.
+
+Reading checks the form of a file and of its placement. Whether its claims are true is for `optsched.certificates`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from optsched import __version__
+from optsched.errors import Fault, InputError
+from optsched.instance import Instance
+from optsched.instance_faults import key_in_place
+from optsched.instances.diagnosis import Diagnosis, decode
+from optsched.instances.rationals import read_number, spelled
+from optsched.instances.writing import write_whole
+from optsched.placement import NONE, Placement
+from optsched.results import Certificate, Limit, Proof, Solution, Termination
+
+__all__ = ["SOLUTION", "read_solution", "solution_document", "write_solution"]
+
+#: The value of `format` that this module reads and writes.
+SOLUTION = "optsched-solution/1"
+
+#: Packages whose versions stand in a solution file.
+_PACKAGES = ("numpy", "scipy", "networkx", "highspy", "pyomo", "pulp")
+
+#: Files of more bytes are not read.
+_LARGEST_FILE = 2**30
+
+
+_Text = Annotated[str, Meta(min_length=1)]
+
+
+class _Certificate(Struct, forbid_unknown_fields=True):
+    component: _Text
+    kind: Literal["dual", "combinatorial", "enumeration", "agreement", "solver"]
+    claim: Any
+    data: dict[str, Any] = {}
+
+
+class _Document(Struct, forbid_unknown_fields=True):
+    problem: _Text
+    parameters: dict[str, Any]
+    instance_sha256: _Text
+    placement: Any
+    objective: Any
+    bound: Any
+    termination: Literal["OPTIMAL", "INFEASIBLE", "FEASIBLE", "NO_SOLUTION", "ERROR"]
+    limit: Literal["TIME", "NODES", "MEMORY", "GAP", "INTERRUPTED"] | None
+    certificates: list[_Certificate]
+    solver: dict[str, Any]
+    versions: dict[str, Any]
+
+
+def solution_document(solution: Solution, instance: Instance) -> dict[str, Any]:
+    """A solution as the solution file holds it: integers as integers, other rationals as `"p/q"`, placement in ids.
+
+    Parameters
+    ----------
+    solution
+        Of a problem on `instance`.
+    instance
+        Gives the ids.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Workload
+    >>> from fractions import Fraction
+    >>> instance = Instance(Cluster(["a"]), Workload(["t1", "t2"]))
+    >>> solution = Solution("lsap", {}, instance.sha256, Placement.of([None, 0]), (Fraction(1, 2),), (None,),
+    ...                     Termination.FEASIBLE, Limit.GAP, (), "by hand", 0.0, 0.0, {}, "")
+    >>> document = solution_document(solution, instance)
+    >>> document["placement"], document["objective"], document["bound"]
+    ({'t1': None, 't2': 'a'}, ['1/2'], [None])
+    """
+    placement = None
+    if solution.decision is not None:
+        nodes = instance.cluster.node_ids.tolist()
+        placement = {
+            task: None if node == NONE else nodes[node]
+            for task, node in zip(instance.workload.task_ids.tolist(), solution.decision.nodes.tolist(), strict=True)
+        }
+    return {
+        "format": SOLUTION,
+        "problem": solution.problem,
+        "parameters": dict(solution.parameters),
+        "instance_sha256": solution.instance_sha256,
+        "placement": placement,
+        "objective": None if solution.objective is None else [spelled(value) for value in solution.objective],
+        "bound": [spelled(value) for value in solution.bound],
+        "termination": str(solution.termination),
+        "limit": None if solution.limit is None else str(solution.limit),
+        "certificates": [
+            {
+                "component": certificate.component,
+                "kind": str(certificate.kind),
+                "claim": spelled(certificate.claim),
+                "data": dict(certificate.data),
+            }
+            for certificate in solution.certificates
+        ],
+        "solver": {
+            "route": solution.route,
+            "build_seconds": solution.build_seconds,
+            "solve_seconds": solution.solve_seconds,
+            "raw_status": solution.raw_status,
+            "engine": dict(solution.solver),
+        },
+        "versions": _versions(),
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"optsched": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # a solution needs not every solver
+            continue
+    return found
+
+
+def write_solution(solution: Solution, instance: Instance, path: str | os.PathLike[str]) -> None:
+    """Write a solution file: the whole file or none.
+
+    Parameters
+    ----------
+    solution, instance
+        As for `solution_document`.
+    path
+        The file; one that exists is replaced.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written there.
+    """
+    text = msgspec.json.format(msgspec.json.encode(solution_document(solution, instance)), indent=1)
+    write_whole(path, text + b"\n")
+
+
+def read_solution(path: str | os.PathLike[str], instance: Instance) -> Solution:
+    """Read a solution file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    instance
+        What it should be a solution of. One of another instance (by its digest) is read without the placement, which
+        means nothing here; `optsched.certify` tells of it.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, unreadable or wrong; lists every fault with its place.
+    """
+    source = os.fspath(path)
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError([Fault("", f"cannot be read: {reason}")], source) from None
+    if len(data) > _LARGEST_FILE:
+        raise InputError([Fault("", f"holds more than {_LARGEST_FILE} bytes; so much is not read")], source)
+    value = decode(data, source)
+    if not isinstance(value, Mapping) or value.get("format") != SOLUTION:
+        raise InputError(
+            [Fault("format", f'is no solution file: it must begin {{"format": "{SOLUTION}", ...}}')], source
+        )
+    diagnosis = Diagnosis()
+    document = diagnosis.record(value, _Document)
+    faults = diagnosis.faults
+    if not faults:
+        solution = _solution(document, instance, faults)
+    if faults:
+        raise InputError(faults, source)
+    return solution
+
+
+def _solution(document: _Document, instance: Instance, faults: list[Fault]) -> Solution:
+    """The solution that a document of the right form stands for; what is wrong with it is added to `faults`."""
+    bound = _numbers(document.bound, "bound", faults, unknown=True)
+    objective = None if document.objective is None else _numbers(document.objective, "objective", faults)
+    certificates = []
+    for row, entry in enumerate(document.certificates):
+        claim = read_number(entry.claim, f"certificates[{row}].claim", faults)
+        certificates.append(Certificate(entry.component, Proof(entry.kind), claim, entry.data))
+    decision = None
+    if document.placement is not None:
+        decision = _placement(document.placement, document.instance_sha256 == instance.sha256, instance, faults)
+    told = document.solver
+    return Solution(
+        problem=document.problem,
+        parameters=document.parameters,
+        instance_sha256=document.instance_sha256,
+        decision=decision,
+        objective=objective,
+        bound=bound,
+        termination=Termination(document.termination),
+        limit=None if document.limit is None else Limit(document.limit),
+        certificates=tuple(certificates),
+        route=str(told.get("route", "")),
+        build_seconds=_seconds(told.get("build_seconds")),
+        solve_seconds=_seconds(told.get("solve_seconds")),
+        solver=told.get("engine", {}) if isinstance(told.get("engine", {}), Mapping) else {},
+        raw_status=str(told.get("raw_status", "")),
+    )
+
+
+def _seconds(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+
+
+def _numbers(value: Any, place: str, faults: list[Fault], unknown: bool = False) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        faults.append(Fault(place, "expected a list, one entry a component"))
+        return ()
+    entries = enumerate(value)
+    return tuple(
+        None if unknown and entry is None else read_number(entry, f"{place}[{row}]", faults) for row, entry in entries
+    )
+
+
+def _placement(value: Any, ours: bool, instance: Instance, faults: list[Fault]) -> Placement | None:
+    if not isinstance(value, Mapping):
+        faults.append(Fault("placement", "expected an object {task: node or null}, or null"))
+        return None
+    if not ours:
+        return None
+    nodes = [NONE] * len(instance.workload)
+    for task, node in value.items():
+        place = f"placement.{key_in_place(task)}"
+        if task not in instance.task_index:
+            faults.append(Fault(place, f'the instance has no task "{task}"'))
+        elif node is None:
+            continue
+        elif not isinstance(node, str) or node not in instance.node_index:
+            faults.append(Fault(place, f"the instance has no node {node!r}"))
+        else:
+            nodes[instance.task_index[task]] = instance.node_index[node]
+    if len(value) < len(nodes):
+        missing = [task for task in instance.workload.task_ids.tolist() if task not in value]
+        faults.extend(Fault(f"placement.{key_in_place(task)}", "is missing; null is nowhere") for task in missing)
+    return Placement.of(nodes)
