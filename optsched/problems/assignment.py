@@ -21,7 +21,7 @@ import numpy as np
 from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, Bools, Ints, Ragged
 from optsched.placement import NONE, Placement
-from optsched.problems.base import Problem, exact
+from optsched.problems.base import Problem, exact, exact_sum
 from optsched.results import Bound, Value, Violation
 
 __all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TaskClasses", "minimum_by_row"]
@@ -115,7 +115,7 @@ class AssignmentProblem(Problem):
 
     def prepare(self) -> None:
         self.capacity = self.instance.state.idle_slots
-        self.count = min(len(self.tasks), int(self.capacity.sum()))
+        self.count = min(len(self.tasks), exact_sum(self.capacity))
         self.pools, self.pool = (Pool("all", ((0, len(self.tasks)),)),), np.zeros(len(self.tasks), dtype=np.int64)
         self.surcharge = np.zeros_like(self.capacity)
         self.prepare_costs()

@@ -20,7 +20,7 @@ from optsched.instance import LARGEST, MAP, PENDING, Instance, Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.results import Bound, Component, Number, Proof, Value, Violation
 
-__all__ = ["GRID", "Parameter", "Problem", "choice", "exact", "number", "on_grid", "switch"]
+__all__ = ["GRID", "Parameter", "Problem", "choice", "exact", "exact_sum", "number", "on_grid", "switch"]
 
 #: Real unit costs are rounded once to multiples of 1/GRID and held as integers from then on.
 GRID = 2**20
@@ -34,6 +34,16 @@ def exact(units: int, grid: int = 1) -> Number:
     """
     value = Fraction(units, grid)
     return value.numerator if value.denominator == 1 else value
+
+
+def exact_sum(values: npt.ArrayLike) -> int:
+    """Sum of whole numbers, 0 or more, that int64 may be too small for: the halves of each are added apart.
+
+    >>> exact_sum([2**53] * 1024) == 2**63
+    True
+    """
+    whole = np.asarray(values, dtype=np.int64)
+    return (int((whole >> 32).sum()) << 32) + int((whole & 0xFFFFFFFF).sum())
 
 
 def on_grid(costs: npt.ArrayLike) -> Ints:

@@ -17,7 +17,7 @@ from optsched.errors import Fault
 from optsched.instance import MAP, PENDING, RUNNING, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import LevelledProblem, Pool
-from optsched.problems.base import GRID, Parameter, choice, number
+from optsched.problems.base import GRID, Parameter, choice, exact_sum, number
 from optsched.results import Component, Proof, Sense
 
 __all__ = ["FairLsap", "RationRuleWarning"]
@@ -109,7 +109,7 @@ class FairLsap(LevelledProblem):
         ).tolist()
         self.task_group: Ints = workload.group[self.tasks]
         waiting = np.bincount(self.task_group, minlength=groups).tolist()
-        slots = int(self.instance.cluster.slots.sum())
+        slots = exact_sum(self.instance.cluster.slots)
         self.ration = [
             max(0, min(int(weight * slots - busy), tasks)) if weight * slots > busy else 0
             for weight, busy, tasks in zip(self.weights, self.running, waiting, strict=True)

@@ -16,7 +16,7 @@ import numpy as np
 from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, Bools, Floats, Instance, Ints, Ragged
 from optsched.placement import NONE, Placement
-from optsched.problems.base import Parameter, Problem, number
+from optsched.problems.base import Parameter, Problem, exact_sum, number
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["Latency"]
@@ -129,7 +129,7 @@ class Latency(Problem):
         """Whether counting alone lets all tasks end within `limit` when at least `remote` of them are remote."""
         room = self.room(limit)
         work = self.w_loc * (len(self.tasks) - remote) + self.w_rem * remote
-        return int((room // self.w_rem).sum()) >= remote and int(room.sum()) >= work
+        return exact_sum(room // self.w_rem) >= remote and exact_sum(room) >= work
 
     def least_remote(self, limit: int, cover: Bools) -> int:
         """How many tasks are remote in any placement within `limit`, at least, by a cover (bool, shape (nodes,)).
@@ -140,7 +140,7 @@ class Latency(Problem):
         """
         capacity = self.local_capacity(limit)
         free = self._with_replica_on(~cover & (capacity > 0))
-        return max(0, len(self.tasks) - int(capacity[cover].sum()) - free)
+        return max(0, len(self.tasks) - exact_sum(capacity[cover]) - free)
 
     def _with_replica_on(self, servers: Bools) -> int:
         """Tasks with a replica on at least one of `servers` (bool, shape (nodes,))."""
@@ -190,7 +190,7 @@ class Latency(Problem):
         """l* of 004: the work of all tasks, were they local, and all loads, spread evenly, rounded up."""
         if not len(self.tasks):
             return 0
-        total = self.w_loc * len(self.tasks) + int(self.initial_load.sum())
+        total = self.w_loc * len(self.tasks) + exact_sum(self.initial_load)
         return -(-total // len(self.initial_load))
 
     def counting_bound(self) -> int:
