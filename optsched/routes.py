@@ -219,7 +219,7 @@ def _by_assignment_model(record: _Record, profile: Profile) -> Solution:
     return record.solution(placement, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
 
 
-def _solver(route: str) -> Callable[[Any, Profile], SolverOutcome]:
+def _solver(route: str) -> Callable[..., SolverOutcome]:
     from optsched.solvers import algebraic
 
     return algebraic.solve_pyomo if route == "pyomo" else algebraic.solve_pulp
@@ -265,7 +265,9 @@ def _compact_pyomo(search: LatencySearch, known: FixedLimit, profile: Profile) -
     problem = search.problem
     module = models.module(problem.name)
     model = module.build_pyomo(problem, limit=known.limit)
-    outcome = _solver("pyomo")(model, profile)
+    hint = search.hint(known.limit)
+    start = None if hint is None else module.start_values(model, problem, hint)
+    outcome = _solver("pyomo")(model, profile, start)
     search.solver, search.raw_status = dict(outcome.solver), outcome.raw_status
     if outcome.status is Termination.INFEASIBLE:
         return replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER)
@@ -315,7 +317,8 @@ def _by_literal_latency(record: _Record, profile: Profile) -> Solution:
     module = models.module(problem.name)
     model = module.build_pulp(problem)
     built = time.perf_counter() - record.began
-    first = _solver("pulp")(model, profile)
+    start = None if record.start is None else module.start_values(model, problem, record.start)
+    first = _solver("pulp")(model, profile, start)
     certificates: list[Certificate] = []
     if first.bound is not None:
         certificates.append(Certificate("makespan", Proof.SOLVER, max(0, _integer_bound(first.bound))))
@@ -325,7 +328,7 @@ def _by_literal_latency(record: _Record, profile: Profile) -> Solution:
     makespan = problem.evaluate(placement)[0]
     _check_claim(problem, first.objective if first.status is Termination.OPTIMAL else None, makespan)
     model = module.build_pulp(problem, limit=int(makespan))
-    second = _solver("pulp")(model, profile)
+    second = _solver("pulp")(model, profile, module.start_values(model, problem, placement))
     if second.objective is not None:
         placement = module.decode(model, problem)
     if second.bound is not None:

@@ -54,7 +54,7 @@ from optsched.problems.latency import Latency
 from optsched.solvers.algebraic import injective_names
 from optsched.solvers.networks import maximum_b_matching
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 def build_pyomo(problem: Latency, limit: int | None = None) -> Any:
@@ -328,6 +328,36 @@ def decode(model: Any, problem: Latency) -> Placement:
     left = np.flatnonzero(nodes == NONE)
     nodes[left] = np.repeat(np.arange(len(remote)), remote)[: len(left)]
     return problem.placement(nodes)
+
+
+def start_values(model: Any, problem: Latency, placement: Placement) -> Any:
+    """A placement as a start for `solve_pyomo` or `solve_pulp`; its makespan must be within the model's limit.
+
+    Returns
+    -------
+    ComponentMap or dict
+        Values of a Pyomo model's integers, which HiGHS completes, or of all variables of a PuLP model by name.
+    """
+    ids = problem.instance.cluster.node_ids.tolist()
+    local, remote = (dict(zip(ids, counts.tolist(), strict=True)) for counts in problem.counts(placement))
+    makespan = int(problem.evaluate(placement)[0])
+    if isinstance(model, pulp.LpProblem):
+        nodes = dict(zip(problem.instance.workload.task_ids.tolist(), placement.nodes.tolist(), strict=True))
+        row_of = {name: row for row, name in enumerate(ids)}
+        values = {
+            variable.name: float(nodes[task] == row_of[server]) for (task, server), variable in model.place.items()
+        }
+        if hasattr(model, "makespan"):
+            values[model.makespan.name] = float(makespan)
+            values |= {variable.name: float(local[name] + remote[name] > 0) for name, variable in model.used.items()}
+        return values
+    start = pyo.ComponentMap((variable, remote[name]) for name, variable in model.remote_count.items())
+    if model.component("local_count") is not None:
+        start.update((variable, local[name]) for name, variable in model.local_count.items())
+    if model.component("makespan") is not None:
+        start[model.makespan] = makespan
+        start.update((variable, int(local[name] + remote[name] > 0)) for name, variable in model.used.items())
+    return start
 
 
 def _value(variable: Any) -> float:

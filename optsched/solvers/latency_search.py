@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from optsched.certificates import cover_certificate
 from optsched.errors import SolverDisagreement
-from optsched.instance import Bools, Ints
+from optsched.instance import Bools, Floats, Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems import Latency
 from optsched.problems.assignment import TaskClasses
@@ -175,6 +175,12 @@ class LatencySearch:
     def remaining(self) -> float | None:
         """Seconds left, None without a time limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def hint(self, limit: int) -> Placement | None:
+        """The start, where its makespan is within `limit`."""
+        if self.start is None or self.problem.evaluate(self.start)[0] > limit:
+            return None
+        return self.start
 
     def packed(self, limit: int) -> Ints | None:
         """A placement within `limit` with as few remote tasks as the bound says, or None where the packing fails."""
@@ -344,58 +350,11 @@ class LatencySearch:
 
 
 def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
-    """Least number of remote tasks within a limit, by the compact program (digest 004, 3) with HiGHS and arrays.
-
-    Columns: local shares of each class of tasks on each server with a replica and room (continuous), remote counts of
-    servers (integers), and local counts of servers (integers) where w_loc is not 1.
-    """
+    """Least number of remote tasks within a limit, by the compact program (digest 004, 3) with HiGHS and arrays."""
     problem, limit = search.problem, known.limit
-    room, w_loc, w_rem = problem.room(limit), problem.w_loc, problem.w_rem
-    open_servers = np.flatnonzero(room >= w_loc)
-    column = np.full(len(room), -1, dtype=np.int64)
-    column[open_servers] = np.arange(len(open_servers))
-    reachable = [tuple(sorted(row[room[row] >= w_loc].tolist())) for row in problem.replicas]
-    classes = TaskClasses.from_keys(reachable)
-    rows = [list(reachable[first]) for first in classes.first.tolist()]
-    pairs_class = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-    pairs_server = column[np.array([server for row in rows for server in row], dtype=np.int64)]
-    pairs, servers, count = len(pairs_class), len(open_servers), len(rows)
-    counted = w_loc > 1
-    # Rows: class supply; room of each server; every task is local or remote; (local counts where counted).
-    row_index = [pairs_class, count + np.arange(servers), np.full(pairs, count + servers)]
-    col_index = [np.arange(pairs), pairs + np.arange(servers), np.arange(pairs)]
-    values = [np.ones(pairs), np.full(servers, float(w_rem)), np.ones(pairs)]
-    row_index.append(np.full(servers, count + servers))
-    col_index.append(pairs + np.arange(servers))
-    values.append(np.ones(servers))
-    if counted:
-        row_index += [count + np.arange(servers), count + servers + 1 + pairs_server]
-        col_index += [pairs + servers + np.arange(servers), np.arange(pairs)]
-        values += [np.full(servers, float(w_loc)), np.ones(pairs)]
-        row_index.append(count + servers + 1 + np.arange(servers))
-        col_index.append(pairs + servers + np.arange(servers))
-        values.append(-np.ones(servers))
-    else:
-        row_index.append(count + pairs_server)
-        col_index.append(np.arange(pairs))
-        values.append(np.full(pairs, float(w_loc)))
-    columns, height = pairs + servers * (1 + counted), count + servers + 1 + servers * counted
-    tasks = float(len(problem.tasks))
-    zeros = np.zeros(servers * counted)
-    remote_room = (room[open_servers] // w_rem).astype(np.float64)
-    supply = classes.size.astype(np.float64)
-    program = LinearProgram(
-        objective=np.concatenate([np.zeros(pairs), np.ones(servers), zeros]),
-        col_lower=np.zeros(columns),
-        col_upper=np.concatenate([supply[pairs_class], remote_room, np.full(servers * counted, tasks)]),
-        integer=np.concatenate([np.zeros(pairs, dtype=bool), np.ones(servers * (1 + counted), dtype=bool)]),
-        row_lower=np.concatenate([np.zeros(count), np.full(servers, -np.inf), [tasks], zeros]),
-        row_upper=np.concatenate([supply, room[open_servers].astype(np.float64), [tasks], zeros]),
-        matrix=sp.csc_array(
-            (np.concatenate(values), (np.concatenate(row_index), np.concatenate(col_index))), shape=(height, columns)
-        ),
-    )
-    solution = solve_arrays(program, profile)
+    compact = _CompactProgram(problem, limit)
+    hint = search.hint(limit)
+    solution = solve_arrays(compact.program, profile, None if hint is None else compact.values(hint))
     search.solver = dict(solution.outcome.solver)
     search.raw_status = solution.outcome.raw_status
     if solution.outcome.status is Termination.INFEASIBLE:
@@ -403,14 +362,95 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     bound = with_claimed_bound(known, solution.outcome.bound)
     if solution.x is None:
         return replace(bound, stopped=solution.outcome.limit)
-    remote = np.zeros(len(room), dtype=np.int64)
-    remote[open_servers] = np.rint(solution.x[pairs : pairs + servers]).astype(np.int64)
-    capacity = np.maximum((room - w_rem * remote) // w_loc, 0)
+    room = problem.room(limit)
+    capacity = np.maximum((room - problem.w_rem * compact.remote_counts(solution.x)) // problem.w_loc, 0)
     local = maximum_b_matching(problem.replicas.starts, problem.replicas.values, capacity, len(room))
     nodes = search.with_remote(limit, local.node)
     if nodes is None:
         raise SolverDisagreement(f"{problem.name}: the solver's remote counts at limit {limit} do not fit")
     return settled(search, bound, nodes, solution.outcome.limit)
+
+
+class _CompactProgram:
+    """The compact program at a limit, as arrays.
+
+    Columns: local tasks of each class on each server with a replica and room (continuous), remote counts of the servers
+    (integers), and local counts of the servers (integers) where w_loc is not 1. Rows: the tasks of each class; the room
+    of each server; every task is local or remote; what local counts count.
+    """
+
+    def __init__(self, problem: Latency, limit: int) -> None:
+        self.problem = problem
+        room, w_loc, w_rem = problem.room(limit), problem.w_loc, problem.w_rem
+        self.servers = np.flatnonzero(room >= w_loc)
+        self.column = np.full(len(room), -1, dtype=np.int64)
+        self.column[self.servers] = np.arange(len(self.servers))
+        reachable = [tuple(sorted(row[room[row] >= w_loc].tolist())) for row in problem.replicas]
+        self.classes = TaskClasses.from_keys(reachable)
+        rows = Ragged.from_rows([list(reachable[first]) for first in self.classes.first.tolist()])
+        self.pair_class, self.pair_server = rows.row_of, self.column[rows.values]
+        pairs, servers, classes = len(rows.values), len(self.servers), len(rows)
+        self.counted = w_loc > 1
+        pair, server = np.arange(pairs), np.arange(servers)
+        remote, local, balance, counts = (
+            pairs + server,
+            pairs + servers + server,
+            classes + servers,
+            classes + servers + 1,
+        )
+        entries: list[tuple[Ints, Ints | int, float]] = [
+            (self.pair_class, pair, 1.0),
+            (classes + server, remote, float(w_rem)),
+            (np.full(pairs, balance), pair, 1.0),
+            (np.full(servers, balance), remote, 1.0),
+        ]
+        if self.counted:
+            entries.append((classes + server, local, float(w_loc)))
+            entries.append((counts + self.pair_server, pair, 1.0))
+            entries.append((counts + server, local, -1.0))
+        else:
+            entries.append((classes + self.pair_server, pair, float(w_loc)))
+        extra = np.zeros(servers * self.counted)
+        supply, space = self.classes.size.astype(np.float64), room[self.servers].astype(np.float64)
+        tasks = [float(len(problem.tasks))]
+        whole = np.ones(servers + len(extra), dtype=bool)
+        matrix = sp.csc_array(
+            (
+                np.concatenate([np.full(len(row), value) for row, _, value in entries]),
+                (np.concatenate([row for row, _, _ in entries]), np.concatenate([column for _, column, _ in entries])),
+            ),
+            shape=(classes + servers + 1 + len(extra), pairs + len(whole)),
+        )
+        self.program = LinearProgram(
+            objective=np.concatenate([np.zeros(pairs), np.ones(servers), extra]),
+            col_lower=np.zeros(pairs + len(whole)),
+            col_upper=np.concatenate([supply[self.pair_class], space // w_rem, extra + tasks[0]]),
+            integer=np.concatenate([np.zeros(pairs, dtype=bool), whole]),
+            row_lower=np.concatenate([np.zeros(classes), np.full(servers, -np.inf), tasks, extra]),
+            row_upper=np.concatenate([supply, space, tasks, extra]),
+            matrix=matrix,
+        )
+
+    def remote_counts(self, x: Floats) -> Ints:
+        """Remote tasks of each server of the instance in a solution."""
+        counts = np.zeros(len(self.column), dtype=np.int64)
+        first = len(self.pair_class)
+        counts[self.servers] = np.rint(x[first : first + len(self.servers)]).astype(np.int64)
+        return counts
+
+    def values(self, placement: Placement) -> Floats:
+        """The columns' values in a placement within the limit."""
+        problem = self.problem
+        nodes, replicas = problem.nodes_of(placement), problem.replicas
+        at_home = replicas.row_of[replicas.values == nodes[replicas.row_of]]
+        keys = self.pair_class * len(self.servers) + self.pair_server
+        order = np.argsort(keys)
+        wanted = self.classes.of_task[at_home] * len(self.servers) + self.column[nodes[at_home]]
+        pair_values = np.bincount(order[np.searchsorted(keys[order], wanted)], minlength=len(keys))
+        local, remote = (counts[self.servers] for counts in problem.counts(placement))
+        return np.concatenate([pair_values, remote, local] if self.counted else [pair_values, remote]).astype(
+            np.float64
+        )
 
 
 def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:

@@ -277,3 +277,26 @@ def test_literal_problem_has_paper_costs() -> None:
     assert costs["constant"] == -2
     assert isinstance(model, pulp.LpProblem)
     assert np.isclose(solve_pulp(model, EXACT).objective, 0)
+
+
+@pytest.mark.parametrize("weights", [(1, 3), (2, 5)])
+def test_start_of_a_latency_model_is_taken(weights: tuple[int, int]) -> None:
+    """Tests that an optimal placement as a start is what models hold when they may not branch at all."""
+    from optsched.instances.generate import generate
+    from optsched.models import latency
+    from optsched.problems import Latency
+    from optsched.routes import solve
+    from optsched.solvers.algebraic import solve_pulp, solve_pyomo
+    from optsched.solvers.profiles import Profile
+
+    problem = Latency(generate("latency", seed=3, nodes=8, tasks=16, replicas=2), w_loc=weights[0], w_rem=weights[1])
+    best = solve(problem)
+    assert best.decision is not None
+    assert best.objective is not None
+    stopped = Profile("stopped", node_limit=0)
+    for limit, value in ((int(best.objective[0]), best.objective[1]), (None, best.objective[0])):
+        for build, run in ((latency.build_pyomo, solve_pyomo), (latency.build_pulp, solve_pulp)):
+            model = build(problem, limit=limit)
+            outcome = run(model, stopped, latency.start_values(model, problem, best.decision))
+            assert outcome.objective == pytest.approx(float(value))
+            assert problem.evaluate(latency.decode(model, problem))[0] == best.objective[0]

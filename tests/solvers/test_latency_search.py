@@ -157,3 +157,17 @@ def test_enumeration_refuses_what_it_cannot_finish() -> None:
         best_placement(Latency(generate("latency", seed=0, nodes=30, tasks=30)))
     with pytest.raises(TooLarge, match="would try"):
         best_placement(Lsap(generate("lsap", seed=0, nodes=30, tasks=30)))
+
+
+@pytest.mark.parametrize("weights", [(1, 3), (2, 5)])
+def test_start_is_handed_to_the_program(weights: tuple[int, int]) -> None:
+    """Tests that a program stopped before it branches holds the start, and that a start beyond the limit is no hint."""
+    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2), w_loc=weights[0], w_rem=weights[1])
+    points, _ = LatencySearch(posed, EXACT).frontier()
+    best = points[0]
+    limit = int(best.objective[0])
+    search = LatencySearch(posed, Profile("stopped", node_limit=0), start=best.placement, shortcuts=False)
+    known = search.at(limit)
+    assert known.remote is not None
+    assert search.work(known.remote) == best.objective[1]
+    assert search.hint(limit - 1) is None
