@@ -154,6 +154,21 @@ class GapReport:
         """The heuristic's placement."""
         return self.run.placement
 
+    def __str__(self) -> str:
+        who = f"{self.problem.instance.name or 'instance'}, {self.problem.name}, {self.run.name}"
+        if self.error is not None:
+            return f"{who}: {self.error}"
+        if self.objective is None:
+            return f"{who}: infeasible: {'; '.join(map(str, self.violations[:5]))}"
+        value = ", ".join(map(str, self.objective))
+        if self.reference.value is None or self.absolute_gap is None:
+            return f"{who}: {value}, no reference"
+        best = ", ".join("unknown" if entry is None else str(entry) for entry in self.reference.value)
+        beyond = ", ".join("-" if entry is None else str(entry) for entry in self.absolute_gap)
+        return (
+            f"{who}: {value} against the {self.reference.kind} {best} ({self.reference.certificate}): {beyond} beyond"
+        )
+
     def within(self, limit: float) -> bool:
         """Whether the first component's relative gap is at most `limit`, and every later one is where it is known.
 

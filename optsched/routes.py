@@ -8,7 +8,7 @@ alone, `solve` takes the quickest that proves its answer. Whatever the route, th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -367,7 +367,7 @@ def bounds(problem: Problem) -> tuple[Bound, ...]:
 
 @dataclass(frozen=True)
 class Frontier:
-    """Pareto-optimal points by increasing first component.
+    """Pareto-optimal points by increasing first component: a sequence of `FrontierPoint`.
 
     `complete` says whether all of them are there; if not, `limit` says what cut the search short.
     """
@@ -377,6 +377,22 @@ class Frontier:
     points: tuple[FrontierPoint, ...]
     complete: bool
     limit: Limit | None
+
+    def __iter__(self) -> Iterator[FrontierPoint]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, index: int) -> FrontierPoint:
+        return self.points[index]
+
+    def __str__(self) -> str:
+        head = f"{self.problem}: {', '.join(self.components)}" + (
+            "" if self.complete else f" (cut short: {self.limit})"
+        )
+        lines = (f"  {', '.join(map(str, point.objective))}  {point.certificate}" for point in self.points)
+        return "\n".join([head, *lines])
 
     @property
     def values(self) -> list[Value]:
@@ -398,8 +414,10 @@ def frontier(
     --------
     >>> from optsched.instance import Cluster, Instance, Ragged, Workload
     >>> workload = Workload(list("abcd"), replicas=Ragged.from_rows([[0]] * 4))
-    >>> frontier(Latency(Instance(Cluster(["s1", "s2"]), workload))).values
-    [(3, 6), (4, 4)]
+    >>> print(frontier(Latency(Instance(Cluster(["s1", "s2"]), workload))))
+    latency: makespan, work
+      3, 6  combinatorial
+      4, 4  combinatorial
     """
     if not isinstance(problem, Latency):
         raise UsageError(f'{problem.name} has one component, so it has no frontier; "latency" has one')

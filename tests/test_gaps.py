@@ -285,3 +285,17 @@ def test_records_have_every_documented_field(kind: type[Problem]) -> None:
     if kind is Latency:
         expected += ["work_gap_at_makespan", "makespan_gap_at_work"]
     assert list(report.record()) == expected
+
+
+def test_report_prints_itself() -> None:
+    """Tests the line that a report prints: a gap, an infeasible placement, an error, nothing to compare with."""
+    problem = Lsap(FIGURE_2)
+    best = solve(problem)
+    unknown = replace(best, bound=(None,), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    measured = str(gap(problem, answer([0, 1, 2])))
+    assert measured.startswith("small, lsap, ")
+    assert measured.endswith(": 1 against the optimum 0 (dual): 1 beyond")
+    assert str(gap(problem, answer([0, 0, 1]))).endswith("infeasible: slots(n0) by 1")
+    failed = gap(problem, lambda problem, rng: None)
+    assert str(failed).endswith(str(failed.error))
+    assert str(gap(problem, answer([0, 1, 2]), reference=unknown)).endswith("1, no reference")

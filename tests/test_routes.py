@@ -249,6 +249,7 @@ def test_frontier_out_of_time_is_not_complete() -> None:
     found = frontier(Latency(generate("latency", **OPEN_LIMIT)), time_limit=0)
     assert not found.complete
     assert found.limit is Limit.TIME
+    assert str(found) == "latency: makespan, work (cut short: TIME)"
 
 
 @pytest.mark.parametrize("route", ["search", "arrays", "pyomo"])
@@ -258,7 +259,9 @@ def test_frontiers_agree_and_their_certificates_hold(route: str) -> None:
     found = frontier(posed, route=route)
     assert found.values == frontier(posed).values
     assert found.complete
-    for point in found.points:
+    assert len(found) == len(list(found)) == len(found.values)
+    assert found[0].objective == found.values[0]
+    for point in found:
         assert posed.evaluate(point.placement) == point.objective
 
 
