@@ -1,0 +1,136 @@
+"""The command line (docs/design.md, section 9): commands, exit codes, and how errors are told.
+
+One module for each sort of command; `arguments` reads what they share. At module level only click is imported, so
+that `--help` answers at once: everything else is imported by the command that runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from optsched import __version__
+from optsched.cli import arguments, documents, gaps, listing, proofs, solving
+from optsched.errors import BoundViolated, OptschedError, SolverDisagreement
+
+__all__ = ["cli", "main"]
+
+#: Exit codes that no error type carries.
+BUG, INTERRUPTED = 1, 130
+
+
+class _CommandLine(arguments.Commands):
+    """The whole command line: tells every error as the design says, with its exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:  # whoever read has read enough; what is left must not be flushed at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+        return result
+
+    def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> NoReturn:
+        extra["standalone_mode"] = False
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows names all the same
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = _Warnings()
+            sys.exit(self._exit_code(args, *others, **extra))
+
+    def _exit_code(self, *given: Any, **extra: Any) -> int:
+        """Run the command and tell what went wrong, one line a fault."""
+        try:
+            code = super().main(*given, **extra)
+        except (BoundViolated, SolverDisagreement) as error:
+            return _tell(error.exit_code, f"bug: {error}")
+        except OptschedError as error:
+            return _tell(error.exit_code, *(f"error: {line}" for line in str(error).splitlines()))
+        except click.UsageError as error:
+            help_path = error.ctx.command_path if error.ctx is not None else "optsched"
+            message = " ".join(error.format_message().split()).rstrip(".")
+            return _tell(error.exit_code, f"error: {message}; see {help_path} --help")
+        except click.ClickException as error:
+            return _tell(error.exit_code, f"error: {error.format_message()}")
+        except (click.Abort, KeyboardInterrupt):
+            return _tell(INTERRUPTED, "interrupted")
+        except MemoryError:
+            return _tell(BUG, "error: out of memory; take a smaller instance or another route")
+        except Exception as error:
+            traceback.print_exc()
+            return _tell(BUG, f"bug: {type(error).__name__}: {error}; please report it with what is above")
+        return code if isinstance(code, int) else 0
+
+
+class _Warnings:
+    """Tells each of this package's own warnings once, in one line; those of libraries are not the user's to mend."""
+
+    def __init__(self) -> None:
+        self.told: set[str] = set()
+
+    def __call__(self, message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if category.__module__.startswith("optsched.") and str(message) not in self.told:
+            self.told.add(str(message))
+            _tell(0, f"warning: {message}")
+
+
+def _tell(code: int, *lines: str) -> int:
+    for line in lines:
+        if not line.isprintable():
+            from optsched.report import printable
+
+            line = printable(line)
+        click.echo(f"optsched: {line}", err=True)
+    return code
+
+
+@click.group(
+    "optsched", cls=_CommandLine, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, message="%(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """How far a data-locality scheduler is from the proved optimum.
+
+    \b
+    optsched gap                        every heuristic on the shipped library
+    optsched gap FILE.json --problem lsap --heuristic dl --repeats 10
+    optsched gap FILE.json --heuristic my_package.my_module:my_function --max-gap 0.05
+
+    Exit codes: 0 done, 1 a bug, 2 wrong usage, 3 bad input, 4 a gap limit or a certificate failed or a heuristic
+    failed, 5 no solution within the limit, 6 infeasible, 130 interrupted.
+    """  # noqa: D301 (the backspace keeps click from filling the lines that follow)
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(2)
+
+
+for _command in (
+    gaps.gap,
+    solving.solve,
+    solving.bounds,
+    solving.frontier,
+    proofs.certify,
+    solving.export,
+    documents.describe,
+    documents.generate,
+    documents.import_,
+    listing.list_,
+    listing.self_test,
+    listing.versions,
+):
+    cli.add_command(_command)
+
+
+def main() -> NoReturn:
+    """Run the command line on the arguments of the process."""
+    sys.exit(cli.main(prog_name="optsched"))

@@ -1,0 +1,258 @@
+"""What the commands share: options, how their values are read, how instances are found, where results go."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from optsched.errors import Fault, InputError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from optsched.heuristics import Heuristic
+    from optsched.instance import Instance
+    from optsched.network import FlowNetwork
+    from optsched.problems import Problem
+    from optsched.report import Table
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Commands(click.Group):
+    """A group of commands that names the nearest one where there is none of a name."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        command = super().get_command(ctx, cmd_name)
+        if command is None and not ctx.resilient_parsing:
+            raise click.UsageError(f'there is no command "{cmd_name}"; {nearest(cmd_name, list(self.commands))}', ctx)
+        return command
+
+
+profile_option = click.option(
+    "--profile", default="exact", metavar="NAME|FILE", help="Solver profile: exact, quick, ci, ..., or a TOML file."
+)
+time_limit_option = click.option("--time-limit", type=float, metavar="S", help="Seconds for each solve.")
+problem_option = click.option("--problem", "problem_name", required=True, metavar="P", help="See `list problems`.")
+param_option = click.option(
+    "--param", "params", multiple=True, metavar="[P.]K=V", help="Parameter of a problem; lists with commas."
+)
+output_option = click.option("--output", metavar="FILE", help="Write there instead: the whole file or none.")
+
+
+def format_option(*formats: str) -> Callable[[Command], Command]:
+    """`--format`; the first is the default."""
+    return click.option("--format", "form", type=click.Choice(formats), default=formats[0], show_default=True)
+
+
+# Values -----------------------------------------------------------------------------------------------------------
+
+
+def parameters_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Parameters of each of the problems `names` from `[P.]K=V`; without `P.` of every one of them that has it.
+
+    Raises
+    ------
+    UsageError
+        If a text is no assignment, or none of the problems has such a parameter or takes the value.
+    """
+    from optsched.problems import problem_class
+    from optsched.problems.base import resolve
+
+    tables = {name: problem_class(name).parameter_table for name in names}
+    values: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for text in texts:
+        key, equals, given = text.partition("=")
+        owner, dot, parameter = key.rpartition(".")
+        if not equals or not parameter:
+            raise UsageError(f'--param "{text}": write it as name=value or problem.name=value')
+        if dot and owner not in tables:
+            raise UsageError(f'--param "{text}": no problem "{owner}" is chosen; {nearest(owner, list(tables))}')
+        owners = [owner] if dot else list(tables)
+        known = {name: [entry.name for entry in tables[name]] for name in owners}
+        takers = [name for name in owners if parameter in known[name]]
+        if not takers:
+            names_known = list(dict.fromkeys(entry for entries in known.values() for entry in entries))
+            hint = nearest(parameter, names_known)
+            raise UsageError(f'--param "{text}": {", ".join(owners)} has no parameter "{parameter}"; {hint}')
+        for name in takers:
+            values[name][parameter] = given
+    for name, table in tables.items():
+        resolve(name, table, values[name])
+    return values
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A heuristic with the parameters that were given, and the label that tells it from others."""
+
+    entry: Heuristic
+    parameters: Mapping[str, Any]
+    label: str
+
+
+def heuristic_choice(text: str) -> Choice:
+    """A heuristic from `H[,K=V...]`.
+
+    Raises
+    ------
+    UsageError
+        If there is no such heuristic or parameter, or it does not take the value.
+    """
+    from optsched.heuristics import heuristic
+    from optsched.problems.base import resolve
+
+    name, *assignments = text.split(",")
+    if ":" in name and "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))  # a module beside the instances is found, and hides no installed one
+    entry = heuristic(name)
+    given: dict[str, Any] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals or not key:
+            raise UsageError(f'--heuristic "{text}": write parameters as name=value, lists with colons (0:0.1:1)')
+        given[key] = value if entry.parameters is not None else _literal(value)
+    if entry.parameters is not None:
+        resolve(entry.name, entry.parameters, {key: value for key, value in given.items() if key != "max_idle_rounds"})
+    return Choice(entry, given, text)
+
+
+def _literal(text: str) -> Any:
+    """What a user's own function gets: a number, true, false or a text; a list where there are colons."""
+    if ":" in text:
+        return [_literal(part) for part in text.split(":")]
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+# Instances --------------------------------------------------------------------------------------------------------
+
+
+class _SeveralInputs(InputError):
+    """Faults of several files, each told with the name of its own."""
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        self.errors = errors
+        super().__init__([fault for error in errors for fault in error.faults])
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.errors))
+
+
+def raise_all(errors: Sequence[InputError]) -> None:
+    """Raise the errors, if there are any, as one."""
+    if errors:
+        raise errors[0] if len(errors) == 1 else _SeveralInputs(errors)
+
+
+def load_any(argument: str) -> Instance | FlowNetwork:
+    """The instance or network that an argument names: a file, or an entry of the library.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is wrong.
+    """
+    from optsched.instance import Instance
+    from optsched.instances.files import SUFFIXES, load
+    from optsched.instances.library import library
+
+    path = Path(argument)
+    if path.is_dir():
+        raise InputError([Fault("", f"is a folder; name its files: {argument.rstrip('/')}/*.json")], argument)
+    if not path.exists() and not argument.endswith(SUFFIXES):
+        entries = library()
+        if argument not in entries:
+            told = f"there is no such file, and no such instance in the library; {_nearest_entry(argument, entries)}"
+            raise InputError([Fault("", told)], argument)
+        path = entries[argument].path
+    loaded = load(path)
+    if isinstance(loaded, Instance) and not loaded.name:
+        loaded = replace(loaded, name=argument)  # a record must say where it is from
+    return loaded
+
+
+def _nearest_entry(name: str, entries: Iterable[str]) -> str:
+    hint = nearest(name, list(entries))
+    return hint if hint.startswith("did") else "optsched list instances"
+
+
+def load_instance(argument: str) -> Instance:
+    """As `load_any`, but a flow network is bad input."""
+    from optsched.instance import Instance
+
+    loaded = load_any(argument)
+    if not isinstance(loaded, Instance):
+        raise InputError([Fault("format", "is a flow network, not an instance; describe and export take it")], argument)
+    return loaded
+
+
+def load_instances(arguments: Sequence[str]) -> list[Instance]:
+    """All instances that the arguments name; a name that two of them bear gives way to the argument.
+
+    Raises
+    ------
+    InputError
+        With the faults of all files, if there are any.
+    """
+    instances, errors = [], []
+    for argument in dict.fromkeys(arguments):
+        try:
+            instances.append((argument, load_instance(argument)))
+        except InputError as error:
+            errors.append(error if error.source else error.with_source(argument))
+    raise_all(errors)
+    names = [instance.name for _, instance in instances]
+    return [
+        replace(instance, name=argument) if names.count(instance.name) > 1 else instance
+        for argument, instance in instances
+    ]
+
+
+def pose(argument: str, problem_name: str, params: Sequence[str]) -> Problem:
+    """The problem on the instance that the argument names; wrong usage is found before the file is read."""
+    from optsched.problems import problem
+
+    values = parameters_of([problem_name], params)[problem_name]
+    return problem(problem_name, load_instance(argument), **values)
+
+
+# Results ----------------------------------------------------------------------------------------------------------
+
+
+def emit(text: str, output: str | None = None) -> None:
+    """Put data on stdout, or into a file: the whole of it or nothing."""
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    from optsched.instances.writing import write_whole
+
+    write_whole(output, text.encode("utf-8", "backslashreplace"))
+
+
+def emit_table(table: Table, output: str | None = None) -> None:
+    """Put a table on stdout, drawn with rich where that is a terminal, or into a file."""
+    from optsched.report import render
+
+    emit(render(table, terminal=output is None and sys.stdout.isatty()), output)
+
+
+def emit_json(content: Any, output: str | None = None) -> None:
+    """Put content on stdout, or into a file, as JSON."""
+    from optsched.report import to_json
+
+    emit(to_json(content), output)
+
+
+def note(message: str, kind: str = "note") -> None:
+    """Tell something on stderr."""
+    click.echo(f"optsched: {kind}: {message}", err=True)

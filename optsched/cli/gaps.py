@@ -1,0 +1,250 @@
+"""`optsched gap`: heuristics against the proved optimum, on instances x problems x heuristics x seeds."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from optsched.cli import arguments
+from optsched.errors import Fault, HeuristicFailed, InputError, MissingField, UsageError
+
+if TYPE_CHECKING:
+    from optsched.cli.arguments import Choice
+    from optsched.gaps import GapReport
+    from optsched.instance import Instance
+    from optsched.problems import Problem
+    from optsched.solvers.profiles import Profile
+
+__all__ = ["gap"]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A problem posed on an instance, and the heuristics to run on it."""
+
+    problem: Problem
+    choices: tuple[Choice, ...]
+
+
+@click.command()
+@click.argument("instances", nargs=-1, metavar="[INSTANCE]...")
+@click.option("--problem", "problems", multiple=True, metavar="P", help="By default every one that can be posed.")
+@click.option(
+    "--heuristic",
+    "heuristics",
+    multiple=True,
+    metavar="H[,K=V...]",
+    help="By default every applicable one; your own as package.module:function. Lists with colons.",
+)
+@arguments.param_option
+@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
+@arguments.profile_option
+@arguments.time_limit_option
+@click.option("--max-gap", type=float, metavar="X", help="Exit code 4 if a relative gap is over X, or unknown.")
+@click.option("--waves", is_flag=True, help="Go on, wave after wave, until all tasks ran.")
+@arguments.format_option("table", "csv", "json")
+@arguments.output_option
+def gap(
+    instances: tuple[str, ...],
+    problems: tuple[str, ...],
+    heuristics: tuple[str, ...],
+    params: tuple[str, ...],
+    repeats: int,
+    seed: int,
+    profile: str,
+    time_limit: float | None,
+    max_gap: float | None,
+    waves: bool,
+    form: str,
+    output: str | None,
+) -> None:
+    """Measure heuristics against the proved optimum.
+
+    INSTANCE is a file, or a name from `list instances`; without one the shipped library is taken, less what is tagged
+    `scale`.
+
+    JSON and CSV hold one record for each run; the table one row for each instance, problem and heuristic, with mean,
+    worst and the 95 % confidence interval over the seeds where there are several.
+    """
+    from optsched.problems import PROBLEMS, problem_class
+    from optsched.report import gap_table, progress, to_csv
+    from optsched.solvers.profiles import load_profile
+
+    if max_gap is not None and (math.isnan(max_gap) or max_gap < 0):
+        raise UsageError(f"--max-gap {max_gap}: give a number, 0 or more; 0.05 is 5 %")
+    limits = load_profile(profile).with_limits(time_limit=time_limit)
+    posable = [name for name in PROBLEMS if not (waves and name == "latency")]
+    chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or posable
+    values = arguments.parameters_of(chosen, params)
+    choices = [arguments.heuristic_choice(text) for text in dict.fromkeys(heuristics)]
+    _check_served(choices, chosen)
+    posed = _posed(arguments.load_instances(instances or _shipped()), chosen, values, needed=bool(problems))
+    work = _work(posed, choices, strict=bool(instances))
+
+    reports: list[tuple[str, GapReport]] = []
+    interrupted = False
+    with progress(sys.stderr, repeats * sum(len(part.choices) for part in work)) as step:
+        try:
+            for label, report in _measure(work, range(seed, seed + repeats), limits, waves, step):
+                reports.append((label, report))
+        except KeyboardInterrupt:
+            interrupted = True
+    if form == "table":
+        arguments.emit_table(gap_table(reports, repeats > 1, waves), output)
+    else:
+        from optsched import __version__
+
+        records = [{"version": __version__, **report.record()} for _, report in reports]
+        if form == "csv":
+            arguments.emit(to_csv(records), output)
+        else:
+            arguments.emit_json(records, output)
+    if interrupted:
+        raise KeyboardInterrupt
+    failures = _failures([report for _, report in reports], max_gap)
+    if failures:
+        raise HeuristicFailed("\n".join(failures))
+
+
+def _shipped() -> list[str]:
+    """The library's names, less what is at scale."""
+    from optsched.instances.library import SCALE, library
+
+    return [name for name, entry in library().items() if SCALE not in entry.tags]
+
+
+def _check_served(choices: Sequence[Choice], chosen: Sequence[str]) -> None:
+    """Raise UsageError for heuristics that serve none of the chosen problems."""
+    lines = [
+        f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}; not {', '.join(chosen)}"
+        for choice in choices
+        if not set(choice.entry.problems) & set(chosen)
+    ]
+    if lines:
+        raise UsageError("\n".join(lines))
+
+
+def _posed(
+    instances: Sequence[Instance], names: Sequence[str], values: dict[str, dict[str, Any]], needed: bool
+) -> list[Problem]:
+    """The problems on each instance; where they were not asked for by name (`needed`), those that can be posed.
+
+    Raises
+    ------
+    InputError
+        For what was asked for and cannot be posed, and for an instance of which nothing can be.
+    """
+    from optsched.problems import problem
+
+    posed: list[Problem] = []
+    errors: list[InputError] = []
+    for instance in instances:
+        refused: list[InputError] = []
+        for name in names:
+            try:
+                posed.append(problem(name, instance, **values[name]))
+            except InputError as error:
+                refused.append(error)
+        if needed:
+            errors += refused
+        elif len(refused) == len(names):
+            told = f"none of {', '.join(names)} can be posed; `optsched describe` says which fields are missing"
+            errors.append(MissingField([Fault("", told)], instance.name))
+    arguments.raise_all(errors)
+    return posed
+
+
+def _work(posed: Sequence[Problem], choices: Sequence[Choice], strict: bool) -> list[_Work]:
+    """What to run on each problem: the chosen heuristics that serve it, or every applicable one.
+
+    A chosen heuristic whose fields are missing is an error where the instances were chosen too (`strict`), or where it
+    would run nowhere; else it passes over the instance.
+    """
+    if not choices:
+        return [_Work(problem, _applicable(problem)) for problem in posed]
+    work: list[_Work] = []
+    errors: list[InputError] = []
+    run: set[str] = set()
+    for problem in posed:
+        serving = []
+        for choice in choices:
+            if problem.name not in choice.entry.problems:
+                continue
+            if faults := choice.entry.faults(problem):
+                errors.append(MissingField(faults, f"{problem.instance.name}: {choice.entry.name}"))
+                continue
+            serving.append(choice)
+            run.add(choice.label)
+        if serving:
+            work.append(_Work(problem, tuple(serving)))
+    if strict or any(choice.label not in run for choice in choices):
+        arguments.raise_all(errors)
+    for choice in choices:
+        if choice.label not in run:
+            raise UsageError(
+                f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}, which no instance can pose"
+            )
+    return work
+
+
+def _applicable(problem: Problem) -> tuple[Choice, ...]:
+    """Every heuristic of the list that can be run; `observed` only where there is a record of every task."""
+    from optsched.cli.arguments import Choice
+    from optsched.heuristics import applicable
+
+    recorded = bool((problem.instance.workload.observed[problem.tasks] >= 0).all())
+    entries = (entry for entry in applicable(problem) if entry.name != "observed" or recorded)
+    return tuple(Choice(entry, {}, entry.name) for entry in entries)
+
+
+def _measure(
+    work: Sequence[_Work], seeds: Sequence[int], profile: Profile, waves: bool, step: Callable[[str], None]
+) -> Iterator[tuple[str, GapReport]]:
+    """Every report, with the label of its heuristic; KeyboardInterrupt, also where it cut short a solver."""
+    from optsched.gaps import Reference, gap_of, gap_waves
+    from optsched.heuristics import run
+    from optsched.results import Limit
+
+    for part in work:
+        problem = part.problem
+        reference = Reference(problem, profile)
+        for choice in part.choices:
+            for seed in seeds:
+                step(f"{problem.instance.name} {problem.name} {choice.label} seed {seed}")
+                if waves:
+                    reports = gap_waves(
+                        problem.name,
+                        problem.instance,
+                        choice.entry,
+                        seed,
+                        profile=profile,
+                        problem_parameters=dict(problem.parameters),
+                        **choice.parameters,
+                    )
+                else:
+                    reports = [gap_of(problem, run(problem, choice.entry, seed, **choice.parameters), seed, reference)]
+                for report in reports:
+                    yield choice.label, report
+                    if report.reference.solution.limit is Limit.INTERRUPTED:
+                        raise KeyboardInterrupt
+
+
+def _failures(reports: Sequence[GapReport], max_gap: float | None) -> list[str]:
+    """A line for each heuristic that raised or answered nonsense, and for each gap over the limit."""
+    lines: dict[str, None] = {}
+    for report in reports:
+        who = f"{report.problem.instance.name}, {report.problem.name}, seed {report.seed}"
+        if report.error is not None:
+            lines.update((f"{who}: {line}", None) for line in report.error.splitlines())
+        elif max_gap is not None:
+            try:
+                report.raise_unless_within(max_gap)
+            except HeuristicFailed as error:
+                lines[f"{error} (seed {report.seed})"] = None
+    return list(lines)

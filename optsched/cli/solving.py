@@ -1,0 +1,346 @@
+"""`optsched solve`, `bounds`, `frontier` and `export`: about one problem on one instance, without heuristics."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from optsched.cli import arguments
+from optsched.errors import UsageError
+
+if TYPE_CHECKING:
+    from optsched.instance import Instance
+    from optsched.network import FlowNetwork
+    from optsched.problems import Problem
+    from optsched.results import Solution
+    from optsched.routes import Frontier
+
+__all__ = ["bounds", "export", "frontier", "solve"]
+
+#: Exit codes of results that are no errors.
+NO_SOLUTION, INFEASIBLE, INTERRUPTED = 5, 6, 130
+
+
+@click.command()
+@click.argument("instance")
+@arguments.problem_option
+@arguments.param_option
+@arguments.profile_option
+@arguments.time_limit_option
+@click.option("--route", metavar="R", help="Which way; by default the quickest that proves its answer.")
+@click.option("--start", metavar="SOLUTION.json", help="Begin from the placement of this solution file.")
+@arguments.format_option("table", "json")
+@click.option("--output", metavar="SOLUTION.json", help="Write the solution file as well.")
+@click.pass_context
+def solve(
+    ctx: click.Context,
+    instance: str,
+    problem_name: str,
+    params: tuple[str, ...],
+    profile: str,
+    time_limit: float | None,
+    route: str | None,
+    start: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Solve a problem and prove the answer.
+
+    Ctrl-C ends the search, and what is held by then is shown: incumbent and bound.
+    """
+    from optsched.instances.solution_files import read_solution, write_solution
+    from optsched.report import progress
+    from optsched.results import Limit, Termination
+    from optsched.routes import solve
+
+    posed = arguments.pose(instance, problem_name, params)
+    begin = None
+    if start is not None:
+        held = read_solution(start, posed.instance)
+        if held.decision is None:
+            raise UsageError(f"{start}: holds no placement of this instance to start from")
+        begin = held.decision
+    with progress(sys.stderr) as step:
+        step(f"{posed.instance.name} {posed.name}")
+        solution = solve(posed, profile, begin, route, time_limit)
+    if form == "json":
+        arguments.emit_json(_record(posed, solution))
+    else:
+        arguments.emit_table(_solution_table(posed, solution))
+    if output is not None:
+        write_solution(solution, posed.instance, output)
+    if solution.limit is Limit.INTERRUPTED:
+        ctx.exit(INTERRUPTED)
+    ctx.exit({Termination.NO_SOLUTION: NO_SOLUTION, Termination.INFEASIBLE: INFEASIBLE}.get(solution.termination, 0))
+
+
+def _record(problem: Problem, solution: Solution) -> dict[str, Any]:
+    """The fields of the solution file, but doubles for rationals, and plain numbers where there is one component."""
+    from optsched.instances.solution_files import solution_document
+
+    document = solution_document(solution, problem.instance)
+    exact = {"objective": solution.objective, "bound": solution.bound}
+    if len(problem.components) == 1:
+        document |= {name: None if values is None else values[0] for name, values in exact.items()}
+    else:
+        document |= {name: None if values is None else list(values) for name, values in exact.items()}
+    for entry, certificate in zip(document["certificates"], solution.certificates, strict=True):
+        entry["claim"] = certificate.claim
+    return document
+
+
+def _solution_table(problem: Problem, solution: Solution) -> Any:
+    from optsched.report import Table, number, value
+
+    proofs = {certificate.component: certificate for certificate in solution.certificates}
+    rows = [
+        ("instance", problem.instance.name),
+        ("problem", problem.name),
+        *((f"  {name}", _shown(given)) for name, given in problem.parameters.items()),
+        ("termination", str(solution.termination) + (f" (limit {solution.limit})" if solution.limit else "")),
+        ("objective", value(solution.objective)),
+        ("bound", value(solution.bound)),
+    ]
+    for place, component in enumerate(problem.components):
+        held = solution.objective[place] if solution.objective is not None else None
+        proof = f"proof: {proofs[component.name].kind}" if component.name in proofs else "no proof"
+        told = f"{number(held)} {component.unit}, bound {number(solution.bound[place])}, {proof}"
+        rows.append((f"  {component.name} ({component.sense})", told))
+    if solution.decision is not None:
+        rows.append(("placed", f"{solution.decision.placed} of {len(problem.tasks)} tasks"))
+    rows.append(("route", f"{solution.route} in {solution.build_seconds + solution.solve_seconds:.3f} s"))
+    rows.append(
+        ("solver", " ".join(str(solution.solver[key]) for key in ("name", "version") if key in solution.solver))
+    )
+    rows.append(("solver said", solution.raw_status))
+    return Table(("", "value"), [row for row in rows if row[1]])
+
+
+def _shown(given: Any) -> str:
+    return ", ".join(map(str, given)) if isinstance(given, tuple | list) else str(given)
+
+
+@click.command()
+@click.argument("instance")
+@arguments.problem_option
+@arguments.param_option
+@arguments.format_option("table", "json")
+def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str) -> None:
+    """Every bound that is cheap to prove, with what it bounds."""
+    from optsched.report import Table, number
+    from optsched.routes import bounds
+
+    found = bounds(arguments.pose(instance, problem_name, params))
+    if form == "json":
+        names = ("name", "component", "value", "bounds", "source")
+        arguments.emit_json([{name: getattr(bound, name) for name in names} for bound in found])
+        return
+    rows = [(bound.name, number(bound.value), bound.component or "-", bound.bounds, bound.source) for bound in found]
+    arguments.emit_table(Table(("name", "value", "component", "bounds", "source"), rows, frozenset({"value"})))
+
+
+@click.command()
+@click.argument("instance")
+@arguments.problem_option
+@arguments.param_option
+@arguments.profile_option
+@arguments.time_limit_option
+@click.option("--plot", metavar="FILE", help="Draw it (.png, .pdf, .svg); needs matplotlib.")
+@arguments.format_option("table", "json")
+@click.pass_context
+def frontier(
+    ctx: click.Context,
+    instance: str,
+    problem_name: str,
+    params: tuple[str, ...],
+    profile: str,
+    time_limit: float | None,
+    plot: str | None,
+    form: str,
+) -> None:
+    """All Pareto-optimal points of a problem with two components, each with its proof."""
+    if plot is not None:
+        _check_plotting(plot)
+    from optsched.report import Table, number, progress
+    from optsched.results import Limit
+    from optsched.routes import frontier
+
+    posed = arguments.pose(instance, problem_name, params)
+    with progress(sys.stderr) as step:
+        step(f"{posed.instance.name} {posed.name}")
+        found = frontier(posed, profile, time_limit)
+    if plot is not None:
+        _plot(found, posed.instance.name, plot)
+    if form == "json":
+        from optsched import __version__
+
+        points = [{"objective": list(point.objective), "certificate": str(point.certificate)} for point in found.points]
+        arguments.emit_json(
+            {
+                "version": __version__,
+                "instance": posed.instance.name,
+                "problem": posed.name,
+                "parameters": posed.parameters,
+                "components": list(found.components),
+                "points": points,
+                "complete": found.complete,
+                "limit": found.limit,
+            }
+        )
+    else:
+        rows = [(*map(number, point.objective), str(point.certificate)) for point in found.points]
+        arguments.emit_table(Table((*found.components, "proof"), rows, frozenset(found.components)))
+    if not found.complete:
+        arguments.note(f"the frontier is not complete: {found.limit or 'a point'} cut it short", "warning")
+    if found.limit is Limit.INTERRUPTED:
+        ctx.exit(INTERRUPTED)
+    ctx.exit(0 if found.points or found.complete else NO_SOLUTION)
+
+
+def _check_plotting(path: str) -> None:
+    """Raise UsageError where no plot can be drawn, before the work is done."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError('--plot needs matplotlib: pip install "optsched[plots]"') from None
+    known = Figure().canvas.get_supported_filetypes()
+    suffix = Path(path).suffix.removeprefix(".")
+    if suffix not in known:
+        raise UsageError(f'--plot {path}: no kind of picture ends in "{suffix}"; known: {", ".join(sorted(known))}')
+
+
+def _plot(found: Frontier, name: str, path: str) -> None:
+    """Draw the frontier as a staircase: what is below and left of it is impossible."""
+    import io
+
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    axes = figure.subplots()
+    first, second = zip(*found.values, strict=True) if found.points else ((), ())
+    axes.step(first, second, where="post", marker="o")
+    axes.set_xlabel(found.components[0])
+    axes.set_ylabel(found.components[1])
+    axes.set_title(f"{name}: {found.problem}" + ("" if found.complete else " (not complete)"), parse_math=False)
+    picture = io.BytesIO()
+    figure.savefig(picture, format=Path(path).suffix.removeprefix("."))
+    from optsched.instances.writing import write_whole
+
+    write_whole(path, picture.getvalue())
+
+
+# Export -----------------------------------------------------------------------------------------------------------
+
+_PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
+
+
+@click.command()
+@click.argument("instance")
+@click.option("--problem", "problem_name", metavar="P", help="See `list problems`; not for a flow network.")
+@arguments.param_option
+@click.option("--to", "target", required=True, metavar="FILE", help="Ends in .lp, .mps, .dimacs or .graphml.")
+@click.option(
+    "--model",
+    type=click.Choice(["compact", "literal"]),
+    default="compact",
+    show_default=True,
+    help="Of LP and MPS: the compact program (Pyomo) or the paper's own (PuLP).",
+)
+@click.option("--limit", type=click.IntRange(0), help="Of latency: the program at this limit on the makespan.")
+def export(
+    instance: str, problem_name: str | None, params: tuple[str, ...], target: str, model: str, limit: int | None
+) -> None:
+    """Write a problem for other solvers: as LP or MPS, or its compact flow network as DIMACS or GraphML.
+
+    A flow network (DIMACS, GraphML) needs no --problem if INSTANCE is one. Names are the instance's own ids.
+    """
+    from optsched.instances.writing import write_whole
+    from optsched.network import FlowNetwork
+
+    suffix = Path(target).suffix
+    if suffix not in _PROGRAMS + _NETWORKS:
+        known = _PROGRAMS + _NETWORKS
+        raise UsageError(f"--to {target}: the name must end in {', '.join(known)}")
+    loaded = arguments.load_any(instance)
+    if isinstance(loaded, FlowNetwork):
+        if problem_name is not None or suffix not in _NETWORKS:
+            raise UsageError(f"{instance} is a flow network: export it to .dimacs or .graphml, without --problem")
+        write_whole(target, _network_text(loaded, suffix))
+        return
+    problem = _problem(loaded, problem_name, params)
+    if suffix in _NETWORKS:
+        write_whole(target, _network_text(_network(problem), suffix))
+        return
+    write_whole(target, _program_text(problem, suffix, model, limit))
+
+
+def _problem(instance: Instance, name: str | None, params: tuple[str, ...]) -> Problem:
+    from optsched.problems import PROBLEMS, problem
+
+    if name is None:
+        raise UsageError(f"--problem is missing; known: {', '.join(PROBLEMS)}")
+    return problem(name, instance, **arguments.parameters_of([name], params)[name])
+
+
+def _network(problem: Problem) -> FlowNetwork:
+    """The compact network of an assignment problem, with costs in units of its grid."""
+    import numpy as np
+
+    from optsched.network import FlowNetwork
+    from optsched.problems.assignment import AssignmentProblem
+    from optsched.solvers.transport import TransportNetwork
+
+    if not isinstance(problem, AssignmentProblem):
+        raise UsageError(f"{problem.name} is no flow network; export it to .lp or .mps")
+    network = TransportNetwork(problem)
+    unit = f"costs in units of 1/{problem.grid}" if problem.grid > 1 else "costs as they are"
+    return FlowNetwork(
+        np.array(network.labels),
+        network.tail,
+        network.head,
+        capacity=network.capacity,
+        cost=network.cost,
+        supply=network.supply,
+        name=f"{problem.instance.name} {problem.name}, {unit}",
+    )
+
+
+def _network_text(network: FlowNetwork, suffix: str) -> bytes:
+    return (network.to_dimacs() if suffix == ".dimacs" else network.to_graphml()).encode()
+
+
+def _program_text(problem: Problem, suffix: str, kind: str, limit: int | None) -> bytes:
+    """The LP or MPS file of a model."""
+    from optsched import models
+    from optsched.models.export import write_lp
+
+    module = models.module(problem.name)
+    options: dict[str, Any] = {}
+    if limit is not None:
+        if problem.name != "latency":
+            raise UsageError(f"--limit is of latency; {problem.name} has none")
+        options["limit"] = limit
+    built = module.build_pyomo(problem, **options) if kind == "compact" else module.build_pulp(problem, **options)
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "model.lp")
+        write_lp(built, program)
+        if suffix == ".mps":
+            program = _as_mps(program)
+        return program.read_bytes()
+
+
+def _as_mps(program: Path) -> Path:
+    """An MPS file of an LP file, as HiGHS writes it: with the same names, and no second writer to trust."""
+    import highspy
+
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    written = program.with_suffix(".mps")
+    for status in (solver.readModel(str(program)), solver.writeModel(str(written))):
+        if status == highspy.HighsStatus.kError:
+            raise RuntimeError("HiGHS does not read the LP file that was written for it")
+    return written

@@ -1,0 +1,134 @@
+"""The shipped instance library: which instances there are, where their files lie, and what their optima are.
+
+The index is `optima.json` in the top-level folder `instances`. Reading an instance is for `files`; proving an optimum
+again is for the tests and for the command that each entry names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from msgspec import Struct
+
+from optsched.errors import Fault, InputError
+from optsched.instances.diagnosis import Diagnosis, decode
+from optsched.instances.rationals import read_number
+from optsched.resources import folder as data_folder
+from optsched.results import Number
+
+__all__ = ["INDEX", "OPTIMA", "SCALE", "Entry", "KnownOptimum", "library"]
+
+#: Name of the index file, and the value of its `format`.
+INDEX, OPTIMA = "optima.json", "optsched-optima/1"
+
+#: Tag of instances at the papers' scale, which a quick run leaves out.
+SCALE = "scale"
+
+
+class _Optimum(Struct, forbid_unknown_fields=True):
+    value: list[Any]
+    certificate: str
+    parameters: dict[str, Any] = {}
+    frontier: list[list[Any]] = []
+    reproduce: str = ""
+    proved: str = ""
+
+
+class _Entry(Struct, forbid_unknown_fields=True):
+    file: str
+    tags: list[str] = []
+    source: str = ""
+    optima: dict[str, _Optimum] = {}
+
+
+class _Index(Struct, forbid_unknown_fields=True):
+    instances: dict[str, _Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownOptimum:
+    """A proved optimum of a problem with `parameters`.
+
+    `value` has one exact number a component, `frontier` every Pareto-optimal value (empty where there is one component
+    only), `certificate` is the weakest kind of proof, `reproduce` the command, `proved` when and by what.
+    """
+
+    parameters: Mapping[str, Any]
+    value: tuple[Number, ...]
+    frontier: tuple[tuple[Number, ...], ...]
+    certificate: str
+    reproduce: str
+    proved: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An instance of the library: its name (`papers/guo-fig2`), file, tags, source, and optima by problem."""
+
+    name: str
+    path: Path
+    tags: tuple[str, ...]
+    source: str
+    optima: Mapping[str, KnownOptimum]
+
+
+def library(folder: Path | None = None) -> Mapping[str, Entry]:
+    """Every instance of the library by its name, in the order of the index.
+
+    Parameters
+    ----------
+    folder
+        Where it lies; by default the shipped one.
+
+    Raises
+    ------
+    InputError
+        If the index is missing or wrong; lists every fault with its place.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     index = Path(there, "optima.json")
+    ...     _ = index.write_text('''{"format": "optsched-optima/1", "instances": {"a/b": {"file": "a/b.json",
+    ...         "optima": {"flow": {"value": ["1/2"], "certificate": "dual"}}}}}''')
+    ...     entry = library(Path(there))["a/b"]
+    >>> entry.path.name, entry.optima["flow"].value
+    ('b.json', (Fraction(1, 2),))
+    """
+    folder = data_folder("instances") if folder is None else folder
+    index = folder / INDEX
+    try:
+        value = decode(index.read_bytes(), str(index))
+    except OSError as error:
+        raise InputError([Fault("", f"cannot be read: {error.strerror or error}")], str(index)) from None
+    if not isinstance(value, Mapping) or value.get("format") != OPTIMA:
+        raise InputError([Fault("format", f'must be "{OPTIMA}"')], str(index))
+    diagnosis = Diagnosis()
+    document = diagnosis.record(value, _Index)
+    entries = {}
+    if not diagnosis.faults:
+        entries = {name: _entry(name, entry, folder, diagnosis.faults) for name, entry in document.instances.items()}
+    if diagnosis.faults:
+        raise InputError(diagnosis.faults, str(index))
+    return MappingProxyType(entries)
+
+
+def _entry(name: str, entry: _Entry, folder: Path, faults: list[Fault]) -> Entry:
+    optima = {}
+    for problem, known in entry.optima.items():
+        place = f"instances.{name}.optima.{problem}"
+        value = _numbers(known.value, f"{place}.value", faults)
+        points = (_numbers(point, f"{place}.frontier[{row}]", faults) for row, point in enumerate(known.frontier))
+        optima[problem] = KnownOptimum(
+            known.parameters, value, tuple(points), known.certificate, known.reproduce, known.proved
+        )
+    return Entry(name, folder / entry.file, tuple(entry.tags), entry.source, MappingProxyType(optima))
+
+
+def _numbers(values: list[Any], place: str, faults: list[Fault]) -> tuple[Number, ...]:
+    return tuple(read_number(value, f"{place}[{row}]", faults) for row, value in enumerate(values))

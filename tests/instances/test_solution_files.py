@@ -1,0 +1,168 @@
+"""Solution files: exact numbers there and back, and every fault with its place."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from optsched.errors import InputError
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instances.solution_files import SOLUTION, read_solution, solution_document, write_solution
+from optsched.placement import Placement
+from optsched.results import Certificate, Limit, Proof, Solution, Termination
+
+
+def instance(*tasks: str) -> Instance:
+    """Two nodes and the tasks, with odd ids."""
+    names = list(tasks or ("t1", "t 2", 'odd".id'))
+    return Instance(Cluster(["a", "ü"]), Workload(names, replicas=Ragged.from_rows([[0]] * len(names))))
+
+
+def solution(on: Instance, **changes: Any) -> Solution:
+    """A solution with a fraction past the precision of doubles, an unknown bound, and every other field."""
+    values: dict[str, Any] = {
+        "problem": "fair-lsap",
+        "parameters": {"alpha": 50, "beta": None, "gfc": "ratio", "f_c": [0, 0.1, 1], "include_task": False},
+        "instance_sha256": on.sha256,
+        "decision": Placement.of([1, None, 0]),
+        "objective": (Fraction(2**80 + 1, 3**20), -(2**53)),
+        "bound": (Fraction(-1, 3), None),
+        "termination": Termination.FEASIBLE,
+        "limit": Limit.NODES,
+        "certificates": (Certificate("cost", Proof.DUAL, Fraction(-1, 3), {"node_prices": {"ü": 3}}),),
+        "route": "network",
+        "build_seconds": 0.25,
+        "solve_seconds": 1.5,
+        "solver": {"name": "HiGHS", "version": "1.15.1", "options": {"threads": 1}},
+        "raw_status": "Node limit",
+    }
+    return Solution(**{**values, **changes})
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    """Tests that everything comes back as it was, numbers exactly."""
+    on = instance()
+    held = solution(on)
+    write_solution(held, on, tmp_path / "solution.json")
+    assert read_solution(tmp_path / "solution.json", on) == held
+
+
+def test_nothing_held(tmp_path: Path) -> None:
+    """Tests that no placement and no objective stay none, not empty and not zero."""
+    on = instance()
+    held = solution(on, decision=None, objective=None, bound=(None, None), certificates=(), limit=None)
+    write_solution(held, on, tmp_path / "solution.json")
+    assert read_solution(tmp_path / "solution.json", on) == held
+
+
+def test_document() -> None:
+    """Tests the form: every task named, null for nowhere, lists of integers and of "p/q"."""
+    on = instance()
+    document = solution_document(solution(on), on)
+    assert document["format"] == SOLUTION
+    assert document["placement"] == {"t1": "ü", "t 2": None, 'odd".id': "a"}
+    assert document["objective"] == [f"{2**80 + 1}/{3**20}", -(2**53)]
+    assert document["bound"] == ["-1/3", None]
+    assert document["certificates"][0]["claim"] == "-1/3"
+    assert {"optsched", "python", "highspy"} <= set(document["versions"])
+
+
+def test_another_instance_is_read_without_placement(tmp_path: Path) -> None:
+    """Tests that a solution of another instance is no fault of the file: certify is to tell."""
+    write_solution(solution(instance()), instance(), tmp_path / "solution.json")
+    read = read_solution(tmp_path / "solution.json", instance("x"))
+    assert (read.decision, read.instance_sha256) == (None, instance().sha256)
+
+
+def test_half_written_files_are_not_left(tmp_path: Path) -> None:
+    """Tests that a file that cannot be written is told, and leaves nothing behind."""
+    on = instance()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        write_solution(solution(on), on, tmp_path / "folder" / "no" / "solution.json")
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda d: d.pop("objective"), "objective: is missing"),
+        (lambda d: d.update(objective=3), "objective: expected a list, one entry a component"),
+        (lambda d: d.update(objective=[1, 0.5]), 'objective[1]: expected an integer, or a rational as "p/q"'),
+        (lambda d: d.update(objective=[None, 1]), "objective[0]: expected an integer"),
+        (lambda d: d.update(objective=[True, 1]), "objective[0]: expected an integer"),
+        (lambda d: d.update(bound=["1/0", 1]), "bound[0]: expected an integer"),
+        (lambda d: d.update(bound=["/3", "1//2"]), "bound[1]: expected an integer"),
+        (lambda d: d.update(bound=["1/" + "9" * 5000, 1]), "bound[0]: expected an integer"),
+        (lambda d: d.update(termination="DONE"), "termination: expected one of OPTIMAL"),
+        (lambda d: d.update(limit="time"), "limit: expected one of TIME"),
+        (lambda d: d.update(parameters=[]), "parameters: expected an object"),
+        (lambda d: d.update(problem=7), "problem: expected a string"),
+        (lambda d: d.update(placement=[0, 1]), "placement: expected an object"),
+        (lambda d: d["placement"].update(t9="a"), 'placement.t9: the instance has no task "t9"'),
+        (lambda d: d["placement"].update(t1="c"), "placement.t1: the instance has no node 'c'"),
+        (lambda d: d["placement"].update(t1=0), "placement.t1: the instance has no node 0"),
+        (lambda d: d["placement"].pop("t1"), "placement.t1: is missing; null is nowhere"),
+        (lambda d: d["certificates"][0].update(kind="sworn"), "certificates[0].kind: expected one of dual"),
+        (lambda d: d["certificates"][0].update(claim=None), "certificates[0].claim: expected an integer"),
+        (lambda d: d["certificates"][0].update(note=1), "certificates[0].note: there is no such field"),
+        (lambda d: d.update(certificates={}), "certificates: expected a list"),
+        (lambda d: d.update(format="optsched-solution/2"), "format: is no solution file"),
+    ],
+)
+def test_faults(tmp_path: Path, change: Any, fault: str) -> None:
+    """Tests that each fault is told with file and place."""
+    on = instance()
+    document = solution_document(solution(on), on)
+    change(document)
+    file = tmp_path / "solution.json"
+    file.write_text(json.dumps(document))
+    with pytest.raises(InputError) as caught:
+        read_solution(file, on)
+    assert f"{file}: {fault}" in str(caught.value)
+
+
+def test_every_fault_is_told(tmp_path: Path) -> None:
+    """Tests that several faults are told together."""
+    on = instance()
+    document = solution_document(solution(on), on)
+    document["objective"][0] = document["bound"][0] = "x"
+    document["placement"]["t1"] = "c"
+    file = tmp_path / "solution.json"
+    file.write_text(json.dumps(document))
+    with pytest.raises(InputError) as caught:
+        read_solution(file, on)
+    assert [fault.place for fault in caught.value.faults] == ["bound[0]", "objective[0]", "placement.t1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"", "the file is empty"),
+        (b"[1]", "is no solution file"),
+        (b"\x00\xff", "byte 1"),
+        (b'{"a":' * 100_000, "deep"),
+    ],
+)
+def test_unreadable(tmp_path: Path, text: bytes, told: str) -> None:
+    """Tests that what is no JSON object is told as such."""
+    file = tmp_path / "solution.json"
+    file.write_bytes(text)
+    with pytest.raises(InputError, match=told):
+        read_solution(file, instance())
+
+
+def test_doubled_key_and_missing_file(tmp_path: Path) -> None:
+    """Tests that a task that is placed twice is a fault, and so is a file that is not there."""
+    on = instance()
+    text = json.dumps(solution_document(solution(on), on)).replace('"t1": "\\u00fc"', '"t1": "a", "t1": null')
+    file = tmp_path / "solution.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match=r"placement\.t1: the key is given more than once"):
+        read_solution(file, on)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_solution(tmp_path / "none.json", on)

@@ -1,0 +1,291 @@
+"""The command line as a whole: help, what it loads, exit codes, how errors are told; commands have their own files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from optsched.cli import arguments, cli
+from optsched.errors import InputError, UsageError
+
+COMMANDS = sorted(cli.commands)
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(*args: str) -> Result:
+    """What the command line does with the arguments."""
+    return CliRunner().invoke(cli, args)
+
+
+def in_process(*args: str, code: str = "from optsched.cli import main; main()") -> subprocess.CompletedProcess[str]:
+    """The same in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code, *args]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS), ["import", "rumen"]])
+def test_help_loads_only_click(command: list[str]) -> None:
+    """Tests that help loads click and the standard library alone; that of `generate`, with all families, no solver."""
+    code = """
+import sys
+before = set(sys.modules)
+from optsched.cli import cli
+try:
+    cli.main(["COMMAND", "--help"], prog_name="optsched")
+except SystemExit as end:
+    assert end.code == 0
+print(*set(sys.modules) - before, file=sys.stderr)
+""".replace('"COMMAND", ', "".join(f'"{word}", ' for word in command))
+    done = in_process(code=code)
+    assert done.stdout.startswith("Usage: optsched")
+    loaded = {name.partition(".")[0] for name in done.stderr.split()} - set(sys.stdlib_module_names)
+    if command == ["generate"]:
+        assert not loaded & {"scipy", "highspy", "pyomo", "pulp", "networkx", "pandas", "matplotlib"}
+    else:
+        assert loaded <= {"optsched", "click", "colorama"}
+
+
+def test_help_is_quick() -> None:
+    """Tests that help takes little longer than importing click alone, the best of several runs of each."""
+
+    def seconds(code: str, *args: str) -> float:
+        best = float("inf")
+        for _ in range(5):
+            began = time.perf_counter()
+            in_process(*args, code=code)
+            best = min(best, time.perf_counter() - began)
+        return best
+
+    assert seconds("from optsched.cli import main; main()", "--help") < 2 * seconds("import click") + 0.05
+
+
+def test_module_and_version() -> None:
+    """Tests that `python -m optsched --version` prints the version."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "optsched", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == "0.1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["gapp"], 'there is no command "gapp"; did you mean "gap"?'),
+        (["--bogus"], "No such option"),
+        (["gap", "--modle"], "No such option"),
+        (["gap", "--repeats", "0"], "Invalid value for '--repeats'"),
+        (["gap", "--problem", "lsapp"], 'there is no problem "lsapp"; did you mean "lsap"?'),
+        (["gap", "--heuristic", "dll"], 'there is no heuristic "dll"; did you mean "dl"?'),
+        (["gap", "--heuristic", "dl,readin=sweep"], 'dl has no parameter "readin"; did you mean "reading"?'),
+        (["gap", "--heuristic", "dl,reading"], "write parameters as name=value"),
+        (["gap", "--heuristic", "no_such_module:f"], 'there is no module "no_such_module"'),
+        (["gap", "--problem", "lsap", "--heuristic", "labl"], "heuristic labl serves latency; not lsap"),
+        (["gap", "--param", "level=1"], 'has no parameter "level"; did you mean "levels"?'),
+        (["gap", "--param", "levels"], "write it as name=value"),
+        (["gap", "--param", "lsapp.levels=0,1,1"], 'no problem "lsapp" is chosen; did you mean "lsap"?'),
+        (["gap", "--param", "levels=0,1"], "give 3 values"),
+        (["gap", "--profile", "exactt"], 'no solver profile "exactt"'),
+        (["gap", "--max-gap", "nan"], "give a number, 0 or more"),
+        (["gap", "--waves", "--problem", "latency"], "has no waves"),
+        (["list", "problem"], "is not one of 'problems'"),
+        (["solve", "papers/guo-fig2"], "Missing option '--problem'"),
+        (["solve", "papers/guo-fig2", "--problem", "lsap", "--route", "networks"], 'lsap has no route "networks"'),
+        (["frontier", "papers/guo-fig2", "--problem", "lsap"], "has no frontier"),
+        (["generate", "lat"], 'there is no family "lat"; did you mean "latency"?'),
+        (["import", "rumen", "x", "--output", "a", "--split-jobs", "b"], "exclude each other"),
+        (["import", "swim", "x"], 'there is no command "swim"'),
+    ],
+)
+def test_wrong_usage(args: list[str], told: str) -> None:
+    """Tests that wrong usage is exit code 2, with one line that says what, and nothing on stdout."""
+    result = run(*args)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert result.stdout == ""
+    assert all(line.startswith("optsched: error: ") for line in result.stderr.splitlines())
+
+
+def test_no_command_shows_help_on_stderr() -> None:
+    """Tests that the bare command is wrong usage: help on stderr, exit code 2."""
+    result = run()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Usage: optsched" in result.stderr
+
+
+def test_unexpected_exception_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an exception that nobody foresaw is exit code 1, told as a bug with its traceback."""
+
+    def broken() -> None:
+        raise ZeroDivisionError("nobody foresaw this")
+
+    monkeypatch.setattr("optsched.problems.base.table_row", lambda problem: broken())
+    result = run("list", "problems")
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+    assert "optsched: bug: ZeroDivisionError: nobody foresaw this" in result.stderr
+
+
+def test_deliberate_bug_errors_have_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a violated bound, which is a bug that the package finds itself, is exit code 1 in one line."""
+    from optsched.errors import BoundViolated
+
+    def broken(problem: object) -> None:
+        raise BoundViolated("beyond the proved 3")
+
+    monkeypatch.setattr("optsched.problems.base.table_row", broken)
+    result = run("list", "problems")
+    assert (result.exit_code, result.stderr) == (1, "optsched: bug: beyond the proved 3\n")
+
+
+def test_interrupt() -> None:
+    """Tests that Ctrl-C anywhere is exit code 130 and one line."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("optsched.problems.base.table_row", lambda problem: (_ for _ in ()).throw(KeyboardInterrupt))
+        result = run("list", "problems")
+    assert (result.exit_code, result.stderr.strip()) == (130, "optsched: interrupted")
+
+
+def test_closed_pipe_is_quiet() -> None:
+    """Tests that a reader who leaves early ends the command without a word, as `| head` does."""
+    command = [sys.executable, "-m", "optsched", "list", "families", "--format", "json"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 0
+
+
+@pytest.mark.parametrize("what", ["problems", "heuristics", "models", "instances", "profiles", "families"])
+def test_list(what: str) -> None:
+    """Tests that each list is a table, and in JSON a list of objects with different names."""
+    table = run("list", what)
+    assert table.exit_code == 0
+    entries = json.loads(run("list", what, "--format", "json").stdout)
+    names = [entry["name"] for entry in entries]
+    assert len(set(names)) == len(names) > 0
+    assert len(table.stdout.splitlines()) == len(names) + 2
+
+
+def test_each_list_names_what_commands_take() -> None:
+    """Tests that what is listed is what the commands know, by the same names."""
+    from optsched.heuristics import HEURISTICS
+    from optsched.instances.generate import FAMILIES
+    from optsched.problems import PROBLEMS
+    from optsched.solvers.profiles import profile_names
+
+    for what, known in (
+        ("problems", PROBLEMS),
+        ("models", PROBLEMS),
+        ("heuristics", HEURISTICS),
+        ("families", FAMILIES),
+        ("profiles", profile_names()),
+    ):
+        assert [entry["name"] for entry in json.loads(run("list", what, "--format", "json").stdout)] == list(known)
+
+
+def test_models_own_their_files() -> None:
+    """Tests that a model's files are those that bear its name, and `lsap` does not claim those of `fair-lsap`."""
+    for entry in json.loads(run("list", "models", "--format", "json").stdout):
+        assert f"{entry['name']}.md" in entry["files"]
+        assert all(file.startswith(entry["name"]) for file in entry["files"])
+
+
+def test_versions() -> None:
+    """Tests that versions of the package, Python and the solvers are told."""
+    told = json.loads(run("versions", "--format", "json").stdout)
+    assert {"optsched", "python", "platform", "numpy", "highspy", "pyomo", "pulp"} <= set(told)
+    assert run("versions").stdout.count("\n") == len(told) + 2
+
+
+def test_self_test() -> None:
+    """Tests that the self-test passes here, with two routes for each problem."""
+    result = run("self-test", "--format", "json")
+    assert result.exit_code == 0
+    assert [entry["holds"] for entry in json.loads(result.stdout)] == [True] * 9
+
+
+def test_self_test_fails_on_a_broken_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a solver that gets a program wrong is told, with exit code 4."""
+    monkeypatch.setattr("optsched.cli.self_test.wrong_answers", lambda: ["HiGHS#2957: optimum 28.2, HiGHS says 28"])
+    result = run("self-test")
+    assert result.exit_code == 4
+    assert "FALSE  HiGHS" in result.stdout
+
+
+def test_warning_is_one_line_on_stderr(tmp_path: Path) -> None:
+    """Tests that the package's own warnings are told once and leave stdout alone."""
+    file = tmp_path / "unfair.json"
+    file.write_text(
+        json.dumps(
+            {
+                "format": "optsched/1",
+                "nodes": [{"id": "n1", "slots": 4}],
+                "groups": [{"id": "g1", "weight": 1}, {"id": "g2", "weight": 8}],
+                "jobs": [{"id": "j1", "group": "g1"}, {"id": "j2", "group": "g2"}],
+                "tasks": [{"id": f"t{i}", "job": "j1" if i < 6 else "j2", "replicas": ["n1"]} for i in range(9)],
+            }
+        )
+    )
+    result = run("solve", str(file), "--problem", "fair-lsap", "--param", "beta=1", "--format", "json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["problem"] == "fair-lsap"
+    lines = result.stderr.splitlines()
+    assert len(lines) == len(set(lines))
+    assert all(line.startswith("optsched: warning: ") for line in lines)
+
+
+def test_names_that_a_terminal_would_obey(tmp_path: Path) -> None:
+    """Tests that control characters in a file's name are spelled out in the message."""
+    result = run("describe", str(tmp_path / "a\x1b[31m.json"))
+    assert result.exit_code == 3
+    assert "\x1b" not in result.stderr
+    assert r"a\x1b[31m.json" in result.stderr
+
+
+def test_parameters_of() -> None:
+    """Tests that a parameter goes to every problem that has it, or to the one that is named."""
+    assert arguments.parameters_of(["lsap", "flow"], ["levels=0,1,2", "flow.scale=1"]) == {
+        "lsap": {"levels": "0,1,2"},
+        "flow": {"scale": "1"},
+    }
+    with pytest.raises(UsageError, match="lsap has no parameter"):
+        arguments.parameters_of(["lsap", "flow"], ["lsap.scale=1"])
+
+
+def test_heuristic_choice() -> None:
+    """Tests that a listed heuristic's values stay texts for its parser, and a user's own become numbers and lists."""
+    assert arguments.heuristic_choice("labl,lbar=4,variant=strict").parameters == {"lbar": "4", "variant": "strict"}
+    own = arguments.heuristic_choice("operator:add,a=3,b=0:0.5:x,c=true")
+    assert own.parameters == {"a": 3, "b": [0, 0.5, "x"], "c": True}
+
+
+def test_several_inputs_tell_all_files(tmp_path: Path) -> None:
+    """Tests that the faults of every file are told, each with its file's name, before anything is computed."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.json").write_text('{"format": "optsched/1", "nodes": [{}], "tasks": [{}]}')
+    with pytest.raises(InputError) as caught:
+        arguments.load_instances([str(tmp_path / "a.json"), "papers/guo-fig2", str(tmp_path / "b.json")])
+    lines = str(caught.value).splitlines()
+    assert [Path(line.partition(": ")[0]).name for line in lines] == ["a.json", "a.json", "b.json", "b.json"]
+    assert len(caught.value.faults) == 4
+
+
+def test_names_of_instances_are_made_unlike(tmp_path: Path) -> None:
+    """Tests that an instance without a name, and two with the same one, are called by their files."""
+    paths = []
+    for name, title in (("a", "same"), ("b", "same"), ("c", "")):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({"format": "optsched/1", "name": title, "nodes": [{"id": "n"}], "tasks": []}))
+        paths.append(str(path))
+    assert [instance.name for instance in arguments.load_instances(paths)] == paths

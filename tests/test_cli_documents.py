@@ -1,0 +1,289 @@
+"""`optsched describe`, `generate` and `import rumen`, and what happens to files that are wrong in any way."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import optsched
+from optsched.cli import cli
+from optsched.instances.generate import FAMILIES, generate
+
+
+def run(*args: str) -> Result:
+    """What the command line does with the arguments."""
+    return CliRunner().invoke(cli, args)
+
+
+def test_describe_json() -> None:
+    """Tests that sizes, labels, parameters and problems are told, with every missing field."""
+    known = json.loads(run("describe", "papers/guo-fig2", "--format", "json").stdout)
+    assert (known["name"], known["sizes"]["nodes"], known["sizes"]["idle slots"]) == ("guo-fig2", 3, 3)
+    assert [entry["name"] for entry in known["problems"] if entry["applies"]] == ["lsap", "latency"]
+    flow = known["problems"][2]["missing"]
+    assert "tasks[0].rate_in: flow needs the task's input rate in MB/s" in flow
+    assert len(flow) == 9
+
+
+def test_describe_table_counts_the_rest() -> None:
+    """Tests that of many missing fields the table shows the first few and counts the others."""
+    result = run("describe", "papers/guo-fig2")
+    assert result.exit_code == 0
+    (line,) = (line for line in result.stdout.splitlines() if line.startswith("problem flow"))
+    assert line.count("tasks[") == 3
+    assert line.endswith("and 6 more")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_generate(tmp_path: Path, family: str) -> None:
+    """Tests that each family is drawn from its options, to a file, the same as from Python."""
+    table = FAMILIES[family].parameters
+    sizes = {
+        name: size for name, size in {"nodes": 30, "tasks": 20}.items() if name in table and not table[name].choices
+    }
+    sizes = {} if any(size < table[name].minimum for name, size in sizes.items()) else sizes
+    options = [f"--{name}={size}" for name, size in sizes.items()]
+    file = tmp_path / "drawn.npz"
+    result = run("generate", family, *options, "--seed", "3", "--output", str(file))
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    drawn = optsched.load(file)
+    assert isinstance(drawn, optsched.Instance)
+    assert drawn.sha256 == generate(family, 3, **sizes).sha256
+
+
+def test_generate_makes_itself_again(tmp_path: Path) -> None:
+    """Tests that the command in a generated instance's source makes the same instance, and JSON goes to stdout."""
+    first = run("generate", "fair-lsap", "--weights", "1,2.5", "--tasks", "12", "--idle-ratio=0.4")
+    document = json.loads(first.stdout)
+    words = document["source"].split()
+    assert words[:4] == ["generated", "by", "optsched", "generate"]
+    assert run("generate", *words[4:]).stdout == first.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ([], "Missing argument 'FAMILY'"),
+        (["latency", "--node", "3"], 'there is no option --node; did you mean "--nodes"?'),
+        (["latency", "3"], 'what is "3"? write parameters as --name value'),
+        (["latency", "--nodes"], "--nodes needs a value"),
+        (["latency", "--nodes", "3", "--nodes=4"], "--nodes is given twice"),
+        (["latency", "--nodes", "many"], "it must be an integer from"),
+        (["latency", "--seed", "-1"], "seed is -1"),
+    ],
+)
+def test_generate_wrongly(args: list[str], told: str) -> None:
+    """Tests that wrong options are exit code 2, with the nearest name."""
+    result = run("generate", *args)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert told in result.stderr
+
+
+def test_generate_help_lists_families_and_parameters() -> None:
+    """Tests that help lists every family with its parameters, and for a named family those of that one."""
+    text = run("generate", "--help").stdout
+    assert all(f"{name}: " in text for name in FAMILIES)
+    assert "--max-load" in text
+    one = run("generate", "planted-latency", "--help").stdout
+    assert "--makespan" in one
+    assert "guo-table3" not in one
+
+
+RUMEN: list[dict[str, Any]] = [
+    {
+        "jobID": f"job_{number}",
+        "submitTime": 1000,
+        "finishTime": 9000,
+        "mapTasks": [
+            {
+                "taskID": f"task_{number}_{task}",
+                "taskType": "MAP",
+                "preferredLocations": [{"layers": ["r1", "h1"]}],
+                "inputBytes": 64000000,
+                "attempts": [
+                    {"result": "SUCCESS", "hostName": f"/r1/h{task + 1}", "startTime": 1500, "finishTime": 4000}
+                ],
+            }
+            for task in range(2)
+        ],
+    }
+    for number in (1, 2)
+] + [{"jobID": "job_3", "submitTime": 2000, "mapTasks": []}]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    """A trace of two jobs with maps and one without."""
+    path = tmp_path / "small.trace.json.gz"
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, RUMEN)).encode()))
+    return str(path)
+
+
+def test_import_split(tmp_path: Path, trace: str) -> None:
+    """Tests that each job becomes a file of the folder, which is made, and what was skipped is told on stderr."""
+    folder = tmp_path / "new" / "jobs"
+    result = run("import", "rumen", trace, "--split-jobs", str(folder))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "optsched: note: job_3: has no maps; skipped" in result.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["small-job_1.json", "small-job_2.json"]
+    gaps = run("gap", *map(str, sorted(folder.iterdir())), "--problem", "lsap", "--heuristic", "observed")
+    assert [line.split()[3:5] for line in gaps.stdout.splitlines()[2:]] == [["1", "1"], ["1", "1"]]
+
+
+def test_import_to_one_file_and_to_stdout(tmp_path: Path, trace: str) -> None:
+    """Tests that jobs are pooled into one instance, in a file or on stdout."""
+    file = tmp_path / "all.json.gz"
+    assert run("import", "rumen", trace, "--slots", "2", "--name", "both", "--output", str(file)).exit_code == 0
+    loaded = optsched.load(file)
+    assert isinstance(loaded, optsched.Instance)
+    assert (loaded.name, len(loaded.workload)) == ("both", 4)
+    one = json.loads(run("import", "rumen", trace, "--job", "job_2").stdout)
+    assert (one["name"], len(one["tasks"])) == ("small-job_2", 2)
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "told"),
+    [
+        (["--job", "job_4"], 2, 'no job "job_4"'),
+        (["--job", "job_3"], 3, "nothing to place: job_3"),
+        (["--slots", "some"], 2, 'slots must be "observed", "inferred" or a number'),
+        (["--topology", "nowhere.json"], 3, "nowhere.json"),
+        (["--output", "instance.txt"], 3, "the name must end in"),
+    ],
+)
+def test_import_wrongly(trace: str, args: list[str], code: int, told: str) -> None:
+    """Tests that wrong options are exit code 2 and wrong files 3."""
+    result = run("import", "rumen", trace, *args)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert told in result.stderr
+
+
+def test_folder_that_cannot_be_made(tmp_path: Path, trace: str) -> None:
+    """Tests that a file in the place of the folder is told."""
+    (tmp_path / "taken").write_text("")
+    result = run("import", "rumen", trace, "--split-jobs", str(tmp_path / "taken"))
+    assert result.exit_code == 3
+    assert "is no folder to write to" in result.stderr
+
+
+# Hostile input ----------------------------------------------------------------------------------------------------
+
+SOUND = json.dumps(
+    {
+        "format": "optsched/1",
+        "name": "sound",
+        "nodes": [{"id": "n1", "rack": "r1", "slots": 2}, {"id": "n2", "load": 3}],
+        "tasks": [{"id": "t1", "replicas": ["n1", "n2"], "size": 64}, {"id": "t2"}],
+    }
+)
+
+HOSTILE: dict[str, bytes] = {
+    "empty": b"",
+    "null": b"null",
+    "list": b"[]",
+    "text": b"nodes: 3",
+    "binary": bytes(range(256)),
+    "mark": b"\xef\xbb\xbf" + SOUND.encode(),
+    "deep": b"[" * 100_000,
+    "deep-object": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    "nan": SOUND.replace("64", "NaN").encode(),
+    "infinity": SOUND.replace("64", "1e999").encode(),
+    "huge-number": SOUND.replace("64", "9" * 5000).encode(),
+    "negative": SOUND.replace('"slots": 2', '"slots": -2').encode(),
+    "text-number": SOUND.replace('"slots": 2', '"slots": "2"').encode(),
+    "doubled-key": SOUND.replace('"size": 64', '"size": 64, "size": 65').encode(),
+    "doubled-id": SOUND.replace('"id": "n2"', '"id": "n1"').encode(),
+    "dangling": SOUND.replace('"replicas": ["n1"', '"replicas": ["n9"').encode(),
+    "unknown-field": SOUND.replace('"slots"', '"slotz"').encode(),
+    "unknown-format": SOUND.replace("optsched/1", "optsched/9").encode(),
+    "no-nodes": SOUND.replace('"nodes"', '"nodez"').encode(),
+    "escape": SOUND.replace("t2", "\\u001b[31m\\ud800").encode(),
+    **{f"truncated-{length}": SOUND[:length].encode() for length in range(1, len(SOUND) - 1, 23)},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("command", ["gap", "describe"])
+def test_hostile_instances(tmp_path: Path, name: str, command: str) -> None:
+    """Tests that a file that is wrong in any way is exit code 3, with its name, no traceback, no controls."""
+    file = tmp_path / f"{name}.json"
+    file.write_bytes(HOSTILE[name])
+    result = run(command, str(file))
+    assert (result.exit_code, result.stdout) == (3, "")
+    lines = result.stderr.splitlines()
+    assert lines
+    assert all(line.startswith(f"optsched: error: {file}: ") and line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_mutated_bytes(tmp_path: Path, seed: int) -> None:
+    """Tests that a file with bytes changed at random is either sound or exit code 3 with its name."""
+    rng = random.Random(seed)
+    data = bytearray(SOUND.encode())
+    for _ in range(rng.randint(1, 4)):
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    file = tmp_path / "mutated.json"
+    file.write_bytes(data)
+    result = run("gap", str(file), "--problem", "lsap", "--heuristic", "dl")
+    assert result.exit_code in (0, 3)
+    assert "Traceback" not in result.stderr
+    if result.exit_code == 3:
+        assert str(file) in result.stderr or "mutated" in result.stderr
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_solutions(tmp_path: Path, name: str) -> None:
+    """Tests that the same files in the place of a solution file are exit code 3, with their name."""
+    file = tmp_path / f"{name}.json"
+    file.write_bytes(HOSTILE[name])
+    result = run("certify", "papers/guo-fig2", str(file))
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert all(line.startswith(f"optsched: error: {file}: ") for line in result.stderr.splitlines())
+
+
+@pytest.mark.parametrize("length", [0, 1, 40, 90])
+@pytest.mark.parametrize("kind", ["rumen", "gap"])
+def test_truncated_packed_files(tmp_path: Path, trace: str, length: int, kind: str) -> None:
+    """Tests that packed files that end too early are exit code 3, with their name."""
+    file = tmp_path / "cut.json.gz"
+    file.write_bytes((Path(trace).read_bytes() if kind == "rumen" else gzip.compress(SOUND.encode()))[:length])
+    result = run(*(["import", "rumen"] if kind == "rumen" else ["gap"]), str(file))
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "cut.json.gz" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"),
+    [
+        ("no/such.json", "No such file"),
+        ("papers/guo-fig3", 'did you mean "papers/guo-fig2"?'),
+        ("xyzzy", "optsched list instances"),
+        ("notes.txt", "no such instance in the library"),
+        ("a\0b.json", ""),
+        (".", "is a folder; name its files"),
+    ],
+)
+def test_instances_that_are_not_there(argument: str, told: str) -> None:
+    """Tests that a missing file, a wrong name and a folder are exit code 3, with the mend."""
+    result = run("gap", argument)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_all_files_are_told(tmp_path: Path) -> None:
+    """Tests that of several files with faults each is told, and nothing is computed."""
+    files = []
+    for name in ("empty", "doubled-id", "dangling"):
+        file = tmp_path / f"{name}.json"
+        file.write_bytes(HOSTILE[name])
+        files.append(str(file))
+    result = run("gap", files[0], "papers/guo-fig2", *files[1:])
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert all(f"{file}: " in result.stderr for file in files)

@@ -1,0 +1,353 @@
+"""`optsched gap`: which work is done, what is printed, and every way in which a heuristic can fail."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from optsched.cli import cli
+
+FIELDS = [
+    "version",
+    "instance",
+    "problem",
+    "parameters",
+    "heuristic",
+    "heuristic_parameters",
+    "seed",
+    "sense",
+    "feasible",
+    "violations",
+    "objective",
+    "reference",
+    "reference_kind",
+    "absolute_gap",
+    "relative_gap",
+    "certificate",
+    "termination",
+    "error",
+    "build_seconds",
+    "solve_seconds",
+    "heuristic_seconds",
+]
+
+OWN = '''
+import numpy as np
+
+def first(problem, rng, shift=0):
+    """Task i on node i + shift."""
+    return [(i + shift) % len(problem.instance.cluster) for i in range(len(problem.tasks))]
+
+def short(problem, rng):
+    return [0]
+
+def stranger(problem, rng):
+    return ["nowhere"] * len(problem.tasks)
+
+def crowd(problem, rng):
+    return [0] * len(problem.tasks)
+
+def nothing(problem, rng):
+    return None
+
+def crash(problem, rng):
+    raise ValueError("no idea\\nat all")
+
+def stop(problem, rng):
+    raise KeyboardInterrupt
+'''
+
+
+def run(*args: str) -> Result:
+    """What `optsched gap` does with the arguments."""
+    return CliRunner().invoke(cli, ["gap", *args])
+
+
+def records(*args: str, code: int = 0) -> list[dict[str, Any]]:
+    """Its JSON records, when it ends with `code`."""
+    result = run(*args, "--format", "json")
+    assert result.exit_code == code, result.stderr
+    found: list[dict[str, Any]] = json.loads(result.stdout)
+    return found
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A module `own_rules` of heuristics in the working folder."""
+    (tmp_path / "own_rules.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    yield
+    sys.modules.pop("own_rules", None)
+
+
+def write(path: Path, **changes: Any) -> str:
+    """A small instance: three nodes with one slot, three tasks, with changes."""
+    document = {
+        "format": "optsched/1",
+        "name": path.stem,
+        "nodes": [{"id": name} for name in "abc"],
+        "tasks": [{"id": f"t{i}", "replicas": ["a", "b"][: i + 1]} for i in range(3)],
+    }
+    path.write_text(json.dumps({**document, **changes}))
+    return str(path)
+
+
+def test_record_fields() -> None:
+    """Tests that a record has the fields of the design in their order, numbers for one component, lists for two."""
+    found = records("papers/guo-fig2", "--heuristic", "dl", "--heuristic", "labl")
+    lsap, latency = found
+    assert list(lsap) == [*FIELDS, "rounds", "idle_slot_time"]
+    assert list(latency) == [*FIELDS, "work_gap_at_makespan", "makespan_gap_at_work"]
+    assert (lsap["version"], lsap["instance"], lsap["problem"]) == ("0.1.0", "guo-fig2", "lsap")
+    assert isinstance(lsap["objective"], int)
+    assert lsap["sense"] == "min"
+    assert latency["sense"] == ["min", "min"]
+    assert latency["reference"] == [1, 3]
+
+
+def test_figure_2() -> None:
+    """Tests 003, Figure 2: dl leaves a task remote that lsap-sched places locally."""
+    found = records(
+        "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl,reading=sweep", "--heuristic", "lsap-sched"
+    )
+    assert [entry["reference"] for entry in found] == [0, 0]
+    assert [(entry["heuristic"], entry["certificate"]) for entry in found] == [("dl", "dual"), ("lsap-sched", "dual")]
+    assert found[1]["absolute_gap"] == 0
+
+
+def test_everything_by_default() -> None:
+    """Tests that without arguments the library but for `scale` runs, with every problem and heuristic that applies."""
+    from optsched.instances.library import library
+
+    found = records()
+    names = {entry.path.name.partition(".json")[0] for entry in library().values() if "scale" not in entry.tags}
+    assert {entry["instance"] for entry in found} == names
+    assert {entry["problem"] for entry in found} == {"lsap", "fair-lsap", "flow", "latency"}
+    assert all(entry["error"] is None and entry["reference_kind"] == "optimum" for entry in found)
+    assert min(gap for entry in found if isinstance(gap := entry["relative_gap"], float)) >= 0
+
+
+def test_reference_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that heuristics and seeds of one problem on one instance share a reference."""
+    from optsched import gaps
+
+    solved = []
+    real = gaps.solve
+    monkeypatch.setattr(gaps, "solve", lambda problem, profile: solved.append(problem.name) or real(problem, profile))
+    assert len(records("papers/guo-fig2", "--problem", "lsap", "--problem", "latency", "--repeats", "3")) == 3 * 7
+    assert solved == ["lsap", "latency"]
+
+
+def test_repeats_are_seeds() -> None:
+    """Tests that repeats are one record a seed, from --seed on, and mean, interval and worst in the table only."""
+    args = ["papers/guo-oscillation", "--problem", "lsap", "--heuristic", "rand", "--seed", "5", "--repeats", "4"]
+    found = records(*args)
+    assert [entry["seed"] for entry in found] == [5, 6, 7, 8]
+    header, _, row = run(*args).stdout.splitlines()
+    assert header.split("  ")[0] == "instance"
+    assert all(name in header for name in ("mean gap", "95 % interval", "worst gap"))
+    worst = max(entry["absolute_gap"] for entry in found)
+    assert f"+{worst}" in row
+
+
+def test_csv_is_one_line_a_record() -> None:
+    """Tests that CSV has the fields of the records, lists as JSON text, unknown as nothing."""
+    result = run("papers/guo-fig2", "--problem", "latency", "--heuristic", "round-robin", "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(result.stdout))
+    assert list(row)[: len(FIELDS)] == FIELDS
+    assert json.loads(row["objective"])[0] >= 1
+    assert json.loads(row["parameters"]) == {"w_loc": 1, "w_rem": 3}
+    assert row["error"] == ""
+
+
+def test_output_file(tmp_path: Path) -> None:
+    """Tests that --output gets the data, whole, and stdout nothing; a folder that is not there is exit code 3."""
+    target = tmp_path / "gaps.json"
+    result = run("papers/guo-fig2", "--heuristic", "dl", "--format", "json", "--output", str(target))
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    assert len(json.loads(target.read_text())) == 1
+    assert list(tmp_path.iterdir()) == [target]
+    result = run("papers/guo-fig2", "--heuristic", "dl", "--output", str(tmp_path / "no" / "gaps.txt"))
+    assert result.exit_code == 3
+    assert "cannot be written" in result.stderr
+
+
+def test_parameters() -> None:
+    """Tests that --param overrides what comes with the instance, for the named problem only."""
+    (found,) = records(
+        "examples/racks", "--problem", "lsap", "--heuristic", "lsap-sched", "--param", "lsap.levels=0,1,1"
+    )
+    assert found["parameters"] == {"levels": [0, 1, 1]}
+    (found,) = records("examples/half-units", "--problem", "latency", "--heuristic", "labl,variant=strict")
+    assert found["heuristic_parameters"]["variant"] == "strict"
+
+
+def test_same_heuristic_twice_is_two_rows() -> None:
+    """Tests that a heuristic with different parameters has a row for each, labelled as it was given."""
+    result = run("papers/guo-fig2", "--heuristic", "dl,reading=sweep", "--heuristic", "dl,reading=heartbeat")
+    assert [line.split()[2] for line in result.stdout.splitlines()[2:]] == ["dl,reading=sweep", "dl,reading=heartbeat"]
+
+
+def test_max_gap() -> None:
+    """Tests that a gap over the limit is exit code 4, and told after the data; infinity allows all."""
+    args = ["examples/racks", "--problem", "lsap", "--heuristic", "rand"]
+    result = run(*args, "--max-gap", "0.05")
+    assert result.exit_code == 4
+    assert "racks" in result.stdout
+    assert "rand on racks, lsap: gap" in result.stderr
+    assert run(*args, "--max-gap", "inf").exit_code == 0
+    assert run("examples/racks", "--problem", "lsap", "--heuristic", "lsap-sched", "--max-gap", "0").exit_code == 0
+
+
+def test_waves() -> None:
+    """Tests that waves are a record each and one for the whole, and `latency`, which has none, is left out."""
+    found = records("papers/guo-oscillation", "--heuristic", "lsap-sched", "--problem", "lsap", "--waves")
+    assert [entry["wave"] for entry in found] == [0, 1, None]
+    result = run("papers/guo-oscillation", "--waves")
+    assert result.exit_code == 0
+    assert "latency" not in result.stdout
+    assert " all " in result.stdout
+
+
+def test_problem_that_cannot_be_posed() -> None:
+    """Tests that a problem asked for by name names the missing fields, exit code 3; by default it is passed over."""
+    result = run("papers/guo-fig2", "papers/labl-theorem1-a", "--problem", "fair-lsap", "--problem", "lsap")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert [line.split(": ")[2] for line in result.stderr.splitlines()] == ["guo-fig2", "labl-theorem1-a"]
+    assert "groups" in result.stderr
+    assert {entry["problem"] for entry in records("papers/guo-fig2")} == {"lsap", "latency"}
+
+
+def test_instance_of_which_nothing_can_be_posed(tmp_path: Path) -> None:
+    """Tests that an instance that no problem takes is bad input."""
+    file = write(tmp_path / "odd.json", parameters={"lsap": {"levels": [3, 2, 1]}, "latency": {"w_loc": -1}})
+    result = run(file)
+    assert result.exit_code == 3
+    assert "none of lsap, fair-lsap, flow, latency can be posed" in result.stderr
+
+
+def test_heuristic_without_its_fields(tmp_path: Path) -> None:
+    """Tests that `observed` on an instance without records is exit code 3, and by default not run, not even partly."""
+    bare = write(tmp_path / "bare.json")
+    result = run(bare, "--heuristic", "observed")
+    assert result.exit_code == 3
+    assert "tasks[].observed" in result.stderr
+    tasks = [{"id": "t0", "observed": "a"}, {"id": "t1"}]
+    partly = write(tmp_path / "partly.json", tasks=tasks)
+    assert "observed" not in {entry["heuristic"] for entry in records(partly)}
+    wholly = write(tmp_path / "wholly.json", tasks=[{"id": "t0", "observed": "a"}])
+    assert "observed" in {entry["heuristic"] for entry in records(wholly)}
+
+
+def test_library_passes_over_instances_without_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a heuristic named for the whole library runs where it can, and nowhere is an error."""
+    monkeypatch.setattr("optsched.cli.gaps._shipped", lambda: ["papers/guo-fig2", "examples/racks"])
+    result = run("--heuristic", "observed")
+    assert result.exit_code == 3
+    result = run("--heuristic", "balancing")
+    assert result.exit_code == 2
+    assert "serves flow, which no instance can pose" in result.stderr
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("short", "answered 1 nodes; give exactly one for each"),
+        ("stranger", 'answered node "nowhere" for task "t0"'),
+        ("nothing", "answered None"),
+        ("crash", "raised ValueError: no idea at all"),
+    ],
+)
+def test_failing_heuristics(tmp_path: Path, name: str, told: str) -> None:
+    """Tests that a user's faulty heuristic is a record with its error, the others go on, and the exit code is 4."""
+    file = write(tmp_path / "small.json")
+    args = [file, "--problem", "lsap", "--heuristic", f"own_rules:{name}", "--heuristic", "dl"]
+    failed, other = records(*args, code=4)
+    assert told in failed["error"]
+    assert f"own_rules:{name}" in failed["error"]
+    assert (failed["feasible"], failed["objective"], failed["relative_gap"]) == (False, None, None)
+    assert failed["reference"] == other["reference"]
+    assert other["error"] is None
+    result = run(*args)
+    assert result.exit_code == 4
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "error: " in result.stdout
+
+
+@pytest.mark.usefixtures("own")
+def test_infeasible_placement_is_a_result(tmp_path: Path) -> None:
+    """Tests that overfull slots are violations with exit code 0, and 4 only under --max-gap."""
+    file = write(tmp_path / "small.json")
+    args = [file, "--problem", "lsap", "--heuristic", "own_rules:crowd"]
+    (found,) = records(*args)
+    assert {"constraint": "slots", "ids": ["a"], "amount": 2} in found["violations"]
+    assert found["error"] is None
+    assert "infeasible: " in run(*args).stdout
+    result = run(*args, "--max-gap", "10")
+    assert result.exit_code == 4
+    assert "infeasible: slots(a) by 2" in result.stderr
+
+
+@pytest.mark.usefixtures("own")
+def test_own_parameters(tmp_path: Path) -> None:
+    """Tests that a user's function in the working folder is found and gets its parameters as numbers."""
+    file = write(tmp_path / "small.json")
+    (found,) = records(file, "--problem", "lsap", "--heuristic", "own_rules:first,shift=1")
+    assert (found["heuristic"], found["heuristic_parameters"]) == ("own_rules:first", {"shift": 1})
+    result = run(file, "--problem", "lsap", "--heuristic", "own_rules:first,shift=1,size=2")
+    assert result.exit_code == 2
+    assert "size" in result.stderr
+
+
+@pytest.mark.usefixtures("own")
+def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
+    """Tests that Ctrl-C prints the records so far and ends with 130."""
+    file = write(tmp_path / "small.json")
+    found = records(file, "--problem", "lsap", "--heuristic", "dl", "--heuristic", "own_rules:stop", code=130)
+    assert [entry["heuristic"] for entry in found] == ["dl"]
+
+
+def test_interrupted_reference_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an interrupt within a solver, which is a solution with a bound, still ends the command with 130."""
+
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.routes.solve_assignment", interrupted)
+    found = records("papers/guo-fig2", "--problem", "lsap", "--repeats", "3", code=130)
+    assert [entry["reference_kind"] for entry in found] == ["bound"]
+
+
+def test_nothing_but_data_on_stdout() -> None:
+    """Tests that without a terminal there is no progress: stderr is empty."""
+    result = run("papers/guo-fig2", "--problem", "lsap")
+    assert result.stderr == ""
+    assert all(line.isprintable() for line in result.stdout.splitlines())
+
+
+def test_yahoo_trace(real_data: Path, tmp_path: Path) -> None:
+    """Tests Hadoop's own placements of the yahoo4 trace against the proved optimum over the same slots."""
+    folder = tmp_path / "jobs"
+    hadoop = real_data / "hadoop"
+    topology = str(hadoop / "yahoo4.topology.json.gz")
+    args = ["import", "rumen", str(hadoop / "yahoo4.trace.json.gz"), "--topology", topology]
+    result = CliRunner().invoke(cli, [*args, "--slots", "observed", "--split-jobs", str(folder)])
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "has no maps; skipped" in result.stderr
+    files = sorted(map(str, folder.iterdir()))
+    found = records(*files, "--problem", "lsap", "--heuristic", "observed", "--heuristic", "dl")
+    told = {entry["instance"][-4:]: (entry["objective"], entry["reference"]) for entry in found[::2]}
+    assert [entry["heuristic"] for entry in found] == ["observed", "dl"] * 3
+    assert told == {"0002": (36, 33), "0003": (6, 6), "0004": (142, 114)}
+    assert {entry["certificate"] for entry in found} == {"dual"}

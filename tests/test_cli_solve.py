@@ -1,0 +1,403 @@
+"""`optsched solve`, `bounds`, `frontier`, `certify` and `export`: results, files, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import optsched
+from optsched.cli import cli
+from optsched.results import Limit, Solution, Termination
+
+FIELDS = [
+    "format",
+    "problem",
+    "parameters",
+    "instance_sha256",
+    "placement",
+    "objective",
+    "bound",
+    "termination",
+    "limit",
+    "certificates",
+    "solver",
+    "versions",
+]
+
+PROBLEMS = ["lsap", "fair-lsap", "flow", "latency"]
+
+
+def run(*args: str) -> Result:
+    """What the command line does with the arguments."""
+    return CliRunner().invoke(cli, args)
+
+
+def answer(*args: str) -> Any:
+    """The JSON that a command prints."""
+    result = run(*args, "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def solved(folder: Path, problem: str = "latency") -> Path:
+    """A solution file of a small instance that every problem takes."""
+    target = folder / f"{problem}.json"
+    assert run("solve", "examples/running-tasks", "--problem", problem, "--output", str(target)).exit_code == 0
+    return target
+
+
+def test_solve_is_one_object() -> None:
+    """Tests that JSON has the fields of the solution file: numbers for one component, lists for two, doubles."""
+    one = answer("solve", "papers/guo-fig2", "--problem", "lsap")
+    assert list(one) == FIELDS
+    assert (one["objective"], one["bound"], one["termination"]) == (0, 0, "OPTIMAL")
+    assert one["certificates"][0]["kind"] == "dual"
+    two = answer("solve", "papers/guo-fig2", "--problem", "latency")
+    assert (two["objective"], two["bound"]) == ([1, 3], [1, 3])
+    real = answer("solve", "examples/running-tasks", "--problem", "flow")
+    assert isinstance(real["objective"], float)
+    assert isinstance(real["certificates"][0]["claim"], float)
+
+
+def test_solve_table() -> None:
+    """Tests that the table says why it stopped, what is held, what is proved and by what."""
+    result = run("solve", "examples/half-units", "--problem", "latency")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    for told in ("OPTIMAL", "9, 20", "proof: combinatorial", "search in"):
+        assert told in result.stdout
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("route", [None, "pulp", "pyomo"])
+def test_solution_file_certifies(tmp_path: Path, problem: str, route: str | None) -> None:
+    """Tests that what `solve` writes, by each sort of route, `certify` finds true, by the solution's own parameters."""
+    target = tmp_path / "solution.json"
+    way = [] if route is None else ["--route", route]
+    param = {"lsap": "levels=0,1,2", "fair-lsap": "alpha=7", "flow": "f_c=0,0.25,1", "latency": "w_rem=4"}[problem]
+    args = ["examples/running-tasks", "--problem", problem, "--param", param, *way]
+    assert run("solve", *args, "--output", str(target)).exit_code == 0
+    verdict = answer("certify", "examples/running-tasks", str(target))
+    assert verdict["valid"]
+    assert verdict["proved"] == (not verdict["unproved"])
+    document = json.loads(target.read_text())
+    assert list(document) == FIELDS
+    assert isinstance(document["objective"], list)
+    assert not any(isinstance(value, float) for value in document["objective"] + document["bound"])
+
+
+def test_start(tmp_path: Path) -> None:
+    """Tests that a solution file is a start, and one of another instance or an infeasible one is refused."""
+    target = solved(tmp_path)
+    args = ["--problem", "latency", "--start", str(target)]
+    assert run("solve", "examples/running-tasks", *args).exit_code == 0
+    result = run("solve", "papers/guo-fig2", *args)
+    assert result.exit_code == 2
+    assert "holds no placement of this instance" in result.stderr
+    document = json.loads(target.read_text())
+    document["placement"] = dict.fromkeys(document["placement"])
+    target.write_text(json.dumps(document))
+    result = run("solve", "examples/running-tasks", *args)
+    assert result.exit_code == 2
+    assert "the start is infeasible" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"termination": Termination.NO_SOLUTION, "decision": None, "objective": None, "limit": Limit.TIME}, 5),
+        ({"termination": Termination.INFEASIBLE, "decision": None, "objective": None, "bound": (None,)}, 6),
+        ({"termination": Termination.FEASIBLE, "limit": Limit.NODES}, 0),
+        ({"termination": Termination.FEASIBLE, "limit": Limit.INTERRUPTED}, 130),
+    ],
+)
+def test_exit_codes(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], code: int) -> None:
+    """Tests that limits, infeasibility and interrupts are shown as results, each with its exit code."""
+    from optsched import routes
+
+    real = routes.solve
+
+    def stopped(*args: Any) -> Solution:
+        return replace(real(*args), certificates=(), **changes)
+
+    monkeypatch.setattr(routes, "solve", stopped)
+    for form in ("table", "json"):
+        result = run("solve", "papers/guo-fig2", "--problem", "lsap", "--format", form)
+        assert result.exit_code == code
+        assert str(changes["termination"]) in result.stdout
+        assert "Traceback" not in result.stderr
+
+
+def test_interrupted_solve_keeps_incumbent_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C within the solver prints what is held and proved, with exit code 130."""
+
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.routes.solve_assignment", interrupted)
+    result = run("solve", "papers/guo-fig2", "--problem", "lsap", "--format", "json")
+    held = json.loads(result.stdout)
+    assert (result.exit_code, held["termination"], held["limit"]) == (130, "FEASIBLE", "INTERRUPTED")
+    assert held["objective"] >= held["bound"] >= 0
+
+
+def test_bounds() -> None:
+    """Tests that each bound is told with what it bounds, in table and JSON."""
+    found = answer("bounds", "papers/labl-theorem1-a", "--problem", "latency")
+    assert [bound["name"] for bound in found] == ["l*", "l**", "l_flow", "least-work"]
+    assert {bound["component"] for bound in found} == {"makespan", "work"}
+    assert "l_flow" in run("bounds", "papers/labl-theorem1-a", "--problem", "latency").stdout
+
+
+def test_frontier() -> None:
+    """Tests that the frontier of the library's example is complete and proved."""
+    found = answer("frontier", "examples/half-units", "--problem", "latency")
+    assert [point["objective"] for point in found["points"]] == [[9, 20], [11, 17]]
+    assert {point["certificate"] for point in found["points"]} == {"combinatorial"}
+    assert (found["complete"], found["limit"], found["components"]) == (True, None, ["makespan", "work"])
+    table = run("frontier", "examples/half-units", "--problem", "latency")
+    assert table.stdout.splitlines()[2].split() == ["9", "20", "combinatorial"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "points", "code"), [(Limit.TIME, 1, 0), (Limit.TIME, 0, 5), (Limit.INTERRUPTED, 1, 130)]
+)
+def test_frontier_cut_short(monkeypatch: pytest.MonkeyPatch, limit: Limit, points: int, code: int) -> None:
+    """Tests that a frontier that is not complete says so, and is exit code 5 where there is no point at all."""
+    from optsched import routes
+
+    real = routes.frontier
+
+    def stopped(*args: Any) -> routes.Frontier:
+        found = real(*args)
+        return replace(found, points=found.points[:points], complete=False, limit=limit)
+
+    monkeypatch.setattr(routes, "frontier", stopped)
+    result = run("frontier", "examples/half-units", "--problem", "latency")
+    assert result.exit_code == code
+    assert f"not complete: {limit} cut it short" in result.stderr
+
+
+def test_plot(tmp_path: Path) -> None:
+    """Tests that a picture is drawn, and an unknown kind of picture is wrong usage before the work is done."""
+    pytest.importorskip("matplotlib")
+    target = tmp_path / "frontier.png"
+    assert run("frontier", "examples/half-units", "--problem", "latency", "--plot", str(target)).exit_code == 0
+    assert target.read_bytes().startswith(b"\x89PNG")
+    result = run("frontier", "examples/half-units", "--problem", "latency", "--plot", str(tmp_path / "frontier.xyz"))
+    assert result.exit_code == 2
+    assert 'no kind of picture ends in "xyz"' in result.stderr
+
+
+def test_plot_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a missing matplotlib is wrong usage that says what to install."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = run("frontier", "examples/half-units", "--problem", "latency", "--plot", "frontier.png")
+    assert result.exit_code == 2
+    assert 'pip install "optsched[plots]"' in result.stderr
+
+
+# Certify ----------------------------------------------------------------------------------------------------------
+
+
+def changed(path: Path, change: Any) -> str:
+    """The solution file with a change, beside it."""
+    document = json.loads(path.read_text())
+    change(document)
+    target = path.with_name("changed.json")
+    target.write_text(json.dumps(document))
+    return str(target)
+
+
+def swap(document: dict[str, Any]) -> None:
+    """Another placement, which is worth another value or infeasible."""
+    tasks = [task for task, node in document["placement"].items() if node is not None]
+    document["placement"][tasks[0]] = None
+
+
+@pytest.mark.parametrize(
+    ("problem", "change"),
+    [
+        ("lsap", swap),
+        ("latency", swap),
+        ("lsap", lambda document: document["objective"].__setitem__(0, 0)),
+        ("flow", lambda document: document["objective"].__setitem__(0, "1/3")),
+        ("lsap", lambda document: document["certificates"][0]["data"].__setitem__("node_prices", {"n1": 50})),
+        ("latency", lambda document: document["certificates"][0]["data"].__setitem__("limit", 99)),
+        ("lsap", lambda document: (document["bound"].__setitem__(0, 9), document["certificates"][0].update(claim=9))),
+        ("lsap", lambda document: document.update(termination="FEASIBLE", limit="TIME")),
+        ("lsap", lambda document: document.update(certificates=[])),
+        ("lsap", lambda document: document.update(instance_sha256="0" * 64)),
+        ("lsap", lambda document: document.update(objective=[1, 2])),
+        ("latency", lambda document: document.update(bound=[1])),
+    ],
+)
+def test_false_claims(tmp_path: Path, problem: str, change: Any) -> None:
+    """Tests that a corrupted placement, value, bound, dual, termination or digest is exit code 4."""
+    file = changed(solved(tmp_path, problem), change)
+    result = run("certify", "examples/running-tasks", file)
+    assert result.exit_code == 4, result.stderr
+    assert "FALSE" in result.stdout
+    assert "a claim is false" in result.stdout
+    assert "Traceback" not in result.stderr
+
+
+def test_another_instance(tmp_path: Path) -> None:
+    """Tests that a solution of another instance is exit code 4, also where the problem could not be posed there."""
+    result = run("certify", "papers/guo-fig2", str(solved(tmp_path, "flow")))
+    assert result.exit_code == 4
+    assert "FALSE  instance" in result.stdout
+
+
+def test_word_is_no_proof(tmp_path: Path) -> None:
+    """Tests that a bound by enumeration is told as somebody's word: valid, exit code 0, not proved."""
+    target = tmp_path / "solution.json"
+    args = ["papers/guo-fig2", "--problem", "lsap", "--route", "brute-force", "--output", str(target)]
+    assert run("solve", *args).exit_code == 0
+    result = run("certify", "papers/guo-fig2", str(target))
+    assert result.exit_code == 0
+    assert "rests on: enumeration" in result.stdout
+    assert "not all are proved" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda document: document.update(problem="lsapp"), 'there is no problem "lsapp"'),
+        (lambda document: document.update(parameters={"level": 1}), 'has no parameter "level"'),
+        (lambda document: document["placement"].update(t9="n1"), 'placement.t9: the instance has no task "t9"'),
+        (lambda document: document.pop("bound"), "bound: is missing"),
+        (lambda document: document.update(extra=1), "extra: there is no such field"),
+    ],
+)
+def test_bad_solution_file(tmp_path: Path, change: Any, told: str) -> None:
+    """Tests that a solution file of the wrong form is exit code 3, with file and place."""
+    result = run("certify", "examples/running-tasks", changed(solved(tmp_path, "lsap"), change))
+    assert result.exit_code == 3
+    assert "changed.json" in result.stderr
+    assert told in result.stderr
+
+
+# Export -----------------------------------------------------------------------------------------------------------
+
+
+def optimum_of(path: Path) -> float:
+    """The optimum that HiGHS finds in a file of its own accord."""
+    import highspy
+
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    assert solver.readModel(str(path)) == highspy.HighsStatus.kOk
+    solver.run()
+    return float(solver.getInfo().objective_function_value)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("model", ["compact", "literal"])
+@pytest.mark.parametrize("suffix", ["lp", "mps"])
+def test_exported_program(tmp_path: Path, problem: str, model: str, suffix: str) -> None:
+    """Tests that an exported program, read by a solver, has the problem's optimum."""
+    target = tmp_path / f"model.{suffix}"
+    args = ["examples/running-tasks", "--problem", problem, "--model", model, "--to", str(target)]
+    result = run("export", *args)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    instance = optsched.load(str(Path(optsched.__file__).parent.parent / "instances/examples/running-tasks.json"))
+    assert isinstance(instance, optsched.Instance)
+    objective = optsched.solve(optsched.problem(problem, instance)).objective
+    assert objective is not None
+    assert optimum_of(target) == pytest.approx(float(objective[0]), rel=1e-9)
+
+
+def test_exported_latency_at_a_limit(tmp_path: Path) -> None:
+    """Tests that at a fixed limit the least work within it is exported; other problems have no limit."""
+    target = tmp_path / "model.lp"
+    args = ["examples/half-units", "--problem", "latency", "--to", str(target)]
+    assert run("export", *args, "--limit", "11").exit_code == 0
+    assert optimum_of(target) == 17
+    result = run("export", "papers/guo-fig2", "--problem", "lsap", "--to", str(target), "--limit", "3")
+    assert result.exit_code == 2
+    assert "lsap has none" in result.stderr
+
+
+@pytest.mark.parametrize("problem", ["lsap", "fair-lsap", "flow"])
+def test_exported_network(tmp_path: Path, problem: str) -> None:
+    """Tests that the exported network, solved by networkx from GraphML, has the problem's optimum in its units."""
+    import networkx
+
+    target = tmp_path / "network.graphml"
+    assert run("export", "examples/running-tasks", "--problem", problem, "--to", str(target)).exit_code == 0
+    graph = networkx.read_graphml(target)
+    cost, _ = networkx.network_simplex(networkx.MultiDiGraph(graph))
+    grid = 1 if problem == "lsap" else 2**20
+    assert cost / grid == answer("solve", "examples/running-tasks", "--problem", problem)["objective"]
+    target = tmp_path / "network.dimacs"
+    assert run("export", "examples/running-tasks", "--problem", problem, "--to", str(target)).exit_code == 0
+    lines = target.read_text().splitlines()
+    arcs = sum(line.startswith("a ") for line in lines)
+    assert f"p min {graph.number_of_nodes()} {arcs}" in lines
+    assert arcs == graph.number_of_edges()
+
+
+NETWORK = {
+    "format": "optsched-network/1",
+    "nodes": [{"id": "s", "supply": 2}, {"id": "t", "supply": -2}],
+    "arcs": [{"tail": "s", "head": "t", "capacity": 5, "cost": 3}],
+}
+
+
+def test_flow_network(tmp_path: Path) -> None:
+    """Tests that a flow network is described and exported, and no problem is posed on it."""
+    file = tmp_path / "network.json"
+    file.write_text(json.dumps(NETWORK))
+    target = tmp_path / "network.dimacs"
+    assert run("export", str(file), "--to", str(target)).exit_code == 0
+    assert "a 1 2 0 5 3" in target.read_text()
+    assert "arcs" in run("describe", str(file)).stdout
+    assert run("export", str(file), "--to", str(tmp_path / "x.lp")).exit_code == 2
+    result = run("gap", str(file))
+    assert result.exit_code == 3
+    assert "is a flow network" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["--problem", "lsap", "--to", "model.xml"], "must end in .lp, .mps, .dimacs, .graphml"),
+        (["--to", "model.lp"], "--problem is missing"),
+        (["--problem", "latency", "--to", "model.dimacs"], "latency is no flow network"),
+    ],
+)
+def test_export_that_cannot_be(args: list[str], told: str) -> None:
+    """Tests that an export that makes no sense is wrong usage."""
+    result = run("export", "papers/guo-fig2", *args)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_literal_model_that_does_not_fit(tmp_path: Path) -> None:
+    """Tests that a literal model that is too large is refused with what it would take, and the route instead."""
+    file = tmp_path / "large.npz"
+    args = ["--nodes", "2000", "--tasks", "3450", "--output", str(file)]
+    assert run("generate", "latency", *args).exit_code == 0
+    result = run("export", str(file), "--problem", "latency", "--model", "literal", "--to", str(tmp_path / "m.lp"))
+    assert result.exit_code == 2
+    assert "variables" in result.stderr
+    assert not (tmp_path / "m.lp").exists()
+
+
+def test_output_to_a_device() -> None:
+    """Tests that --output /dev/null, which no file can replace, takes the solution."""
+    command = [sys.executable, "-m", "optsched", "solve", "papers/guo-fig2", "--problem", "lsap"]
+    root = str(Path(optsched.__file__).parent.parent)
+    done = subprocess.run(
+        [*command, "--output", "/dev/null"], capture_output=True, text=True, check=False, env={"PYTHONPATH": root}
+    )
+    assert (done.returncode, done.stderr) == (0, "")

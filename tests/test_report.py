@@ -1,0 +1,163 @@
+"""What people read: tables, numbers, intervals, CSV, JSON, progress."""
+
+from __future__ import annotations
+
+import io
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from optsched.gaps import GapReport, Reference, gap
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.problems import Latency, Lsap, Problem
+from optsched.report import Table, gap_table, interval, number, percent, progress, render, to_csv, to_json, value
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def instance(name: str = "small") -> Instance:
+    """Two tasks with their data on node a, and node b."""
+    workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]))
+    return Instance(Cluster(["a", "b"], slots=[2, 2]), workload, name=name)
+
+
+def report(problem: Problem, nodes: list[str | None], seed: int = 0) -> GapReport:
+    """The report on a given placement."""
+    return gap(problem, lambda problem, rng: nodes, seed, Reference(problem))
+
+
+def cells(table: Table) -> list[dict[str, str]]:
+    """The rows of a table by column."""
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def test_plain_table_is_aligned() -> None:
+    """Tests that a plain table is aligned, numbers to the right, without trailing blanks or colours."""
+    text = render(Table(("name", "n"), [("a", "1"), ("longer", "100")], frozenset({"n"})))
+    assert text == "name      n\n------  ---\na         1\nlonger  100\n"
+
+
+def test_terminal_table_keeps_names_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that on a narrow terminal names and numbers stay on one line, and text in brackets is no markup."""
+    monkeypatch.setenv("COLUMNS", "20")
+    text = render(Table(("name", "note"), [("a-name-of-thirty-characters-or", "[red]word[/red]")]), terminal=True)
+    assert "a-name-of-thirty-characters-or" in text
+    assert "[red]word[/red]" in text
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_control_characters_are_spelled_out(terminal: bool) -> None:
+    """Tests that what a file's author wrote into a name cannot steer the terminal or break a line."""
+    text = render(Table(("name",), [("a\x1b]0;title\x07\nb",)]), terminal)
+    assert r"a\x1b]0;title\x07\nb" in text
+
+
+def test_table_without_rows() -> None:
+    """Tests that a table without rows is its header."""
+    assert render(Table(("a", "b"), [])) == "a  b\n-  -\n"
+
+
+def test_json() -> None:
+    """Tests that rationals are doubles, and NaN, which JSON lacks, is refused."""
+    assert json.loads(to_json({"gap": [Fraction(1, 2), None, 3]})) == {"gap": [0.5, None, 3]}
+    with pytest.raises(ValueError, match="JSON"):
+        to_json(float("nan"))
+    with pytest.raises(TypeError, match="has no form in JSON"):
+        to_json(np.int64(1))
+
+
+def test_csv() -> None:
+    """Tests that texts stand as they are, unknown is empty, everything else JSON, and columns of later records too."""
+    text = to_csv([{"a": "x,y", "b": None}, {"a": "z", "c": {"k": Fraction(1, 4)}}])
+    assert text == 'a,b,c\n"x,y",,\nz,,"{""k"":0.25}"\n'
+
+
+def test_numbers() -> None:
+    """Tests that integers keep all digits, rationals six, and unknown is a dash."""
+    assert [number(2**60), number(Fraction(2, 3)), number(None)] == ["1152921504606846976", "0.666667", "-"]
+    assert (value((1, None, Fraction(1, 2))), value(None)) == ("1, -, 0.5", "-")
+    assert [percent(Fraction(1, 3)), percent(0), percent(None)] == ["33.33 %", "0 %", "-"]
+
+
+def test_interval_against_a_table() -> None:
+    """Tests the 95 % interval with the quantile of Student's t for 9 degrees of freedom, 2.262, from printed tables."""
+    draws = [float(draw) for draw in range(10)]
+    low, high = interval(draws) or (0, 0)
+    half = 2.262157 * float(np.std(draws, ddof=1)) / 10**0.5
+    assert (low, high) == pytest.approx((4.5 - half, 4.5 + half), rel=1e-6)
+    assert interval([1.0]) is None
+
+
+def test_gap_row() -> None:
+    """Tests that beside a reference of 0 the row tells differences, and else percentages."""
+    problem = Lsap(instance())
+    (row,) = cells(gap_table([("mine", report(problem, ["a", "b"]))]))
+    assert (row["instance"], row["problem"], row["heuristic"]) == ("small", "lsap", "mine")
+    assert (row["objective"], row["reference"], row["kind"], row["proof"]) == ("1", "0", "optimum", "dual")
+    assert (row["gap"], row["note"]) == ("+1", "")
+    problem = Lsap(instance(), levels=[1, 2, 2])
+    (row,) = cells(gap_table([("mine", report(problem, ["a", "b"]))]))
+    assert row["gap"] == "50 %"
+
+
+def test_lexicographic_row() -> None:
+    """Tests that a component after the first that differs has no gap."""
+    problem = Latency(instance())
+    far, near = report(problem, ["b", "b"]), report(problem, ["a", "a"])
+    rows = cells(gap_table([("far", far), ("near", near)]))
+    assert [row["gap"] for row in rows] == ["200 %, -", "0 %, 0 %"]
+
+
+def test_repeated_row() -> None:
+    """Tests that several seeds are one row, with mean, interval and worst of those that are feasible."""
+    problem = Lsap(instance(), levels=[1, 2, 2])
+    reports = [
+        report(problem, nodes, seed) for seed, nodes in enumerate([["a", "a"], ["a", "b"], ["b", "b"], [None] * 2])
+    ]
+    (row,) = cells(gap_table([("mine", entry) for entry in reports], repeated=True))
+    assert (row["objective"], row["mean gap"], row["worst gap"]) == ("3", "50 %", "100 %")
+    assert row["95 % interval"] == "-74.21 % to 174.2 %"
+    assert row["note"].startswith("1 of 4 infeasible: cardinality")
+
+
+def test_later_components_count_where_they_are_known() -> None:
+    """Tests that the mean of a later component is over the seeds whose earlier ones are at the reference."""
+    problem = Latency(instance())
+    reports = [report(problem, nodes, seed) for seed, nodes in enumerate([["a", "a"], ["a", "a"], ["b", "b"]])]
+    (row,) = cells(gap_table([("mine", entry) for entry in reports], repeated=True))
+    assert (row["mean gap"], row["worst gap"]) == ("66.67 %, 0 %", "200 %, 0 %")
+
+
+def test_error_row() -> None:
+    """Tests that an error is told in the note, in short."""
+    problem = Lsap(instance())
+    (row,) = cells(gap_table([("mine", report(problem, ["nowhere" * 50, "b"]))]))
+    assert row["gap"] == row["objective"] == "-"
+    assert row["note"].startswith("error: heuristic ")
+    assert len(row["note"]) < 70
+
+
+def test_wave_column() -> None:
+    """Tests that with waves a column tells which one, or all."""
+    rows = cells(gap_table([("mine", report(Lsap(instance()), ["a", "a"]))], waves=True))
+    assert rows[0]["wave"] == "all"
+
+
+def test_progress_on_a_terminal_only() -> None:
+    """Tests that progress is shown on a terminal and nowhere else."""
+    silent, shown = io.StringIO(), Terminal()
+    for stream in (silent, shown):
+        with progress(stream, 2) as step:
+            step("first [bold]")
+            step("second")
+        with progress(stream) as step:
+            step("of unknown length")
+    assert silent.getvalue() == ""
+    assert shown.getvalue() != ""
