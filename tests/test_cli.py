@@ -166,6 +166,17 @@ def test_closed_pipe_is_quiet() -> None:
     assert process.wait() == 0
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_full_disk_is_told() -> None:
+    """Tests that a stdout that takes nothing more is one line and exit code 3."""
+    command = [sys.executable, "-m", "optsched", "versions"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+    assert done.returncode == 3
+    assert done.stderr == "optsched: error: stdout: cannot be written: No space left on device\n"
+
+
 @pytest.mark.parametrize("what", ["problems", "heuristics", "models", "instances", "profiles", "families"])
 def test_list(what: str) -> None:
     """Tests that each list is a table, and in JSON a list of objects with different names."""

@@ -61,6 +61,13 @@ def nothing(problem, rng):
 def crash(problem, rng):
     raise ValueError("no idea\\nat all")
 
+def leave(problem, rng):
+    raise SystemExit(0)
+
+def talk(problem, rng):
+    print("thinking")
+    return [0, 1, 2]
+
 def stop(problem, rng):
     raise KeyboardInterrupt
 '''
@@ -308,6 +315,19 @@ def test_own_parameters(tmp_path: Path) -> None:
     result = run(file, "--problem", "lsap", "--heuristic", "own_rules:first,shift=1,size=2")
     assert result.exit_code == 2
     assert "size" in result.stderr
+
+
+@pytest.mark.usefixtures("own")
+def test_heuristic_that_prints_or_exits(tmp_path: Path) -> None:
+    """Tests that what a heuristic prints stays out of the data, and one that ends the process is exit code 4."""
+    file = write(tmp_path / "small.json")
+    result = run(file, "--problem", "lsap", "--heuristic", "own_rules:talk", "--format", "json")
+    assert len(json.loads(result.stdout)) == 1
+    assert result.stderr == "thinking\n"
+    result = run(file, "--problem", "lsap", "--heuristic", "dl", "--heuristic", "own_rules:leave", "--format", "json")
+    assert result.exit_code == 4
+    assert [entry["heuristic"] for entry in json.loads(result.stdout)] == ["dl"]
+    assert 'heuristic "own_rules:leave" called exit(0)' in result.stderr
 
 
 @pytest.mark.usefixtures("own")

@@ -17,7 +17,7 @@ import click
 
 from optsched import __version__
 from optsched.cli import arguments, documents, gaps, listing, proofs, solving
-from optsched.errors import BoundViolated, OptschedError, SolverDisagreement
+from optsched.errors import BoundViolated, Fault, InputError, OptschedError, SolverDisagreement
 
 __all__ = ["cli", "main"]
 
@@ -32,9 +32,14 @@ class _CommandLine(arguments.Commands):
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:  # whoever read has read enough; what is left must not be flushed at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except BrokenPipeError:  # whoever read has read enough
+            _drop_stdout()
             ctx.exit(0)
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            _drop_stdout()
+            raise InputError([Fault("", f"cannot be written: {error.strerror or error}")], "stdout") from None
         return result
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> NoReturn:
@@ -69,6 +74,11 @@ class _CommandLine(arguments.Commands):
             traceback.print_exc()
             return _tell(BUG, f"bug: {type(error).__name__}: {error}; please report it with what is above")
         return code if isinstance(code, int) else 0
+
+
+def _drop_stdout() -> None:
+    """Lead to nowhere what is left in the buffers, which Python would flush, and fail at once more, at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Warnings:

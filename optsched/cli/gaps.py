@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -88,13 +89,15 @@ def gap(
     work = _work(posed, choices, strict=bool(instances))
 
     reports: list[tuple[str, GapReport]] = []
-    interrupted = False
-    with progress(sys.stderr, repeats * sum(len(part.choices) for part in work)) as step:
+    stopped: BaseException | None = None
+    steps = repeats * sum(len(part.choices) for part in work)
+    # What a user's heuristic prints must not come between the data.
+    with progress(sys.stderr, steps) as step, redirect_stdout(sys.stderr):
         try:
             for label, report in _measure(work, range(seed, seed + repeats), limits, waves, step):
                 reports.append((label, report))
-        except KeyboardInterrupt:
-            interrupted = True
+        except (KeyboardInterrupt, HeuristicFailed) as error:
+            stopped = error
     if form == "table":
         arguments.emit_table(gap_table(reports, repeats > 1, waves), output)
     else:
@@ -105,8 +108,8 @@ def gap(
             arguments.emit(to_csv(records), output)
         else:
             arguments.emit_json(records, output)
-    if interrupted:
-        raise KeyboardInterrupt
+    if stopped is not None:
+        raise stopped
     failures = _failures([report for _, report in reports], max_gap)
     if failures:
         raise HeuristicFailed("\n".join(failures))
@@ -206,7 +209,15 @@ def _applicable(problem: Problem) -> tuple[Choice, ...]:
 def _measure(
     work: Sequence[_Work], seeds: Sequence[int], profile: Profile, waves: bool, step: Callable[[str], None]
 ) -> Iterator[tuple[str, GapReport]]:
-    """Every report, with the label of its heuristic; KeyboardInterrupt, also where it cut short a solver."""
+    """Every report, with the label of its heuristic.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Also where the interrupt cut short a solver, which tells of it in its solution.
+    HeuristicFailed
+        If a heuristic ends the process.
+    """
     from optsched.gaps import Reference, gap_of, gap_waves
     from optsched.heuristics import run
     from optsched.results import Limit
@@ -217,18 +228,22 @@ def _measure(
         for choice in part.choices:
             for seed in seeds:
                 step(f"{problem.instance.name} {problem.name} {choice.label} seed {seed}")
-                if waves:
-                    reports = gap_waves(
-                        problem.name,
-                        problem.instance,
-                        choice.entry,
-                        seed,
-                        profile=profile,
-                        problem_parameters=dict(problem.parameters),
-                        **choice.parameters,
-                    )
-                else:
-                    reports = [gap_of(problem, run(problem, choice.entry, seed, **choice.parameters), seed, reference)]
+                try:
+                    if waves:
+                        reports = gap_waves(
+                            problem.name,
+                            problem.instance,
+                            choice.entry,
+                            seed,
+                            profile=profile,
+                            problem_parameters=dict(problem.parameters),
+                            **choice.parameters,
+                        )
+                    else:
+                        ran = run(problem, choice.entry, seed, **choice.parameters)
+                        reports = [gap_of(problem, ran, seed, reference)]
+                except SystemExit as ended:
+                    raise HeuristicFailed(f'heuristic "{choice.label}" called exit({ended.code})') from None
                 for report in reports:
                     yield choice.label, report
                     if report.reference.solution.limit is Limit.INTERRUPTED:
