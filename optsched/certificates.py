@@ -140,18 +140,25 @@ def _check_bounds(
     if len(solution.bound) != len(problem.components):
         check("bound", False, f"{len(solution.bound)} entries for {len(problem.components)} components")
         return
+    if solution.objective is not None and len(solution.objective) != len(problem.components):
+        check("objective", False, f"{len(solution.objective)} entries for {len(problem.components)} components")
+        return
     certificates = {certificate.component: certificate for certificate in solution.certificates}
+    if len(certificates) < len(solution.certificates):
+        check("certificate", False, "a component has more than one")
     known = {component.name for component in problem.components}
-    for stranger in certificates.keys() - known:
+    for stranger in sorted(certificates.keys() - known):
         check("certificate", False, f'{problem.name} has no component "{stranger}"')
     for place, (component, claim) in enumerate(zip(problem.components, solution.bound, strict=True)):
-        if claim is None:
-            continue
         certificate = certificates.get(component.name)
-        if certificate is None or certificate.claim != claim:
-            says = "nothing" if certificate is None else str(certificate.claim)
-            check(f"bound of {component.name}", False, f"{claim} is claimed, but the certificate says {says}")
-        elif certificate.kind.checkable:
+        certified = None if certificate is None else certificate.claim
+        if certified != claim:
+            claimed, says = ("nothing" if entry is None else entry for entry in (claim, certified))
+            check(f"bound of {component.name}", False, f"{claimed} is claimed, but the certificate says {says}")
+            continue
+        if claim is None or certificate is None:
+            continue
+        if certificate.kind.checkable:
             _check_proof(problem, solution, component, certificate, check)
         else:
             unproved.append(f"bound {claim} of {component.name} rests on: {certificate.kind}")
@@ -185,6 +192,8 @@ def _check_termination(solution: Solution, check: Callable[[str, bool, str], Non
         check("termination", optimal == closed, f"{solution.termination}, {'closed' if closed else 'a gap is left'}")
     elif solution.termination is Termination.INFEASIBLE:
         check("termination", False, "INFEASIBLE, but every problem here has a feasible placement")
+    elif solution.termination is Termination.FEASIBLE and solution.decision is None:
+        check("termination", False, "FEASIBLE, but there is no placement")
 
 
 def _at_least(component: Component, value: Number, claim: Number) -> bool:

@@ -166,11 +166,14 @@ def test_dishonest_termination() -> None:
     ]
     value = LATENCY.evaluate(LATENCY.placement([0, 0, 0, 0, 0]))
     held = replace(solution, decision=LATENCY.placement([0, 0, 0, 0, 0]), objective=value, bound=(3, None))
+    assert false_claims(LATENCY, held) == ["bound of work", "termination"]
+    held = replace(held, certificates=solution.certificates[:1])
     assert false_claims(LATENCY, held) == ["termination"]
     feasible = replace(held, termination=Termination.FEASIBLE, limit=Limit.TIME)
     assert false_claims(LATENCY, feasible) == []
-    nothing = replace(feasible, decision=None, objective=None, termination=Termination.INFEASIBLE)
-    assert false_claims(LATENCY, nothing) == ["termination"]
+    for claimed in (Termination.INFEASIBLE, Termination.FEASIBLE):
+        nothing = replace(feasible, decision=None, objective=None, termination=claimed)
+        assert false_claims(LATENCY, nothing) == ["termination"]
 
 
 # Prices ------------------------------------------------------------------------------------------------------------

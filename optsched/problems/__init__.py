@@ -31,7 +31,7 @@ def problem_class(name: str) -> type[Problem]:
     return PROBLEMS[name]
 
 
-def problem(name: str, instance: Instance, **parameters: Any) -> Problem:
+def problem(name: str, instance: Instance, /, **parameters: Any) -> Problem:
     """Pose a problem on an instance.
 
     Parameters

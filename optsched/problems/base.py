@@ -71,9 +71,7 @@ class Parameter:
     doc: str
 
 
-def resolve(
-    owner: str, table: tuple[Parameter, ...], *layers: Mapping[str, Any], faults_as: type[Exception] = UsageError
-) -> dict[str, Any]:
+def resolve(owner: str, table: tuple[Parameter, ...], *layers: Mapping[str, Any]) -> dict[str, Any]:
     """Values of all parameters: defaults, overridden by each layer in turn.
 
     Raises
@@ -209,7 +207,7 @@ class Problem(ABC):
     tasks: Ints
     replicas: Ragged
 
-    def __init__(self, instance: Instance, **parameters: Any) -> None:
+    def __init__(self, instance: Instance, /, **parameters: Any) -> None:
         self.instance = instance
         own = instance.parameters.get(self.name, {})
         try:

@@ -18,6 +18,9 @@ __all__ = ["MOST_PLACEMENTS", "best_placement", "pareto_front"]
 #: More placements than this are refused.
 MOST_PLACEMENTS = 5_000_000
 
+#: More tasks are refused even where each has one place to go: the enumeration recurses once a task.
+MOST_TASKS = 100
+
 
 def best_placement(problem: Problem) -> tuple[Value, Ints]:
     """The optimum and the node of each of `problem.tasks` in the first placement that attains it.
@@ -25,7 +28,7 @@ def best_placement(problem: Problem) -> tuple[Value, Ints]:
     Raises
     ------
     TooLarge
-        If there are more than `MOST_PLACEMENTS` ways to map tasks to nodes.
+        If there are more than `MOST_PLACEMENTS` ways to map tasks to nodes, or more than `MOST_TASKS` tasks.
 
     Examples
     --------
@@ -57,11 +60,11 @@ def pareto_front(problem: Latency) -> list[Value]:
 def _placements(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
     """Every feasible placement with its value (for assignment problems in units)."""
     choices = len(problem.instance.cluster) + isinstance(problem, AssignmentProblem)
-    ways = choices ** len(problem.tasks)
-    if ways > MOST_PLACEMENTS:
+    tasks = len(problem.tasks)
+    if tasks > MOST_TASKS or choices**tasks > MOST_PLACEMENTS:
         raise TooLarge(
-            f'{problem.name}: route "brute-force" would try {ways:,} placements, more than {MOST_PLACEMENTS:,}; '
-            "leave the route out and let optsched choose"
+            f'{problem.name}: route "brute-force" would try {choices}^{tasks} placements; it takes up to '
+            f"{MOST_PLACEMENTS:,}, of up to {MOST_TASKS} tasks; leave the route out and let optsched choose"
         )
     if isinstance(problem, AssignmentProblem):
         yield from _assignments(problem)
