@@ -217,6 +217,7 @@ class Latency(Problem):
 
 def _whole_factor(loads: Floats) -> int | None:
     """The least factor up to 10^6 that makes all loads whole, or None."""
-    parts = [Fraction(load).limit_denominator(10**6) for load in np.unique(loads).tolist()]
+    distinct = np.unique(loads).tolist()
+    parts = [Fraction(load).limit_denominator(10**6) for load in distinct]
     factor = lcm(*(part.denominator for part in parts))
-    return factor if factor <= 10**6 else None
+    return factor if factor <= 10**6 and [float(part) for part in parts] == distinct else None

@@ -1,0 +1,233 @@
+"""`fair-lsap`: 003's formulas by hand on a small example, each reading, who is within a ration, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from optsched.errors import InputError, MissingField
+from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.problems import FairLsap
+from optsched.problems.base import GRID
+from optsched.problems.fair_lsap import RationRuleWarning
+
+#: Groups g (weight 1/4), h (3/4). g runs 3 of the 4 running maps.
+RUNNING_TASKS = [3, 1]
+
+
+def example(
+    rows: list[list[int]] | None = None,
+    idle: list[int] | None = None,
+    groups: list[int] | None = None,
+    running: list[int] | None = None,
+    **parameters: Any,
+) -> FairLsap:
+    """Two nodes of four slots, so 8 in all: shares 2 and 6. Tasks t1, t2 of g and t3, t4 of h wait for 2 slots."""
+    cluster = Cluster(["a", "b"], slots=[4, 4])
+    groups = [0, 0, 1, 1] if groups is None else groups
+    workload = Workload(
+        [f"t{task}" for task in range(1, len(groups) + 1)],
+        replicas=Ragged.from_rows([[0], [1], [0], []] if rows is None else rows),
+        job=groups,
+        job_ids=["i", "j"],
+        job_group=[0, 1],
+        group_ids=["g", "h"],
+        group_weight=[1, 3],
+        group_running_tasks=RUNNING_TASKS if running is None else running,
+    )
+    state = State.initial(cluster, workload, idle_slots=[1, 1] if idle is None else idle)
+    return FairLsap(Instance(cluster, workload, state), **parameters)
+
+
+def on_grid(value: Fraction | float) -> Fraction:
+    """A cost as it is rounded."""
+    return Fraction(round(value * GRID), GRID)
+
+
+def test_shares_rations_and_costs() -> None:
+    """Tests equations 8 to 13 by hand: s = 3/4, 1/4; sto = max(0, 2 - 3), min(6 - 1, 2); GFC = 100 s/w."""
+    problem = example()
+    assert problem.weights == [Fraction(1, 4), Fraction(3, 4)]
+    assert (problem.running, problem.ration) == ([3, 1], [0, 2])
+    assert problem.group_cost == [300, Fraction(100, 3)]
+    assert problem.beta == Fraction(101, 100) * 300 * 4 == 1212
+    assert problem.overflow_cost == [303, 909]
+    assert problem.evaluate(problem.placement([-1, -1, 0, 1])) == (2 * on_grid(Fraction(100, 3)) + 50,)
+    assert problem.evaluate(problem.placement([0, 1, -1, -1])) == (606,)
+    assert problem.evaluate(problem.placement([0, -1, -1, 1])) == (303 + on_grid(Fraction(100, 3)) + 50,)
+
+
+def test_difference() -> None:
+    """Tests the other form of equation 10, 100 (s - w), which may be negative."""
+    problem = example(gfc="difference")
+    assert problem.group_cost == [50, -50]
+    assert problem.beta == Fraction(101, 100) * 200 == 202
+    assert problem.evaluate(problem.placement([-1, -1, 0, 1])) == (-50,)
+    assert example(gfc="difference", running=[0, 0]).group_cost == [-25, -75]
+
+
+def test_nothing_runs() -> None:
+    """Tests that shares of nothing are 0, GFC too, and beta at least 1 (digest 003, erratum 7)."""
+    problem = example(running=[0, 0])
+    assert (problem.group_cost, problem.beta, problem.ration) == ([0, 0], 1, [2, 2])
+    assert problem.fairness_distance() == Fraction(1, 2)
+    assert problem.evaluate(problem.placement([0, 1, -1, -1])) == (0,)
+
+
+@pytest.mark.parametrize(
+    ("overflow", "costs"),
+    [
+        ("weight", [303, 909]),
+        ("complement", [909, 303]),
+        ("flat", [1212, 1212]),
+        ("naive", [300, Fraction(100, 3)]),
+    ],
+)
+def test_overflow(overflow: str, costs: list[Fraction]) -> None:
+    """Tests equation 13's cost beyond the ration in each form."""
+    assert example(overflow=overflow).overflow_cost == costs
+
+
+def test_fairness_weight_and_alpha() -> None:
+    """Tests that `fairness` weighs FC, and that real costs are rounded to the grid once."""
+    problem = example(fairness=0.5, alpha=0.1)
+    assert problem.levels == (0, 104858, 104858)
+    expected = on_grid(Fraction(303, 2)) + on_grid(Fraction(100, 6)) + on_grid(0.1)
+    assert problem.evaluate(problem.placement([0, -1, -1, 1])) == (expected,)
+    plain = example(fairness=0, alpha=7)
+    assert plain.evaluate(plain.placement([0, -1, -1, 1])) == (7,)
+
+
+def test_selection() -> None:
+    """Tests who is within the ration: replicas on idle nodes first, fewest leading, then by id (lines 19 to 27)."""
+    rows = [[], [0, 1], [1], [0]]
+    fixed = example(rows, groups=[1, 1, 1, 1], running=[1, 3])
+    assert fixed.ration == [0, 3]
+    assert [f"t{row + 1}" for row in fixed.selected().tolist()] == ["t3", "t4", "t2"]
+    assert [(pool.name, pool.tiers[0][1]) for pool in fixed.pools] == [
+        ("g:ration", 0),
+        ("g:overflow", 0),
+        ("h:ration", 3),
+        ("h:overflow", 1),
+    ]
+    free = example(rows, groups=[1, 1, 1, 1], running=[1, 3], selection="free")
+    assert [pool.name for pool in free.pools] == ["g", "h"]
+    within, beyond = on_grid(100), round(free.overflow_cost[1] * GRID)
+    assert free.pools[1].tiers == ((within * GRID, 3), (beyond, 1))
+
+
+def test_free_selection_charges_the_cheapest() -> None:
+    """Tests that with selection=free the first tasks of a group pay its GFC, whichever they are."""
+    rows: list[list[int]] = [[0], [0], [0], [0]]
+    fixed = example(rows, idle=[4, 0], groups=[1, 1, 1, 1], running=[5, 5])
+    free = example(rows, idle=[4, 0], groups=[1, 1, 1, 1], running=[5, 5], selection="free")
+    assert fixed.ration == [0, 1]
+    one = fixed.placement([-1, -1, -1, 0])
+    assert [problem.units(one) for problem in (fixed, free)] == [
+        round(fixed.overflow_cost[1] * GRID),
+        round(free.group_cost[1] * GRID),
+    ]
+
+
+def test_fractional_ration_is_rounded_down() -> None:
+    """Tests digest 003, erratum 5, on 8 slots and weights 1/3, 2/3: shares 8/3 and 16/3."""
+    problem = example()
+    workload = replace(problem.instance.workload, group_weight=[1, 2], group_running_tasks=[1, 4])
+    posed = FairLsap(Instance(problem.instance.cluster, workload, problem.instance.state))
+    assert posed.ration == [1, 1]
+
+
+def test_fairness_distance() -> None:
+    """Tests equations 14 and 15 before and after a placement, absolute and relative to the weights."""
+    problem = example()
+    assert problem.fairness_distance() == Fraction(1, 2)
+    assert (
+        problem.fairness_distance(relative=True)
+        == (Fraction(1, 2) / Fraction(1, 4) + Fraction(1, 2) / Fraction(3, 4)) / 2
+    )
+    assert problem.fairness_distance(problem.placement([-1, -1, 0, 1])) == Fraction(1, 4)
+
+
+def test_running_tasks_as_records() -> None:
+    """Tests that listed running maps count for their groups, and running reduces do not."""
+    cluster = Cluster(["a"], slots=[4])
+    workload = Workload(
+        ["m1", "m2", "r", "m3"],
+        kind=[MAP, MAP, REDUCE, MAP],
+        job=[0, 1, 1, 1],
+        job_ids=["i", "j"],
+        job_group=[0, 1],
+        group_ids=["g", "h"],
+        group_weight=[1, 1],
+    )
+    state = State.initial(cluster, workload, status=[RUNNING, 0, RUNNING, 0], node=[0, -1, 0, -1], idle_slots=[1])
+    problem = FairLsap(Instance(cluster, workload, state))
+    assert (problem.running, problem.ration) == ([1, 0], [0, 2])
+
+
+def test_ration_rule_warning() -> None:
+    """Tests that a user's beta that lets overflow undercut a ration warns with numbers, and other forms do not."""
+    with pytest.warns(RationRuleWarning, match="beta=100: .* overflow cost of 25 is not above the largest GFC of 300"):
+        example(beta=100)
+    with pytest.warns(RationRuleWarning, match="take more than 1200"):
+        assert example(beta="1200").beta == 1200
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        example(beta=1201)
+        example(beta=100, overflow="naive")
+        example(beta="auto")
+
+
+def bare(**columns: Any) -> Instance:
+    """One pending task, with what is given of groups and jobs."""
+    return Instance(Cluster(["a"]), Workload(["t"], **columns))
+
+
+@pytest.mark.parametrize(
+    ("columns", "parameters", "faults"),
+    [
+        ({}, {}, ["groups: fair-lsap needs groups with weights"]),
+        (
+            {"group_ids": ["g"], "job_ids": ["j"], "job_group": [0], "job": [0]},
+            {},
+            [
+                "groups[0].weight: fair-lsap needs the group's share",
+                "groups.weight: the weights must have a positive sum",
+            ],
+        ),
+        (
+            {"group_ids": ["g", "h"], "group_weight": [0, 1], "job_ids": ["j"], "job_group": [0], "job": [0]},
+            {},
+            ["groups[0].weight: gfc=ratio divides by it: give a positive share"],
+        ),
+        (
+            {"group_ids": ["g", "h"], "group_weight": [0, 1], "job_ids": ["j"], "job_group": [0], "job": [0]},
+            {"gfc": "difference"},
+            [],
+        ),
+        ({"group_ids": ["g"], "group_weight": [1]}, {}, ['tasks[0].job: fair-lsap needs a group for task "t"']),
+        (
+            {"group_ids": ["g"], "group_weight": [1], "job_ids": ["j"], "job": [0]},
+            {},
+            ['jobs[0].group: fair-lsap needs a group for task "t"'],
+        ),
+    ],
+)
+def test_missing_fields(columns: dict[str, Any], parameters: dict[str, Any], faults: list[str]) -> None:
+    """Tests that every missing weight and group is told with its place."""
+    if not faults:
+        assert FairLsap(bare(**columns), **parameters).group_cost == [0, -100]
+        return
+    with pytest.raises(MissingField) as caught:
+        FairLsap(bare(**columns), **parameters)
+    assert [str(fault) for fault in caught.value.faults] == faults
+
+
+def test_costs_past_exact_arithmetic() -> None:
+    """Tests that an alpha whose total leaves exact arithmetic on the grid is refused."""
+    with pytest.raises(InputError, match=r"costs may total .*, past 2\^53/1048576"):
+        example(alpha=2**33)

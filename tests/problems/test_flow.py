@@ -1,0 +1,224 @@
+"""`flow`: 002's penalties by hand, each parameter, the fields that are needed, and the bound that prices prove."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import InputError, MissingField, UsageError
+from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.problems import Flow
+from optsched.problems import flow as flow_module
+from optsched.problems.base import GRID
+from optsched.problems.flow import effective_load
+
+
+def cluster(**columns: Any) -> Cluster:
+    """Nodes a and b in rack r1, c in r2; a runs two maps of 3 and 5 MB/s, and 17 of its 85 MB/s out are in use."""
+    given: dict[str, Any] = {
+        "rack": [0, 0, 1],
+        "rack_ids": ["r1", "r2"],
+        "slots": [4, 4, 4],
+        "rate_in": [80.0, 80.0, 40.0],
+        "rate_process": [20.0, 20.0, 20.0],
+        "rate_out": [85.0, 85.0, 85.0],
+        "out_in_use": [17.0, 0.0, 0.0],
+        "running_rates": Ragged.from_rows([[3.0, 5.0], [], []], float),
+    }
+    return Cluster(["a", "b", "c"], **{**given, **columns})
+
+
+def posed(rows: list[list[int]], rates: list[float], idle: list[int] | None = None, **parameters: Any) -> Flow:
+    """Maps with the given replicas and input rates."""
+    nodes = cluster()
+    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows), rate_in=rates)
+    return Flow(Instance(nodes, workload, State.initial(nodes, workload, idle_slots=idle or [2, 1, 1])), **parameters)
+
+
+def on_grid(value: float) -> Fraction:
+    """A pair's cost as it is rounded."""
+    return Fraction(round(value * GRID), GRID)
+
+
+def penalties(problem: Flow, task: int = 0) -> list[float]:
+    """Cost of one task on each idle node, MB/s."""
+    nodes = problem.idle_nodes
+    costs: list[float] = (problem.pair_units(np.full(len(nodes), task), nodes) / GRID).tolist()
+    return costs
+
+
+def test_effective_load() -> None:
+    """Tests e_m: sum less population deviation; of one task its rate, of none nothing (digest 002, erratum 4)."""
+    assert [effective_load(np.array(rates)) for rates in ([], [3.0], [3.0, 5.0], [4.0, 4.0])] == [0, 3, 7, 8]
+    assert posed([[0]], [2.0]).effective_loads().tolist() == [7, 0, 0]
+    assert posed([[0]], [2.0], idle=[0, 1, 1]).effective_loads().tolist() == [0, 0]
+
+
+def test_penalty_by_hand() -> None:
+    """Tests R (1 + r_out/R_out + f_c) + R (1 + e_m/R_in) on the source's node, in its rack, and across."""
+    problem = posed([[0]], [10.0])
+    assert penalties(problem) == pytest.approx([10 * 1.2 + 10 * (1 + 7 / 80), 10 * 1.3 + 10, 10 * 2.2 + 10], abs=1e-6)
+    placement = problem.placement([1])
+    assert problem.evaluate(placement) == (on_grid(23.0),)
+
+
+def test_best_source_is_taken() -> None:
+    """Tests that a task reads from the replica of least r_out/R_out + f_c, and without any from an idle one, across."""
+    assert penalties(posed([[0, 2]], [10.0])) == pytest.approx([22.875, 23.0, 20.0], abs=1e-6)
+    assert penalties(posed([[0, 1]], [10.0])) == pytest.approx([21.875, 20.0, 30.0], abs=1e-6)
+    assert penalties(posed([[]], [10.0])) == pytest.approx([30.875, 30.0, 30.0], abs=1e-6)
+
+
+def test_nodes_without_rack_are_across() -> None:
+    """Tests that two nodes of no known rack are not in one rack."""
+    nodes = cluster(rack=[-1, -1, 0])
+    workload = Workload(["t"], replicas=Ragged.from_rows([[1]]), rate_in=[10.0])
+    assert penalties(Flow(Instance(nodes, workload)))[:2] == pytest.approx([30.875, 20.0], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ({"f_c": (0.5, 0, 2)}, [10 * 1.7 + 10.875, 10 * 1.2 + 10, 10 * 3.2 + 10]),
+        ({"scale": "rate_process"}, [12 + 10 * (1 + 7 / 20), 23, 32]),
+        ({"scale": 1}, [12 + 10 * 8, 23, 32]),
+        ({"scale": "3.5"}, [12 + 10 * 3, 23, 32]),
+        ({"include_task": True, "scale": 1}, [12 + 10 * (1 + 18 - np.std([3, 5, 10])), 13 + 110, 22 + 110]),
+    ],
+)
+def test_parameters(parameters: dict[str, Any], expected: list[float]) -> None:
+    """Tests distance terms, the divisor of e_m, and whether e_m counts the task itself."""
+    assert penalties(posed([[0]], [10.0], **parameters)) == pytest.approx(expected, abs=1e-5)
+
+
+def test_include_task_of_several_rates() -> None:
+    """Tests that each task of a batch adds its own rate to e_m, not another's."""
+    problem = posed([[], [], []], [10.0, 2.0, 10.0], include_task=True, scale=1)
+    assert penalties(problem, 1)[1] == pytest.approx(2 * 2 + 2 * 3, abs=1e-6)
+    assert penalties(problem, 0) == penalties(problem, 2)
+    assert penalties(problem, 0)[1] == pytest.approx(10 * 2 + 10 * 11, abs=1e-6)
+    assert posed([[]], [1.0], idle=[0, 0, 0], include_task=True).class_units.shape == (1, 0)
+
+
+@pytest.mark.parametrize("scale", [0, -1, "rate_on", True])
+def test_wrong_scale(scale: Any) -> None:
+    """Tests that a divisor that is no positive number and no rate's name is refused."""
+    with pytest.raises(UsageError, match="flow: scale="):
+        posed([[0]], [1.0], scale=scale)
+
+
+def test_rates_by_type() -> None:
+    """Tests that a task's rate is that of the node's type."""
+    nodes = cluster(type=[0, 1, 1], type_ids=["c1", "c2"])
+    workload = Workload(["t"], rate_in_by_type=[[9.14, 12.8]])
+    problem = Flow(Instance(nodes, workload))
+    expected = [9.14 * 2 + 9.14 * (1 + 7 / 80), 12.8 * 3, 12.8 * 3]
+    assert penalties(problem) == pytest.approx(expected, abs=1e-5)
+    assert problem.rates[0, :2].tolist() == [9.14, 12.8]
+    assert np.isnan(problem.rates[0, 2])
+
+
+def test_listed_running_maps() -> None:
+    """Tests that maps listed as running count where they run, with the rate of that node; reduces do not."""
+    nodes = cluster(type=[0, 1, 1], type_ids=["c1", "c2"], running_rates=None or Ragged.empty(3, np.float64))
+    workload = Workload(["m", "r", "t"], kind=[MAP, REDUCE, MAP], rate_in_by_type=[[1.0, 4.0], [9.0, 9.0], [2.0, 3.0]])
+    state = State.initial(nodes, workload, status=[RUNNING, RUNNING, 0], node=[1, 1, -1])
+    problem = Flow(Instance(nodes, workload, state))
+    assert [rates.tolist() for rates in problem.running_rates] == [[], [4.0], []]
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "rates", "parameters", "faults"),
+    [
+        ({}, [[]], [np.nan], {}, ["tasks[0].rate_in: flow needs the task's input rate in MB/s"]),
+        (
+            {"type": [0, -1, -1], "type_ids": ["c1"]},
+            [[]],
+            [np.nan],
+            {},
+            [
+                "tasks[0].rate_in: flow needs the task's input rate in MB/s",
+                'tasks[0].rate_in: flow needs the task\'s input rate in MB/s on nodes of type "c1"',
+            ],
+        ),
+        (
+            {"rate_out": [np.nan, 0.0, 85.0]},
+            [[0, 1, 2], [0]],
+            [1.0, 1.0],
+            {},
+            [
+                "nodes[0].rate_out: flow needs a positive rate: tasks read their blocks from this node",
+                "nodes[1].rate_out: flow needs a positive rate: tasks read their blocks from this node",
+            ],
+        ),
+        (
+            {"rate_in": [80.0, np.nan, 0.0]},
+            [[]],
+            [1.0],
+            {},
+            [
+                "nodes[1].rate_in: flow needs a positive rate, or scale=1 (literal)",
+                "nodes[2].rate_in: flow needs a positive rate, or scale=1 (literal)",
+            ],
+        ),
+        (
+            {"rate_process": [np.nan, 1.0, 1.0]},
+            [[]],
+            [1.0],
+            {"scale": "rate_process"},
+            ["nodes[0].rate_process: flow needs a positive rate, or scale=1 (literal)"],
+        ),
+        ({"rate_in": [np.nan] * 3, "rate_out": [np.nan] * 3}, [[]], [1.0], {"scale": 1}, []),
+    ],
+)
+def test_missing_fields(
+    columns: dict[str, Any], rows: list[list[int]], rates: list[float], parameters: dict[str, Any], faults: list[str]
+) -> None:
+    """Tests that each rate that the parameters call for is told with its place, and no other."""
+    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows), rate_in=rates)
+    instance = Instance(cluster(**columns), workload)
+    if not faults:
+        assert Flow(instance, **parameters).count == 1
+        return
+    with pytest.raises(MissingField) as caught:
+        Flow(instance, **parameters)
+    assert [str(fault) for fault in caught.value.faults] == faults
+
+
+def test_running_map_needs_its_rate() -> None:
+    """Tests that a map that runs without a rate is a fault, even on a node that offers no slot."""
+    nodes = cluster(running_rates=Ragged.empty(3, np.float64))
+    workload = Workload(["m", "t"], rate_in=[np.nan, 1.0])
+    state = State.initial(nodes, workload, status=[RUNNING, 0], node=[0, -1], idle_slots=[0, 1, 1])
+    with pytest.raises(MissingField, match=r"tasks\[0\]\.rate_in: flow needs the input rate of a running map, in MB/s"):
+        Flow(Instance(nodes, workload, state))
+
+
+def test_classes_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that equal tasks are one class whatever the order of replicas, and that blocks of any size agree."""
+    rows, rates = [[0, 2], [2, 0], [0], [0, 2]], [1.0, 1.0, 1.0, 2.0]
+    whole = posed(rows, rates)
+    assert whole.classes().of_task.tolist() == [0, 0, 1, 2]
+    monkeypatch.setattr(flow_module, "BLOCK", 1)
+    assert np.array_equal(posed(rows, rates).class_units, whole.class_units)
+    assert not whole.class_units.flags.writeable
+
+
+def test_bounds() -> None:
+    """Tests the cheapest node of each task, with and without prices, and the cheap bound made of them."""
+    problem = posed([[0, 2], [0, 2]], [10.0, 10.0])
+    free = np.zeros(3, dtype=np.int64)
+    assert problem.cheapest_units(free).tolist() == [20 * GRID] * 2
+    assert (problem.cheapest_units(np.array([0, 0, 9 * GRID])) / GRID).tolist() == pytest.approx([22.875] * 2, abs=1e-5)
+    (bound,) = problem.cheap_bounds()
+    assert (bound.name, bound.component, bound.value) == ("best-node", "penalty", 40)
+    assert problem.price_bound(20 * GRID, free, np.array([0])) == 40 * GRID
+
+
+def test_costs_past_exact_arithmetic() -> None:
+    """Tests that rates whose total leaves exact arithmetic on the grid are refused."""
+    with pytest.raises(InputError, match=r"past 2\^53/1048576; scale the costs or rates down"):
+        posed([[]], [2.0**40])

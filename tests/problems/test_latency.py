@@ -1,0 +1,156 @@
+"""`latency`: values, feasibility, the bounds l*, l** and least work by hand, covers, and loads that it cannot take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import InputError, MissingField, UsageError
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.problems import Latency
+from optsched.results import Bound
+
+
+def posed(loads: list[float], rows: list[list[int]], **parameters: Any) -> Latency:
+    """Tasks with the given replicas on servers with the given loads."""
+    cluster = Cluster([f"s{server}" for server in range(len(loads))])
+    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows))
+    return Latency(
+        Instance(cluster, workload, State.initial(cluster, workload, load=loads), name="posed"), **parameters
+    )
+
+
+def bound(problem: Latency, name: str) -> Bound:
+    """The cheap bound of that name."""
+    return next(entry for entry in problem.cheap_bounds() if entry.name == name)
+
+
+def test_makespan_and_work() -> None:
+    """Tests both components: only servers that get work count for the makespan (digest 004, erratum 2)."""
+    problem = posed([2, 0, 9], [[0], [0, 1], []])
+    placement = problem.placement([0, 1, 1])
+    assert problem.evaluate(placement) == (4, 1 + 1 + 3)
+    assert [counts.tolist() for counts in problem.counts(placement)] == [[1, 1, 0], [0, 1, 0]]
+    assert problem.cluster_makespan(placement) == 9
+    assert problem.throughput(placement) == 3 / 5
+    assert problem.evaluate(problem.placement([2, 1, 1])) == (12, 3 + 1 + 3)
+    assert posed([2, 0, 9], [[0], [0, 1], []], w_loc=2, w_rem=7).evaluate(placement) == (9, 11)
+
+
+def test_no_task() -> None:
+    """Tests that without tasks everything is 0 and there is no throughput."""
+    problem = posed([5, 0], [])
+    placement = problem.placement([])
+    assert problem.evaluate(placement) == (0, 0)
+    assert problem.throughput(placement) is None
+    assert [entry.value for entry in problem.cheap_bounds()] == [0, 0, 0]
+    assert posed([], []).evaluate(placement) == (0, 0)
+
+
+def test_every_task_is_placed() -> None:
+    """Tests that a task left out is a violation by name, and that slots play no part."""
+    problem = posed([0], [[0], [0]])
+    assert [str(entry) for entry in problem.violations(problem.placement([-1, 0]))] == ["every-task-placed(t0) by 1"]
+    assert problem.violations(problem.placement([0, 0])) == []
+
+
+@pytest.mark.parametrize(
+    ("loads", "mend"),
+    [
+        ([0.5, 2.25, 1], "multiply loads, w_loc and w_rem by 4"),
+        ([1 / 3, 0, 0], "multiply loads, w_loc and w_rem by 3"),
+        ([0.1, 1 / 7, 0], "multiply loads, w_loc and w_rem by 70"),
+        ([1e-7, 0, 0], "round the loads"),
+        ([1 / 9973, 1 / 9967, 0], "round the loads"),
+    ],
+)
+def test_fractional_loads(loads: list[float], mend: str) -> None:
+    """Tests that loads between units are refused, each by its place, with the factor that makes all whole."""
+    with pytest.raises(MissingField) as caught:
+        posed(loads, [[0]])
+    fractional = [server for server, load in enumerate(loads) if load != int(load)]
+    assert [fault.place for fault in caught.value.faults] == [f"nodes[{server}].load" for server in fractional]
+    assert all(fault.message.endswith(mend) for fault in caught.value.faults)
+
+
+def test_refused_weights_and_sizes() -> None:
+    """Tests that remote work below local work, no server, and totals past 2^53 are bad input, other weights usage."""
+    with pytest.raises(InputError, match="posed: latency: w_rem: 1 is less than w_loc=2"):
+        posed([0], [[0]], w_loc=2, w_rem=1)
+    with pytest.raises(InputError, match="nodes: latency needs a server to place tasks on"):
+        posed([], [[]])
+    posed([2**53 - 3], [[0]])
+    with pytest.raises(InputError, match=r"loads and work may total past 2\^53; scale them down"):
+        posed([2**53 - 2], [[0]])
+    for wrong in (0, 1.5, "x"):
+        with pytest.raises(UsageError, match="latency: w_loc="):
+            posed([0], [[0]], w_loc=wrong)
+
+
+def test_room() -> None:
+    """Tests the room within a limit and what counting alone allows there."""
+    problem = posed([2, 0, 9], [[0], [0], [1], []], w_loc=2, w_rem=5)
+    assert problem.room(7).tolist() == [5, 7, 0]
+    assert problem.local_capacity(7).tolist() == [2, 3, 0]
+    assert [problem.fits(7, remote) for remote in range(4)] == [True, True, False, False]
+    assert [problem.fits(6, remote) for remote in range(2)] == [True, False]
+    assert [row.tolist() for row in problem.server_tasks] == [[0, 1], [2], []]
+
+
+def test_least_remote() -> None:
+    """Tests what a cover of servers proves: its capacity, plus tasks with a replica on other servers with room."""
+    problem = posed([0, 0, 9], [[0], [0], [0], [0, 2], [1], []])
+
+    def least(limit: int, *cover: int) -> int:
+        return problem.least_remote(limit, np.isin(np.arange(3), cover))
+
+    assert problem.homeless == 1
+    assert [least(2), least(2, 0), least(2, 0, 1), least(2, 0, 1, 2)] == [1, 3, 2, 2]
+    assert [least(0), least(9, 0), least(10, 0)] == [6, 0, 0]
+    assert least(1, 0) == 4
+
+
+def test_counting_bound_by_hand() -> None:
+    """Tests l** of 004: all replicas of two tasks on a server that is busy until 5, and one with room elsewhere."""
+    problem = posed([5, 0, 0], [[0]] * 5)
+    assert problem.counting_bound() == 6
+    assert problem.average_bound() == 4
+    assert posed([0, 0], [[], [], []]).counting_bound() == 6
+    assert posed([4, 0], [[0]]).counting_bound() == 3
+    assert posed([0] * 5, [[server] for server in range(4) for _ in range(4)]).counting_bound() == 4
+
+
+def test_least_work_bound() -> None:
+    """Tests that the least work has only the tasks without replicas remote."""
+    assert bound(posed([9, 0], [[0], [0], []]), "least-work").value == 5
+
+
+@pytest.mark.parametrize(
+    ("loads", "rows", "average", "component"),
+    [
+        ([0, 0], [[0], [1], [0]], 2, "makespan"),
+        ([0, 100], [[0]], 51, None),
+        ([5, 5, 5, 0], [[3], [3]], 5, None),
+        ([4, 4, 4, 0], [[3]] * 8, 5, "makespan"),
+        ([7], [], 0, "makespan"),
+    ],
+)
+def test_average_bound(loads: list[float], rows: list[list[int]], average: int, component: str | None) -> None:
+    """Tests l*, and that it bounds the job only where every load is below it.
+
+    A regression: with a load equal to it (the third case) the cluster's makespan is l* without any task, and the job's
+    may be less, here 2.
+    """
+    found = bound(posed(loads, rows), "l*")
+    assert (found.value, found.component) == (average, component)
+    assert found.bounds.endswith("not of the job" if component is None else "of the cluster")
+
+
+def test_bug_loads_past_what_int64_adds() -> None:
+    """Tests that l* of a thousand servers with loads of 2^53 is no negative number."""
+    problem = posed([2**53 - 3] * 1024, [[0]])
+    assert problem.average_bound() == 2**53 - 2
+    assert problem.fits(2**53, 1)
+    assert problem.least_remote(2**53, np.ones(1024, dtype=bool)) == 0

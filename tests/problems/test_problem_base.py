@@ -1,0 +1,169 @@
+"""What all problems share: parameters and their layers, missing fields, known nodes and tasks, and exact numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import InputError, MissingField, UsageError
+from optsched.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.placement import Placement
+from optsched.problems import PROBLEMS, FairLsap, Flow, Latency, Lsap, problem, problem_class
+from optsched.problems.base import GRID, choice, exact, number, on_grid, sequence, switch, table_row
+
+
+def simple(parameters: dict[str, Any] | None = None, tasks: int = 2) -> Instance:
+    """Tasks with a replica each on the first of two nodes."""
+    workload = Workload([f"t{task}" for task in range(tasks)], replicas=Ragged.from_rows([[0]] * tasks))
+    return Instance(Cluster(["a", "b"]), workload, name="simple", parameters=parameters or {})
+
+
+def test_problems_by_name() -> None:
+    """Tests that a name gives its problem, and an unknown one the nearest."""
+    assert list(PROBLEMS) == ["lsap", "fair-lsap", "flow", "latency"]
+    assert isinstance(problem("latency", simple(), w_rem=5), Latency)
+    assert problem_class("flow") is Flow
+    with pytest.raises(UsageError, match='there is no problem "lsapp"; did you mean "lsap"'):
+        problem("lsapp", simple())
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_table_row(name: str) -> None:
+    """Tests that the list of problems says parameters, fields, components and proof."""
+    row = table_row(PROBLEMS[name])
+    assert set(row) == {"name", "title", "paper", "components", "parameters", "requires", "certificate"}
+    assert row["name"] == name
+    assert all(component["sense"] == "min" for component in row["components"])
+    assert all(entry["doc"] for entry in row["parameters"].values())
+    assert row["certificate"] == ("combinatorial" if name == "latency" else "dual")
+
+
+def test_precedence_of_parameters() -> None:
+    """Tests that a call beats the instance, which beats the default; the result cannot be changed."""
+    own = simple({"lsap": {"levels": [0, 1, 2]}, "flow": {"scale": 1}})
+    assert Lsap(simple()).parameters["levels"] == (0, 1, 1)
+    assert Lsap(own).parameters["levels"] == (0, 1, 2)
+    called = Lsap(own, levels="0:3:4")
+    assert called.parameters["levels"] == (0, 3, 4)
+    with pytest.raises(TypeError):
+        called.parameters["levels"] = (0, 0, 0)  # type: ignore[index]
+
+
+def test_wrong_parameters() -> None:
+    """Tests that a wrong name or value is wrong usage in a call, and bad input in an instance."""
+    with pytest.raises(UsageError, match='lsap has no parameter "level"; did you mean "levels"'):
+        Lsap(simple(), level=[0, 1, 2])
+    with pytest.raises(UsageError, match=r"lsap: levels=\[2, 1, 0\]: give costs that do not decrease"):
+        Lsap(simple(), levels=[2, 1, 0])
+    with pytest.raises(InputError, match=r"simple: parameters\.lsap: lsap: levels='0,1': give 3 values") as caught:
+        Lsap(simple({"lsap": {"levels": "0,1"}}), levels=[0, 1, 2])
+    assert not isinstance(caught.value, UsageError)
+    assert (caught.value.exit_code, UsageError.exit_code) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("parse", "given", "value"),
+    [
+        (number(), "0.5", 0.5),
+        (number(), 3.0, 3),
+        (number(), "3.0", 3),
+        (number(), "-1e3", -1000),
+        (number(integer=True), "7", 7),
+        (sequence(2, number()), "1, 2.5", (1, 2.5)),
+        (sequence(2, number()), [1, 2], (1, 2)),
+        (choice("a", "b"), "b", "b"),
+        (switch, "No", False),
+        (switch, True, True),
+    ],
+)
+def test_parsers(parse: Any, given: Any, value: Any) -> None:
+    """Tests what text and JSON values mean; integers stay integers."""
+    parsed = parse(given)
+    assert parsed == value
+    assert type(parsed) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("parse", "given", "message"),
+    [
+        (number(), True, "give a number"),
+        (number(), [1], "give a number"),
+        (number(), "one", "give a number"),
+        (number(), float("nan"), "give a finite number up to 2^53"),
+        (number(), float("inf"), "give a finite number up to 2^53"),
+        (number(), "1e400", "give a finite number up to 2^53"),
+        (number(), 2**53 + 1, "give a finite number up to 2^53"),
+        (number(integer=True), 0.5, "give a whole number"),
+        (number(lowest=0), -1, "give a number that is 0 or more"),
+        (number(above=0), 0, "give a number above 0"),
+        (sequence(3, number()), "1,2", "give 3 values, separated by commas"),
+        (sequence(3, number()), 7, "give 3 values"),
+        (choice("ratio", "difference"), "ration", 'did you mean "ratio"'),
+        (choice("ratio", "difference"), 3, "give one of"),
+        (switch, "perhaps", "give true or false"),
+    ],
+)
+def test_parsers_refuse(parse: Any, given: Any, message: str) -> None:
+    """Tests that a wrong value is refused with the mend."""
+    with pytest.raises(ValueError, match="^" + message.replace("^", r"\^")):
+        parse(given)
+
+
+def test_exact_numbers() -> None:
+    """Tests that units are integers where they can be, else fractions, and reals are rounded once, half to even."""
+    assert (exact(7), exact(7, 2), exact(8, 4), exact(-3, 6)) == (7, Fraction(7, 2), 2, Fraction(-1, 2))
+    assert isinstance(exact(8, 4), int)
+    assert on_grid([0.1, 0.5 / GRID, 1.5 / GRID, -1.0]).tolist() == [104858, 0, 2, -GRID]
+
+
+def test_applies() -> None:
+    """Tests that what keeps a problem from an instance is told as faults, and nothing where it can be posed."""
+    assert Lsap.applies(simple()) == []
+    assert [fault.place for fault in FairLsap.applies(simple())] == ["groups"]
+    assert [fault.place for fault in Lsap.applies(simple({"lsap": {"level": 3}}))] == ["parameters.lsap"]
+    with pytest.raises(MissingField, match="simple: fair-lsap: groups: fair-lsap needs groups with weights"):
+        FairLsap(simple())
+
+
+def test_which_tasks_are_placed() -> None:
+    """Tests that pending maps are, and no reduces and nothing that runs or is done; indices are the instance's."""
+    workload = Workload(
+        ["done", "reduce", "m1", "runs", "m2"],
+        kind=[MAP, REDUCE, MAP, MAP, MAP],
+        replicas=Ragged.from_rows([[0], [0], [1], [0], [0, 1]]),
+    )
+    cluster = Cluster(["a", "b"])
+    state = State.initial(cluster, workload, status=[FINISHED, 0, 0, RUNNING, 0], node=[0, -1, -1, 1, -1])
+    posed = Lsap(Instance(cluster, workload, state))
+    assert posed.tasks.tolist() == [2, 4]
+    assert [row.tolist() for row in posed.replicas] == [[1], [0, 1]]
+    placement = posed.placement([1, 0])
+    assert placement.nodes.tolist() == [-1, -1, 1, -1, 0]
+    assert posed.nodes_of(placement).tolist() == [1, 0]
+    strangers = posed.violations(Placement.of([0, 1, None, None, None]))
+    assert [str(violation) for violation in strangers] == [
+        "pending-map(done) by 1",
+        "pending-map(reduce) by 1",
+        "cardinality() by 2",
+    ]
+
+
+def test_nonsense_is_told_before_constraints() -> None:
+    """Tests that a wrong length and unknown nodes are violations on their own."""
+    posed = Lsap(simple())
+    assert [str(entry) for entry in posed.violations(Placement.of([0]))] == ["length() by -1"]
+    assert [str(entry) for entry in posed.violations(Placement.of([0, 1, 1]))] == ["length() by 1"]
+    found = posed.violations(Placement.of([2, -2]))
+    assert [(entry.constraint, entry.ids) for entry in found] == [("known-node", ("t0",)), ("known-node", ("t1",))]
+
+
+def test_infeasible_has_no_value() -> None:
+    """Tests that evaluating an infeasible placement is an error that names a violation."""
+    posed = Lsap(simple())
+    with pytest.raises(ValueError, match=r"an infeasible placement has no value: slots\(a\) by 1"):
+        posed.evaluate(posed.placement([0, 0]))
+    assert repr(posed) == "<lsap on simple: 2 tasks, 2 nodes>"
+    assert np.array_equal(posed.placement([1, -1]).nodes, [1, -1])
