@@ -1,0 +1,57 @@
+"""Tests that the notebooks run without a fault and still print what is committed.
+
+They run in a process of their own (`notebooks/execute.py`): the client of their kernels leaves sockets to the garbage
+collector, which would be warnings in here.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+
+def printed(path: Path) -> list[list[str]]:
+    """What each code cell printed or answered as text; of a figure only that there is one."""
+    cells = nbformat.read(path, as_version=4).cells
+    return [[_shown(output) for output in cell.outputs] for cell in cells if cell.cell_type == "code"]
+
+
+def _shown(output: Any) -> str:
+    if output.output_type == "stream":
+        return f"{output.name}: {output.text.rstrip()}"
+    return "image/png" if "image/png" in output.data else str(output.data["text/plain"])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_runs_and_prints_what_is_committed(path: Path, tmp_path: Path) -> None:
+    """Tests that every cell runs, and answers with the committed text and nothing on stderr."""
+    command = [sys.executable, str(FOLDER / "execute.py"), "--to", str(tmp_path), str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    after = printed(tmp_path / path.name)
+    assert not [text for cell in after for text in cell if text.startswith("stderr")]
+    assert after == printed(path)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_holds_no_trace_of_a_machine(path: Path) -> None:
+    """Tests that the file is a valid notebook, run from top to bottom, without times and paths."""
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    assert not any("execution" in cell.metadata for cell in notebook.cells)
+    assert str(FOLDER.parent) not in path.read_text(encoding="utf-8")
+
+
+def test_there_are_notebooks() -> None:
+    """Tests that the folder is where the tests look."""
+    assert len(NOTEBOOKS) >= 2
