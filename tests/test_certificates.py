@@ -137,6 +137,10 @@ def test_bound_needs_its_certificate() -> None:
     lower = (2, solution.bound[1])
     found = false_claims(LATENCY, replace(solution, bound=lower))
     assert found == ["bound of makespan", "termination"]
+    longer = replace(solution, objective=(*LATENCY.evaluate(LATENCY.placement([0, 0, 0, 1, 2])), 0))
+    assert false_claims(LATENCY, longer) == ["objective", "objective"]
+    twice = replace(solution, certificates=(*solution.certificates, solution.certificates[0]))
+    assert false_claims(LATENCY, twice) == ["certificate"]
     stranger = Certificate("cost", Proof.DUAL, 1)
     assert false_claims(LATENCY, replace(solution, certificates=(*solution.certificates, stranger))) == ["certificate"]
 

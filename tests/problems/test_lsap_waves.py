@@ -1,0 +1,48 @@
+"""`LsapWaves`: values and constraints of several waves by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.placement import Placement
+from optsched.problems import Lsap
+from optsched.problems.lsap_waves import LsapWaves
+from optsched.routes import solve
+
+
+def waves(rows: list[list[int]], *capacities: Sequence[int]) -> LsapWaves:
+    """All tasks in waves with these idle slots on nodes a, b."""
+    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows))
+    first = Lsap(Instance(Cluster(["a", "b"], slots=[9, 9]), workload))
+    return LsapWaves(first, [np.array(idle) for idle in capacities])
+
+
+def test_value_and_optimum() -> None:
+    """Tests that the value is the sum of the waves' costs, and the optimum waits where waiting makes a task local."""
+    problem = waves([[0], [0], [1]], [1, 1], [1, 1])
+    spread = problem.placed([Placement.of([0, None, 1]), Placement.of([None, 0, None])])
+    assert problem.violations(spread) == []
+    assert problem.evaluate(spread) == (0,)
+    worse = problem.placed([Placement.of([0, 1, None]), Placement.of([None, None, 0])])
+    assert problem.evaluate(worse) == (2,)
+    solution = solve(problem)
+    assert (solution.objective, str(solution.certificate)) == ((0,), "dual")
+
+
+def test_no_idling() -> None:
+    """Tests that a wave before the last which leaves a slot idle is a violation, so that waiting is not free."""
+    problem = waves([[0], [0]], [1, 0], [2, 0])
+    idle = problem.placed([Placement.of([None, None]), Placement.of([0, 0])])
+    assert [str(entry) for entry in problem.violations(idle)] == ["full-waves() by 1"]
+    assert solve(problem).objective == (0,)
+
+
+@pytest.mark.parametrize("capacities", [([1, 0],), ([1, 1], [1, 1])])
+def test_wrong_number_of_waves(capacities: tuple[list[int], ...]) -> None:
+    """Tests that waves which hold too few tasks, or one that is not needed, are refused."""
+    with pytest.raises(ValueError, match=r"waves of \d slots do not fit 2 tasks"):
+        waves([[0], [0]], *capacities)
