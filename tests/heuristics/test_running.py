@@ -319,10 +319,11 @@ def test_nothing_that_a_heuristic_does_changes_what_it_is_judged_by(posed: Lsap)
             problem.replicas.values,
             problem.instance.state.idle_slots,
             problem.instance.workload.replicas.values,
+            problem.tasks,
         ):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 1
-        problem.tasks[:] = 0
+        problem.tasks = np.zeros(3, dtype=np.int64)
         problem.levels, problem.count, problem.capacity = (9, 9, 9), 1, problem.capacity + 7
         problem.instance = None
         return [0, 1, 1]
@@ -335,7 +336,7 @@ def test_nothing_that_a_heuristic_does_changes_what_it_is_judged_by(posed: Lsap)
     loads = Latency(posed.instance)
 
     def adds_up(problem: Any, rng: np.random.Generator) -> Any:
-        problem.initial_load += 5
+        problem.initial_load = problem.initial_load + 5
         return [0, 1, 1]
 
     assert loads.evaluate(run(loads, adds_up).raise_if_failed()) == (2, 3)
