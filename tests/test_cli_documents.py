@@ -26,9 +26,9 @@ def test_describe_json() -> None:
     known = json.loads(run("describe", "papers/guo-fig2", "--format", "json").stdout)
     assert (known["name"], known["sizes"]["nodes"], known["sizes"]["idle slots"]) == ("guo-fig2", 3, 3)
     assert [entry["name"] for entry in known["problems"] if entry["applies"]] == ["lsap", "latency"]
-    flow = known["problems"][2]["missing"]
-    assert "tasks[0].rate_in: flow needs the task's input rate in MB/s" in flow
-    assert len(flow) == 9
+    flow = known["problems"][2]
+    assert "tasks[0].rate_in: flow needs the task's input rate in MB/s" in flow["missing"]
+    assert len(flow["missing"]) == flow["missing_count"] == 9
 
 
 def test_describe_table_counts_the_rest() -> None:
@@ -265,7 +265,9 @@ def test_truncated_packed_files(tmp_path: Path, trace: str, length: int, kind: s
         ("papers/guo-fig3", 'did you mean "papers/guo-fig2"?'),
         ("xyzzy", "optsched list instances"),
         ("notes.txt", "no such instance in the library"),
-        ("a\0b.json", ""),
+        ("a\0b.json", "cannot be read"),
+        ("a" * 5000, "there is no such file"),
+        ("a" * 5000 + ".json", "cannot be read"),
         (".", "is a folder; name its files"),
     ],
 )

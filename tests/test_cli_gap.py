@@ -179,10 +179,12 @@ def test_csv_is_one_line_a_record() -> None:
 def test_output_file(tmp_path: Path) -> None:
     """Tests that --output gets the data, whole, and stdout nothing; a folder that is not there is exit code 3."""
     target = tmp_path / "gaps.json"
-    result = run("papers/guo-fig2", "--heuristic", "dl", "--format", "json", "--output", str(target))
+    result = run("papers/guo-fig2", "--heuristic", "dl", "--output", str(target))
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
     assert len(json.loads(target.read_text())) == 1
     assert list(tmp_path.iterdir()) == [target]
+    assert run("papers/guo-fig2", "--heuristic", "dl", "--format", "csv", "--output", str(target)).exit_code == 0
+    assert target.read_text().startswith("version,instance,")
     result = run("papers/guo-fig2", "--heuristic", "dl", "--output", str(tmp_path / "no" / "gaps.txt"))
     assert result.exit_code == 3
     assert "cannot be written" in result.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,6 +47,11 @@ output_option = click.option("--output", metavar="FILE", help="Write there inste
 def format_option(*formats: str) -> Callable[[Command], Command]:
     """`--format`; the first is the default."""
     return click.option("--format", "form", type=click.Choice(formats), default=formats[0], show_default=True)
+
+
+def format_of(form: str | None, output: str | None) -> str:
+    """The format of data that may go into a file: as told, else as the file's name says, else a table."""
+    return form or {".json": "json", ".csv": "csv"}.get(Path(output or "").suffix, "table")
 
 
 # Values -----------------------------------------------------------------------------------------------------------
@@ -167,9 +173,10 @@ def load_any(argument: str) -> Instance | FlowNetwork:
     from optsched.instances.library import library
 
     path = Path(argument)
-    if path.is_dir():
+    # These of `os.path` answer False for what cannot even be a path (too long, a NUL), which `load` will tell.
+    if os.path.isdir(argument):
         raise InputError([Fault("", f"is a folder; name its files: {argument.rstrip('/')}/*.json")], argument)
-    if not path.exists() and not argument.endswith(SUFFIXES):
+    if not os.path.exists(argument) and not argument.endswith(SUFFIXES):
         entries = library()
         if argument not in entries:
             told = f"there is no such file, and no such instance in the library; {_nearest_entry(argument, entries)}"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["describe", "generate", "import_"]
 
-#: How many of the missing fields are shown in a table; JSON has all.
-FAULTS_SHOWN = 3
+#: How many of a problem's missing fields a table shows, and JSON.
+SHOWN_IN_TABLE, SHOWN_IN_JSON = 3, 100
 
 
 # Describe ---------------------------------------------------------------------------------------------------------
@@ -45,13 +45,14 @@ def describe(instance: str, form: str) -> None:
     for problem, given in known.get("parameters", {}).items():
         rows += [(f"parameter {problem}.{name}", str(setting)) for name, setting in given.items()]
     for entry in known.get("problems", ()):
-        rows.append((f"problem {entry['name']}", "applies" if entry["applies"] else _missing(entry["missing"])))
+        rows.append((f"problem {entry['name']}", "applies" if entry["applies"] else _missing(entry)))
     arguments.emit_table(Table(("", "value"), [row for row in rows if row[1]]))
 
 
-def _missing(faults: list[str]) -> str:
-    more = len(faults) - FAULTS_SHOWN
-    return "; ".join(faults[:FAULTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+def _missing(entry: dict[str, Any]) -> str:
+    shown = entry["missing"][:SHOWN_IN_TABLE]
+    more = entry["missing_count"] - len(shown)
+    return "; ".join(shown) + (f"; and {more} more" if more else "")
 
 
 def _instance(instance: Instance) -> dict[str, Any]:
@@ -85,8 +86,9 @@ def _instance(instance: Instance) -> dict[str, Any]:
     }
     problems = []
     for name, problem in PROBLEMS.items():
-        faults = [str(fault) for fault in problem.applies(instance)]
-        problems.append({"name": name, "applies": not faults, "missing": faults})
+        faults = problem.applies(instance)
+        shown = [str(fault) for fault in faults[:SHOWN_IN_JSON]]
+        problems.append({"name": name, "applies": not faults, "missing_count": len(faults), "missing": shown})
     return {
         "name": instance.name,
         "description": instance.description,

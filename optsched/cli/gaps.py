@@ -49,7 +49,9 @@ class _Work:
 @arguments.time_limit_option
 @click.option("--max-gap", type=float, metavar="X", help="Exit code 4 if a relative gap is over X, or unknown.")
 @click.option("--waves", is_flag=True, help="Go on, wave after wave, until all tasks ran.")
-@arguments.format_option("table", "csv", "json")
+@click.option(
+    "--format", "form", type=click.Choice(["table", "csv", "json"]), help="By default as --output ends, else a table."
+)
 @arguments.output_option
 def gap(
     instances: tuple[str, ...],
@@ -62,7 +64,7 @@ def gap(
     time_limit: float | None,
     max_gap: float | None,
     waves: bool,
-    form: str,
+    form: str | None,
     output: str | None,
 ) -> None:
     """Measure heuristics against the proved optimum.
@@ -98,6 +100,7 @@ def gap(
                 reports.append((label, report))
         except (KeyboardInterrupt, HeuristicFailed) as error:
             stopped = error
+    form = arguments.format_of(form, output)
     if form == "table":
         arguments.emit_table(gap_table(reports, repeats > 1, waves), output)
     else:

@@ -250,7 +250,7 @@ _PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
     show_default=True,
     help="Of LP and MPS: the compact program (Pyomo) or the paper's own (PuLP).",
 )
-@click.option("--limit", type=click.IntRange(0), help="Of latency: the program at this limit on the makespan.")
+@click.option("--limit", type=click.IntRange(0, 2**53), help="Of latency: the program at this limit on the makespan.")
 def export(
     instance: str, problem_name: str | None, params: tuple[str, ...], target: str, model: str, limit: int | None
 ) -> None:
