@@ -9,6 +9,7 @@ from strategies import problems
 from optsched.certificates import certify
 from optsched.gaps import Reference, gap_of
 from optsched.heuristics import applicable, run
+from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import PROBLEMS, Latency, Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Proof, Solution, Value
@@ -99,3 +100,12 @@ def test_agreement(name: str) -> None:
 def test_agreement_at_length(name: str, part: int) -> None:
     """Tests the same on 3000 instances a problem that the quick test does not see."""
     seed(part)(settings(max_examples=1000)(given(problems(name))(check)))()
+
+
+def test_bug_frontier_where_remote_tasks_take_no_longer() -> None:
+    """Tests that the Pyomo model, which is indifferent to remote tasks of equal work, still closes the frontier."""
+    workload = Workload([f"t{task}" for task in range(4)], replicas=Ragged.from_rows([[1], [2], [0], [0]]))
+    problem = Latency(Instance(Cluster(["s1", "s2", "s3"]), workload), w_loc=1, w_rem=1)
+    for route in ("search", "arrays", "pyomo"):
+        found = frontier(problem, route=route)
+        assert (found.values, found.complete) == ([(2, 4)], True), route

@@ -469,5 +469,7 @@ def settled(search: LatencySearch, known: FixedLimit, nodes: Ints, stopped: Limi
     finish = problem.initial_load + problem.w_loc * local + problem.w_rem * remote
     if int(finish[local + remote > 0].max(initial=0)) > known.limit:
         raise SolverDisagreement(f"{problem.name}: a solver's placement does not keep the limit {known.limit}")
-    found = replace(known, nodes=nodes, remote=int(remote.sum()), feasible=True)
+    # Where remote tasks take no longer, their number changes nothing, and programs that minimise work leave it open.
+    number = known.remote_bound if problem.w_rem == problem.w_loc else int(remote.sum())
+    found = replace(known, nodes=nodes, remote=number, feasible=True)
     return found if found.closed else replace(found, stopped=stopped)

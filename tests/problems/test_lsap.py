@@ -106,7 +106,7 @@ def test_pool_and_rows() -> None:
 def test_totals_past_exact_arithmetic() -> None:
     """Tests that costs which may total past 2^53 are refused with the mend, and those just below are not."""
     racked([3, 0, 0, 0], [[1]] * 3, levels=(0, 0, 2**53 // 3))
-    with pytest.raises(InputError, match=r"costs may total .* past 2\^53/1; scale the costs or rates down"):
+    with pytest.raises(InputError, match=r"may total .*past 2\^53/1; scale the costs or rates down"):
         racked([3, 0, 0, 0], [[1]] * 3, levels=(0, 0, 2**53 // 3 + 1))
 
 
