@@ -1,0 +1,108 @@
+"""The shell commands that README and docs show, run one after another and compared with the output that they show.
+
+A block fenced as `console` is a session: lines that begin with "$ " are commands, what follows is their output, with
+"..." for anything. A block with a file name after its language is written to that file, for the commands below it. The
+two blocks that `.ci/run` extracts install the package, which is done there; here they are only looked at. Examples with ">>>" are run by `test_doctests`.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+QUICK, THOROUGH = ("README.md",), ("docs/guide.md", "docs/certificates.md", "docs/schedulers.md")
+FENCED = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+#: What the commands are in the environment that runs the tests, installed or not.
+COMMANDS = """
+optsched() { "$PYTHON" -m optsched "$@"; }
+python() { "$PYTHON" "$@"; }
+pytest() { "$PYTHON" -m pytest -p no:cacheprovider "$@"; }
+"""
+
+
+def steps(text: str) -> Iterator[tuple[str, str]]:
+    """What a page tells to do, in order: (file name, content) or ("$ command", output)."""
+    for language, file, block in FENCED.findall(text):
+        if file:
+            yield file, block
+        elif language == "console":
+            for session in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
+                if session:
+                    command, _, output = session.partition("\n")
+                    yield command, output
+
+
+def shell(command: str, folder: Path) -> str:
+    """Everything that a command prints in a folder that has the project's `instances` and `tests`."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
+    environment |= {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    told = subprocess.run(
+        ["bash", "-c", COMMANDS + command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return told.stdout
+
+
+def matches(expected: str, found: str) -> bool:
+    """Whether an output is the one shown, where "..." stands for anything and white space does not count."""
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.DONT_ACCEPT_BLANKLINE
+    return doctest.OutputChecker().check_output(expected, found, flags)
+
+
+@pytest.mark.parametrize("page", [*QUICK, *(pytest.param(page, marks=pytest.mark.thorough) for page in THOROUGH)])
+def test_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
+    """Tests that each command of a page, run where the ones before it ran, prints what the page shows."""
+    for name in ("instances", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    ran = 0
+    for what, content in steps((ROOT / page).read_text(encoding="utf-8")):
+        if not what.startswith("$ "):
+            (tmp_path / what).write_text(content, encoding="utf-8")
+            continue
+        found = shell(what.removeprefix("$ "), tmp_path)
+        assert matches(content, found), f"{page}: {what}\nshows\n{content}\nprints\n{found}"
+        ran += 1
+    assert ran
+
+
+@pytest.mark.parametrize("name", ["setup-and-gap", "setup-and-test"])
+def test_commands_of_ci(name: str) -> None:
+    """Tests that the README has one command after each marker that `.ci/run` looks for, and what it says of them."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(rf"^<!-- ci: {name} -->\n```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(found) == 1
+    assert found[0].startswith("python3.11 -m venv .venv && .venv/bin/pip install ")
+    assert found[0].count("\n") == 1, "one line that can be copied"
+
+
+@pytest.mark.parametrize(
+    "page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("[!.]*/*.md")), ids=lambda page: page.name
+)
+def test_links_within_the_project(page: Path) -> None:
+    """Tests that what a page links to within the project exists."""
+    targets = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    missing = [target for target in targets if not (page.parent / target).exists()]
+    assert not missing, f"{page.relative_to(ROOT)}: {missing}"
+
+
+def test_wrong_output_is_seen() -> None:
+    """Tests that a page that shows something else than its command prints would fail."""
+    page = "```console\n$ echo one\none\n$ echo two\n2\n```\n"
+    (first, shown), (second, wrong) = steps(page)
+    assert matches(shown, shell(first.removeprefix("$ "), ROOT))
+    assert not matches(wrong, shell(second.removeprefix("$ "), ROOT))
