@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from optsched.certificates import certify
-from optsched.errors import TooLarge, UsageError
-from optsched.instance import Cluster, Instance, Ragged, Workload
-from optsched.problems import Latency, Lsap, problem
+from optsched.errors import InputError, TooLarge, UsageError
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.problems import FairLsap, Flow, Latency, Lsap, problem
 from optsched.results import Certificate, Proof, Solution, Termination
-from optsched.routes import solve
+from optsched.routes import frontier, solve
 
 
 def _latency() -> tuple[Latency, Solution]:
@@ -62,3 +62,68 @@ def test_enumeration_of_many_tasks_is_refused(kind: type[Lsap] | type[Latency], 
     instance = Instance(Cluster([f"n{n}" for n in range(nodes)]), Workload([f"t{t}" for t in range(20_000)]))
     with pytest.raises(TooLarge, match="brute-force"):
         solve(kind(instance), route="brute-force")
+
+
+def _flow(rate: float = 3.0, rate_out: float = 85.0, **parameters: Any) -> Flow:
+    cluster = Cluster(
+        ["a", "b"], rate_out=[rate_out] * 2, rate_in=[85.0] * 2, out_in_use=[1.0] * 2, running_rates=RUNNING
+    )
+    workload = Workload(["t", "u"], replicas=Ragged.from_rows([[0], [0]]), rate_in=[rate] * 2)
+    return Flow(Instance(cluster, workload), **parameters)
+
+
+RUNNING = Ragged.from_rows([[3.0], []], float)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"rate": 2.0**53},
+        {"rate_out": 5e-324},
+        {"rate": 0.0, "rate_out": 5e-324},
+        {"scale": 5e-324},
+        {"f_c": (0, 1, 2**53)},
+    ],
+    ids=["rate", "rate_out", "no number", "scale", "f_c"],
+)
+def test_costs_beyond_int64_are_refused(columns: dict[str, Any]) -> None:
+    """Tests that a penalty too large for the grid does not wrap round to a small one, with a proof to match."""
+    with pytest.raises(InputError, match="costs may total too much"):
+        _flow(**columns)
+
+
+def test_costs_beyond_a_double_are_refused() -> None:
+    """Tests that the overflow cost of the smallest share that a double can hold is refused, not a traceback."""
+    workload = Workload(
+        ["t"],
+        job=[0],
+        job_ids=["j"],
+        job_group=[0],
+        group_ids=["g", "h"],
+        group_weight=[5e-324, 1],
+        group_running_tasks=[3, 3],
+    )
+    with pytest.raises(InputError, match="costs may total too much"):
+        FairLsap(Instance(Cluster(["a"]), workload))
+
+
+@pytest.mark.parametrize("levels", [(0, 1, 1), (0, 1, 2)])
+@pytest.mark.parametrize("route", ["network", "arrays", "network-simplex", "dense", "pyomo", "brute-force", "pulp"])
+def test_slots_without_end(route: str, levels: tuple[int, int, int]) -> None:
+    """Tests that time and memory grow with the tasks, however many slots the nodes have."""
+    cluster = Cluster(["a", "b", "c"], slots=[2**53, 2**53, 1], rack=[0, -1, 0], rack_ids=["r"])
+    posed = Lsap(
+        Instance(cluster, Workload(["t", "u", "v"], replicas=Ragged.from_rows([[0], [2], [2]]))), levels=levels
+    )
+    solution = solve(posed, route=route)
+    assert solution.objective == (1,)
+    assert certify(posed, solution).valid
+
+
+@pytest.mark.parametrize("load", [10**6, 2**52])
+def test_room_without_end(load: int) -> None:
+    """Tests that the work that fits on idle servers beside a very loaded one costs no memory."""
+    cluster = Cluster(["a", "b", "c"])
+    workload = Workload(["t", "u", "v"], replicas=Ragged.from_rows([[0], [0], []]))
+    posed = Latency(Instance(cluster, workload, State.initial(cluster, workload, load=[load, 0, 0])))
+    assert frontier(posed).values == [(6, 9), (load + 1, 7), (load + 2, 5)]

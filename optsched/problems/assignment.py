@@ -21,7 +21,7 @@ import numpy as np
 from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, Bools, Ints, Ragged
 from optsched.placement import NONE, Placement
-from optsched.problems.base import Problem, exact, exact_sum
+from optsched.problems.base import Problem, exact
 from optsched.results import Bound, Value, Violation
 
 __all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TaskClasses", "minimum_by_row"]
@@ -97,7 +97,7 @@ class AssignmentProblem(Problem):
     Attributes
     ----------
     capacity
-        int64, shape (nodes,): idle slots.
+        int64, shape (nodes,): idle slots, no more than there are tasks.
     count
         How many tasks are placed: min(tasks, idle slots).
     grid
@@ -114,8 +114,9 @@ class AssignmentProblem(Problem):
     surcharge: Ints
 
     def prepare(self) -> None:
-        self.capacity = self.instance.state.idle_slots
-        self.count = min(len(self.tasks), exact_sum(self.capacity))
+        self.capacity = np.minimum(self.instance.state.idle_slots, len(self.tasks))
+        self.capacity.setflags(write=False)
+        self.count = min(len(self.tasks), int(self.capacity.sum()))
         self.pools, self.pool = (Pool("all", ((0, len(self.tasks)),)),), np.zeros(len(self.tasks), dtype=np.int64)
         self.surcharge = np.zeros_like(self.capacity)
         self.prepare_costs()
@@ -125,11 +126,8 @@ class AssignmentProblem(Problem):
             + max((abs(units) for pool in self.pools for units, _ in pool.tiers), default=0)
         )
         if largest * max(self.count, 1) > LARGEST:
-            total = largest * self.count / self.grid
-            raise InputError(
-                [Fault("", f"costs may total {total:g}, past 2^53/{self.grid}; scale the costs or rates down")],
-                f"{self.instance.name}: {self.name}",
-            )
+            told = f"costs may total too much, past 2^53/{self.grid}; scale the costs or rates down"
+            raise InputError([Fault("", told)], f"{self.instance.name}: {self.name}")
 
     @abstractmethod
     def prepare_costs(self) -> None:
@@ -207,7 +205,7 @@ class AssignmentProblem(Problem):
         if not self.count:
             best = 0
         else:
-            cheapest = np.sort(self.cheapest_units(self.surcharge))[: self.count]
+            cheapest = np.sort(self.cheapest_units(np.zeros_like(self.surcharge)))[: self.count]
             tiers = sorted(cost for pool in self.pools for units, size in pool.tiers for cost in [units] * size)
             best = int(cheapest.sum()) + sum(tiers[: self.count])
         name = self.components[0].name

@@ -47,8 +47,16 @@ def exact_sum(values: npt.ArrayLike) -> int:
 
 
 def on_grid(costs: npt.ArrayLike) -> Ints:
-    """Real costs, rounded once to whole multiples of 1/`GRID` (half to even); int64 of the same shape."""
-    return np.rint(np.asarray(costs, dtype=np.float64) * GRID).astype(np.int64)
+    """Real costs, rounded once to whole multiples of 1/`GRID` (half to even); int64 of the same shape.
+
+    What is past 2^53 multiples, infinite or not a number becomes 2^60, which no problem takes: int64 would wrap round.
+
+    >>> on_grid([0.25, np.inf]).tolist() == [GRID // 4, 2**60]
+    True
+    """
+    with np.errstate(over="ignore"):
+        units = np.rint(np.asarray(costs, dtype=np.float64) * GRID)
+    return np.where(np.abs(units) <= LARGEST, units, 2.0**60).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

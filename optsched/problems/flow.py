@@ -105,11 +105,10 @@ class Flow(AssignmentProblem):
         self.idle_nodes: Ints = np.flatnonzero(self.capacity > 0).astype(np.int64)
         self.rates: Floats = _rates(self.instance, self.tasks)
         running = np.flatnonzero((state.status == RUNNING) & (self.instance.workload.kind == MAP))
-        listed = Ragged.from_rows(
-            [running[state.node[running] == node].tolist() for node in self.idle_nodes.tolist()]
-            if len(running)
-            else [[] for _ in self.idle_nodes]
+        runs_on = (
+            Ragged(np.arange(len(running) + 1), state.node[running]).transposed(len(cluster)).take(self.idle_nodes)
         )
+        listed = (running[places] for places in runs_on)
         demand = _rates(self.instance, np.arange(len(self.instance.workload)))
         self.running_rates: list[Floats] = [
             np.concatenate((cluster.running_rates[node], demand[tasks, cluster.type[node]]))
@@ -141,8 +140,9 @@ class Flow(AssignmentProblem):
         first = self._classes.first
         units = np.empty((len(first), len(self.idle_nodes)), dtype=np.int64)
         step = max(1, BLOCK // max(1, len(self.idle_nodes)))
-        for begin in range(0, len(first), step):
-            units[begin : begin + step] = on_grid(self._penalties(first[begin : begin + step]))
+        with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` makes it a cost that is refused
+            for begin in range(0, len(first), step):
+                units[begin : begin + step] = on_grid(self._penalties(first[begin : begin + step]))
         units.setflags(write=False)
         return units
 

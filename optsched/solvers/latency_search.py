@@ -9,6 +9,7 @@ continuous local shares and integer remote counts decides, and the proof is the 
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -194,9 +195,12 @@ class LatencySearch:
         used = np.bincount(local[local != NONE], minlength=len(problem.initial_load))
         space = (problem.room(limit) - problem.w_loc * used) // problem.w_rem
         waiting = np.flatnonzero(local == NONE)
+        space = np.minimum(space, len(waiting))
         if int(space.sum()) < len(waiting):
             return None
         # Server after server in turns, so that the load is spread rather than piled up.
+        turns = bisect_left(range(len(waiting)), len(waiting), key=lambda each: int(np.minimum(space, each).sum()))
+        space = np.minimum(space, turns)
         servers = np.repeat(np.arange(len(space)), space)
         turn = np.arange(len(servers)) - np.repeat(np.cumsum(space) - space, space)
         nodes = local.copy()

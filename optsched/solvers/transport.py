@@ -218,13 +218,15 @@ class TransportNetwork:
         # A rack's tasks take slots of its nodes that are left; then the others take what is left anywhere.
         for vertex_of in (self._rack, self._anywhere):
             left = capacity - np.bincount(target[target != NONE], minlength=len(capacity))
-            free = np.repeat(np.arange(len(left)), left * (vertex_of >= 0))
-            free = free[np.argsort(vertex_of[free], kind="stable")]
+            inside = np.flatnonzero(vertex_of >= 0)
+            inside = inside[np.argsort(vertex_of[inside], kind="stable")]
+            last = np.cumsum(left[inside])
             waiting = np.flatnonzero((target == NONE) & np.isin(entry, vertex_of))
             waiting = waiting[np.argsort(entry[waiting], kind="stable")]
             wanted = entry[waiting]
             rank = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
-            target[waiting] = free[np.searchsorted(vertex_of[free], wanted) + rank]
+            before = (last - left[inside])[np.searchsorted(vertex_of[inside], wanted)]
+            target[waiting] = inside[np.searchsorted(last, before + rank, side="right")]
         order = np.argsort(owner, kind="stable")
         counts = np.bincount(owner, minlength=len(self.classes.size))
         rank = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -367,11 +369,9 @@ def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
 
 def fill_idle_slots(nodes: Ints, capacity: Ints, count: int) -> None:
     """Put unplaced tasks, in order, on the slots that are left, node by node, until `count` are placed; in place."""
-    left = capacity - np.bincount(nodes[nodes != NONE], minlength=len(capacity))
-    waiting = np.flatnonzero(nodes == NONE)
-    free = np.repeat(np.arange(len(capacity)), left)
+    last = np.cumsum(capacity - np.bincount(nodes[nodes != NONE], minlength=len(capacity)))
     more = count - int(np.count_nonzero(nodes != NONE))
-    nodes[waiting[:more]] = free[:more]
+    nodes[np.flatnonzero(nodes == NONE)[:more]] = np.searchsorted(last, np.arange(more), side="right")
 
 
 def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
