@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, seed, settings
 from strategies import problems
@@ -9,6 +11,7 @@ from strategies import problems
 from optsched.certificates import certify
 from optsched.gaps import Reference, gap_of
 from optsched.heuristics import applicable, run
+from optsched.heuristics.labl import VARIANTS as LABL_VARIANTS
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import PROBLEMS, Latency, Problem
 from optsched.problems.assignment import AssignmentProblem
@@ -92,6 +95,32 @@ def check(problem: Problem) -> None:
 def test_agreement(name: str) -> None:
     """Tests that all routes, bounds, certificates and heuristics agree with enumeration on 200 instances a problem."""
     settings(max_examples=200)(given(problems(name))(check))()
+
+
+#: Parameters of heuristics beside their defaults.
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "dl": [{"reading": "heartbeat"}],
+    "rand": [{"randomness": 0.5}, {"reading": "heartbeat", "randomness": 0.5}],
+    "lsap-fair-sched": [{"overflow": "naive"}, {"gfc": "difference", "alpha": 0}],
+    "balancing": [{"order": "given"}],
+    "round-robin": [{"start": 3}],
+    "flow-based": [{"ties": "first"}, {"covers": "fresh"}],
+    "labl": [{"variant": variant, "lbar": lbar} for variant in LABL_VARIANTS for lbar in ("l**", "l**+1", "inf")],
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_variants_of_heuristics(name: str) -> None:
+    """Tests that every reading of every heuristic gives a feasible placement that does not beat the optimum."""
+
+    def check_variants(problem: Problem) -> None:
+        reference = Reference(problem)
+        for entry in applicable(problem):
+            for parameters in VARIANTS.get(entry.name, []):
+                report = gap_of(problem, run(problem, entry, seed=1, **parameters), 1, reference)
+                assert report.feasible, (entry.name, parameters, report.error, report.violations)
+
+    settings(max_examples=50)(given(problems(name))(check_variants))()
 
 
 @pytest.mark.thorough
