@@ -1,23 +1,26 @@
-"""What the papers claim and the library's counterexamples disprove, with exact numbers, and worked examples beside."""
+"""What the papers claim and the library's counterexamples disprove, with exact numbers; worked examples; what holds."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from strategies import instances
 
 from optsched.heuristics import run
 from optsched.heuristics.labl import VARIANTS, labl
 from optsched.heuristics.latency_rules import flow_based, round_robin
 from optsched.instance import Cluster, Instance, Ragged, Workload
-from optsched.instances.files import load
+from optsched.instances.files import from_document, load, to_document
 from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap
 from optsched.resources import folder
 from optsched.routes import bounds, frontier, solve
-from optsched.solvers.brute_force import pareto_front
+from optsched.solvers.brute_force import best_placement, pareto_front
 
 RNG = np.random.default_rng(0)  # for heuristics that draw nothing
 
@@ -324,3 +327,48 @@ def test_labl_does_not_always_use_less_than_flow() -> None:
     assert dominates(flow, problem.evaluate(labl(problem, RNG)))
     assert frontier(problem).values[0] == (6, 3564)
     assert flow >= (6, 3564)
+
+
+# Claims that hold --------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(instances())
+def test_guarantees_without_initial_load(instance: Instance) -> None:
+    """Tests FSY's Theorems 4.2 and 5.4 on servers without load, where every block is somewhere.
+
+    Round robin ends within w_rem/w_loc times the optimal makespan; the flow-based algorithm, on n >= 2 servers, within
+    (1 - 1/(n - 1)) w_rem of it.
+    """
+    servers = len(instance.cluster)
+    problem = Latency(instance.with_state(replace(instance.state, load=np.zeros(servers))))
+    assume(not problem.homeless)
+    best = best_placement(problem)[0][0]
+    assert problem.evaluate(round_robin(problem, RNG))[0] * problem.w_loc <= problem.w_rem * best
+    if servers >= 2:
+        most = best + (1 - Fraction(1, servers - 1)) * problem.w_rem
+        assert problem.evaluate(flow_based(problem, RNG))[0] <= most
+
+
+@settings(max_examples=60)
+@given(instances())
+def test_sweep_is_optimal_with_one_replica(instance: Instance) -> None:
+    """Tests the digest's repair of 003's claim: with one replica a block `sweep` is optimal, whatever the slots."""
+    document = to_document(instance)
+    for task in document["tasks"]:
+        task["replicas"] = task.get("replicas", [])[:1]
+    single = from_document(document)
+    assert isinstance(single, Instance)
+    problem = Lsap(single)
+    assert problem.evaluate(run(problem, "dl", 1).raise_if_failed()) == best_placement(problem)[0]
+
+
+def test_flow_based_guarantee_needs_replicas() -> None:
+    """Tests that Theorem 5.4 fails where a block is nowhere: on two servers it promises the optimal makespan, 3."""
+    cluster, workload = (
+        Cluster(["s1", "s2"]),
+        Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[], [0], [0, 1]])),
+    )
+    problem = Latency(Instance(cluster, workload))
+    assert solve(problem).objective == (3, 5)
+    assert problem.evaluate(flow_based(problem, RNG)) == (4, 5)
