@@ -322,20 +322,21 @@ def _by_literal_latency(record: _Record, profile: Profile) -> Solution:
     certificates: list[Certificate] = []
     if first.bound is not None:
         certificates.append(Certificate("makespan", Proof.SOLVER, max(0, _integer_bound(first.bound))))
-    if first.objective is None:
-        return record.solution(None, tuple(certificates), first.limit, first.raw_status, first.solver, built)
-    placement = module.decode(model, problem)
+    placement = None if first.objective is None else module.decode(model, problem)
+    if placement is None or first.limit is not None:  # nothing, or a makespan that is not the least
+        return record.solution(placement, tuple(certificates), first.limit, first.raw_status, first.solver, built)
     makespan = problem.evaluate(placement)[0]
-    _check_claim(problem, first.objective if first.status is Termination.OPTIMAL else None, makespan)
+    _check_claim(problem, first.objective, makespan)
     model = module.build_pulp(problem, limit=int(makespan))
+    if profile.time_limit is not None:
+        left = profile.time_limit - (time.perf_counter() - record.began)
+        profile = profile.with_limits(time_limit=max(0.0, left))
     second = _solver("pulp")(model, profile, module.start_values(model, problem, placement))
     if second.objective is not None:
         placement = module.decode(model, problem)
     if second.bound is not None:
         certificates.append(Certificate("work", Proof.SOLVER, _integer_bound(second.bound)))
-    return record.solution(
-        placement, tuple(certificates), first.limit or second.limit, second.raw_status, second.solver, built
-    )
+    return record.solution(placement, tuple(certificates), second.limit, second.raw_status, second.solver, built)
 
 
 def _integer_bound(claimed: float) -> int:

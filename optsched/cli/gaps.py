@@ -231,22 +231,19 @@ def _measure(
         for choice in part.choices:
             for seed in seeds:
                 step(f"{problem.instance.name} {problem.name} {choice.label} seed {seed}")
-                try:
-                    if waves:
-                        reports = gap_waves(
-                            problem.name,
-                            problem.instance,
-                            choice.entry,
-                            seed,
-                            profile=profile,
-                            problem_parameters=dict(problem.parameters),
-                            **choice.parameters,
-                        )
-                    else:
-                        ran = run(problem, choice.entry, seed, **choice.parameters)
-                        reports = [gap_of(problem, ran, seed, reference)]
-                except SystemExit as ended:
-                    raise HeuristicFailed(f'heuristic "{choice.label}" called exit({ended.code})') from None
+                if waves:
+                    reports = gap_waves(
+                        problem.name,
+                        problem.instance,
+                        choice.entry,
+                        seed,
+                        profile=profile,
+                        problem_parameters=dict(problem.parameters),
+                        **choice.parameters,
+                    )
+                else:
+                    ran = run(problem, choice.entry, seed, **choice.parameters)
+                    reports = [gap_of(problem, ran, seed, reference)]
                 for report in reports:
                     yield choice.label, report
                     if report.reference.solution.limit is Limit.INTERRUPTED:

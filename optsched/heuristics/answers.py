@@ -37,12 +37,12 @@ def raised(error: BaseException) -> str:
 
 
 def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call somebody's code; HeuristicFailed tells of any exception, but interrupts and exits pass."""
+    """Call somebody's code; HeuristicFailed tells of any exception, also of an attempt to exit; interrupts pass."""
     try:
         return function(*arguments, **named)
     except HeuristicFailed:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise HeuristicFailed(f"raised {raised(error)}") from error
 
 
