@@ -290,11 +290,11 @@ def _by_search(record: _Record, profile: Profile) -> Solution:
     built = time.perf_counter() - record.began
     limit: Limit | None
     try:
-        known, proof = search.first_feasible()
+        known = search.first_feasible()
         limit = known.stopped
     except KeyboardInterrupt:
-        known, proof, limit = search.open_limit(), Proof.COMBINATORIAL, Limit.INTERRUPTED
-    certificates = [search.makespan_certificate(known.limit, proof)]
+        known, limit = search.open_limit(), Limit.INTERRUPTED
+    certificates = [search.makespan_certificate(known.limit)]
     if known.nodes is None:
         nodes = search.fallback(known.limit)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from optsched.certificates import certify
@@ -13,6 +14,8 @@ from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.problems import FairLsap, Flow, Latency, Lsap, problem
 from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes import frontier, solve
+from optsched.solvers.latency_search import FixedLimit, LatencySearch
+from optsched.solvers.profiles import Profile, load_profile
 
 
 def _latency() -> tuple[Latency, Solution]:
@@ -127,3 +130,37 @@ def test_room_without_end(load: int) -> None:
     workload = Workload(["t", "u", "v"], replicas=Ragged.from_rows([[0], [0], []]))
     posed = Latency(Instance(cluster, workload, State.initial(cluster, workload, load=[load, 0, 0])))
     assert frontier(posed).values == [(6, 9), (load + 1, 7), (load + 2, 5)]
+
+
+@pytest.mark.parametrize("route", ["search", "arrays", "pyomo"])
+def test_large_weights_do_not_slow_the_search(route: str) -> None:
+    """Tests that the search over limits takes steps that fit the weights, not a program for every unit."""
+    workload = Workload(list("tuvwx"), replicas=Ragged.from_rows([[0], [0], [2], [0, 2], [0, 1]]))
+    cluster = Cluster(["a", "b", "c"])
+    state = State.initial(cluster, workload, load=[0, 1, 3])
+    small = solve(Latency(Instance(cluster, workload, state), w_loc=2, w_rem=5)).objective
+    assert small is not None
+    state = State.initial(cluster, workload, load=[0, 10**5, 3 * 10**5])
+    posed = Latency(Instance(cluster, workload, state), w_loc=2 * 10**5, w_rem=5 * 10**5)
+    solution = solve(posed, route=route)
+    assert solution.objective == tuple(value * 10**5 for value in small)
+    assert certify(posed, solution).valid
+
+
+def test_a_word_is_not_passed_on_as_a_proof() -> None:
+    """Tests that the next point of a frontier rests on the solver's word where that settled the limit before it."""
+
+    def decide(_: LatencySearch, known: FixedLimit, __: Profile) -> FixedLimit:
+        if known.limit > 3:
+            return replace(known, nodes=np.zeros(4, dtype=np.int64), remote=0, feasible=True)
+        nodes = np.array([0, 0, 1, 2])  # counting would allow one remote task
+        return replace(known, nodes=nodes, remote=2, remote_bound=2, feasible=True, proof=Proof.SOLVER)
+
+    workload = Workload(list("tuvw"), replicas=Ragged.from_rows([[0], [0], [0], [0]]))
+    search = LatencySearch(
+        Latency(Instance(Cluster(["a", "b", "c"]), workload)), load_profile("exact"), decide=decide, shortcuts=False
+    )
+    first, second = search.frontier()[0]
+    assert (first.objective, second.objective) == ((3, 8), (4, 4))
+    assert [proof.kind for proof in first.certificates] == [Proof.COMBINATORIAL, Proof.SOLVER]
+    assert [proof.kind for proof in second.certificates] == [Proof.SOLVER, Proof.COMBINATORIAL]

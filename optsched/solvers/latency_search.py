@@ -234,19 +234,35 @@ class LatencySearch:
 
     # The optimum, and questions about the frontier -----------------------------------------------------------------
 
-    def first_feasible(self) -> tuple[FixedLimit, Proof]:
-        """The least limit that is not proved infeasible, and the weakest proof that ruled out the ones before."""
-        limit, proof = self.flow_bound(), Proof.COMBINATORIAL
-        while True:
-            known = self.at(limit)
-            if known.feasible is not False:
-                return known, proof
-            if known.proof is not Proof.COMBINATORIAL:
-                proof = known.proof
-            limit += 1
+    def first_feasible(self) -> FixedLimit:
+        """The least limit that is not proved infeasible."""
+        return self._least_beyond(self.flow_bound() - 1, lambda known: known.feasible is False)
+
+    def _least_beyond(self, low: int, ruled_out: Callable[[FixedLimit], bool]) -> FixedLimit:
+        """The least limit beyond `low` that is not ruled out, as all limits up to `low` are.
+
+        What rules out a limit rules out those below it. Steps double until it no longer holds, and halve from then on:
+        with large weights the answer may be far away.
+        """
+        step = 1
+        while ruled_out(self.at(low + step)):
+            low, step = low + step, 2 * step
+        high = low + step
+        while high - low > 1:
+            middle = (low + high) // 2
+            if ruled_out(self.at(middle)):
+                low = middle
+            else:
+                high = middle
+        return self.at(high)
 
     def fallback(self, limit: int) -> Ints:
-        """Some placement with a makespan of at least `limit`: the first packing that succeeds, limits growing."""
+        """Some placement with a makespan of at least `limit`: the best held, or the first packing that succeeds."""
+        held = [known for known in self._known.values() if known.nodes is not None]
+        if held:
+            best = min(held, key=lambda known: known.limit).nodes
+            assert best is not None
+            return best
         step = 0
         while True:
             nodes = self.packed(limit + step)
@@ -261,18 +277,16 @@ class LatencySearch:
 
     def open_limit(self) -> FixedLimit:
         """The least limit that nothing rules out so far, with what is known there; for a search that was broken off."""
-        limit = self.flow_bound()
-        while limit in self._known and self._known[limit].feasible is False:
-            limit += 1
+        infeasible = [limit for limit, known in self._known.items() if known.feasible is False]
+        limit = max([self.flow_bound() - 1, *infeasible]) + 1
         bound, cover = self.remote_bound(limit), self.matching(limit).node_cover
         return self._known.get(limit, FixedLimit(limit, None, None, bound, None, Proof.COMBINATORIAL, cover))
 
-    def makespan_certificate(self, limit: int, proof: Proof) -> Certificate:
-        """Proof that no placement ends before `limit`."""
-        if proof is Proof.COMBINATORIAL:
-            cover = self.matching(limit - 1).node_cover
-            return cover_certificate(self.problem, "makespan", limit, limit - 1, cover)
-        return Certificate("makespan", proof, limit)
+    def makespan_certificate(self, limit: int) -> Certificate:
+        """Proof that no placement ends before `limit`: counting, where it rules out the limit before, else a word."""
+        if self.problem.fits(limit - 1, self.remote_bound(limit - 1)):
+            return Certificate("makespan", self._known[limit - 1].proof, limit)
+        return cover_certificate(self.problem, "makespan", limit, limit - 1, self.matching(limit - 1).node_cover)
 
     def work_certificate(self, known: FixedLimit) -> Certificate:
         """Proof of the least work within a limit."""
@@ -288,46 +302,43 @@ class LatencySearch:
         if not len(problem.tasks):
             return [], None
         points: list[FrontierPoint] = []
-        known, proof = self.first_feasible()
+        known = self.first_feasible()
         while known.closed:
             assert known.nodes is not None
             assert known.remote is not None
             placement = problem.placement(known.nodes)
             if points:
-                makespan = self._earlier_certificate(points[-1], known.limit, proof)
+                makespan = self._earlier_certificate(points[-1], known.limit)
             else:
-                makespan = self.makespan_certificate(known.limit, proof)
+                makespan = self.makespan_certificate(known.limit)
             work = self.work_certificate(known)
             points.append(FrontierPoint(problem.evaluate(placement), placement, (makespan, work)))
             if points[-1].objective != (known.limit, self.work(known.remote)):
                 raise SolverDisagreement(f"{problem.name}: {points[-1].objective} contradicts an earlier proof")
             if self.work(known.remote) == problem.least_work:
                 return points, None
-            known, proof = self._next(known.limit, known.remote)
+            known = self._next(known.limit, known.remote)
         return points, known.stopped
 
-    def _next(self, limit: int, remote: int) -> tuple[FixedLimit, Proof]:
-        """The least limit beyond `limit` with fewer than `remote` remote tasks, and what ruled out those between."""
-        proof, low = Proof.COMBINATORIAL, limit
-        while True:
-            low, high = low + 1, int(self.problem.initial_load.max()) + self.problem.w_loc * len(self.problem.tasks)
-            while low < high:
-                middle = (low + high) // 2
-                if self.remote_bound(middle) < remote:
-                    high = middle
-                else:
-                    low = middle + 1
-            known = self.at(low)
-            if not known.closed or (known.remote is not None and known.remote < remote):
-                return known, proof
-            proof = known.proof
+    def _next(self, limit: int, remote: int) -> FixedLimit:
+        """The least limit beyond `limit` at which fewer than `remote` remote tasks are not ruled out."""
+        low, high = limit + 1, int(self.problem.initial_load.max()) + self.problem.w_loc * len(self.problem.tasks)
+        while low < high:
+            middle = (low + high) // 2
+            if self.remote_bound(middle) < remote:
+                high = middle
+            else:
+                low = middle + 1
+        return self._least_beyond(
+            low - 1, lambda known: known.closed and (known.remote is None or known.remote >= remote)
+        )
 
-    def _earlier_certificate(self, previous: FrontierPoint, limit: int, proof: Proof) -> Certificate:
-        """Proof that below `limit` no placement has less work than the point before."""
-        if proof is Proof.COMBINATORIAL:
-            cover = self.matching(limit - 1).node_cover
-            return cover_certificate(self.problem, "work", int(previous.objective[1]), limit - 1, cover)
-        return Certificate("work", proof, previous.objective[1])
+    def _earlier_certificate(self, previous: FrontierPoint, limit: int) -> Certificate:
+        """Proof that below `limit` no placement has less work than the point before: counting, or else a word."""
+        least = int(previous.objective[1])
+        if self.work(self.remote_bound(limit - 1)) < least:
+            return Certificate("work", self.at(limit - 1).proof, least)
+        return cover_certificate(self.problem, "work", least, limit - 1, self.matching(limit - 1).node_cover)
 
     def least_work_within(self, makespan: int) -> int | None:
         """Least work of a placement within a makespan; None where it is not proved."""
@@ -339,17 +350,17 @@ class LatencySearch:
         problem = self.problem
         base = problem.w_loc * len(problem.tasks)
         if problem.w_rem == problem.w_loc:
-            known, _ = self.first_feasible()
+            known = self.first_feasible()
             return known.limit if known.closed and base <= work else None
         remote = (work - base) // (problem.w_rem - problem.w_loc)
         if remote < problem.homeless:
             return None
-        known, _ = self.first_feasible()
+        known = self.first_feasible()
         while known.closed:
             assert known.remote is not None
             if known.remote <= remote:
                 return known.limit
-            known, _ = self._next(known.limit, remote + 1)
+            known = self._next(known.limit, remote + 1)
         return None
 
 

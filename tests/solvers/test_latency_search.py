@@ -103,7 +103,7 @@ def test_planted_optima_are_found(family: str) -> None:
     for seed in range(3):
         instance = generate(family, seed=seed)
         posed = Latency(instance)
-        known, _ = LatencySearch(posed, EXACT).first_feasible()
+        known = LatencySearch(posed, EXACT).first_feasible()
         assert known.nodes is not None
         assert posed.evaluate(posed.placement(known.nodes)) == known_optimum(instance)["latency"]
 
@@ -112,7 +112,7 @@ def test_time_limit_holds_for_the_whole_search() -> None:
     """Tests that an open limit stays open once time is up, and what the search then tells."""
     posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
     search = LatencySearch(posed, Profile("none", time_limit=0))
-    known, _ = search.first_feasible()
+    known = search.first_feasible()
     assert (known.closed, known.nodes, known.stopped, search.remaining()) == (False, None, Limit.TIME, 0.0)
     assert search.open_limit() is known
     assert search.least_work_within(known.limit) is None
@@ -128,7 +128,7 @@ def test_search_that_was_broken_off_knows_its_open_limit() -> None:
     posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
     search = LatencySearch(posed, EXACT)
     assert search.open_limit().limit == search.flow_bound()
-    first, _ = search.first_feasible()
+    first = search.first_feasible()
     assert search.open_limit().limit == first.limit
 
 
