@@ -106,18 +106,13 @@ def certify(problem: Problem, solution: Solution) -> Verdict:
     digest = problem.instance.sha256
     same = solution.instance_sha256 == digest
     check("instance", same, f"sha256 {digest[:12]}" + ("" if same else f", claimed {solution.instance_sha256[:12]}"))
-    stated = {**dict(problem.parameters), **dict(solution.parameters)}
-    differing = [name for name, value in stated.items() if _plain(value) != _plain(problem.parameters.get(name))]
+    differing = problem.differing(solution.parameters)
     check("parameters", not differing, ", ".join(differing) + " differ" if differing else "as posed")
     if not all(entry.holds for entry in checks):
         return Verdict(tuple(checks), ())
     _check_decision(problem, solution, check)
     _check_bounds(problem, solution, check, unproved)
     return Verdict(tuple(checks), tuple(unproved))
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _check_decision(problem: Problem, solution: Solution, check: Callable[[str, bool, str], None]) -> None:

@@ -56,8 +56,7 @@ class Reference:
         loaded = profile if isinstance(profile, Profile) else load_profile(profile)
         self.profile = loaded.with_limits(time_limit=time_limit)
         if solution is not None:
-            if solution.problem != problem.name or solution.instance_sha256 != problem.instance.sha256:
-                raise UsageError(f"the reference is a solution of another problem or instance: {solution.problem}")
+            _check_same(problem, solution.problem, solution.instance_sha256, solution.parameters)
             self.solution = solution
 
     @cached_property
@@ -99,6 +98,15 @@ class Reference:
         """Makespan beyond the least with no more work; None where that is not proved."""
         least = self._search.least_makespan_with(int(value[1]))
         return None if least is None else value[0] - least
+
+
+def _check_same(problem: Problem, name: str, instance_sha256: str, parameters: Mapping[str, Any]) -> None:
+    """Raise UsageError unless what a reference is of is the problem."""
+    if name != problem.name or instance_sha256 != problem.instance.sha256:
+        raise UsageError(f"the reference is of another problem or instance: {name}")
+    differing = problem.differing(parameters)
+    if differing:
+        raise UsageError(f"the reference is of {name} with other parameters: {', '.join(differing)}")
 
 
 @dataclass(frozen=True)
@@ -286,7 +294,7 @@ def gap(
     Raises
     ------
     UsageError
-        For an unknown heuristic, or one that does not serve the problem.
+        For an unknown heuristic, one that does not serve the problem, or a reference of another problem.
     BoundViolated
         If a feasible placement beats a proved bound: a bug somewhere.
 
@@ -304,6 +312,8 @@ def gap(
         reference = Reference(problem, profile, solution=reference)
     if reference is None:
         reference = Reference(problem, profile, time_limit)
+    elif (other := reference.problem) is not problem:
+        _check_same(problem, other.name, other.instance.sha256, other.parameters)
     return gap_of(problem, run(problem, heuristic, seed, **parameters), seed, reference)
 
 

@@ -129,7 +129,6 @@ class _Record:
         raw_status: str,
         solver: Mapping[str, Any],
         build_seconds: float = 0.0,
-        infeasible: bool = False,
     ) -> Solution:
         """The solution with the better of `decision` and the start; each bound is what its certificate claims."""
         problem = self.problem
@@ -140,11 +139,11 @@ class _Record:
         for place, component in enumerate(problem.components):
             open_before = objective is None or list(objective[:place]) != bound
             bound.append(None if place and open_before else claims.get(component.name))
+        if objective is not None:
+            _check_bound(problem, objective, bound)
         held_claims = {part.name for part, claim in zip(problem.components, bound, strict=True) if claim is not None}
         if objective is not None and objective == tuple(bound):
             termination, limit = Termination.OPTIMAL, None
-        elif infeasible:
-            termination, limit = Termination.INFEASIBLE, None
         else:
             termination = Termination.FEASIBLE if objective is not None else Termination.NO_SOLUTION
             limit = limit or Limit.GAP
@@ -164,6 +163,15 @@ class _Record:
             solver=solver,
             raw_status=raw_status,
         )
+
+
+def _check_bound(problem: Problem, objective: Value, bound: list[Number | None]) -> None:
+    """Raise SolverDisagreement where a placement is better than what is claimed to be the best."""
+    for component, value, claim in zip(problem.components, objective, bound, strict=True):
+        if claim is None or value > claim:
+            return
+        if value < claim:
+            raise SolverDisagreement(f"{problem.name}: a placement's {component.name} {value} beats the bound {claim}")
 
 
 def _check_claim(problem: Problem, claimed: float | None, value: Number) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from optsched.certificates import certify
-from optsched.errors import InputError, TooLarge, UsageError
+from optsched.errors import InputError, SolverDisagreement, TooLarge, UsageError
+from optsched.gaps import Reference, gap
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.problems import FairLsap, Flow, Latency, Lsap, problem
 from optsched.results import Certificate, Proof, Solution, Termination
@@ -164,3 +165,29 @@ def test_a_word_is_not_passed_on_as_a_proof() -> None:
     assert (first.objective, second.objective) == ((3, 8), (4, 4))
     assert [proof.kind for proof in first.certificates] == [Proof.COMBINATORIAL, Proof.SOLVER]
     assert [proof.kind for proof in second.certificates] == [Proof.SOLVER, Proof.COMBINATORIAL]
+
+
+def test_a_reference_of_another_problem_is_refused() -> None:
+    """Tests that a gap is not measured against other parameters or another problem, solved or not."""
+    posed, solution = _latency()
+    other = Latency(posed.instance, w_rem=5)
+    for reference in (solution, Reference(posed), Reference(Lsap(posed.instance))):
+        with pytest.raises(UsageError, match="the reference is of"):
+            gap(other, lambda problem, rng: ["a", "a"], reference=reference)
+    spelled = replace(solution, parameters={"w_rem": "3"})
+    assert gap(Latency(posed.instance), lambda problem, rng: ["a", "a"], reference=spelled).absolute_gap == (0, 0)
+
+
+def test_a_claim_that_the_start_refutes_is_a_disagreement() -> None:
+    """Tests that a solver's false word does not stand beside a placement that is better."""
+    posed, solution = _latency()
+    search = LatencySearch.first_feasible
+
+    def late(self: LatencySearch) -> FixedLimit:
+        return replace(search(self), limit=4, proof=Proof.SOLVER)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LatencySearch, "first_feasible", late)
+        patch.setattr(LatencySearch, "makespan_certificate", lambda *_: Certificate("makespan", Proof.SOLVER, 4))
+        with pytest.raises(SolverDisagreement, match="makespan 2 beats the bound 4"):
+            solve(posed, start=solution.decision)

@@ -127,7 +127,7 @@ class AssignmentProblem(Problem):
         )
         if largest * max(self.count, 1) > LARGEST:
             told = f"costs may total too much, past 2^53/{self.grid}; scale the costs or rates down"
-            raise InputError([Fault("", told)], f"{self.instance.name}: {self.name}")
+            raise InputError([Fault("", told)], self.place)
 
     @abstractmethod
     def prepare_costs(self) -> None:

@@ -217,6 +217,8 @@ class Problem(ABC):
 
     def __init__(self, instance: Instance, /, **parameters: Any) -> None:
         self.instance = instance
+        #: What faults are put after: the instance's name, where it has one, and the problem's.
+        self.place = f"{instance.name}: {self.name}" if instance.name else self.name
         own = instance.parameters.get(self.name, {})
         try:
             resolve(self.name, self.parameter_table, own)
@@ -226,7 +228,7 @@ class Problem(ABC):
         self.parameters: Mapping[str, Any] = MappingProxyType(values)
         missing = list(self.missing(instance, self.parameters))
         if missing:
-            raise MissingField(missing, f"{instance.name}: {self.name}" if instance.name else self.name)
+            raise MissingField(missing, self.place)
         pending = (instance.state.status == PENDING) & (instance.workload.kind == MAP)
         self.tasks = np.flatnonzero(pending).astype(np.int64)
         self.tasks.setflags(write=False)
@@ -299,6 +301,17 @@ class Problem(ABC):
     def nodes_of(self, placement: Placement) -> Ints:
         """The node index (or -1) of each of `tasks`."""
         return placement.nodes[self.tasks]
+
+    def differing(self, parameters: Mapping[str, Any]) -> list[str]:
+        """Names of those `parameters` that this problem does not have, or has with another value."""
+
+        def same(name: str, given: Any) -> bool:
+            try:
+                return bool(resolve(self.name, self.parameter_table, {name: given})[name] == self.parameters[name])
+            except UsageError:
+                return False
+
+        return [name for name, given in parameters.items() if not same(name, given)]
 
     def __repr__(self) -> str:
         return f"<{self.name} on {self.instance}>"

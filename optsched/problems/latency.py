@@ -70,16 +70,15 @@ class Latency(Problem):
     def prepare(self) -> None:
         self.w_loc: int = self.parameters["w_loc"]
         self.w_rem: int = self.parameters["w_rem"]
-        place = f"{self.instance.name}: {self.name}"
         if self.w_rem < self.w_loc:
             wrong = f"{self.w_rem} is less than w_loc={self.w_loc}: a remote task takes at least as long as a local one"
-            raise InputError([Fault("w_rem", wrong)], place)
+            raise InputError([Fault("w_rem", wrong)], self.place)
         self.initial_load = self.instance.state.load.astype(np.int64)
         self.initial_load.setflags(write=False)
         if len(self.tasks) and not len(self.initial_load):
-            raise InputError([Fault("nodes", "latency needs a server to place tasks on")], place)
+            raise InputError([Fault("nodes", "latency needs a server to place tasks on")], self.place)
         if int(self.initial_load.max(initial=0)) + self.w_rem * len(self.tasks) > LARGEST:
-            raise InputError([Fault("", "loads and work may total past 2^53; scale them down")], place)
+            raise InputError([Fault("", "loads and work may total past 2^53; scale them down")], self.place)
 
     def objective(self, placement: Placement) -> Value:
         local, remote = self.counts(placement)
