@@ -2,7 +2,8 @@
 
 A block fenced as `console` is a session: lines that begin with "$ " are commands, what follows is their output, with
 "..." for anything. A block with a file name after its language is written to that file, for the commands below it. The
-two blocks that `.ci/run` extracts install the package, which is done there; here they are only looked at. Examples with ">>>" are run by `test_doctests`.
+two blocks that `.ci/run` extracts install the package, which is done there; here they are only looked at. Examples with
+">>>" are run by `test_doctests`.
 """
 
 from __future__ import annotations
