@@ -134,15 +134,17 @@ class FairLsap(LevelledProblem):
 
     def _beta(self) -> Fraction:
         """The user's beta, or the smallest that keeps rationed tasks cheaper than all others, with 1 % to spare."""
-        highest, lowest = max(self.group_cost), min(weight for weight in self.weights if weight)
+        highest, lowest = max(self.group_cost), min(self.weights)
+        enough = highest / min(weight for weight in self.weights if weight)
         if self.parameters["beta"] is None:
-            return max(Fraction(1), Fraction(101, 100) * highest / lowest)
-        beta = Fraction(self.parameters["beta"])
+            beta = max(Fraction(1), Fraction(101, 100) * enough)
+        else:
+            beta = Fraction(self.parameters["beta"])
         if self.parameters["overflow"] == "weight" and beta * lowest <= highest:
+            mend = f"take more than {float(enough):g}" if lowest else "give every group a positive weight"
             warnings.warn(
-                f"beta={self.parameters['beta']}: a group's overflow cost of {float(beta * lowest):g} is not above the "
-                f"largest GFC of {float(highest):g}, so tasks beyond a ration may be favoured; "
-                f"take more than {float(highest / lowest):g}",
+                f"beta={float(beta):g}: a group's overflow cost of {float(beta * lowest):g} is not above the "
+                f"largest GFC of {float(highest):g}, so tasks beyond a ration may be favoured; {mend}",
                 RationRuleWarning,
                 stacklevel=2,
             )

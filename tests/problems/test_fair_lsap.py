@@ -187,6 +187,7 @@ def bare(**columns: Any) -> Instance:
     return Instance(Cluster(["a"]), Workload(["t"], **columns))
 
 
+@pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 @pytest.mark.parametrize(
     ("columns", "parameters", "faults"),
     [
@@ -231,3 +232,19 @@ def test_costs_past_exact_arithmetic() -> None:
     """Tests that an alpha whose total leaves exact arithmetic on the grid is refused."""
     with pytest.raises(InputError, match=r"may total .*past 2\^53/1048576"):
         example(alpha=2**33)
+
+
+def test_group_without_a_share_is_warned_of() -> None:
+    """Tests that a weight of 0, whose overflow costs nothing, is warned of also where beta is left to the problem."""
+    workload = Workload(
+        ["t1", "t2"],
+        job=[0, 1],
+        job_ids=["j1", "j2"],
+        job_group=[0, 1],
+        group_ids=["g1", "g2"],
+        group_weight=[1.0, 0.0],
+        group_running_tasks=[0, 3],
+    )
+    with pytest.warns(RationRuleWarning, match="positive weight"):
+        problem = FairLsap(Instance(Cluster(["a", "b"]), workload), gfc="difference")
+    assert problem.overflow_cost[1] == 0
