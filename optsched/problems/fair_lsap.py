@@ -101,7 +101,8 @@ class FairLsap(LevelledProblem):
         workload, state, parameters = self.instance.workload, self.instance.state, self.parameters
         groups = len(workload.group_ids)
         shares = [Fraction(weight) for weight in workload.group_weight.tolist()]
-        self.weights = [share / sum(shares) for share in shares]
+        whole = sum(shares)
+        self.weights = [share / whole for share in shares]
         running = (state.status == RUNNING) & (workload.kind == MAP)
         listed = np.bincount(workload.group[running], minlength=groups)
         self.running: list[int] = np.where(

@@ -216,7 +216,10 @@ class Latency(Problem):
 
 def _whole_factor(loads: Floats) -> int | None:
     """The least factor up to 10^6 that makes all loads whole, or None."""
-    distinct = np.unique(loads).tolist()
-    parts = [Fraction(load).limit_denominator(10**6) for load in distinct]
-    factor = lcm(*(part.denominator for part in parts))
-    return factor if factor <= 10**6 and [float(part) for part in parts] == distinct else None
+    factor = 1
+    for load in np.unique(loads).tolist():
+        part = Fraction(load).limit_denominator(10**6)
+        factor = lcm(factor, part.denominator)
+        if factor > 10**6 or float(part) != load:
+            return None
+    return factor
