@@ -34,7 +34,10 @@ class Placement:
     nodes: npt.NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        nodes = np.array(self.nodes, dtype=np.int64, copy=True)
+        given = np.asarray(self.nodes)
+        if given.size and given.dtype.kind not in "iu":
+            raise ValueError(f"a placement is one node index a task: whole numbers, not {given.dtype}")
+        nodes = np.array(given, dtype=np.int64, copy=True)
         if nodes.ndim != 1:
             raise ValueError(f"a placement is one node index a task: one dimension, not {nodes.ndim}")
         nodes.setflags(write=False)
@@ -43,7 +46,7 @@ class Placement:
     @classmethod
     def of(cls, nodes: Iterable[int | None]) -> Placement:
         """Build from node indices, None for a task that runs nowhere."""
-        return cls(np.array([NONE if node is None else node for node in nodes], dtype=np.int64))
+        return cls(np.array([NONE if node is None else node for node in nodes]))
 
     @classmethod
     def empty(cls, tasks: int) -> Placement:

@@ -12,6 +12,7 @@ from optsched.certificates import certify
 from optsched.errors import InputError, SolverDisagreement, TooLarge, UsageError
 from optsched.gaps import Reference, gap
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, problem
 from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes import frontier, solve
@@ -191,3 +192,17 @@ def test_a_claim_that_the_start_refutes_is_a_disagreement() -> None:
         patch.setattr(LatencySearch, "makespan_certificate", lambda *_: Certificate("makespan", Proof.SOLVER, 4))
         with pytest.raises(SolverDisagreement, match="makespan 2 beats the bound 4"):
             solve(posed, start=solution.decision)
+
+
+def test_a_dense_table_that_cannot_fit_is_refused_at_once() -> None:
+    """Tests that the table of all pairs is not built first."""
+    instance = Instance(Cluster([f"n{n}" for n in range(10**5)]), Workload([f"t{t}" for t in range(10**5)]))
+    with pytest.raises(TooLarge, match='route "dense" would need 100000 rows'):
+        solve(Lsap(instance), route="dense")
+
+
+@pytest.mark.parametrize("nodes", [[0.9, 1.0], [True, False], [2**70, 0], ["a", "b"]])
+def test_a_placement_is_of_whole_numbers(nodes: list[Any]) -> None:
+    """Tests that what is no node index is not rounded to one."""
+    with pytest.raises(ValueError, match="whole numbers"):
+        Placement.of(nodes)

@@ -19,13 +19,13 @@ import numpy as np
 import scipy
 import scipy.sparse as sp
 
-from optsched.errors import OptschedError, UsageError
+from optsched.errors import OptschedError, TooLarge, UsageError
 from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem
 from optsched.results import Limit, Termination
 from optsched.solvers.highs import LinearProgram, solve_arrays
-from optsched.solvers.networks import assign_dense, maximum_b_matching, min_cost_flow
+from optsched.solvers.networks import DENSE_LIMIT, assign_dense, maximum_b_matching, min_cost_flow
 from optsched.solvers.profiles import Profile
 
 __all__ = [
@@ -382,6 +382,11 @@ def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
             'placed; use route "network"'
         )
     tasks, idle = len(problem.tasks), np.flatnonzero(problem.capacity > 0)
+    side = tasks + int(np.minimum(problem.capacity, problem.count).sum()) - problem.count
+    if side > DENSE_LIMIT:
+        raise TooLarge(
+            f'{problem.name}: route "dense" would need {side} rows, over its {DENSE_LIMIT}; use route "network"'
+        )
     constant = np.array([next((units for units, size in pool.tiers if size), 0) for pool in problem.pools])
     rows = np.repeat(np.arange(tasks), len(idle))
     table = problem.pair_units(rows, np.tile(idle, tasks)).reshape(tasks, len(idle))
