@@ -8,7 +8,7 @@ alone, `solve` takes the quickest that proves its answer. Whatever the route, th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ import numpy as np
 
 from optsched import models
 from optsched.certificates import price_certificate
-from optsched.errors import SolverDisagreement, UsageError, nearest
+from optsched.errors import HeuristicFailed, SolverDisagreement, UsageError, nearest
+from optsched.heuristics.answers import placement_from
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import Latency, Problem
@@ -28,7 +29,7 @@ from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.solvers.transport import Prices, fill_idle_slots, prices_of, solve_assignment
 
-__all__ = ["Frontier", "bounds", "frontier", "latency_search", "routes_of", "solve"]
+__all__ = ["Frontier", "bounds", "frontier", "latency_search", "routes_of", "solve", "solve_by"]
 
 _ENGINES = ("network", "arrays", "network-simplex", "dense")
 _MODELS = ("pyomo", "pulp")
@@ -49,7 +50,7 @@ def routes_of(problem: Problem) -> tuple[str, ...]:
 def solve(
     problem: Problem,
     profile: str | Path | Profile = "exact",
-    start: Placement | None = None,
+    start: Placement | Sequence[Any] | None = None,
     route: str | None = None,
     time_limit: float | None = None,
 ) -> Solution:
@@ -62,9 +63,10 @@ def solve(
     profile
         Name of a shipped profile, a TOML file, or a profile: limits, gaps and options of the solver.
     start
-        A feasible placement to begin from. Programs with integers get it as a start, and the result is never worse.
+        A feasible placement to begin from, or a node id or index for each of the tasks to place. Programs with integers
+        get it as a start, and the result is never worse.
     route
-        Which way; by default the quickest that proves its answer. Assignment problems: `network` (a matching where
+        Which way; by default one that proves its answer and scales. Assignment problems: `network` (a matching where
         only the number of local tasks counts, else the compact network with HiGHS), `arrays`, `network-simplex`,
         `dense`, `pyomo`, `pulp`, `brute-force`. `latency`: `search`, `arrays`, `pyomo`, `pulp`, `brute-force`.
     time_limit
@@ -99,11 +101,7 @@ def solve(
         route = known[0]
     elif route not in known:
         raise UsageError(f'{problem.name} has no route "{route}"; {nearest(route, known)}')
-    if start is not None:
-        wrong = problem.violations(start)
-        if wrong:
-            raise UsageError(f"the start is infeasible: {wrong[0]}")
-    record = _Record(problem, route, start)
+    record = _Record(problem, route, None if start is None else _start(problem, start))
     if route == "brute-force":
         return _by_enumeration(record)
     if isinstance(problem, Latency):
@@ -112,6 +110,18 @@ def solve(
     if route in _MODELS:
         return _by_assignment_model(record, profile)
     return _by_engine(record, profile)
+
+
+def _start(problem: Problem, given: Placement | Sequence[Any]) -> Placement:
+    """The placement to start from; UsageError where it means none, or is infeasible."""
+    try:
+        start = placement_from(given, problem)
+    except HeuristicFailed as error:
+        raise UsageError(f"the start {error}") from None
+    wrong = problem.violations(start)
+    if wrong:
+        raise UsageError(f"the start is infeasible: {wrong[0]}")
+    return start
 
 
 class _Record:
@@ -197,16 +207,14 @@ def _by_enumeration(record: _Record) -> Solution:
 def _by_engine(record: _Record, profile: Profile) -> Solution:
     problem = record.problem
     assert isinstance(problem, AssignmentProblem)
+    placement, certificate = _fallback(problem)
     try:
         found = solve_assignment(problem, profile, record.route)
+        if found.nodes is not None:
+            placement = problem.placement(found.nodes)
+            certificate = _proof(problem, placement, found.prices)
     except KeyboardInterrupt:
-        placement, certificate = _fallback(problem)
         return record.solution(placement, (certificate,), Limit.INTERRUPTED, "interrupted", {})
-    held = found.placement(problem)
-    if held is None:
-        placement, certificate = _fallback(problem)
-    else:
-        placement, certificate = held, _proof(problem, held, found.prices)
     return record.solution(placement, (certificate,), found.limit, found.raw_status, found.solver, found.build_seconds)
 
 
@@ -288,13 +296,18 @@ def _compact_pyomo(search: LatencySearch, known: FixedLimit, profile: Profile) -
     return settled(search, bounded, nodes, outcome.limit)
 
 
-def _by_search(record: _Record, profile: Profile) -> Solution:
+def solve_by(search: LatencySearch) -> Solution:
+    """What `solve` by route "search" gives, by a search that keeps what it learns for later questions."""
+    return _by_search(_Record(search.problem, "search", search.start), search.profile, search)
+
+
+def _by_search(record: _Record, profile: Profile, search: LatencySearch | None = None) -> Solution:
     problem = record.problem
     assert isinstance(problem, Latency)
     if not len(problem.tasks):
         nothing = tuple(Certificate(part.name, Proof.COMBINATORIAL, 0, _NOTHING) for part in problem.components)
         return record.solution(problem.placement([]), nothing, None, "nothing to place", {})
-    search = latency_search(problem, profile, record.start, record.route)
+    search = search or latency_search(problem, profile, record.start, record.route)
     built = time.perf_counter() - record.began
     limit: Limit | None
     try:

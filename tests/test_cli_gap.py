@@ -148,8 +148,9 @@ def test_reference_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from optsched import gaps
 
     solved = []
-    real = gaps.solve
-    monkeypatch.setattr(gaps, "solve", lambda problem, profile: solved.append(problem.name) or real(problem, profile))
+    solve, solve_by = gaps.solve, gaps.solve_by
+    monkeypatch.setattr(gaps, "solve", lambda problem, profile: solved.append(problem.name) or solve(problem, profile))
+    monkeypatch.setattr(gaps, "solve_by", lambda search: solved.append(search.problem.name) or solve_by(search))
     assert len(records("papers/guo-fig2", "--problem", "lsap", "--problem", "latency", "--repeats", "3")) == 3 * 7
     assert solved == ["lsap", "latency"]
 

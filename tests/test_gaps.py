@@ -299,3 +299,9 @@ def test_report_prints_itself() -> None:
     failed = gap(problem, lambda problem, rng: None)
     assert str(failed).endswith(str(failed.error))
     assert str(gap(problem, answer([0, 1, 2]), reference=unknown)).endswith("1, no reference")
+
+
+def test_gap_beside_zero_is_told() -> None:
+    """Tests that an assertion about an optimum of 0 says by how much it was missed."""
+    with pytest.raises(HeuristicFailed, match=r"gap of 1 \(beside 0\) is over 0\.5: 1 against optimum 0"):
+        gap(Lsap(FIGURE_2), answer([0, 1, 2])).raise_unless_within(0.5)

@@ -106,6 +106,14 @@ def test_infeasible_start_is_refused() -> None:
         solve(Lsap(FIGURE_2), start=Placement.of([0, 0, 1]))
 
 
+def test_start_may_name_nodes() -> None:
+    """Tests that a start is also taken as node ids, and that one that means no placement is refused."""
+    posed = Lsap(FIGURE_2)
+    assert solve(posed, start=["n2", "n1", "n0"]).objective == (0,)
+    with pytest.raises(UsageError, match=r'the start answered node "n9"'):
+        solve(posed, start=["n9", "n1", "n0"])
+
+
 def test_dense_route_refuses_costs_of_groups() -> None:
     """Tests that the dense assignment says that it cannot hold costs that depend on counts."""
     posed = FairLsap(generate("fair-lsap", seed=1, nodes=40, tasks=200), selection="free")
@@ -202,6 +210,19 @@ def test_interrupt_of_an_engine_is_a_result(monkeypatch: pytest.MonkeyPatch) -> 
     posed = Lsap(FIGURE_2)
     solution = solve(posed)
     assert (solution.limit, solution.objective) == (Limit.INTERRUPTED, (1,))
+    assert certify(posed, solution).valid
+
+
+def test_interrupt_of_a_proof_keeps_the_placement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C while the proof is made leaves the engine's placement, and a plain bound."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(routes, "_proof", interrupted)
+    posed = Lsap(FIGURE_2, levels=(0, 1, 2))
+    solution = solve(posed)
+    assert solution.objective == (0,)
     assert certify(posed, solution).valid
 
 

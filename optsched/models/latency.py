@@ -111,7 +111,7 @@ def build_pyomo(problem: Latency, limit: int | None = None) -> Any:
 def _least_makespan(problem: Latency) -> Any:
     """The compact model whose limit is a variable, from 004's l** to what suffices when all tasks are remote."""
     lower = problem.counting_bound()
-    upper = problem.least_limit(lambda limit: len(problem.tasks))
+    upper = problem.least_limit(lambda limit: problem.fits(limit, len(problem.tasks)))
     model = _without_rows(problem, upper, counted=problem.w_loc > 1)
     model.makespan = pyo.Var(within=pyo.NonNegativeIntegers, bounds=(lower, upper))
     loaded = {name: upper - model.initial_load[name] for name in model.SERVERS if model.initial_load[name] > lower}

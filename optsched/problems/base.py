@@ -26,6 +26,21 @@ __all__ = ["GRID", "Parameter", "Problem", "choice", "exact", "exact_sum", "numb
 GRID = 2**20
 
 
+#: Names of all problems that an instance may hold parameters of, also of those that are still to come.
+NAMES = (
+    "lsap",
+    "fair-lsap",
+    "flow",
+    "flow-congestion",
+    "latency",
+    "transmission",
+    "utility",
+    "traffic",
+    "generalized-assignment",
+    "min-cost-flow",
+)
+
+
 def exact(units: int, grid: int = 1) -> Number:
     """`units / grid` as an integer where it is one, else as a fraction.
 
@@ -108,6 +123,7 @@ def number(lowest: float | None = None, *, above: float | None = None, integer: 
     """
 
     def parse(given: Any) -> int | float:
+        given = given.item() if isinstance(given, np.generic) else given
         if isinstance(given, bool) or not isinstance(given, int | float | str):
             raise ValueError("give a number")
         value: int | float
@@ -142,6 +158,7 @@ def sequence(length: int, entry: Callable[[Any], Any]) -> Callable[[Any], tuple[
 
     def parse(given: Any) -> tuple[Any, ...]:
         parts = given.replace(":", ",").split(",") if isinstance(given, str) else given
+        parts = parts.tolist() if isinstance(parts, np.ndarray) else parts
         if not isinstance(parts, list | tuple) or len(parts) != length:
             raise ValueError(f"give {length} values, separated by commas (by colons inside --heuristic)")
         return tuple(entry(part.strip() if isinstance(part, str) else part) for part in parts)
@@ -219,6 +236,12 @@ class Problem(ABC):
         self.instance = instance
         #: What faults are put after: the instance's name, where it has one, and the problem's.
         self.place = f"{instance.name}: {self.name}" if instance.name else self.name
+        strangers = [name for name in instance.parameters if name not in NAMES]
+        if strangers:
+            told = [
+                Fault(f"parameters.{name}", f"there is no such problem; {nearest(name, NAMES)}") for name in strangers
+            ]
+            raise InputError(told, instance.name)
         own = instance.parameters.get(self.name, {})
         try:
             resolve(self.name, self.parameter_table, own)

@@ -193,8 +193,11 @@ class FairLsap(LevelledProblem):
     def fairness_distance(self, placement: Placement | None = None, relative: bool = False) -> Fraction:
         """Mean over the groups of |s - w|, before (None) or after a placement (003, equations 14 and 15).
 
-        `relative` divides each group's distance by its weight, the other reading of equation 14.
+        `relative` divides each group's distance by its weight, the other reading of equation 14; ValueError where a
+        weight is 0.
         """
+        if relative and not all(self.weights):
+            raise ValueError("a group of weight 0 has no relative distance; leave relative out")
         counts = list(self.running)
         if placement is not None:
             nodes = self.nodes_of(placement)

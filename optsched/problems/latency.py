@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault, InputError
+from optsched.errors import Fault, InputError, UsageError
 from optsched.instance import LARGEST, Bools, Floats, Instance, Ints, Ragged
 from optsched.placement import NONE, Placement
-from optsched.problems.base import Parameter, Problem, exact_sum, number
+from optsched.problems.base import Parameter, Problem, exact_sum, number, resolve
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["Latency"]
+
+
+#: More mixes of local and remote tasks than this are not tried in search of one that fills a server best.
+_MOST_MIXES = 1000
 
 
 class Latency(Problem):
@@ -71,8 +75,11 @@ class Latency(Problem):
         self.w_loc: int = self.parameters["w_loc"]
         self.w_rem: int = self.parameters["w_rem"]
         if self.w_rem < self.w_loc:
+            own = resolve(self.name, self.parameter_table, self.instance.parameters.get(self.name, {}))
             wrong = f"{self.w_rem} is less than w_loc={self.w_loc}: a remote task takes at least as long as a local one"
-            raise InputError([Fault("w_rem", wrong)], self.place)
+            if own["w_rem"] < own["w_loc"]:  # it came with the file
+                raise InputError([Fault("parameters.latency.w_rem", wrong)], self.instance.name)
+            raise UsageError(f"latency: w_rem={wrong}")
         self.initial_load = self.instance.state.load.astype(np.int64)
         self.initial_load.setflags(write=False)
         if len(self.tasks) and not len(self.initial_load):
@@ -124,11 +131,27 @@ class Latency(Problem):
         """Local tasks that fit on each server within `limit`; shape (nodes,)."""
         return self.room(limit) // self.w_loc
 
+    def fillable(self, limit: int) -> Ints:
+        """The most work that whole tasks, of `w_loc` or `w_rem` each, add up to on each server within `limit`."""
+        room, common = self.room(limit), gcd(self.w_loc, self.w_rem)
+        # One more remote task than these could as well be local ones.
+        most = min(self.w_loc // common - 1, int(room.max(initial=0)) // self.w_rem)
+        if most > _MOST_MIXES:
+            return room // common * common
+        best: Ints = room // self.w_loc * self.w_loc
+        for remote in range(1, most + 1):
+            rest = room - remote * self.w_rem
+            best = np.where(rest >= 0, np.maximum(best, remote * self.w_rem + rest // self.w_loc * self.w_loc), best)
+        return best
+
     def fits(self, limit: int, remote: int) -> bool:
         """Whether counting alone lets all tasks end within `limit` when at least `remote` of them are remote."""
-        room = self.room(limit)
+        return self._enough(self.room(limit), self.fillable(limit), remote)
+
+    def _enough(self, room: Ints, usable: Ints, remote: int) -> bool:
+        """Whether there is room for `remote` remote tasks, and work of all tasks in what is usable of it."""
         work = self.w_loc * (len(self.tasks) - remote) + self.w_rem * remote
-        return exact_sum(room // self.w_rem) >= remote and exact_sum(room) >= work
+        return exact_sum(room // self.w_rem) >= remote and exact_sum(usable) >= work
 
     def least_remote(self, limit: int, cover: Bools) -> int:
         """How many tasks are remote in any placement within `limit`, at least, by a cover (bool, shape (nodes,)).
@@ -194,20 +217,24 @@ class Latency(Problem):
 
     def counting_bound(self) -> int:
         """l** of 004: the least limit at which counting remote slots and work rules nothing out (bisection)."""
-        return self.least_limit(self._forced_remote)
+        return self.least_limit(self._counts_allow)
+
+    def _counts_allow(self, limit: int) -> bool:
+        room = self.room(limit)
+        return self._enough(room, room, self._forced_remote(limit))
 
     def _forced_remote(self, limit: int) -> int:
         """|T_rem[l]| of 004: tasks all of whose replicas are on servers that are busy at `limit`."""
         return len(self.tasks) - self._with_replica_on(self.room(limit) > 0)
 
-    def least_limit(self, remote_at: Callable[[int], int]) -> int:
-        """The least limit that `fits` allows when `remote_at(limit)` tasks, not more at larger limits, are remote."""
+    def least_limit(self, allowed: Callable[[int], bool]) -> int:
+        """The least limit that is allowed (bisection), where every larger one is too, as when all tasks are remote."""
         if not len(self.tasks):
             return 0
         low, high = 0, int(self.initial_load.min()) + self.w_rem * len(self.tasks)
         while low < high:
             middle = (low + high) // 2
-            if self.fits(middle, remote_at(middle)):
+            if allowed(middle):
                 high = middle
             else:
                 low = middle + 1

@@ -92,9 +92,12 @@ def _doubled(instance: Instance, full: Ints, last: Ints) -> Instance:
     cluster, workload, state = instance.cluster, instance.workload, instance.state
     nodes = len(cluster)
     names = cluster.node_ids.tolist()
+    suffix = " (last wave)"
+    while not set(names).isdisjoint(f"{name}{suffix}" for name in names):
+        suffix += "'"
     slots = np.concatenate([full, last])
     twice = Cluster(
-        np.array([*names, *(f"{name} (last wave)" for name in names)], dtype=np.str_),
+        np.array([*names, *(f"{name}{suffix}" for name in names)], dtype=np.str_),
         rack=np.tile(cluster.rack, 2),
         rack_ids=cluster.rack_ids,
         slots=slots,

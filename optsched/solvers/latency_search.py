@@ -9,7 +9,6 @@ continuous local shares and integer remote counts decides, and the proof is the 
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,12 +19,13 @@ import scipy.sparse as sp
 from optsched.certificates import cover_certificate
 from optsched.errors import SolverDisagreement
 from optsched.instance import Bools, Floats, Ints, Ragged
-from optsched.placement import NONE, Placement
+from optsched.placement import Placement
 from optsched.problems import Latency
 from optsched.problems.assignment import TaskClasses
 from optsched.results import Certificate, Limit, Proof, Termination, Value
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import BMatching, maximum_b_matching
+from optsched.solvers.packing import packed, with_remote
 from optsched.solvers.profiles import Profile
 
 __all__ = ["FixedLimit", "FixedLimitSolver", "FrontierPoint", "LatencySearch", "settled", "with_claimed_bound"]
@@ -149,7 +149,7 @@ class LatencySearch:
 
     def flow_bound(self) -> int:
         """l_flow: the least limit that matching and counting do not rule out; never below l** (digest 004, 2)."""
-        return self.problem.least_limit(self.remote_bound)
+        return self.problem.least_limit(lambda limit: self.problem.fits(limit, self.remote_bound(limit)))
 
     # One limit -----------------------------------------------------------------------------------------------------
 
@@ -185,52 +185,7 @@ class LatencySearch:
 
     def packed(self, limit: int) -> Ints | None:
         """A placement within `limit` with as few remote tasks as the bound says, or None where the packing fails."""
-        matching = self.matching(limit)
-        nodes = self.with_remote(limit, matching.node)
-        return nodes if nodes is not None else self._packed_in_chunks(limit, matching.size)
-
-    def with_remote(self, limit: int, local: Ints) -> Ints | None:
-        """`local` (node or -1 of each task) with all others remote, where they fit within `limit`; else None."""
-        problem = self.problem
-        used = np.bincount(local[local != NONE], minlength=len(problem.initial_load))
-        space = (problem.room(limit) - problem.w_loc * used) // problem.w_rem
-        waiting = np.flatnonzero(local == NONE)
-        space = np.minimum(space, len(waiting))
-        if int(space.sum()) < len(waiting):
-            return None
-        # Server after server in turns, so that the load is spread rather than piled up.
-        turns = bisect_left(range(len(waiting)), len(waiting), key=lambda each: int(np.minimum(space, each).sum()))
-        space = np.minimum(space, turns)
-        servers = np.repeat(np.arange(len(space)), space)
-        turn = np.arange(len(servers)) - np.repeat(np.cumsum(space) - space, space)
-        nodes = local.copy()
-        nodes[waiting] = servers[np.argsort(turn, kind="stable")][: len(waiting)]
-        return nodes
-
-    def _packed_in_chunks(self, limit: int, size: int) -> Ints | None:
-        """Match as many tasks, but open each server's room for local tasks only by whole remote tasks, as needed.
-
-        At first every server keeps its room for as many remote tasks as fit, and offers local tasks the rest. While
-        fewer than `size` tasks are matched, the servers of the cover, where more room helps, each give up room for one
-        remote task, those with the most unmatched tasks first.
-        """
-        problem = self.problem
-        room = problem.room(limit)
-        kept = room // problem.w_rem
-        while True:
-            capacity = (room - kept * problem.w_rem) // problem.w_loc
-            matching = maximum_b_matching(problem.replicas.starts, problem.replicas.values, capacity, len(room))
-            missing = size - matching.size
-            if missing <= 0:
-                return self.with_remote(limit, matching.node)
-            wanted = problem.replicas.values[(matching.node == NONE)[problem.replicas.row_of]]
-            demand = np.bincount(wanted, minlength=len(room))
-            candidates = np.flatnonzero(matching.node_cover & (kept > 0))
-            if not len(candidates):
-                return None
-            gain = max(1, problem.w_rem // problem.w_loc)
-            batch = max(1, missing // (2 * gain))
-            kept[candidates[np.argsort(-demand[candidates], kind="stable")][:batch]] -= 1
+        return packed(self.problem, limit, self.matching(limit).node)
 
     # The optimum, and questions about the frontier -----------------------------------------------------------------
 
@@ -367,7 +322,7 @@ class LatencySearch:
 def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
     """Least number of remote tasks within a limit, by the compact program (digest 004, 3) with HiGHS and arrays."""
     problem, limit = search.problem, known.limit
-    compact = _CompactProgram(problem, limit)
+    compact = _CompactProgram(problem, limit, known.remote_bound or 0)
     hint = search.hint(limit)
     solution = solve_arrays(compact.program, profile, None if hint is None else compact.values(hint))
     search.solver = dict(solution.outcome.solver)
@@ -380,7 +335,7 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     room = problem.room(limit)
     capacity = np.maximum((room - problem.w_rem * compact.remote_counts(solution.x)) // problem.w_loc, 0)
     local = maximum_b_matching(problem.replicas.starts, problem.replicas.values, capacity, len(room))
-    nodes = search.with_remote(limit, local.node)
+    nodes = with_remote(problem, limit, local.node)
     if nodes is None:
         raise SolverDisagreement(f"{problem.name}: the solver's remote counts at limit {limit} do not fit")
     return settled(search, bound, nodes, solution.outcome.limit)
@@ -391,10 +346,11 @@ class _CompactProgram:
 
     Columns: local tasks of each class on each server with a replica and room (continuous), remote counts of the servers
     (integers), and local counts of the servers (integers) where w_loc is not 1. Rows: the tasks of each class; the room
-    of each server; every task is local or remote; what local counts count.
+    of each server; every task is local or remote; at least as many are remote as are known to be, so that a solution
+    with no more is seen to be optimal at once; what local counts count.
     """
 
-    def __init__(self, problem: Latency, limit: int) -> None:
+    def __init__(self, problem: Latency, limit: int, least_remote: int) -> None:
         self.problem = problem
         room, w_loc, w_rem = problem.room(limit), problem.w_loc, problem.w_rem
         self.servers = np.flatnonzero(room >= w_loc)
@@ -407,17 +363,15 @@ class _CompactProgram:
         pairs, servers, classes = len(rows.values), len(self.servers), len(rows)
         self.counted = w_loc > 1
         pair, server = np.arange(pairs), np.arange(servers)
-        remote, local, balance, counts = (
-            pairs + server,
-            pairs + servers + server,
-            classes + servers,
-            classes + servers + 1,
-        )
+        remote, local = pairs + server, pairs + servers + server
+        balance = classes + servers
+        least, counts = balance + 1, balance + 2
         entries: list[tuple[Ints, Ints | int, float]] = [
             (self.pair_class, pair, 1.0),
             (classes + server, remote, float(w_rem)),
             (np.full(pairs, balance), pair, 1.0),
             (np.full(servers, balance), remote, 1.0),
+            (np.full(servers, least), remote, 1.0),
         ]
         if self.counted:
             entries.append((classes + server, local, float(w_loc)))
@@ -427,22 +381,24 @@ class _CompactProgram:
             entries.append((classes + self.pair_server, pair, float(w_loc)))
         extra = np.zeros(servers * self.counted)
         supply, space = self.classes.size.astype(np.float64), room[self.servers].astype(np.float64)
-        tasks = [float(len(problem.tasks))]
+        tasks = float(len(problem.tasks))
         whole = np.ones(servers + len(extra), dtype=bool)
         matrix = sp.csc_array(
             (
                 np.concatenate([np.full(len(row), value) for row, _, value in entries]),
                 (np.concatenate([row for row, _, _ in entries]), np.concatenate([column for _, column, _ in entries])),
             ),
-            shape=(classes + servers + 1 + len(extra), pairs + len(whole)),
+            shape=(counts + len(extra), pairs + len(whole)),
         )
         self.program = LinearProgram(
             objective=np.concatenate([np.zeros(pairs), np.ones(servers), extra]),
             col_lower=np.zeros(pairs + len(whole)),
-            col_upper=np.concatenate([supply[self.pair_class], space // w_rem, extra + tasks[0]]),
+            col_upper=np.concatenate([supply[self.pair_class], space // w_rem, extra + tasks]),
             integer=np.concatenate([np.zeros(pairs, dtype=bool), whole]),
-            row_lower=np.concatenate([np.zeros(classes), np.full(servers, -np.inf), tasks, extra]),
-            row_upper=np.concatenate([supply, space, tasks, extra]),
+            row_lower=np.concatenate(
+                [np.zeros(classes), np.full(servers, -np.inf), [tasks, float(least_remote)], extra]
+            ),
+            row_upper=np.concatenate([supply, space, [tasks, np.inf], extra]),
             matrix=matrix,
         )
 

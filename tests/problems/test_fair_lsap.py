@@ -248,3 +248,5 @@ def test_group_without_a_share_is_warned_of() -> None:
     with pytest.warns(RationRuleWarning, match="positive weight"):
         problem = FairLsap(Instance(Cluster(["a", "b"]), workload), gfc="difference")
     assert problem.overflow_cost[1] == 0
+    with pytest.raises(ValueError, match="weight 0"):
+        problem.fairness_distance(relative=True)

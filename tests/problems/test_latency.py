@@ -77,8 +77,11 @@ def test_fractional_loads(loads: list[float], mend: str) -> None:
 
 def test_refused_weights_and_sizes() -> None:
     """Tests that remote work below local work, no server, and totals past 2^53 are bad input, other weights usage."""
-    with pytest.raises(InputError, match="posed: latency: w_rem: 1 is less than w_loc=2"):
+    with pytest.raises(UsageError, match="latency: w_rem=1 is less than w_loc=2"):
         posed([0], [[0]], w_loc=2, w_rem=1)
+    own = posed([0], [[0]]).instance.with_parameters({"latency": {"w_loc": 2, "w_rem": 1}})
+    with pytest.raises(InputError, match=r"posed: parameters\.latency\.w_rem: 1 is less than w_loc=2"):
+        Latency(own)
     with pytest.raises(InputError, match="nodes: latency needs a server to place tasks on"):
         posed([], [[]])
     posed([2**53 - 3], [[0]])
@@ -154,3 +157,22 @@ def test_bug_loads_past_what_int64_adds() -> None:
     assert problem.average_bound() == 2**53 - 2
     assert problem.fits(2**53, 1)
     assert problem.least_remote(2**53, np.ones(1024, dtype=bool)) == 0
+
+
+def test_room_that_no_mix_of_tasks_fills_is_not_counted() -> None:
+    """Tests the most work of whole tasks on a server, by enumeration, and where there are too many mixes to try."""
+    for w_loc, w_rem in ((1, 3), (2, 5), (3, 4), (4, 6), (7, 7), (6, 15)):
+        problem = posed([0], [[0]], w_loc=w_loc, w_rem=w_rem)
+        sums = {a * w_loc + b * w_rem for a in range(46) for b in range(46)}
+        for limit in range(45):
+            assert problem.fillable(limit).tolist() == [max(total for total in sums if total <= limit)]
+    many = posed([0], [[0]], w_loc=3002, w_rem=3004)
+    assert many.fillable(3004 * 1500 + 1).tolist() == [3004 * 1500]  # a multiple of 2 is all that is asked for
+
+
+def test_room_between_weights_rules_a_limit_out() -> None:
+    """Tests that counting sees that two tasks of 2 do not fit into 3 and 1, where l** does not."""
+    problem = posed([0, 2], [[0, 1], [0, 1]], w_loc=2, w_rem=5)
+    assert problem.counting_bound() == 3
+    assert not problem.fits(3, 0)
+    assert problem.fits(4, 0)

@@ -46,3 +46,11 @@ def test_wrong_number_of_waves(capacities: tuple[list[int], ...]) -> None:
     """Tests that waves which hold too few tasks, or one that is not needed, are refused."""
     with pytest.raises(ValueError, match=r"waves of \d slots do not fit 2 tasks"):
         waves([[0], [0]], *capacities)
+
+
+def test_nodes_that_are_named_like_a_last_wave() -> None:
+    """Tests that the ids of the doubled nodes do not collide with ids of the instance."""
+    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [1]]))
+    first = Lsap(Instance(Cluster(["a", "a (last wave)"]), workload))
+    whole = LsapWaves(first, [np.array([1, 1]), np.array([1, 1])])
+    assert len(set(whole.instance.cluster.node_ids.tolist())) == 4

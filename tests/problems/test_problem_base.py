@@ -167,3 +167,18 @@ def test_infeasible_has_no_value() -> None:
         posed.evaluate(posed.placement([0, 0]))
     assert repr(posed) == "<lsap on simple: 2 tasks, 2 nodes>"
     assert np.array_equal(posed.placement([1, -1]).nodes, [1, -1])
+
+
+def test_parameters_of_no_problem_are_bad_input() -> None:
+    """Tests that parameters that come under a misspelt name are told of, not passed over."""
+    instance = Instance(Cluster(["a"]), Workload(["t"]), name="one", parameters={"lsapp": {"levels": [0, 1, 2]}})
+    with pytest.raises(InputError, match=r'one: parameters\.lsapp: there is no such problem; did you mean "lsap"'):
+        Lsap(instance)
+    assert Lsap(instance.with_parameters({"traffic": {"capacities": True}})).parameters["levels"] == (0, 1, 1)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    """Tests that parameters take numpy scalars and arrays as research code passes them."""
+    instance = Instance(Cluster(["a"]), Workload(["t"]))
+    assert Lsap(instance, levels=np.array([0, 1, 2])).parameters["levels"] == (0, 1, 2)
+    assert Latency(instance, w_rem=np.int64(4)).parameters["w_rem"] == 4
