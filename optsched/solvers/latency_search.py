@@ -322,7 +322,7 @@ class LatencySearch:
 def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
     """Least number of remote tasks within a limit, by the compact program (digest 004, 3) with HiGHS and arrays."""
     problem, limit = search.problem, known.limit
-    compact = _CompactProgram(problem, limit, known.remote_bound or 0)
+    compact = _CompactProgram(problem, limit)
     hint = search.hint(limit)
     solution = solve_arrays(compact.program, profile, None if hint is None else compact.values(hint))
     search.solver = dict(solution.outcome.solver)
@@ -344,13 +344,13 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
 class _CompactProgram:
     """The compact program at a limit, as arrays.
 
-    Columns: local tasks of each class on each server with a replica and room (continuous), remote counts of the servers
-    (integers), and local counts of the servers (integers) where w_loc is not 1. Rows: the tasks of each class; the room
-    of each server; every task is local or remote; at least as many are remote as are known to be, so that a solution
-    with no more is seen to be optimal at once; what local counts count.
+    Columns: local tasks of each class on each server with a replica and room, and remote tasks of each class (both
+    continuous); remote counts of the servers, and where w_loc is not 1 their local counts (integers). Rows: every task
+    of a class is local or remote; the servers take as many remote tasks as there are; the room of each server; what
+    local counts count.
     """
 
-    def __init__(self, problem: Latency, limit: int, least_remote: int) -> None:
+    def __init__(self, problem: Latency, limit: int) -> None:
         self.problem = problem
         room, w_loc, w_rem = problem.room(limit), problem.w_loc, problem.w_rem
         self.servers = np.flatnonzero(room >= w_loc)
@@ -362,51 +362,48 @@ class _CompactProgram:
         self.pair_class, self.pair_server = rows.row_of, self.column[rows.values]
         pairs, servers, classes = len(rows.values), len(self.servers), len(rows)
         self.counted = w_loc > 1
-        pair, server = np.arange(pairs), np.arange(servers)
-        remote, local = pairs + server, pairs + servers + server
-        balance = classes + servers
-        least, counts = balance + 1, balance + 2
-        entries: list[tuple[Ints, Ints | int, float]] = [
+        pair, server, row = np.arange(pairs), np.arange(servers), np.arange(classes)
+        anywhere = pairs + row
+        self.first_count = pairs + classes
+        remote, local = self.first_count + server, self.first_count + servers + server
+        space, counts = classes + 1 + server, classes + 1 + servers
+        entries: list[tuple[Ints, Ints, float]] = [
             (self.pair_class, pair, 1.0),
-            (classes + server, remote, float(w_rem)),
-            (np.full(pairs, balance), pair, 1.0),
-            (np.full(servers, balance), remote, 1.0),
-            (np.full(servers, least), remote, 1.0),
+            (row, anywhere, 1.0),
+            (np.full(classes, classes), anywhere, 1.0),
+            (np.full(servers, classes), remote, -1.0),
+            (space, remote, float(w_rem)),
         ]
         if self.counted:
-            entries.append((classes + server, local, float(w_loc)))
+            entries.append((space, local, float(w_loc)))
             entries.append((counts + self.pair_server, pair, 1.0))
             entries.append((counts + server, local, -1.0))
         else:
-            entries.append((classes + self.pair_server, pair, float(w_loc)))
-        extra = np.zeros(servers * self.counted)
-        supply, space = self.classes.size.astype(np.float64), room[self.servers].astype(np.float64)
-        tasks = float(len(problem.tasks))
+            entries.append((space[self.pair_server], pair, float(w_loc)))
+        supply, free = self.classes.size.astype(np.float64), room[self.servers].astype(np.float64)
+        extra, continuous = np.zeros(servers * self.counted), np.zeros(pairs + classes)
         whole = np.ones(servers + len(extra), dtype=bool)
-        matrix = sp.csc_array(
-            (
-                np.concatenate([np.full(len(row), value) for row, _, value in entries]),
-                (np.concatenate([row for row, _, _ in entries]), np.concatenate([column for _, column, _ in entries])),
-            ),
-            shape=(counts + len(extra), pairs + len(whole)),
-        )
         self.program = LinearProgram(
-            objective=np.concatenate([np.zeros(pairs), np.ones(servers), extra]),
-            col_lower=np.zeros(pairs + len(whole)),
-            col_upper=np.concatenate([supply[self.pair_class], space // w_rem, extra + tasks]),
-            integer=np.concatenate([np.zeros(pairs, dtype=bool), whole]),
-            row_lower=np.concatenate(
-                [np.zeros(classes), np.full(servers, -np.inf), [tasks, float(least_remote)], extra]
+            objective=np.concatenate([np.zeros(pairs), np.ones(classes), np.zeros(len(whole))]),
+            col_lower=np.zeros(len(continuous) + len(whole)),
+            col_upper=np.concatenate([supply[self.pair_class], supply, free // w_rem, extra + len(problem.tasks)]),
+            integer=np.concatenate([continuous.astype(bool), whole]),
+            row_lower=np.concatenate([supply, [0.0], np.full(servers, -np.inf), extra]),
+            row_upper=np.concatenate([supply, [0.0], free, extra]),
+            matrix=sp.csc_array(
+                (
+                    np.concatenate([np.full(len(into), value) for into, _, value in entries]),
+                    (np.concatenate([into for into, _, _ in entries]), np.concatenate([of for _, of, _ in entries])),
+                ),
+                shape=(counts + len(extra), len(continuous) + len(whole)),
             ),
-            row_upper=np.concatenate([supply, space, [tasks, np.inf], extra]),
-            matrix=matrix,
         )
 
     def remote_counts(self, x: Floats) -> Ints:
         """Remote tasks of each server of the instance in a solution."""
         counts = np.zeros(len(self.column), dtype=np.int64)
-        first = len(self.pair_class)
-        counts[self.servers] = np.rint(x[first : first + len(self.servers)]).astype(np.int64)
+        found = x[self.first_count : self.first_count + len(self.servers)]
+        counts[self.servers] = np.rint(found).astype(np.int64)
         return counts
 
     def values(self, placement: Placement) -> Floats:
@@ -418,10 +415,10 @@ class _CompactProgram:
         order = np.argsort(keys)
         wanted = self.classes.of_task[at_home] * len(self.servers) + self.column[nodes[at_home]]
         pair_values = np.bincount(order[np.searchsorted(keys[order], wanted)], minlength=len(keys))
+        away = self.classes.size - np.bincount(self.pair_class, pair_values, minlength=len(self.classes.size))
         local, remote = (counts[self.servers] for counts in problem.counts(placement))
-        return np.concatenate([pair_values, remote, local] if self.counted else [pair_values, remote]).astype(
-            np.float64
-        )
+        parts = [pair_values, away, remote, local] if self.counted else [pair_values, away, remote]
+        return np.concatenate(parts).astype(np.float64)
 
 
 def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:
