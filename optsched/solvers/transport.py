@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -414,7 +414,8 @@ def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> As
         return AssignmentSolution(network.decode(result.flow), prices, None, "optimal", built - began, seconds, solver)
     program = _program(network)
     built = time.perf_counter()
-    solution = solve_arrays(program, profile)
+    # Presolve takes longer than the simplex method on these networks, up to forty times; a profile may ask for it.
+    solution = solve_arrays(program, replace(profile, highs={"presolve": "off", **profile.highs}))
     seconds, outcome = time.perf_counter() - built, solution.outcome
     if outcome.status is not Termination.OPTIMAL or solution.x is None or solution.row_duals is None:
         return AssignmentSolution(None, None, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
