@@ -305,3 +305,15 @@ def test_gap_beside_zero_is_told() -> None:
     """Tests that an assertion about an optimum of 0 says by how much it was missed."""
     with pytest.raises(HeuristicFailed, match=r"gap of 1 \(beside 0\) is over 0\.5: 1 against optimum 0"):
         gap(Lsap(FIGURE_2), answer([0, 1, 2])).raise_unless_within(0.5)
+
+
+def test_gap_of_a_later_component_is_told() -> None:
+    """Tests that an assertion names the first component that differs, and says so where that one has no reference."""
+    problem = Latency(instance([[0]] * 3, [1, 1]))
+    wasteful = gap(problem, answer([0, 0, 1]))
+    assert wasteful.absolute_gap == (0, 2)
+    with pytest.raises(HeuristicFailed, match=r"gap 0\.66.* is over 0\.5: 3, 5 against optimum 3, 3"):
+        wasteful.raise_unless_within(0.5)
+    held = replace(solve(problem), bound=(3, None), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    with pytest.raises(HeuristicFailed, match="gap unknown is over"):
+        gap(problem, answer([0, 0, 1]), reference=held).raise_unless_within(0.5)
