@@ -1,8 +1,8 @@
 """Proofs of bounds, checked in integers and fractions, without the solver that found them.
 
 The checker shares with whoever produced a solution only the nouns and `problems`: a wrong price can make a bound weak,
-never wrong. `dual` certificates hold the prices of an assignment problem, `combinatorial` ones a cover of servers that
-limits how many tasks of a `latency` problem can be local. Every other kind (`enumeration`, `agreement`, `solver`) is
+never wrong. `dual` certificates hold the prices of an assignment problem or of capacities, or the potentials of a flow;
+`combinatorial` ones a cover of servers that limits how many tasks of a `latency` problem can be local. Every other kind (`enumeration`, `agreement`, `solver`) is
 somebody's word: it is reported as such, never as a proof.
 """
 
@@ -16,12 +16,21 @@ import numpy as np
 
 from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Bools, Ints
-from optsched.problems import Latency, Problem
+from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, MinCostFlow
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import exact
 from optsched.results import Certificate, Component, Number, Proof, Sense, Solution, Termination, Value
 
-__all__ = ["Check", "Verdict", "certify", "cover_certificate", "price_certificate", "proved_bound"]
+__all__ = [
+    "Check",
+    "Verdict",
+    "capacity_certificate",
+    "certify",
+    "cover_certificate",
+    "potential_certificate",
+    "price_certificate",
+    "proved_bound",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,7 @@ class Verdict:
         return "\n".join([*lines, *(f"word  {sentence}" for sentence in self.unproved)])
 
 
-def certify(problem: Problem, solution: Solution) -> Verdict:
+def certify(problem: AnyProblem, solution: Solution) -> Verdict:
     """Check a solution: right instance, feasible placement, true value, proved bounds, honest termination.
 
     Parameters
@@ -115,21 +124,25 @@ def certify(problem: Problem, solution: Solution) -> Verdict:
     return Verdict(tuple(checks), tuple(unproved))
 
 
-def _check_decision(problem: Problem, solution: Solution, check: Callable[[str, bool, str], None]) -> None:
+def _check_decision(problem: AnyProblem, solution: Solution, check: Callable[[str, bool, str], None]) -> None:
+    noun = problem.decided.__name__.lower()
     if solution.decision is None:
         held = solution.objective is None
-        check("placement", held, "none" if held else "there is none, but an objective is claimed")
+        check(noun, held, "none" if held else "there is none, but an objective is claimed")
+        return
+    if not isinstance(solution.decision, problem.decided):
+        check(noun, False, f"the decision is a {type(solution.decision).__name__.lower()}")
         return
     violations = problem.violations(solution.decision)
     found = "; ".join(str(violation) for violation in violations[:3]) if violations else "feasible"
-    check("placement", not violations, found)
+    check(noun, not violations, found)
     if not violations:
         value = problem.evaluate(solution.decision)
-        check("objective", value == solution.objective, f"the placement's value is {_show(value)}")
+        check("objective", value == solution.objective, f"the {noun}'s value is {_show(value)}")
 
 
 def _check_bounds(
-    problem: Problem, solution: Solution, check: Callable[[str, bool, str], None], unproved: list[str]
+    problem: AnyProblem, solution: Solution, check: Callable[[str, bool, str], None], unproved: list[str]
 ) -> None:
     """Each claimed bound against its certificate, and the termination against objective and bounds."""
     if len(solution.bound) != len(problem.components):
@@ -161,11 +174,11 @@ def _check_bounds(
         if solution.objective is not None and given_earlier:
             holds = _at_least(component, solution.objective[place], claim)
             check(f"order of {component.name}", holds, f"objective {solution.objective[place]}, bound {claim}")
-    _check_termination(solution, check)
+    _check_termination(problem, solution, check, unproved)
 
 
 def _check_proof(
-    problem: Problem,
+    problem: AnyProblem,
     solution: Solution,
     component: Component,
     certificate: Certificate,
@@ -180,15 +193,25 @@ def _check_proof(
     check(what, _at_least(component, value, certificate.claim), f"proves {value}, claimed {certificate.claim}")
 
 
-def _check_termination(solution: Solution, check: Callable[[str, bool, str], None]) -> None:
+def _check_termination(
+    problem: AnyProblem, solution: Solution, check: Callable[[str, bool, str], None], unproved: list[str]
+) -> None:
     closed = solution.objective is not None and solution.objective == solution.bound
     optimal = solution.termination is Termination.OPTIMAL
     if optimal or closed:
         check("termination", optimal == closed, f"{solution.termination}, {'closed' if closed else 'a gap is left'}")
     elif solution.termination is Termination.INFEASIBLE:
-        check("termination", False, "INFEASIBLE, but every problem here has a feasible placement")
+        noun = problem.decided.__name__.lower()
+        if problem.always_feasible or solution.decision is not None:
+            told = "there is one" if solution.decision is not None else f"{problem.name} always has a feasible one"
+            check("termination", False, f"INFEASIBLE: no {noun}, but {told}")
+        elif isinstance(problem, GeneralizedAssignment) and len(problem.stranded):
+            task = problem.instance.workload.task_ids[problem.tasks[problem.stranded[0]]]
+            check("termination", True, f"INFEASIBLE: {task} fits on no node that it may use")
+        else:
+            unproved.append(f"that there is no feasible {noun} rests on: {Proof.SOLVER}")
     elif solution.termination is Termination.FEASIBLE and solution.decision is None:
-        check("termination", False, "FEASIBLE, but there is no placement")
+        check("termination", False, f"FEASIBLE, but there is no {problem.decided.__name__.lower()}")
 
 
 def _at_least(component: Component, value: Number, claim: Number) -> bool:
@@ -200,7 +223,7 @@ def _show(value: Value) -> str:
     return ", ".join(str(entry) for entry in value)
 
 
-def proved_bound(problem: Problem, certificate: Certificate, objective: Value | None = None) -> Number:
+def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value | None = None) -> Number:
     """The bound that a certificate proves, recomputed from its data; nothing it claims is believed.
 
     Parameters
@@ -218,6 +241,10 @@ def proved_bound(problem: Problem, certificate: Certificate, objective: Value | 
     """
     if certificate.kind is Proof.DUAL and isinstance(problem, AssignmentProblem):
         return _price_proof(problem, certificate.data)
+    if certificate.kind is Proof.DUAL and isinstance(problem, GeneralizedAssignment):
+        return _capacity_proof(problem, certificate.data)
+    if certificate.kind is Proof.DUAL and isinstance(problem, MinCostFlow):
+        return _potential_proof(problem, certificate.data)
     if certificate.kind is Proof.COMBINATORIAL and isinstance(problem, Latency):
         return _cover_proof(problem, certificate, objective)
     raise CertificateInvalid(f"{problem.name} has no proof of kind {certificate.kind}")
@@ -303,3 +330,62 @@ def _cover_proof(problem: Latency, certificate: Certificate, objective: Value | 
     if objective is None or objective[0] > limit:
         raise CertificateInvalid(f"limit: a proof for makespans up to {limit} says nothing of this placement's")
     return problem.w_loc * (len(problem.tasks) - remote) + problem.w_rem * remote
+
+
+# Prices of capacities --------------------------------------------------------------------------------------------
+
+
+def capacity_certificate(problem: GeneralizedAssignment, prices: Ints, scale: int) -> Certificate:
+    """The certificate that prices make (`GeneralizedAssignment.price_bound`); it claims just what they prove."""
+    ids = problem.instance.cluster.node_ids
+    data = {
+        "prices": {
+            resource: {str(ids[node]): int(row[node]) for node in np.flatnonzero(row).tolist()}
+            for resource, row in zip(problem.resources, prices, strict=True)
+        },
+        "scale": scale,
+    }
+    return Certificate("cost", Proof.DUAL, exact(problem.price_bound(prices, scale), problem.grid), data)
+
+
+def _capacity_proof(problem: GeneralizedAssignment, data: Mapping[str, Any]) -> Number:
+    scale = _integer(data, "scale")
+    if scale < 1:
+        raise CertificateInvalid(f"scale: must be above 0, not {scale}")
+    prices = np.zeros_like(problem.capacity)
+    given = _mapping(data, "prices")
+    for resource in given:
+        if resource not in problem.resources:
+            raise CertificateInvalid(f'prices: there is no resource "{resource}"')
+        row = _mapping(given, resource)
+        for node in row:
+            if node not in problem.instance.node_index:
+                raise CertificateInvalid(f'prices.{resource}: there is no node "{node}"')
+            prices[problem.resources.index(resource), problem.instance.node_index[node]] = _integer(row, node)
+    return exact(problem.price_bound(prices, scale), problem.grid)
+
+
+# Potentials of a flow --------------------------------------------------------------------------------------------
+
+
+def potential_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
+    """The certificate that potentials make (`MinCostFlow.potential_bound`); None where they prove nothing."""
+    claim = problem.potential_bound(potentials)
+    if claim is None:
+        return None
+    names = problem.instance.node_ids
+    data = {"potentials": {str(names[node]): int(potentials[node]) for node in np.flatnonzero(potentials).tolist()}}
+    return Certificate("cost", Proof.DUAL, claim, data)
+
+
+def _potential_proof(problem: MinCostFlow, data: Mapping[str, Any]) -> Number:
+    given = _mapping(data, "potentials")
+    potentials = [0] * len(problem.instance)
+    for node in given:
+        if node not in problem.instance.node_index:
+            raise CertificateInvalid(f'potentials: there is no node "{node}"')
+        potentials[problem.instance.node_index[node]] = _integer(given, node)
+    bound = problem.potential_bound(potentials)
+    if bound is None:
+        raise CertificateInvalid("potentials: an arc without limit has a negative reduced cost, so they prove nothing")
+    return bound

@@ -18,7 +18,7 @@ from optsched.heuristics import HeuristicRun, run
 from optsched.heuristics.waves import Wave, waves
 from optsched.instance import Instance
 from optsched.placement import Placement
-from optsched.problems import Latency, Lsap, Problem
+from optsched.problems import Latency, Lsap, Problem, problem_class
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Number, Proof, Sense, Solution, Value, Violation
 from optsched.routes import latency_search, solve, solve_by
@@ -419,8 +419,8 @@ def gap_waves(
     1 (1,) (0,)
     None (1,) (0,)
     """
-    if name == "latency":
-        raise UsageError("latency places every task at once, so that it has no waves; leave --waves out")
+    if not problem_class(name).has_waves:
+        raise UsageError(f"{name} decides everything at once, so that it has no waves; leave --waves out")
     done: list[Wave] = []
     reports: list[GapReport] = []
     for wave in waves(name, instance, heuristic, seed, idle=idle, problem_parameters=problem_parameters, **parameters):

@@ -1,4 +1,4 @@
-"""The decision that most problems ask for: for each task the node it runs on, or none."""
+"""The decisions that problems ask for: for each task the node it runs on, or none; for each arc its flow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NONE", "Placement"]
+__all__ = ["NONE", "Flow", "Placement"]
 
 #: The node index that stands for "runs nowhere".
 NONE = -1
@@ -72,3 +72,38 @@ class Placement:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Flow:
+    """For each arc of a flow network, in its order, the units that flow.
+
+    Parameters
+    ----------
+    units
+        int64, shape (arcs,). It is copied and made read-only. Whether the flow keeps the bounds of the arcs and what
+        enters the nodes is for a problem to say (`MinCostFlow.violations`), not for this class.
+
+    Examples
+    --------
+    >>> Flow([2, 0]).units.tolist()
+    [2, 0]
+    """
+
+    units: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        units = np.array(self.units, dtype=np.int64, copy=True)
+        if units.ndim != 1:
+            raise ValueError(f"a flow is one number an arc: one dimension, not {units.ndim}")
+        units.setflags(write=False)
+        object.__setattr__(self, "units", units)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flow) and np.array_equal(self.units, other.units)
+
+    def __hash__(self) -> int:
+        return hash(self.units.tobytes())
+
+    def __len__(self) -> int:
+        return len(self.units)

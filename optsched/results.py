@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from optsched.placement import Placement
+from optsched.placement import Flow, Placement
 
 __all__ = [
     "Bound",
     "Certificate",
     "Component",
+    "Decision",
     "Limit",
     "Number",
     "Proof",
@@ -33,6 +34,8 @@ __all__ = [
 Number = int | Fraction
 #: One number a component of the objective, in lexicographic order.
 Value = tuple[Number, ...]
+#: What is decided.
+Decision = Placement | Flow
 
 
 class Sense(enum.StrEnum):
@@ -156,7 +159,7 @@ class Solution:
     problem, parameters, instance_sha256
         What was solved.
     decision
-        The best placement held, or None.
+        The best placement or flow held, or None.
     objective
         Its value, one entry a component, as `Problem.evaluate` gives it; None without a decision.
     bound
@@ -177,7 +180,7 @@ class Solution:
     problem: str
     parameters: Mapping[str, Any]
     instance_sha256: str
-    decision: Placement | None
+    decision: Decision | None
     objective: Value | None
     bound: tuple[Number | None, ...]
     termination: Termination

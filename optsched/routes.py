@@ -16,15 +16,19 @@ from typing import Any
 import numpy as np
 
 from optsched import models
-from optsched.certificates import price_certificate
+from optsched.certificates import capacity_certificate, potential_certificate, price_certificate
 from optsched.errors import HeuristicFailed, SolverDisagreement, UsageError, nearest
 from optsched.heuristics.answers import placement_from
 from optsched.instance import Ints
-from optsched.placement import NONE, Placement
-from optsched.problems import Latency, Problem
+from optsched.placement import NONE, Flow, Placement
+from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, MinCostFlow, Problem
 from optsched.problems.assignment import AssignmentProblem
-from optsched.results import Bound, Certificate, Limit, Number, Proof, Solution, Termination, Value
+from optsched.problems.base import exact
+from optsched.results import Bound, Certificate, Decision, Limit, Number, Proof, Sense, Solution, Termination, Value
+from optsched.solvers.generalized_assignment import capacity_prices, solve_integer_program
 from optsched.solvers.latency_search import FixedLimit, FrontierPoint, LatencySearch, settled, with_claimed_bound
+from optsched.solvers.min_cost_flow import by_arrays, by_network_simplex, potentials_of
+from optsched.solvers.networks import FlowStatus
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.solvers.transport import Prices, fill_idle_slots, prices_of, solve_assignment
@@ -37,20 +41,26 @@ _MODELS = ("pyomo", "pulp")
 #: Routes of each sort of problem, the default first.
 ASSIGNMENT_ROUTES = (*_ENGINES, *_MODELS, "brute-force")
 LATENCY_ROUTES = ("search", "arrays", *_MODELS, "brute-force")
+GENERALIZED_ASSIGNMENT_ROUTES = ("arrays", *_MODELS, "brute-force")
+MIN_COST_FLOW_ROUTES = ("arrays", "network-simplex", *_MODELS)
 
 #: How far a solver's own figure may be from the re-evaluated one, relative to it.
 _AGREES = 1e-6
 
 
-def routes_of(problem: Problem) -> tuple[str, ...]:
+def routes_of(problem: AnyProblem) -> tuple[str, ...]:
     """Names of the routes that solve a problem, the default first."""
-    return LATENCY_ROUTES if isinstance(problem, Latency) else ASSIGNMENT_ROUTES
+    if isinstance(problem, Latency):
+        return LATENCY_ROUTES
+    if isinstance(problem, GeneralizedAssignment):
+        return GENERALIZED_ASSIGNMENT_ROUTES
+    return MIN_COST_FLOW_ROUTES if isinstance(problem, MinCostFlow) else ASSIGNMENT_ROUTES
 
 
 def solve(
-    problem: Problem,
+    problem: AnyProblem,
     profile: str | Path | Profile = "exact",
-    start: Placement | Sequence[Any] | None = None,
+    start: Decision | Sequence[Any] | None = None,
     route: str | None = None,
     time_limit: float | None = None,
 ) -> Solution:
@@ -63,19 +73,22 @@ def solve(
     profile
         Name of a shipped profile, a TOML file, or a profile: limits, gaps and options of the solver.
     start
-        A feasible placement to begin from, or a node id or index for each of the tasks to place. Programs with integers
-        get it as a start, and the result is never worse.
+        A feasible placement or flow to begin from, or a node id or index for each of the tasks to place. Programs with
+        integers get it as a start, and the result is never worse.
     route
         Which way; by default one that proves its answer and scales. Assignment problems: `network` (a matching where
         only the number of local tasks counts, else the compact network with HiGHS), `arrays`, `network-simplex`,
         `dense`, `pyomo`, `pulp`, `brute-force`. `latency`: `search`, `arrays`, `pyomo`, `pulp`, `brute-force`.
+        `generalized-assignment`: `arrays`, `pyomo`, `pulp`, `brute-force`. `min-cost-flow`: `arrays`,
+        `network-simplex`, `pyomo`, `pulp`.
     time_limit
         Seconds; overrides the profile's. Checked between and within solves, not a hard deadline.
 
     Returns
     -------
     Solution
-        Limits, interrupts (Ctrl-C) and infeasibility are results, not exceptions.
+        Limits, interrupts (Ctrl-C) and infeasibility are results, not exceptions; so is an objective without limit
+        (`min-cost-flow`): termination ERROR, and `raw_status` says so.
 
     Raises
     ------
@@ -102,8 +115,12 @@ def solve(
     elif route not in known:
         raise UsageError(f'{problem.name} has no route "{route}"; {nearest(route, known)}')
     record = _Record(problem, route, None if start is None else _start(problem, start))
+    if isinstance(problem, MinCostFlow):
+        return _by_flow(record, profile)
     if route == "brute-force":
         return _by_enumeration(record)
+    if isinstance(problem, GeneralizedAssignment):
+        return _by_packing(record, profile)
     if isinstance(problem, Latency):
         return _by_literal_latency(record, profile) if route == "pulp" else _by_search(record, profile)
     assert isinstance(problem, AssignmentProblem)
@@ -112,12 +129,18 @@ def solve(
     return _by_engine(record, profile)
 
 
-def _start(problem: Problem, given: Placement | Sequence[Any]) -> Placement:
-    """The placement to start from; UsageError where it means none, or is infeasible."""
-    try:
-        start = placement_from(given, problem)
-    except HeuristicFailed as error:
-        raise UsageError(f"the start {error}") from None
+def _start(problem: AnyProblem, given: Decision | Sequence[Any]) -> Decision:
+    """The decision to start from; UsageError where it means none, or is infeasible."""
+    start: Decision
+    if isinstance(problem, Problem) and not isinstance(given, Flow):
+        try:
+            start = placement_from(given, problem)
+        except HeuristicFailed as error:
+            raise UsageError(f"the start {error}") from None
+    elif isinstance(given, Flow) and problem.decided is Flow:
+        start = given
+    else:
+        raise UsageError(f"the start of {problem.name} must be a {problem.decided.__name__.lower()}")
     wrong = problem.violations(start)
     if wrong:
         raise UsageError(f"the start is infeasible: {wrong[0]}")
@@ -127,23 +150,28 @@ def _start(problem: Problem, given: Placement | Sequence[Any]) -> Placement:
 class _Record:
     """Makes the `Solution` of one call: evaluates, compares with the start, and decides on the termination."""
 
-    def __init__(self, problem: Problem, route: str, start: Placement | None) -> None:
+    def __init__(self, problem: AnyProblem, route: str, start: Any) -> None:
         self.problem, self.route, self.start = problem, route, start
         self.began = time.perf_counter()
 
     def solution(
         self,
-        decision: Placement | None,
+        decision: Decision | None,
         certificates: tuple[Certificate, ...],
         limit: Limit | None,
         raw_status: str,
         solver: Mapping[str, Any],
         build_seconds: float = 0.0,
+        unanswered: Termination | None = None,
     ) -> Solution:
-        """The solution with the better of `decision` and the start; each bound is what its certificate claims."""
+        """The solution with the better of `decision` and the start; each bound is what its certificate claims.
+
+        `unanswered` is INFEASIBLE or ERROR where there is no optimum to be found.
+        """
         problem = self.problem
         candidates = [(problem.evaluate(held), held) for held in (decision, self.start) if held is not None]
-        objective, best = min(candidates, key=lambda held: held[0]) if candidates else (None, None)
+        best_of = min(candidates, key=lambda held: problem.minimised(held[0])) if candidates else (None, None)
+        objective, best = best_of
         claims = {certificate.component: certificate.claim for certificate in certificates}
         bound: list[Number | None] = []
         for place, component in enumerate(problem.components):
@@ -154,6 +182,8 @@ class _Record:
         held_claims = {part.name for part, claim in zip(problem.components, bound, strict=True) if claim is not None}
         if objective is not None and objective == tuple(bound):
             termination, limit = Termination.OPTIMAL, None
+        elif unanswered is not None:
+            termination, limit = unanswered, None
         else:
             termination = Termination.FEASIBLE if objective is not None else Termination.NO_SOLUTION
             limit = limit or Limit.GAP
@@ -175,16 +205,20 @@ class _Record:
         )
 
 
-def _check_bound(problem: Problem, objective: Value, bound: list[Number | None]) -> None:
-    """Raise SolverDisagreement where a placement is better than what is claimed to be the best."""
+def _check_bound(problem: AnyProblem, objective: Value, bound: list[Number | None]) -> None:
+    """Raise SolverDisagreement where a decision is better than what is claimed to be the best."""
     for component, value, claim in zip(problem.components, objective, bound, strict=True):
-        if claim is None or value > claim:
+        if claim is None:
             return
-        if value < claim:
-            raise SolverDisagreement(f"{problem.name}: a placement's {component.name} {value} beats the bound {claim}")
+        beyond = value - claim if component.sense is Sense.MIN else claim - value
+        if beyond > 0:
+            return
+        if beyond < 0:
+            noun = problem.decided.__name__.lower()
+            raise SolverDisagreement(f"{problem.name}: a {noun}'s {component.name} {value} beats the bound {claim}")
 
 
-def _check_claim(problem: Problem, claimed: float | None, value: Number) -> None:
+def _check_claim(problem: AnyProblem, claimed: float | None, value: Number) -> None:
     """Raise SolverDisagreement where a solver's own figure is not the re-evaluated one."""
     if claimed is not None and abs(claimed - float(value)) > _AGREES * max(1.0, abs(float(value))):
         raise SolverDisagreement(f"{problem.name}: the solver says {claimed}, the placement is worth {float(value)}")
@@ -193,7 +227,10 @@ def _check_claim(problem: Problem, claimed: float | None, value: Number) -> None
 def _by_enumeration(record: _Record) -> Solution:
     from optsched.solvers.brute_force import best_placement
 
-    value, nodes = best_placement(record.problem)
+    found = best_placement(record.problem)
+    if found is None:
+        return record.solution(None, (), None, "no placement is feasible", {}, unanswered=Termination.INFEASIBLE)
+    value, nodes = found
     certificates = tuple(
         Certificate(component.name, Proof.ENUMERATION, claim)
         for component, claim in zip(record.problem.components, value, strict=True)
@@ -261,6 +298,115 @@ def _fallback(problem: AssignmentProblem) -> tuple[Placement, Certificate]:
     if problem.count:
         task = int(np.sort(pools[problem.pool] + problem.cheapest_units(free))[problem.count - 1])
     return problem.placement(nodes), price_certificate(problem, task, free, pools)
+
+
+# Generalized assignment ------------------------------------------------------------------------------------------
+
+
+def _by_packing(record: _Record, profile: Profile) -> Solution:
+    """The integer program by arrays or a model, and the prices of the capacities: they close it, or the solver's word.
+
+    Prices are looked for first. Where rounding their bound closes the optimum, that is its proof.
+    """
+    problem = record.problem
+    assert isinstance(problem, GeneralizedAssignment)
+    if len(problem.stranded):
+        task = problem.instance.workload.task_ids[problem.tasks[problem.stranded[0]]]
+        told = f"{task} fits on no node that it may use"
+        return record.solution(None, (), None, told, {}, unanswered=Termination.INFEASIBLE)
+    if not len(problem.tasks):
+        nothing = capacity_certificate(problem, np.zeros_like(problem.capacity), 1)
+        return record.solution(problem.placement([]), (nothing,), None, "nothing to place", {})
+    priced = capacity_certificate(problem, *capacity_prices(problem, profile))
+    placement: Placement | None
+    if record.route == "arrays":
+        built = time.perf_counter() - record.began
+        outcome, placement = solve_integer_program(problem, profile, record.start)
+        claimed = None if outcome.bound is None else problem.sign * outcome.bound
+        figure = None if outcome.objective is None else problem.sign * outcome.objective / problem.grid
+    else:
+        module = models.module(problem.name)
+        model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
+        built = time.perf_counter() - record.began
+        outcome = _solver(record.route)(model, profile)
+        placement = None if outcome.objective is None else module.decode(model, problem)
+        claimed = None if outcome.bound is None else outcome.bound * problem.grid
+        figure = outcome.objective
+    if outcome.status is Termination.INFEASIBLE:
+        return record.solution(
+            None, (), None, outcome.raw_status, outcome.solver, built, unanswered=Termination.INFEASIBLE
+        )
+    certificate = priced
+    if outcome.status is Termination.OPTIMAL and placement is not None:
+        value = problem.evaluate(placement)[0]
+        _check_claim(problem, figure, value)
+        if priced.claim != value:
+            certificate = Certificate("cost", Proof.SOLVER, value)
+    elif claimed is not None:
+        word = exact(problem.sign * _integer_bound(problem.sign * claimed), problem.grid)
+        if problem.sign * word > problem.sign * priced.claim:
+            certificate = Certificate("cost", Proof.SOLVER, word)
+    return record.solution(placement, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
+
+
+# Flows -----------------------------------------------------------------------------------------------------------
+
+#: HiGHS says it in its own words, networkx by an exception.
+_UNBOUNDED = "unbounded: a cycle of negative cost has no limit"
+
+
+def _by_flow(record: _Record, profile: Profile) -> Solution:
+    """A flow by an engine or a model; potentials prove it, the engine's own or those of its residual network."""
+    problem = record.problem
+    assert isinstance(problem, MinCostFlow)
+    network, potentials = problem.instance, None
+    flow: Flow | None
+    idle = np.ones(len(network), dtype=bool)
+    idle[np.concatenate([network.tail, network.head])] = False
+    if network.supply[idle].any():
+        node = network.node_ids[np.flatnonzero(idle & (network.supply != 0))[0]]
+        told = f"{node} has a supply and no arc"
+        return record.solution(None, (), None, told, {}, unanswered=Termination.INFEASIBLE)
+    if not network.arcs:
+        nothing = potential_certificate(problem, np.zeros(len(network), dtype=np.int64))
+        return record.solution(Flow(network.lower), (nothing,) if nothing else (), None, "no arc to decide on", {})
+    if record.route == "network-simplex":
+        status, flow, potentials = by_network_simplex(problem)
+        outcome = SolverOutcome(
+            Termination(status) if status is not FlowStatus.UNBOUNDED else Termination.ERROR,
+            None,
+            None,
+            None,
+            _UNBOUNDED if status is FlowStatus.UNBOUNDED else str(status).lower(),
+            0.0,
+            None,
+            {"name": "networkx network_simplex"},
+        )
+        built = 0.0
+    elif record.route == "arrays":
+        outcome, flow, potentials = by_arrays(problem, profile)
+        built = 0.0
+    else:
+        module = models.module(problem.name)
+        model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
+        built = time.perf_counter() - record.began
+        outcome = _solver(record.route)(model, profile)
+        flow = None if outcome.objective is None else module.decode(model, problem)
+    if outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
+        raw = outcome.raw_status
+        if outcome.status is Termination.ERROR and raw != _UNBOUNDED and "unbounded" in raw.lower():
+            raw = f"{_UNBOUNDED} ({raw})"
+        return record.solution(None, (), None, raw, outcome.solver, built, unanswered=outcome.status)
+    if flow is not None and outcome.status is Termination.OPTIMAL:
+        value = problem.evaluate(flow)[0]
+        _check_claim(problem, outcome.objective, value)
+        if potentials is None or problem.potential_bound(potentials) != value:
+            potentials = potentials_of(problem, flow)
+    if potentials is None:
+        potentials = np.zeros(len(network), dtype=np.int64)
+    certificate = potential_certificate(problem, potentials)
+    certificates = () if certificate is None else (certificate,)
+    return record.solution(flow, certificates, outcome.limit, outcome.raw_status, outcome.solver, built)
 
 
 # Latency ---------------------------------------------------------------------------------------------------------
@@ -367,7 +513,7 @@ def _integer_bound(claimed: float) -> int:
 # Bounds and frontiers --------------------------------------------------------------------------------------------
 
 
-def bounds(problem: Problem) -> tuple[Bound, ...]:
+def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     """Every bound that is cheap to prove, each with what it bounds.
 
     Beside `Problem.cheap_bounds` this has l_flow for `latency`: the least limit that a maximum b-matching and counting
@@ -423,7 +569,7 @@ class Frontier:
 
 
 def frontier(
-    problem: Problem, profile: str | Path | Profile = "exact", time_limit: float | None = None, route: str = "search"
+    problem: AnyProblem, profile: str | Path | Profile = "exact", time_limit: float | None = None, route: str = "search"
 ) -> Frontier:
     """All Pareto-optimal points of a problem with two components, each with its proof.
 

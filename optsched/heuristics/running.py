@@ -197,7 +197,8 @@ def custom(given: Any, name: str | None = None) -> Heuristic:
             f"{given!r} is no heuristic: give a name, a callable (problem, rng) -> placement, or a class with offer()"
         )
     doc = next(iter((inspect.getdoc(given) or "").splitlines()), "")
-    entry = Heuristic(name, "", "", tuple(PROBLEMS), doc, parameters=None)
+    serves = tuple(problem for problem, kind in PROBLEMS.items() if kind.decided is Placement)
+    entry = Heuristic(name, "", "", serves, doc, parameters=None)
     if not offers:
         return replace(entry, batch=given)
     return replace(entry, policy=given if isinstance(given, type) else _Always(given))

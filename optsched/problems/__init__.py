@@ -8,38 +8,63 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 
 from optsched.errors import UsageError, nearest
 from optsched.instance import Instance
-from optsched.problems.base import Problem
+from optsched.network import FlowNetwork
+from optsched.problems.base import AnyProblem, Problem
 from optsched.problems.fair_lsap import FairLsap
 from optsched.problems.flow import Flow
+from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.latency import Latency
 from optsched.problems.lsap import Lsap
+from optsched.problems.min_cost_flow import MinCostFlow
 
-__all__ = ["PROBLEMS", "FairLsap", "Flow", "Latency", "Lsap", "Problem", "problem", "problem_class"]
+__all__ = [
+    "PROBLEMS",
+    "AnyProblem",
+    "FairLsap",
+    "Flow",
+    "GeneralizedAssignment",
+    "Latency",
+    "Lsap",
+    "MinCostFlow",
+    "Problem",
+    "problem",
+    "problem_class",
+]
 
 #: Every problem by its name, in the order in which they are listed.
-PROBLEMS: Mapping[str, type[Problem]] = MappingProxyType({kind.name: kind for kind in (Lsap, FairLsap, Flow, Latency)})
+PROBLEMS: Mapping[str, type[AnyProblem]] = MappingProxyType(
+    {kind.name: kind for kind in (Lsap, FairLsap, Flow, Latency, GeneralizedAssignment, MinCostFlow)}
+)
 
 
-def problem_class(name: str) -> type[Problem]:
+def problem_class(name: str) -> type[AnyProblem]:
     """The class of the problem called `name`; UsageError with the nearest name where there is none."""
     if name not in PROBLEMS:
         raise UsageError(f'there is no problem "{name}"; {nearest(name, list(PROBLEMS))}')
     return PROBLEMS[name]
 
 
-def problem(name: str, instance: Instance, /, **parameters: Any) -> Problem:
-    """Pose a problem on an instance.
+@overload
+def problem(name: str, instance: Instance, /, **parameters: Any) -> Problem: ...
+
+
+@overload
+def problem(name: str, instance: FlowNetwork, /, **parameters: Any) -> MinCostFlow: ...
+
+
+def problem(name: str, instance: Instance | FlowNetwork, /, **parameters: Any) -> AnyProblem:
+    """Pose a problem on an instance, or `min-cost-flow` on a flow network.
 
     Parameters
     ----------
     name
         As `optsched list problems` shows it.
     instance
-        The snapshot.
+        The snapshot, or the network.
     **parameters
         Override the instance's own parameters, which override the problem's defaults.
 
@@ -49,6 +74,8 @@ def problem(name: str, instance: Instance, /, **parameters: Any) -> Problem:
         For an unknown problem or parameter, or a value out of range.
     MissingField
         If the instance lacks a field that the problem needs.
+    InputError
+        If the problem is posed on an instance and this is a network, or the other way round.
 
     Examples
     --------

@@ -108,6 +108,7 @@ class AssignmentProblem(Problem):
         int64, shape (nodes,): units that any task pays on a node beside its pair units; 0 but in `LsapWaves`.
     """
 
+    has_waves = True
     grid = 1
     pools: tuple[Pool, ...]
     pool: Ints

@@ -10,17 +10,30 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from optsched.errors import Fault, InputError, MissingField, UsageError, nearest
 from optsched.instance import LARGEST, MAP, PENDING, Instance, Ints, Ragged
-from optsched.placement import NONE, Placement
-from optsched.results import Bound, Component, Number, Proof, Value, Violation
+from optsched.network import FlowNetwork
+from optsched.placement import NONE, Flow, Placement
+from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
-__all__ = ["GRID", "Parameter", "Problem", "choice", "exact", "exact_sum", "number", "on_grid", "switch"]
+__all__ = [
+    "GRID",
+    "AnyProblem",
+    "BaseProblem",
+    "Parameter",
+    "Problem",
+    "choice",
+    "exact",
+    "exact_sum",
+    "number",
+    "on_grid",
+    "switch",
+]
 
 #: Real unit costs are rounded once to multiples of 1/GRID and held as integers from then on.
 GRID = 2**20
@@ -191,15 +204,19 @@ def switch(given: Any) -> bool:
     return words[str(given).lower()]
 
 
-class Problem(ABC):
-    """An objective and its constraints on an instance.
+Noun = TypeVar("Noun", bound=Instance | FlowNetwork)
+Decided = TypeVar("Decided", bound=Placement | Flow)
+
+
+class BaseProblem(ABC, Generic[Noun, Decided]):
+    """An objective and its constraints on a noun, decided by placing tasks or sending a flow.
 
     Subclasses set the class attributes, `prepare` what they need, and define value, feasibility and cheap bounds.
 
     Parameters
     ----------
     instance
-        The snapshot.
+        What it is posed on: a snapshot, or a flow network.
     **parameters
         Override the instance's own (`instance.parameters[name]`), which override the defaults.
 
@@ -208,41 +225,44 @@ class Problem(ABC):
     MissingField
         If the instance lacks a field that the problem needs; says which field of which record.
     InputError
-        If a field has a value that the problem cannot take (`latency` with a fractional load).
+        If a field has a value that the problem cannot take (`latency` with a fractional load), or the problem is posed
+        on the other noun.
     UsageError
         For an unknown parameter or a value out of its range.
-
-    Attributes
-    ----------
-    tasks
-        int64: indices of the tasks to place, that is the pending maps.
-    replicas
-        One row for each of `tasks`.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     paper: ClassVar[str]
-    components: ClassVar[tuple[Component, ...]]
+    components: tuple[Component, ...]
+    """Of the class: with the parameters' defaults. Of a problem: its own, where a parameter decides on the sense."""
     parameter_table: ClassVar[tuple[Parameter, ...]]
     requires: ClassVar[tuple[str, ...]]
     proof: ClassVar[Proof]
     """The strongest kind of certificate that the problem admits."""
+    posed_on: ClassVar[type[Instance] | type[FlowNetwork]]
+    decided: ClassVar[type[Placement] | type[Flow]]
+    always_feasible: ClassVar[bool] = True
+    """Whether every instance has a feasible decision."""
+    has_waves: ClassVar[bool] = False
+    """Whether the idle slots may hold only some of the tasks, so that the rest is for a later round."""
 
-    tasks: Ints
-    replicas: Ragged
-
-    def __init__(self, instance: Instance, /, **parameters: Any) -> None:
+    def __init__(self, instance: Noun, /, **parameters: Any) -> None:
+        if not isinstance(instance, self.posed_on):
+            nouns = "a flow network, not on an instance", "an instance, not on a flow network"
+            due = nouns[self.posed_on is Instance]
+            raise InputError([Fault("format", f"{self.name} is posed on {due}")], instance.name)
         self.instance = instance
         #: What faults are put after: the instance's name, where it has one, and the problem's.
         self.place = f"{instance.name}: {self.name}" if instance.name else self.name
-        strangers = [name for name in instance.parameters if name not in NAMES]
+        given = instance.parameters if isinstance(instance, Instance) else {}
+        strangers = [name for name in given if name not in NAMES]
         if strangers:
             told = [
                 Fault(f"parameters.{name}", f"there is no such problem; {nearest(name, NAMES)}") for name in strangers
             ]
             raise InputError(told, instance.name)
-        own = instance.parameters.get(self.name, {})
+        own = given.get(self.name, {})
         try:
             resolve(self.name, self.parameter_table, own)
         except UsageError as error:  # a bad value that came with the file is bad input, not wrong usage
@@ -252,24 +272,20 @@ class Problem(ABC):
         missing = list(self.missing(instance, self.parameters))
         if missing:
             raise MissingField(missing, self.place)
-        pending = (instance.state.status == PENDING) & (instance.workload.kind == MAP)
-        self.tasks = np.flatnonzero(pending).astype(np.int64)
-        self.tasks.setflags(write=False)
-        self.replicas = instance.replicas.take(self.tasks)
         self.prepare()
 
     @classmethod
-    def applies(cls, instance: Instance) -> list[Fault]:
+    def applies(cls, instance: Instance | FlowNetwork) -> list[Fault]:
         """What keeps the problem from being posed on `instance`: empty where it can be."""
         try:
-            cls(instance)
+            cls(instance)  # type: ignore[arg-type]
         except InputError as error:
             return list(error.faults)
         return []
 
     @classmethod
     @abstractmethod
-    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+    def missing(cls, instance: Noun, parameters: Mapping[str, Any]) -> Iterator[Fault]:
         """The fields that the problem needs and the instance lacks, one fault a record."""
 
     @abstractmethod
@@ -277,32 +293,86 @@ class Problem(ABC):
         """Compute what evaluation needs from instance and parameters."""
 
     @abstractmethod
-    def objective(self, placement: Placement) -> Value:
-        """Exact value of a feasible placement."""
+    def objective(self, decision: Decided, /) -> Value:
+        """Exact value of a feasible decision."""
 
     @abstractmethod
-    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
-        """Violations of the problem's own constraints by a placement of pending maps on existing nodes."""
+    def violations(self, decision: Decided, /) -> list[Violation]:
+        """Every violated constraint, by how much, in the instance's own ids; empty where feasible."""
 
     @abstractmethod
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """Bounds that cost about one pass over the instance, each with what it bounds."""
 
-    def evaluate(self, placement: Placement) -> Value:
-        """Exact value of a placement, one entry a component: the only definition of the objective.
+    def evaluate(self, decision: Decided, /) -> Value:
+        """Exact value of a decision, one entry a component: the only definition of the objective.
 
         Raises
         ------
         ValueError
-            If the placement is infeasible: it has no value, but violations.
+            If the decision is infeasible: it has no value, but violations.
         """
-        wrong = self.violations(placement)
+        wrong = self.violations(decision)
         if wrong:
-            raise ValueError(f"an infeasible placement has no value: {wrong[0]}")
-        return self.objective(placement)
+            raise ValueError(f"an infeasible {self.decided.__name__.lower()} has no value: {wrong[0]}")
+        return self.objective(decision)
 
-    def violations(self, placement: Placement) -> list[Violation]:
-        """Every violated constraint, by how much, in the instance's own ids; empty where feasible."""
+    def minimised(self, value: Value) -> Value:
+        """A value as it compares: less is better, component after component."""
+        return tuple(
+            entry if component.sense is Sense.MIN else -entry
+            for component, entry in zip(self.components, value, strict=True)
+        )
+
+    def differing(self, parameters: Mapping[str, Any]) -> list[str]:
+        """Names of those `parameters` that this problem does not have, or has with another value."""
+
+        def same(name: str, given: Any) -> bool:
+            try:
+                return bool(resolve(self.name, self.parameter_table, {name: given})[name] == self.parameters[name])
+            except UsageError:
+                return False
+
+        return [name for name, given in parameters.items() if not same(name, given)]
+
+    def __repr__(self) -> str:
+        return f"<{self.name} on {self.instance}>"
+
+
+#: A problem of either noun and decision.
+AnyProblem = BaseProblem[Any, Any]
+
+
+class Problem(BaseProblem[Instance, Placement]):
+    """A problem that places the pending maps of an instance; see `BaseProblem` for what all problems have.
+
+    Attributes
+    ----------
+    tasks
+        int64: indices of the tasks to place, that is the pending maps.
+    replicas
+        One row for each of `tasks`.
+    """
+
+    posed_on = Instance
+    decided = Placement
+
+    tasks: Ints
+    replicas: Ragged
+
+    def __init__(self, instance: Instance, /, **parameters: Any) -> None:
+        if isinstance(instance, Instance):
+            pending = (instance.state.status == PENDING) & (instance.workload.kind == MAP)
+            self.tasks = np.flatnonzero(pending).astype(np.int64)
+            self.tasks.setflags(write=False)
+            self.replicas = instance.replicas.take(self.tasks)
+        super().__init__(instance, **parameters)
+
+    @abstractmethod
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        """Violations of the problem's own constraints by a placement of pending maps on existing nodes."""
+
+    def violations(self, placement: Placement, /) -> list[Violation]:
         task_ids, node_ids = self.instance.workload.task_ids, self.instance.cluster.node_ids
         if len(placement) != len(task_ids):
             return [Violation("length", (), len(placement) - len(task_ids))]
@@ -325,22 +395,9 @@ class Problem(ABC):
         """The node index (or -1) of each of `tasks`."""
         return placement.nodes[self.tasks]
 
-    def differing(self, parameters: Mapping[str, Any]) -> list[str]:
-        """Names of those `parameters` that this problem does not have, or has with another value."""
-
-        def same(name: str, given: Any) -> bool:
-            try:
-                return bool(resolve(self.name, self.parameter_table, {name: given})[name] == self.parameters[name])
-            except UsageError:
-                return False
-
-        return [name for name, given in parameters.items() if not same(name, given)]
-
-    def __repr__(self) -> str:
-        return f"<{self.name} on {self.instance}>"
 
 
-def table_row(problem: type[Problem]) -> dict[str, Any]:
+def table_row(problem: type[AnyProblem]) -> dict[str, Any]:
     """What `optsched list problems` says of a problem."""
     return {
         "name": problem.name,

@@ -9,7 +9,7 @@ import numpy as np
 from optsched.errors import TooLarge
 from optsched.instance import Ints
 from optsched.placement import NONE
-from optsched.problems import Latency, Problem
+from optsched.problems import GeneralizedAssignment, Latency, Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Value
 
@@ -22,8 +22,8 @@ MOST_PLACEMENTS = 5_000_000
 MOST_TASKS = 100
 
 
-def best_placement(problem: Problem) -> tuple[Value, Ints]:
-    """The optimum and the node of each of `problem.tasks` in the first placement that attains it.
+def best_placement(problem: Problem) -> tuple[Value, Ints] | None:
+    """The optimum and the node of each of `problem.tasks` in the first placement that attains it; None without any.
 
     Raises
     ------
@@ -43,7 +43,8 @@ def best_placement(problem: Problem) -> tuple[Value, Ints]:
     for key, nodes in _placements(problem):
         if best is None or key < best[0]:
             best = key, list(nodes)
-    assert best is not None  # `count` tasks fit by definition, and latency has no slots
+    if best is None:
+        return None
     found: Ints = np.array(best[1], dtype=np.int64)
     return problem.evaluate(problem.placement(found)), found
 
@@ -58,7 +59,7 @@ def pareto_front(problem: Latency) -> list[Value]:
 
 
 def _placements(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
-    """Every feasible placement with its value (for assignment problems in units)."""
+    """Every feasible placement with its value, less being better (in units where costs are held so)."""
     choices = len(problem.instance.cluster) + isinstance(problem, AssignmentProblem)
     tasks = len(problem.tasks)
     if tasks > MOST_TASKS or choices**tasks > MOST_PLACEMENTS:
@@ -70,6 +71,8 @@ def _placements(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
         yield from _assignments(problem)
     elif isinstance(problem, Latency):
         yield from _schedules(problem)
+    elif isinstance(problem, GeneralizedAssignment):
+        yield from _packings(problem)
     else:
         raise TypeError(f"no enumeration for {problem!r}")
 
@@ -123,3 +126,25 @@ def _schedules(problem: Latency) -> Iterator[tuple[Value, list[int]]]:
             finish[server] -= cost
 
     yield from place(0, 0, 0)
+
+
+def _packings(problem: GeneralizedAssignment) -> Iterator[tuple[Value, list[int]]]:
+    tasks = len(problem.tasks)
+    cost, chosen = (problem.sign * problem.units).tolist(), [NONE] * tasks
+    demand = problem.demand.transpose(1, 2, 0).tolist()
+    left = problem.capacity.T.tolist()
+    choices = [np.flatnonzero(row).tolist() for row in problem.usable]
+
+    def place(task: int, total: int) -> Iterator[tuple[Value, list[int]]]:
+        if task == tasks:
+            yield (total,), chosen
+            return
+        for node in choices[task]:
+            rest = [have - need for have, need in zip(left[node], demand[task][node], strict=True)]
+            if min(rest, default=0) < 0:
+                continue
+            before, left[node], chosen[task] = left[node], rest, node
+            yield from place(task + 1, total + cost[task][node])
+            left[node] = before
+
+    yield from place(0, 0)

@@ -28,6 +28,7 @@ __all__ = [
     "assign_dense",
     "maximum_b_matching",
     "min_cost_flow",
+    "residual_potentials",
 ]
 
 Ints = npt.NDArray[np.int64]
@@ -269,7 +270,10 @@ def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Int
     flow = _network_simplex(tail, head, lower, capacity, cost, supply)
     if isinstance(flow, FlowStatus):
         return MinCostFlow(flow, None, None)
-    return MinCostFlow(FlowStatus.OPTIMAL, flow, _potentials(tail, head, lower, capacity, cost, flow, nodes))
+    potential = residual_potentials(tail, head, lower, capacity, cost, flow, nodes)
+    if potential is None:
+        raise SolverDisagreement("the flow that networkx found is not of least cost: its residual network has a cycle")
+    return MinCostFlow(FlowStatus.OPTIMAL, flow, potential)
 
 
 def _network_simplex(
@@ -297,8 +301,14 @@ def _network_simplex(
     return lower + np.array([flows[i][j][arc] for arc, (i, j) in enumerate(ends)], dtype=np.int64)
 
 
-def _potentials(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, flow: Ints, nodes: int) -> Ints:
-    """Shortest distances in the residual network, from a vertex that is joined to all nodes at no cost."""
+def residual_potentials(
+    tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, flow: Ints, nodes: int
+) -> Ints | None:
+    """Shortest distances in a flow's residual network, from a vertex that is joined to all nodes at no cost.
+
+    None where it has a cycle of negative cost, that is, where the flow is not of least cost. Parameters are as for
+    `min_cost_flow`.
+    """
     onwards, back = flow < capacity, flow > lower
     start = np.concatenate([tail[onwards], head[back]])
     end = np.concatenate([head[onwards], tail[back]])
@@ -310,4 +320,4 @@ def _potentials(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints,
         if np.array_equal(nearer, distance):
             return distance
         distance = nearer
-    raise SolverDisagreement("the flow that networkx found is not of least cost: its residual network has a cycle")
+    return None

@@ -1,0 +1,237 @@
+"""Models of `generalized-assignment`: every task on a node within the nodes' capacities (OR-Library).
+
+The compact model of `build_pyomo` counts tasks of classes that nothing tells apart; where all tasks differ it is the
+literal one. Its variables are whole: the program is no network's.
+
+=================== ========================================================================================
+component           what it is
+=================== ========================================================================================
+CLASSES, NODES      classes of equal tasks, each by the id of its first; nodes
+PAIRS               (class, node) that is allowed and fits on an empty node
+RESOURCES           resources that are demanded
+members, size       ids of the tasks of each class; how many they are
+cost[c,n]           cost of a task of the class on the node
+demand[r,c,n]       what it takes of the resource, in whole units (1, or 2^-20 where demands are not whole)
+limit[r,n]          capacity in the same units
+place[c,n]          whole: tasks of the class on the node
+assigned[c]         all tasks of the class are placed
+capacity[r,n]       no node gives more of a resource than it has
+objective           least cost, or most
+=================== ========================================================================================
+
+The literal model of `build_pulp` is the usual program: binary `place.t.n` for every pair, constraints `task.t` and
+`capacity.r.n`; a pair that is not allowed has the upper bound 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.errors import UsageError
+from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
+from optsched.placement import Placement
+from optsched.problems.assignment import TaskClasses
+from optsched.problems.generalized_assignment import GeneralizedAssignment
+from optsched.solvers.algebraic import injective_names
+
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+
+
+def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> Any:
+    """Build the compact model; its components are in the module's table.
+
+    Parameters
+    ----------
+    problem
+        What to model.
+    aggregate
+        False: every task is a class of its own, so that a constraint can name any task.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Linear, with whole variables.
+
+    Raises
+    ------
+    UsageError
+        If a task fits on no node that it may use: there is nothing to model.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Pairs, Workload
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> pairs = Pairs(cost=[[1.0, 4.0], [2.0, 9.0]], demand={"weight": [[2.0, 2.0], [2.0, 2.0]]})
+    >>> cluster = Cluster(["a", "b"], capacity={"weight": [3.0, 3.0]})
+    >>> problem = GeneralizedAssignment(Instance(cluster, Workload(["t1", "t2"], pairs=pairs)))
+    >>> model = build_pyomo(problem)
+    >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
+    (6.0, [1, 0])
+    """
+    _refuse_stranded(problem)
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    nodes = problem.instance.cluster.node_ids.tolist()
+    classes = problem.classes() if aggregate else TaskClasses.from_keys(range(len(tasks)))
+    names = [tasks[first] for first in classes.first.tolist()]
+    rows = dict(zip(names, classes.first.tolist(), strict=True))
+    columns = {node: column for column, node in enumerate(nodes)}
+
+    model = pyo.ConcreteModel(problem.name)
+    model.CLASSES = pyo.Set(initialize=names)
+    model.NODES = pyo.Set(initialize=nodes)
+    model.RESOURCES = pyo.Set(initialize=problem.resources)
+    model.PAIRS = pyo.Set(
+        initialize=[(name, node) for name in names for node in nodes if problem.usable[rows[name], columns[node]]],
+        dimen=2,
+    )
+    model.members = pyo.Param(
+        model.CLASSES,
+        initialize={
+            name: tuple(tasks[member] for member in members.tolist())
+            for name, members in zip(names, classes.members, strict=True)
+        },
+        within=pyo.Any,
+    )
+    model.size = pyo.Param(model.CLASSES, initialize=dict(zip(names, classes.size.tolist(), strict=True)))
+    model.cost = pyo.Param(
+        model.PAIRS,
+        initialize={(c, n): int(problem.units[rows[c], columns[n]]) / problem.grid for c, n in model.PAIRS},
+        within=pyo.Reals,
+    )
+    model.demand = pyo.Param(
+        model.RESOURCES,
+        model.PAIRS,
+        initialize={
+            (resource, c, n): int(problem.demand[place, rows[c], columns[n]])
+            for place, resource in enumerate(problem.resources)
+            for c, n in model.PAIRS
+        },
+    )
+    model.limit = pyo.Param(
+        model.RESOURCES,
+        model.NODES,
+        initialize={
+            (resource, node): int(problem.capacity[place, column])
+            for place, resource in enumerate(problem.resources)
+            for node, column in columns.items()
+        },
+    )
+    model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeIntegers, bounds=lambda model, c, n: (0, model.size[c]))
+    nodes_of: dict[str, list[str]] = {name: [] for name in names}
+    classes_on: dict[str, list[str]] = {node: [] for node in nodes}
+    for name, node in model.PAIRS:
+        nodes_of[name].append(node)
+        classes_on[node].append(name)
+
+    def assigned(model: Any, c: str) -> Any:
+        return pyo.quicksum(model.place[c, n] for n in nodes_of[c]) == model.size[c]
+
+    def capacity(model: Any, r: str, n: str) -> Any:
+        used = [model.demand[r, c, n] * model.place[c, n] for c in classes_on[n] if model.demand[r, c, n]]
+        return pyo.quicksum(used) <= model.limit[r, n] if used else pyo.Constraint.Skip
+
+    model.assigned = pyo.Constraint(model.CLASSES, rule=assigned)
+    model.capacity = pyo.Constraint(model.RESOURCES, model.NODES, rule=capacity)
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum(model.cost[pair] * model.place[pair] for pair in model.PAIRS),
+        sense=pyo.minimize if problem.sign > 0 else pyo.maximize,
+    )
+    return model
+
+
+def literal_size(problem: GeneralizedAssignment) -> LiteralSize:
+    """What `build_pulp` would take: a variable for each pair, a constraint for each task and each capacity."""
+    tasks, nodes = problem.units.shape
+    resources = len(problem.resources)
+    return LiteralSize.of(tasks * nodes, tasks + resources * nodes, tasks * nodes * (2 + resources))
+
+
+def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build the usual program: a binary for each pair of task and node.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attribute `place` is a dict from (task id, node id) to the variable.
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `max_variables` variables.
+    UsageError
+        If a task fits on no node that it may use: there is nothing to model.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Pairs, Workload
+    >>> pairs = Pairs(cost=[[1.0, 4.0]], demand={"weight": [[2.0, 2.0]]})
+    >>> instance = Instance(Cluster(["a", "b"], capacity={"weight": [3.0, 3.0]}), Workload(["t"], pairs=pairs))
+    >>> [str(variable) for variable in build_pulp(GeneralizedAssignment(instance)).variables()]
+    ['place.t.a', 'place.t.b']
+    """
+    _refuse_stranded(problem)
+    refuse_too_large(problem, literal_size(problem), max_variables, "build_pyomo")
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    nodes = problem.instance.cluster.node_ids.tolist()
+    task_names, node_names = injective_names(tasks), injective_names(nodes)
+    usable, cost = problem.usable.tolist(), (problem.units / problem.grid).tolist()
+    model = pulp.LpProblem(problem.name, pulp.LpMinimize if problem.sign > 0 else pulp.LpMaximize)
+    place = [
+        [
+            model.add_variable(f"place.{task}.{node}", 0, int(usable[row][column]), "Integer")
+            for column, node in enumerate(node_names)
+        ]
+        for row, task in enumerate(task_names)
+    ]
+    model.setObjective(
+        pulp.LpAffineExpression(
+            [
+                (arc, price)
+                for arcs, prices in zip(place, cost, strict=True)
+                for arc, price in zip(arcs, prices, strict=True)
+            ]
+        )
+    )
+    for task, arcs in zip(task_names, place, strict=True):
+        model.addConstraint(pulp.lpSum(arcs) == 1, f"task.{task}")
+    for row, resource in enumerate(injective_names(problem.resources)):
+        for column, node in enumerate(node_names):
+            demand = problem.demand[row, :, column].tolist()
+            used = pulp.LpAffineExpression([(arcs[column], need) for arcs, need in zip(place, demand, strict=True)])
+            model.addConstraint(used <= int(problem.capacity[row, column]), f"capacity.{resource}.{node}")
+    model.place = {
+        (t, n): arc for t, arcs in zip(tasks, place, strict=True) for n, arc in zip(nodes, arcs, strict=True)
+    }
+    return model
+
+
+def _refuse_stranded(problem: GeneralizedAssignment) -> None:
+    if len(problem.stranded):
+        task = problem.instance.workload.task_ids[problem.tasks[problem.stranded[0]]]
+        raise UsageError(f"{task} fits on no node that it may use: there is no placement to model")
+
+
+def decode(model: Any, problem: GeneralizedAssignment) -> Placement:
+    """The placement that a solved model stands for, of either kind; it costs what the model says.
+
+    Raises
+    ------
+    UsageError
+        If the model holds no solution, or one that is not whole.
+    """
+    column = {node: place for place, node in enumerate(problem.instance.cluster.node_ids.tolist())}
+    host: dict[str, int] = {}
+    if isinstance(model, pulp.LpProblem):
+        host = {task: column[node] for (task, node), variable in model.place.items() if whole(variable)}
+    else:
+        waiting = {name: list(model.members[name]) for name in model.CLASSES}
+        for name, node in model.PAIRS:
+            for _ in range(whole(model.place[name, node])):
+                host[waiting[name].pop(0)] = column[node]
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    return problem.placement(np.array([host[task] for task in tasks], dtype=np.int64))

@@ -1,0 +1,189 @@
+"""Models of `min-cost-flow`: a flow through a network at least cost.
+
+The compact model of `build_pyomo` has only what is left to decide: what flows on an arc beyond its lower limit, where
+its capacity is above that.
+
+=================== ========================================================================================
+component           what it is
+=================== ========================================================================================
+NODES, ARCS         nodes; arcs whose capacity is above their lower limit
+cost[a]             of a unit
+room[a]             capacity less lower limit; arcs without limit have none
+supply[n]           what is left to send once every arc flows at its lower limit
+extra[a]            flow beyond the lower limit
+conservation[n]     what leaves a node less what enters it is its supply
+fixed_cost          cost of the lower limits
+objective           least cost
+=================== ========================================================================================
+
+The literal model of `build_pulp` is the textbook's: a variable `flow.a` for each arc between its limits, and a
+constraint `node.n` for each node. Both are linear, with whole vertices.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.errors import TooLarge, UsageError
+from optsched.instance import Ints
+from optsched.models.base import MAX_VARIABLES, LiteralSize, whole
+from optsched.network import UNBOUNDED
+from optsched.placement import Flow
+from optsched.problems.min_cost_flow import MinCostFlow
+from optsched.solvers.algebraic import injective_names
+from optsched.solvers.min_cost_flow import whole_flow
+
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+
+
+def build_pyomo(problem: MinCostFlow) -> Any:
+    """Build the compact model; its components are in the module's table.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Linear, with continuous variables.
+
+    Raises
+    ------
+    UsageError
+        If no flow can keep the supply of a node, for every arc there is fixed: there is nothing to model.
+
+    Examples
+    --------
+    >>> from optsched.network import FlowNetwork
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> problem = MinCostFlow(
+    ...     FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], lower=[1, 0], capacity=[1, 9], cost=[2, 5], supply=[3, -3]))
+    >>> model = build_pyomo(problem)
+    >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).units.tolist()
+    (12.0, [1, 2])
+    """
+    network = problem.instance
+    names, arcs = network.node_ids.tolist(), network.arc_ids.tolist()
+    supply = network.supply.tolist()
+    for tail, head, lower in zip(network.tail.tolist(), network.head.tolist(), network.lower.tolist(), strict=True):
+        supply[tail] -= lower
+        supply[head] += lower
+    free = _free(problem)
+    leaving: list[list[str]] = [[] for _ in names]
+    entering: list[list[str]] = [[] for _ in names]
+    for arc in free.tolist():
+        if network.tail[arc] != network.head[arc]:
+            leaving[network.tail[arc]].append(arcs[arc])
+            entering[network.head[arc]].append(arcs[arc])
+    place = {name: node for node, name in enumerate(names)}
+
+    model = pyo.ConcreteModel(problem.name)
+    model.NODES = pyo.Set(initialize=names)
+    model.ARCS = pyo.Set(initialize=[arcs[arc] for arc in free.tolist()])
+    model.cost = pyo.Param(model.ARCS, initialize={arcs[arc]: int(network.cost[arc]) for arc in free}, within=pyo.Reals)
+    model.room = pyo.Param(
+        model.ARCS,
+        initialize={
+            arcs[arc]: int(network.capacity[arc] - network.lower[arc])
+            for arc in free
+            if network.capacity[arc] != UNBOUNDED
+        },
+        default=None,
+        within=pyo.Any,
+    )
+    model.supply = pyo.Param(model.NODES, initialize=dict(zip(names, supply, strict=True)), within=pyo.Reals)
+    model.extra = pyo.Var(model.ARCS, within=pyo.NonNegativeReals, bounds=lambda model, arc: (0, model.room[arc]))
+
+    def conservation(model: Any, node: str) -> Any:
+        outward, inward = leaving[place[node]], entering[place[node]]
+        if not outward and not inward:
+            if supply[place[node]]:
+                raise UsageError(f"every arc of node {node} is fixed, and its supply is not met: there is no flow")
+            return pyo.Constraint.Skip
+        sent, taken = (pyo.quicksum(model.extra[arc] for arc in side) for side in (outward, inward))
+        return sent - taken == model.supply[node]
+
+    model.conservation = pyo.Constraint(model.NODES, rule=conservation)
+    fixed = sum(cost * lower for cost, lower in zip(network.cost.tolist(), network.lower.tolist(), strict=True))
+    model.fixed_cost = pyo.Param(initialize=fixed, within=pyo.Reals)
+    spent = pyo.quicksum(model.cost[arc] * model.extra[arc] for arc in model.ARCS)
+    model.objective = pyo.Objective(expr=spent + model.fixed_cost)
+    return model
+
+
+def _free(problem: MinCostFlow) -> Ints:
+    """Arcs on which there is something to decide."""
+    return np.flatnonzero(problem.instance.capacity > problem.instance.lower).astype(np.int64)
+
+
+def literal_size(problem: MinCostFlow) -> LiteralSize:
+    """What `build_pulp` would take: a variable for each arc, a constraint for each node."""
+    arcs = problem.instance.arcs
+    return LiteralSize.of(arcs, len(problem.instance), 3 * arcs)
+
+
+def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build the textbook's program: a variable for each arc, between its limits.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attribute `flow` is a dict from arc id to the variable.
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `max_variables` variables.
+
+    Examples
+    --------
+    >>> from optsched.network import FlowNetwork
+    >>> problem = MinCostFlow(FlowNetwork(["s", "t"], tail=[0], head=[1], capacity=[4], cost=[2], supply=[3, -3]))
+    >>> build_pulp(problem).objective
+    2*flow._30_ + 0
+    """
+    network, size = problem.instance, literal_size(problem)
+    if size.variables > max_variables:
+        told = f"{size.variables:,} variables and {size.constraints:,} constraints"
+        raise TooLarge(f'{network.name}: the {problem.name} model would have {told}; use route="network-simplex"')
+    model = pulp.LpProblem(problem.name, pulp.LpMinimize)
+    limits = [None if most == UNBOUNDED else most for most in network.capacity.tolist()]
+    flow = [
+        model.add_variable(f"flow.{name}", least, most)
+        for name, least, most in zip(
+            injective_names(network.arc_ids.tolist()), network.lower.tolist(), limits, strict=True
+        )
+    ]
+    model.setObjective(pulp.LpAffineExpression(list(zip(flow, network.cost.tolist(), strict=True))))
+    terms: list[list[tuple[Any, int]]] = [[] for _ in range(len(network))]
+    for arc, tail, head in zip(flow, network.tail.tolist(), network.head.tolist(), strict=True):
+        if tail != head:  # what a loop sends returns to its node
+            terms[tail].append((arc, 1))
+            terms[head].append((arc, -1))
+    names = injective_names(network.node_ids.tolist())
+    for name, balance, supply in zip(names, terms, network.supply.tolist(), strict=True):
+        model.addConstraint(pulp.LpAffineExpression(balance) == supply, f"node.{name}")
+    model.flow = dict(zip(network.arc_ids.tolist(), flow, strict=True))
+    return model
+
+
+def decode(model: Any, problem: MinCostFlow) -> Flow:
+    """The flow that a solved model stands for, of either kind; it costs what the model says.
+
+    Raises
+    ------
+    UsageError
+        If the model holds no solution, or one that is not whole.
+    SolverDisagreement
+        If the solution is no flow: numbers near 2^53 are beyond the solver's tolerances.
+    """
+    arcs = problem.instance.arc_ids.tolist()
+    if isinstance(model, pulp.LpProblem):
+        units = [whole(model.flow[arc]) for arc in arcs]
+    else:
+        units = problem.instance.lower.tolist()
+        for arc in _free(problem).tolist():
+            units[arc] += whole(model.extra[arcs[arc]])
+    return whole_flow(problem, np.array(units, dtype=np.int64))

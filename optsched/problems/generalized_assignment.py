@@ -1,0 +1,191 @@
+"""`generalized-assignment`: every task on a node, within the nodes' capacities, at least or most total cost.
+
+Costs and demands are those of `pairs`. No paper of the five poses it: it is the outside check, for published optima of
+it are known (OR-Library).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault, InputError
+from optsched.instance import LARGEST, Bools, Floats, Instance, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.assignment import TaskClasses
+from optsched.problems.base import GRID, Parameter, Problem, choice, exact, on_grid
+from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+
+__all__ = ["GeneralizedAssignment"]
+
+
+class GeneralizedAssignment(Problem):
+    """Every pending map on a node that it may use, no resource of a node overdrawn, at least or most total cost.
+
+    Costs that are not whole are rounded once to multiples of 2^-20. Demands are compared exactly: each must be a whole
+    multiple of 2^-20. With one resource, demands of 1 and capacities of 1 it is the plain assignment problem.
+
+    Attributes
+    ----------
+    units
+        int64, shape (tasks, nodes): cost of each pair in units of 1/`grid`.
+    grid
+        1 where all costs are whole, else 2^20.
+    sign
+        1 for `sense=min`, -1 for `sense=max`: `sign * units` is minimised.
+    resources
+        Names of the resources that are demanded.
+    demand
+        int64, shape (resources, tasks, nodes), in units of 1/`demand_grid[resource]`.
+    capacity
+        int64, shape (resources, nodes), in the same units, rounded down to a whole one.
+    demand_grid
+        int64, shape (resources,): 1 where all demands are whole, else 2^20.
+    usable
+        bool, shape (tasks, nodes): pairs that are allowed and fit on an empty node.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Pairs, Workload
+    >>> pairs = Pairs(cost=[[1.0, 4.0], [2.0, 9.0]], demand={"weight": [[2.0, 2.0], [2.0, 2.0]]})
+    >>> cluster = Cluster(["a", "b"], capacity={"weight": [3.0, 3.0]})
+    >>> problem = GeneralizedAssignment(Instance(cluster, Workload(["t1", "t2"], pairs=pairs)))
+    >>> problem.evaluate(problem.placement([1, 0]))
+    (6,)
+    >>> print(*problem.violations(problem.placement([0, 0])))
+    capacity(weight, a) by 1
+    """
+
+    name = "generalized-assignment"
+    title = "every task on a node within its capacities, least or most total cost"
+    paper = "OR-Library"
+    components = (Component("cost", Sense.MIN, "unit of cost"),)
+    parameter_table = (
+        Parameter("sense", "min", choice("min", "max"), "whether the total cost is to be least or most"),
+    )
+    requires = ("pairs.cost", "nodes[].capacity of each resource in pairs.demand")
+    proof = Proof.DUAL
+    always_feasible = False
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        pairs, capacity = instance.workload.pairs, instance.cluster.capacity
+        if pairs is None or pairs.cost is None:
+            yield Fault("pairs.cost", f"{cls.name} needs a cost for each pair of task and node")
+            return
+        for resource in pairs.demand:
+            for node in np.flatnonzero(np.isnan(capacity[resource])).tolist():
+                yield Fault(f"nodes[{node}].capacity.{resource}", f"{cls.name} needs it: pairs.demand names it")
+
+    def prepare(self) -> None:
+        pairs = self.instance.workload.pairs
+        assert pairs is not None
+        assert pairs.cost is not None  # else `missing` says so
+        sense = Sense(self.parameters["sense"])
+        self.sign = 1 if sense is Sense.MIN else -1
+        self.components = (Component("cost", sense, "unit of cost"),)
+        cost = pairs.cost[self.tasks]
+        self.grid = 1 if _whole(cost) else GRID
+        self.units: Ints = cost.astype(np.int64) if self.grid == 1 else on_grid(cost)
+        faults = []
+        if int(np.abs(self.units).max(initial=0)) * len(self.tasks) > LARGEST:
+            faults.append(Fault("pairs.cost", f"costs may total too much, past 2^53/{self.grid}; scale them down"))
+        self.resources = tuple(pairs.demand)
+        shape = (len(self.resources), *cost.shape)
+        self.demand: Ints = np.zeros(shape, dtype=np.int64)
+        self.capacity: Ints = np.zeros((shape[0], shape[2]), dtype=np.int64)
+        self.demand_grid: Ints = np.ones(shape[0], dtype=np.int64)
+        for place, resource in enumerate(self.resources):
+            demand = pairs.demand[resource][self.tasks]
+            self.demand_grid[place] = grid = 1 if _whole(demand) else GRID
+            if not _whole(demand * grid):
+                told = f"demands of {self.name} must be whole multiples of 2^-20; scale them and the capacities"
+                faults.append(Fault(f"pairs.demand.{resource}", told))
+            elif float(demand.max(initial=0.0)) * grid * len(self.tasks) > LARGEST:
+                told = f"demands may total too much, past 2^53/{grid}; scale them and the capacities down"
+                faults.append(Fault(f"pairs.demand.{resource}", told))
+            else:
+                self.demand[place] = (demand * grid).astype(np.int64)
+                most = np.minimum(self.instance.cluster.capacity[resource] * grid, float(LARGEST))
+                self.capacity[place] = np.floor(most).astype(np.int64)
+        if faults:
+            raise InputError(faults, f"{self.instance.name}: {self.name}")
+        allowed = np.ones(cost.shape, dtype=bool) if pairs.allowed is None else pairs.allowed[self.tasks]
+        self.usable: Bools = allowed & (self.demand <= self.capacity[:, None, :]).all(axis=0)
+        self._allowed = allowed
+        for array in (self.units, self.demand, self.capacity, self.demand_grid, self.usable):
+            array.setflags(write=False)
+
+    @property
+    def stranded(self) -> Ints:
+        """Positions in `tasks` of those that fit on no node that they may use: with any there is no placement."""
+        return np.flatnonzero(~self.usable.any(axis=1)).astype(np.int64)
+
+    def classes(self) -> TaskClasses:
+        """Tasks that are the same to the problem: same costs, demands and nodes that they may use."""
+        rows = zip(self.units, self.demand.transpose(1, 0, 2), self.usable, strict=True)
+        return TaskClasses.from_keys([tuple(part.tobytes() for part in row) for row in rows])
+
+    def objective(self, placement: Placement, /) -> Value:
+        units = self.units[np.arange(len(self.tasks)), self.nodes_of(placement)]
+        return (exact(int(units.sum()), self.grid),)
+
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        task_ids = self.instance.workload.task_ids[self.tasks].tolist()
+        node_ids = self.instance.cluster.node_ids.tolist()
+        nodes = self.nodes_of(placement)
+        for task in np.flatnonzero(nodes == NONE).tolist():
+            yield Violation("assigned", (task_ids[task],), 1)
+        placed = np.flatnonzero(nodes != NONE)
+        hosts = nodes[placed]
+        for task in placed[~self._allowed[placed, hosts]].tolist():
+            yield Violation("allowed", (task_ids[task], node_ids[nodes[task]]), 1)
+        for place, resource in enumerate(self.resources):
+            used = np.zeros(len(node_ids), dtype=np.int64)
+            np.add.at(used, hosts, self.demand[place, placed, hosts])
+            for node in np.flatnonzero(used > self.capacity[place]).tolist():
+                over = exact(int(used[node] - self.capacity[place, node]), int(self.demand_grid[place]))
+                yield Violation("capacity", (resource, node_ids[node]), over)
+
+    def price_bound(self, prices: Ints, scale: int) -> int:
+        """The bound, in units, that prices of the capacities prove; valid whatever the prices (Lagrangian duality).
+
+        Each task takes the node that is cheapest with what it would pay for its demand; what the capacities earn is
+        taken off; and since every placement costs a whole number of units, the rest is rounded to one.
+
+        Parameters
+        ----------
+        prices
+            int64, shape (resources, nodes): price of a unit of capacity, in units of cost times `scale`; negative
+            ones count as 0.
+        scale
+            Denominator of the prices, above 0.
+        """
+        if not self.units.size:
+            return 0
+        prices = np.maximum(prices, 0)
+        largest = scale * int(np.abs(self.units).max()) + sum(
+            int(prices[place].max()) * int(self.demand[place].max()) for place in range(len(self.resources))
+        )
+        kind: Any = np.int64 if largest < 2**62 else object
+        paid = self.units.astype(kind) * (self.sign * scale)
+        for price, demand in zip(prices, self.demand, strict=True):
+            paid += price.astype(kind) * demand.astype(kind)
+        paid = np.where(self.usable, paid, paid.max())
+        earned = sum(
+            price * most for price, most in zip(prices.ravel().tolist(), self.capacity.ravel().tolist(), strict=True)
+        )
+        total = sum(paid.min(axis=1).tolist()) - earned
+        bound: int = -(-total // scale)
+        return self.sign * bound
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """The sum of each task's own best node: no capacity is ever contended."""
+        best = self.price_bound(np.zeros_like(self.capacity), 1)
+        return (Bound("best-node", "cost", exact(best, self.grid), "cost, with every capacity free for every task"),)
+
+
+def _whole(values: Floats) -> bool:
+    return bool((values == np.rint(values)).all())

@@ -1,0 +1,104 @@
+"""`min-cost-flow`: a flow through a network that takes every supply to a demand, at least total cost.
+
+No paper of the five poses it by itself: the exact forms of several are such flows, and files of it (DIMACS) are the
+outside check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault
+from optsched.instance import Ints
+from optsched.network import UNBOUNDED, FlowNetwork
+from optsched.placement import Flow
+from optsched.problems.base import BaseProblem
+from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+
+__all__ = ["MinCostFlow"]
+
+
+class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
+    """A whole flow within the bounds of the arcs that leaves each node with its supply, at least total cost.
+
+    Parallel arcs and loops stay what they are, costs may be negative. There may be no such flow, and where a cycle of
+    negative cost has no limit there is no least cost.
+
+    Examples
+    --------
+    >>> network = FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], capacity=[1, 9], cost=[2, 5], supply=[3, -3])
+    >>> problem = MinCostFlow(network)
+    >>> problem.evaluate(Flow([1, 2]))
+    (12,)
+    >>> print(*problem.violations(Flow([2, 0])))
+    capacity(0) by 1 conservation(s) by -1 conservation(t) by 1
+    """
+
+    name = "min-cost-flow"
+    title = "a flow that takes every supply to a demand, least total cost"
+    paper = "-"
+    components = (Component("cost", Sense.MIN, "unit of cost"),)
+    parameter_table = ()
+    requires = ("a flow network",)
+    proof = Proof.DUAL
+    posed_on = FlowNetwork
+    decided = Flow
+    always_feasible = False
+
+    @classmethod
+    def missing(cls, instance: FlowNetwork, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        return iter(())
+
+    def prepare(self) -> None:
+        """Nothing: all that counts is in the network."""
+
+    def objective(self, flow: Flow, /) -> Value:
+        return (
+            sum(cost * units for cost, units in zip(self.instance.cost.tolist(), flow.units.tolist(), strict=True)),
+        )
+
+    def violations(self, flow: Flow, /) -> list[Violation]:
+        """Every violated constraint; `conservation` is by how much more leaves a node than enters it."""
+        network = self.instance
+        if len(flow) != network.arcs:
+            return [Violation("length", (), len(flow) - network.arcs)]
+        arcs, units = network.arc_ids.tolist(), flow.units
+        found = []
+        for name, limit, sign in (("lower", network.lower, -1), ("capacity", network.capacity, 1)):
+            beyond = units < limit if sign < 0 else units > limit
+            found += [
+                Violation(name, (arcs[arc],), sign * (int(units[arc]) - int(limit[arc])))
+                for arc in np.flatnonzero(beyond).tolist()
+            ]
+        excess = [-supply for supply in network.supply.tolist()]
+        for tail, head, sent in zip(network.tail.tolist(), network.head.tolist(), units.tolist(), strict=True):
+            excess[tail] += sent
+            excess[head] -= sent
+        names = network.node_ids.tolist()
+        found += [Violation("conservation", (names[node],), amount) for node, amount in enumerate(excess) if amount]
+        return found
+
+    def potential_bound(self, potentials: Sequence[int] | Ints) -> int | None:
+        """The lower bound that potentials of the nodes prove (weak duality); valid whatever they are.
+
+        Each arc flows at its upper limit where its reduced cost, `cost + potential[tail] - potential[head]`, is
+        negative, and at its lower one elsewhere. None where an arc of negative reduced cost has no limit.
+        """
+        network = self.instance
+        potential = np.array(potentials, dtype=object)
+        reduced = network.cost.astype(object) + potential[network.tail] - potential[network.head]
+        negative = np.array(reduced < 0, dtype=bool)
+        if (negative & (network.capacity == UNBOUNDED)).any():
+            return None
+        limit = np.where(negative, network.capacity, network.lower).astype(object)
+        return int((reduced * limit).sum()) - int((potential * network.supply.astype(object)).sum())
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """The cost of each arc at its own best, whatever enters the nodes; none where that has no limit."""
+        best = self.potential_bound([0] * len(self.instance))
+        if best is None:
+            return ()
+        return (Bound("best-arc", "cost", best, "cost, with each arc at its cheaper limit"),)

@@ -1,0 +1,77 @@
+"""`min-cost-flow` by HiGHS on arrays: a linear program whose vertices are whole and whose duals are potentials."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from optsched.errors import SolverDisagreement
+from optsched.instance import LARGEST, Ints
+from optsched.network import UNBOUNDED, FlowNetwork
+from optsched.placement import Flow
+from optsched.problems.min_cost_flow import MinCostFlow
+from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.networks import FlowStatus, min_cost_flow, residual_potentials
+from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.profiles import Profile
+
+__all__ = ["by_arrays", "by_network_simplex", "potentials_of", "whole_flow"]
+
+
+def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, Flow | None, Ints | None]:
+    """Solve the linear program; what HiGHS says, the flow that it holds, and its duals as whole potentials.
+
+    Raises
+    ------
+    SolverDisagreement
+        If what HiGHS holds is no whole flow: numbers near 2^53 are beyond its tolerances.
+    """
+    network = problem.instance
+    arcs, nodes = network.arcs, len(network)
+    once = np.flatnonzero(network.tail != network.head)  # what a loop sends returns to its node
+    ends = np.concatenate([network.tail[once], network.head[once]])
+    signs = np.concatenate([np.ones(len(once)), -np.ones(len(once))])
+    supply = network.supply.astype(np.float64)
+    program = LinearProgram(
+        objective=network.cost.astype(np.float64),
+        col_lower=network.lower.astype(np.float64),
+        col_upper=np.where(network.capacity == UNBOUNDED, np.inf, network.capacity.astype(np.float64)),
+        integer=np.zeros(arcs, dtype=bool),
+        row_lower=supply,
+        row_upper=supply,
+        matrix=sp.csr_array((signs, (ends, np.concatenate([once, once]))), shape=(nodes, arcs)),
+    )
+    found = solve_arrays(program, profile)
+    if found.x is None:
+        return found.outcome, None, None
+    potentials = None
+    if found.row_duals is not None and float(np.abs(found.row_duals).max(initial=0.0)) <= LARGEST:
+        potentials = np.rint(-found.row_duals).astype(np.int64)
+    return found.outcome, whole_flow(problem, np.rint(found.x).astype(np.int64)), potentials
+
+
+def whole_flow(problem: MinCostFlow, units: Ints) -> Flow:
+    """The flow of a solver, checked; SolverDisagreement where it is none."""
+    flow = Flow(units)
+    wrong = problem.violations(flow)
+    if wrong:
+        told = 'numbers near 2^53 are beyond its tolerances, use route "network-simplex"'
+        raise SolverDisagreement(f"{problem.name}: the solver holds a flow that violates {wrong[0]}; {told}")
+    return flow
+
+
+def by_network_simplex(problem: MinCostFlow) -> tuple[FlowStatus, Flow | None, Ints | None]:
+    """Solve by networkx in integers: how it ended, the flow, and the potentials that prove it."""
+    network = problem.instance
+    found = min_cost_flow(*_columns(network), network.supply)
+    return found.status, None if found.flow is None else Flow(found.flow), found.potential
+
+
+def potentials_of(problem: MinCostFlow, flow: Flow) -> Ints | None:
+    """Potentials that prove a flow to be of least cost; None where it is not."""
+    network = problem.instance
+    return residual_potentials(*_columns(network), flow.units, len(network))
+
+
+def _columns(network: FlowNetwork) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    return network.tail, network.head, network.lower, network.capacity, network.cost
