@@ -2,8 +2,8 @@
 
 The checker shares with whoever produced a solution only the nouns and `problems`: a wrong price can make a bound weak,
 never wrong. `dual` certificates hold the prices of an assignment problem or of capacities, or the potentials of a flow;
-`combinatorial` ones a cover of servers that limits how many tasks of a `latency` problem can be local. Every other kind (`enumeration`, `agreement`, `solver`) is
-somebody's word: it is reported as such, never as a proof.
+`combinatorial` ones a cover of servers that limits how many tasks of a `latency` problem can be local. Every other kind
+(`enumeration`, `agreement`, `solver`) is somebody's word: it is reported as such, never as a proof.
 """
 
 from __future__ import annotations

@@ -227,15 +227,17 @@ def _check_claim(problem: AnyProblem, claimed: float | None, value: Number) -> N
 def _by_enumeration(record: _Record) -> Solution:
     from optsched.solvers.brute_force import best_placement
 
-    found = best_placement(record.problem)
+    problem = record.problem
+    assert isinstance(problem, Problem)
+    found = best_placement(problem)
     if found is None:
         return record.solution(None, (), None, "no placement is feasible", {}, unanswered=Termination.INFEASIBLE)
     value, nodes = found
     certificates = tuple(
         Certificate(component.name, Proof.ENUMERATION, claim)
-        for component, claim in zip(record.problem.components, value, strict=True)
+        for component, claim in zip(problem.components, value, strict=True)
     )
-    return record.solution(record.problem.placement(nodes), certificates, None, "all placements tried", {})
+    return record.solution(problem.placement(nodes), certificates, None, "all placements tried", {})
 
 
 # Assignment problems ---------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from optsched.heuristics import Heuristic
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
-    from optsched.problems import Problem
+    from optsched.problems import AnyProblem
     from optsched.report import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -199,7 +199,7 @@ def load_instance(argument: str) -> Instance:
 
     loaded = load_any(argument)
     if not isinstance(loaded, Instance):
-        raise InputError([Fault("format", "is a flow network, not an instance; describe and export take it")], argument)
+        raise InputError([Fault("format", "is a flow network, for which there are no heuristics; solve it")], argument)
     return loaded
 
 
@@ -225,12 +225,12 @@ def load_instances(arguments: Sequence[str]) -> list[Instance]:
     ]
 
 
-def pose(argument: str, problem_name: str, params: Sequence[str]) -> Problem:
-    """The problem on the instance that the argument names; wrong usage is found before the file is read."""
+def pose(argument: str, problem_name: str, params: Sequence[str]) -> AnyProblem:
+    """The problem on what the argument names, instance or network; wrong usage is found before the file is read."""
     from optsched.problems import problem
 
     values = parameters_of([problem_name], params)[problem_name]
-    return problem(problem_name, load_instance(argument), **values)
+    return problem(problem_name, load_any(argument), **values)
 
 
 # Results ----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from optsched.errors import Fault, InputError, UsageError, nearest
 
 if TYPE_CHECKING:
     from optsched.instance import Instance
+    from optsched.instances.foreign import Imported
     from optsched.network import FlowNetwork
 
 __all__ = ["describe", "generate", "import_"]
@@ -86,6 +87,8 @@ def _instance(instance: Instance) -> dict[str, Any]:
     }
     problems = []
     for name, problem in PROBLEMS.items():
+        if not isinstance(instance, problem.posed_on):
+            continue
         faults = problem.applies(instance)
         shown = [str(fault) for fault in faults[:SHOWN_IN_JSON]]
         problems.append({"name": name, "applies": not faults, "missing_count": len(faults), "missing": shown})
@@ -104,6 +107,13 @@ def _instance(instance: Instance) -> dict[str, Any]:
 
 def _network(network: FlowNetwork) -> dict[str, Any]:
     """What there is to say of a flow network."""
+    from optsched.problems import PROBLEMS
+
+    problems = [
+        {"name": name, "applies": True, "missing_count": 0, "missing": []}
+        for name, problem in PROBLEMS.items()
+        if isinstance(network, problem.posed_on)
+    ]
     return {
         "name": network.name,
         "description": network.description,
@@ -111,6 +121,7 @@ def _network(network: FlowNetwork) -> dict[str, Any]:
         "sha256": network.sha256,
         "sizes": {"nodes": len(network), "arcs": network.arcs, "supply": int(network.supply[network.supply > 0].sum())},
         "labels": dict(network.labels),
+        "problems": problems,
     }
 
 
@@ -183,8 +194,8 @@ def _pairs(family: str, rest: list[str], known: list[str]) -> dict[str, str]:
     return values
 
 
-def _emit(instance: Instance, output: str | None) -> None:
-    """The instance as a file, or as JSON on stdout."""
+def _emit(instance: Instance | FlowNetwork, output: str | None) -> None:
+    """The instance or network as a file, or as JSON on stdout."""
     from optsched.instances.files import save, to_json
 
     if output is None:
@@ -201,6 +212,29 @@ def import_() -> None:
     """Make instances of what other tools recorded."""
 
 
+name_option = click.option("--name", metavar="TEXT", help="Name of the instance; by default after the file.")
+output_option = click.option(
+    "--output", metavar="FILE", help="A .json, .json.gz or .npz file; by default JSON goes to stdout."
+)
+sense_option = click.option(
+    "--sense",
+    type=click.Choice(["min", "max"]),
+    default="min",
+    show_default=True,
+    help="Whether the total cost is to be least or most: the file does not say.",
+)
+
+
+def _emit_imported(imported: Imported, source: str, output: str | None) -> None:
+    """The one document of a file, and what was odd in it."""
+    from optsched.instances.files import from_document
+
+    (document,) = imported.documents
+    _emit(from_document(document, f"{source}: {document['name']}"), output)
+    for text in imported.notes:
+        arguments.note(text)
+
+
 @import_.command()
 @click.argument("trace", metavar="FILE")
 @click.option("--topology", metavar="FILE", help="Rumen's file of racks and hosts.")
@@ -212,8 +246,8 @@ def import_() -> None:
     metavar="observed|inferred|N",
     help="Slots of each node: those that the jobs used, the most ever used at once, or N.",
 )
-@click.option("--name", metavar="TEXT", help="Name of the instance; by default after the file.")
-@click.option("--output", metavar="FILE", help="A .json, .json.gz or .npz file; by default JSON goes to stdout.")
+@name_option
+@output_option
 @click.option("--split-jobs", "split", metavar="DIR", help="Write each job as DIR/<name>.json instead.")
 def rumen(
     trace: str,
@@ -246,6 +280,92 @@ def rumen(
             save(instance, Path(split, re.sub(r"[^\w.-]+", "_", instance.name) + ".json"))
     for text in imported.notes:
         arguments.note(text)
+
+
+@import_.command()
+@click.argument("file")
+@name_option
+@output_option
+def dimacs(file: str, name: str | None, output: str | None) -> None:
+    """Import a DIMACS minimum-cost-flow file as a flow network."""
+    from optsched.instances.dimacs import import_dimacs
+
+    _emit_imported(import_dimacs(file, name), file, output)
+
+
+@import_.command("orlib-gap")
+@click.argument("file")
+@sense_option
+@click.option("--set", "number", type=click.IntRange(1), metavar="N", help="Which set of a file with several.")
+@name_option
+@output_option
+def orlib_gap(file: str, sense: str, number: int | None, name: str | None, output: str | None) -> None:
+    """Import an OR-Library generalized-assignment file."""
+    from optsched.instances.orlib import import_orlib_gap
+
+    _emit_imported(import_orlib_gap(file, sense, number, name), file, output)
+
+
+@import_.command("orlib-assign")
+@click.argument("file")
+@sense_option
+@name_option
+@output_option
+def orlib_assign(file: str, sense: str, name: str | None, output: str | None) -> None:
+    """Import an OR-Library assignment file: every item to a place of its own."""
+    from optsched.instances.orlib import import_orlib_assign
+
+    _emit_imported(import_orlib_assign(file, sense, name), file, output)
+
+
+@import_.command()
+@click.argument("jobs", metavar="FILE")
+@click.option("--nodes", metavar="FILE", help="SLS's file of nodes; by default the hosts that the jobs name.")
+@click.option("--queues", metavar="FILE", help="A Fair Scheduler allocation file, for the queues' weights.")
+@click.option(
+    "--slots",
+    default="inferred",
+    show_default=True,
+    metavar="inferred|N",
+    help="Slots of each node: the most of a kind that ran at once on any node, or N.",
+)
+@name_option
+@output_option
+def sls(jobs: str, nodes: str | None, queues: str | None, slots: str, name: str | None, output: str | None) -> None:
+    """Import a job file of Hadoop's Scheduler Load Simulator.
+
+    What is inferred or assumed is labelled in the instance; what is odd is told on stderr.
+    """
+    from optsched.instances.sls import import_sls
+
+    _emit_imported(import_sls(jobs, nodes, queues, slots, name), jobs, output)
+
+
+@import_.command()
+@click.argument("file")
+@click.option("--nodes", type=click.IntRange(1), default=20, show_default=True, help="Nodes of the generated cluster.")
+@click.option("--slots", type=click.IntRange(0), default=2, show_default=True, help="Slots of each.")
+@click.option("--replicas", type=click.IntRange(0), default=3, show_default=True, help="Of each map's block.")
+@click.option("--block", type=click.IntRange(1), default=128, show_default=True, metavar="MB", help="Input of a map.")
+@click.option("--first", type=click.IntRange(1), metavar="N", help="Only the first N jobs.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the replicas.")
+@name_option
+@output_option
+def swim(
+    file: str,
+    nodes: int,
+    slots: int,
+    replicas: int,
+    block: int,
+    first: int | None,
+    seed: int,
+    name: str | None,
+    output: str | None,
+) -> None:
+    """Import a SWIM workload: arrivals and sizes are recorded, the rest is generated and labelled so."""
+    from optsched.instances.swim import import_swim
+
+    _emit_imported(import_swim(file, nodes, slots, replicas, block, first, seed, name), file, output)
 
 
 def _make_folder(path: str) -> None:

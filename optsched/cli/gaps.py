@@ -75,6 +75,7 @@ def gap(
     JSON and CSV hold one record for each run; the table one row for each instance, problem and heuristic, with mean,
     worst and the 95 % confidence interval over the seeds where there are several.
     """
+    from optsched.placement import Placement
     from optsched.problems import PROBLEMS, problem_class
     from optsched.report import gap_table, progress, to_csv
     from optsched.solvers.profiles import load_profile
@@ -82,11 +83,11 @@ def gap(
     if max_gap is not None and (math.isnan(max_gap) or max_gap < 0):
         raise UsageError(f"--max-gap {max_gap}: give a number, 0 or more; 0.05 is 5 %")
     limits = load_profile(profile).with_limits(time_limit=time_limit)
-    posable = [name for name in PROBLEMS if not (waves and name == "latency")]
+    posable = [name for name, kind in PROBLEMS.items() if kind.decided is Placement and (kind.has_waves or not waves)]
     chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or posable
     values = arguments.parameters_of(chosen, params)
     choices = [arguments.heuristic_choice(text) for text in dict.fromkeys(heuristics)]
-    _check_served(choices, chosen)
+    _check_served(choices, chosen, listed=not problems)
     posed = _posed(arguments.load_instances(instances or _shipped()), chosen, values, needed=bool(problems))
     work = _work(posed, choices, strict=bool(instances))
 
@@ -119,14 +120,28 @@ def gap(
 
 
 def _shipped() -> list[str]:
-    """The library's names, less what is at scale."""
-    from optsched.instances.library import SCALE, library
+    """The library's names, less what is at scale, and networks, for which there are no heuristics."""
+    from optsched.instances.library import NETWORK, SCALE, library
 
-    return [name for name, entry in library().items() if SCALE not in entry.tags]
+    return [name for name, entry in library().items() if not {SCALE, NETWORK} & set(entry.tags)]
 
 
-def _check_served(choices: Sequence[Choice], chosen: Sequence[str]) -> None:
-    """Raise UsageError for heuristics that serve none of the chosen problems."""
+def _check_served(choices: Sequence[Choice], chosen: Sequence[str], listed: bool) -> None:
+    """Raise UsageError for heuristics that serve none of the chosen problems, and problems that none serves.
+
+    `listed`: the problems are all there are, and were not chosen by name.
+    """
+    from optsched.heuristics import HEURISTICS
+    from optsched.placement import Placement
+    from optsched.problems import problem_class
+
+    for name in chosen:
+        if problem_class(name).decided is not Placement:
+            raise UsageError(f"{name} has no heuristics: its decision is a flow; optsched solve takes it")
+        if not listed and not choices and not any(name in entry.problems for entry in HEURISTICS.values()):
+            raise UsageError(
+                f"no heuristic of the list serves {name}; give your own as --heuristic package.module:function"
+            )
     lines = [
         f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}; not {', '.join(chosen)}"
         for choice in choices

@@ -12,6 +12,7 @@ from optsched.errors import Fault, InputError, UsageError
 if TYPE_CHECKING:
     from optsched.certificates import Verdict
     from optsched.instance import Instance
+    from optsched.network import FlowNetwork
     from optsched.results import Solution
 
 __all__ = ["certify"]
@@ -34,7 +35,7 @@ def certify(ctx: click.Context, instance: str, solution: str, form: str) -> None
     from optsched.instances.solution_files import read_solution
     from optsched.report import Table
 
-    posed_on = arguments.load_instance(instance)
+    posed_on = arguments.load_any(instance)
     verdict = _verdict(posed_on, read_solution(solution, posed_on), solution)
     if form == "json":
         arguments.emit_json(
@@ -58,7 +59,7 @@ def certify(ctx: click.Context, instance: str, solution: str, form: str) -> None
     ctx.exit(0 if verdict.valid else FALSE)
 
 
-def _verdict(instance: Instance, solution: Solution, source: str) -> Verdict:
+def _verdict(instance: Instance | FlowNetwork, solution: Solution, source: str) -> Verdict:
     """The verdict on a solution, with the problem posed by the solution's own parameters."""
     from optsched.certificates import Check, Verdict, certify
     from optsched.problems import problem

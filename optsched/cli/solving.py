@@ -15,7 +15,7 @@ from optsched.errors import UsageError
 if TYPE_CHECKING:
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
-    from optsched.problems import Problem
+    from optsched.problems import AnyProblem, Problem
     from optsched.results import Solution
     from optsched.routes import Frontier
 
@@ -62,7 +62,7 @@ def solve(
     if start is not None:
         held = read_solution(start, posed.instance)
         if held.decision is None:
-            raise UsageError(f"{start}: holds no placement of this instance to start from")
+            raise UsageError(f"{start}: holds no decision on this instance to start from")
         begin = held.decision
     with progress(sys.stderr) as step:
         step(f"{posed.instance.name} {posed.name}")
@@ -75,10 +75,11 @@ def solve(
         write_solution(solution, posed.instance, output)
     if solution.limit is Limit.INTERRUPTED:
         ctx.exit(INTERRUPTED)
-    ctx.exit({Termination.NO_SOLUTION: NO_SOLUTION, Termination.INFEASIBLE: INFEASIBLE}.get(solution.termination, 0))
+    codes = {Termination.NO_SOLUTION: NO_SOLUTION, Termination.ERROR: NO_SOLUTION, Termination.INFEASIBLE: INFEASIBLE}
+    ctx.exit(codes.get(solution.termination, 0))
 
 
-def _record(problem: Problem, solution: Solution) -> dict[str, Any]:
+def _record(problem: AnyProblem, solution: Solution) -> dict[str, Any]:
     """The fields of the solution file, but doubles for rationals, and plain numbers where there is one component."""
     from optsched.instances.solution_files import solution_document
 
@@ -93,7 +94,9 @@ def _record(problem: Problem, solution: Solution) -> dict[str, Any]:
     return document
 
 
-def _solution_table(problem: Problem, solution: Solution) -> Any:
+def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
+    from optsched.placement import Placement
+    from optsched.problems import Problem
     from optsched.report import Table, number, value
 
     proofs = {certificate.component: certificate for certificate in solution.certificates}
@@ -110,7 +113,7 @@ def _solution_table(problem: Problem, solution: Solution) -> Any:
         proof = f"proof: {proofs[component.name].kind}" if component.name in proofs else "no proof"
         told = f"{number(held)} {component.unit}, bound {number(solution.bound[place])}, {proof}"
         rows.append((f"  {component.name} ({component.sense})", told))
-    if solution.decision is not None:
+    if isinstance(problem, Problem) and isinstance(solution.decision, Placement):
         rows.append(("placed", f"{solution.decision.placed} of {len(problem.tasks)} tasks"))
     rows.append(("route", f"{solution.route} in {solution.build_seconds + solution.solve_seconds:.3f} s"))
     rows.append(
@@ -240,7 +243,7 @@ _PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
 
 @click.command()
 @click.argument("instance")
-@click.option("--problem", "problem_name", metavar="P", help="See `list problems`; not for a flow network.")
+@click.option("--problem", "problem_name", metavar="P", help="See `list problems`; a flow network needs none.")
 @arguments.param_option
 @click.option("--to", "target", required=True, metavar="FILE", help="Ends in .lp, .mps, .dimacs or .graphml.")
 @click.option(
@@ -260,6 +263,7 @@ def export(
     """
     from optsched.instances.writing import write_whole
     from optsched.network import FlowNetwork
+    from optsched.problems import problem as posed
 
     suffix = Path(target).suffix
     if suffix not in _PROGRAMS + _NETWORKS:
@@ -267,9 +271,12 @@ def export(
         raise UsageError(f"--to {target}: the name must end in {', '.join(known)}")
     loaded = arguments.load_any(instance)
     if isinstance(loaded, FlowNetwork):
-        if problem_name is not None or suffix not in _NETWORKS:
-            raise UsageError(f"{instance} is a flow network: export it to .dimacs or .graphml, without --problem")
-        write_whole(target, _network_text(loaded, suffix))
+        if problem_name not in (None, "min-cost-flow"):
+            raise UsageError(f"{instance} is a flow network: export it as min-cost-flow, or without --problem")
+        if suffix in _NETWORKS:
+            write_whole(target, _network_text(loaded, suffix))
+        else:
+            write_whole(target, _program_text(posed("min-cost-flow", loaded), suffix, model, limit))
         return
     problem = _problem(loaded, problem_name, params)
     if suffix in _NETWORKS:
@@ -313,7 +320,7 @@ def _network_text(network: FlowNetwork, suffix: str) -> bytes:
     return (network.to_dimacs() if suffix == ".dimacs" else network.to_graphml()).encode()
 
 
-def _program_text(problem: Problem, suffix: str, kind: str, limit: int | None) -> bytes:
+def _program_text(problem: AnyProblem, suffix: str, kind: str, limit: int | None) -> bytes:
     """The LP or MPS file of a model."""
     from optsched import models
     from optsched.models.export import write_lp

@@ -20,13 +20,16 @@ from optsched.instances.rationals import read_number
 from optsched.resources import folder as data_folder
 from optsched.results import Number
 
-__all__ = ["INDEX", "OPTIMA", "SCALE", "Entry", "KnownOptimum", "library"]
+__all__ = ["INDEX", "NETWORK", "OPTIMA", "SCALE", "Entry", "KnownOptimum", "library"]
 
 #: Name of the index file, and the value of its `format`.
 INDEX, OPTIMA = "optima.json", "optsched-optima/1"
 
 #: Tag of instances at the papers' scale, which a quick run leaves out.
 SCALE = "scale"
+
+#: Tag of flow networks.
+NETWORK = "network"
 
 
 class _Optimum(Struct, forbid_unknown_fields=True):

@@ -20,23 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import Fault, InputError, UsageError, nearest
-from optsched.instances.rumen_trace import Job, Location, Task, TaskKind, Trace, read_topology, read_trace
+from optsched.instances.foreign import BYTES_PER_MB, Imported, Location
+from optsched.instances.foreign import stem as stem_of
+from optsched.instances.rumen_trace import Job, Task, TaskKind, Trace, read_topology, read_trace
 
 __all__ = ["BYTES_PER_MB", "Imported", "import_rumen", "read_topology", "read_trace"]
 
-#: Bytes of the instance format's unit of size.
-BYTES_PER_MB = 10**6
-
 #: Locality costs of a node-local, rack-local and off-rack task: Hadoop's own three levels.
 LEVELS = (0, 1, 2)
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """Documents in the instance format, and notes on what was odd in the trace, one sentence each."""
-
-    documents: tuple[dict[str, Any], ...]
-    notes: tuple[str, ...] = ()
 
 
 def import_rumen(
@@ -106,7 +97,7 @@ def import_rumen(
     chosen, notes = _choose(log, jobs, observed=per_node == "observed")
     cluster = _cluster(log, racks)
     importer = _Importer(log, cluster, None if topology is None else Path(topology).name, per_node)
-    stem = _stem(log.source) if name is None else name
+    stem = stem_of(log.source, "trace|json|gz", "rumen") if name is None else name
     documents = []
     for part in [(job,) for job in chosen] if split else [tuple(chosen)]:
         of_one_job = split or (len(jobs) == 1 and name is None)
@@ -123,16 +114,6 @@ def _slots(slots: str | int) -> str | int:
     if slots in ("observed", "inferred") or (isinstance(slots, int) and not isinstance(slots, bool) and slots >= 1):
         return slots
     raise UsageError(f'slots must be "observed", "inferred" or a number of at least 1, not {slots!r}')
-
-
-def _stem(source: str) -> str:
-    """A trace's file name without its suffixes, fit to begin another file's name.
-
-    >>> _stem("yahoo4.trace.json.gz")
-    'yahoo4'
-    """
-    stem = re.sub(r"(\.(trace|json|gz))+$", "", source)
-    return re.sub(r"[^\w.-]+", "_", stem, flags=re.ASCII) or "rumen"
 
 
 def _choose(trace: Trace, names: Sequence[str], observed: bool) -> tuple[list[Job], list[str]]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+import numpy as np
+from msgspec import UNSET, Meta, Struct
 
 from optsched import __version__
 from optsched.errors import Fault, InputError
@@ -22,7 +23,8 @@ from optsched.instance_faults import key_in_place
 from optsched.instances.diagnosis import Diagnosis, decode
 from optsched.instances.rationals import read_number, spelled
 from optsched.instances.writing import write_whole
-from optsched.placement import NONE, Placement
+from optsched.network import FlowNetwork
+from optsched.placement import NONE, Flow, Placement
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
 
 __all__ = ["SOLUTION", "read_solution", "solution_document", "write_solution"]
@@ -51,7 +53,6 @@ class _Document(Struct, forbid_unknown_fields=True):
     problem: _Text
     parameters: dict[str, Any]
     instance_sha256: _Text
-    placement: Any
     objective: Any
     bound: Any
     termination: Literal["OPTIMAL", "INFEASIBLE", "FEASIBLE", "NO_SOLUTION", "ERROR"]
@@ -59,17 +60,21 @@ class _Document(Struct, forbid_unknown_fields=True):
     certificates: list[_Certificate]
     solver: dict[str, Any]
     versions: dict[str, Any]
+    placement: Any = UNSET
+    flow: Any = UNSET
 
 
-def solution_document(solution: Solution, instance: Instance) -> dict[str, Any]:
-    """A solution as the solution file holds it: integers as integers, other rationals as `"p/q"`, placement in ids.
+def solution_document(solution: Solution, instance: Instance | FlowNetwork) -> dict[str, Any]:
+    """A solution as the solution file holds it: integers as integers, other rationals as `"p/q"`, decision in ids.
+
+    Of an instance it has a `placement`, of a flow network a `flow`: units by the id of the arc.
 
     Parameters
     ----------
     solution
         Of a problem on `instance`.
     instance
-        Gives the ids.
+        The instance or flow network, which gives the ids.
 
     Examples
     --------
@@ -82,19 +87,22 @@ def solution_document(solution: Solution, instance: Instance) -> dict[str, Any]:
     >>> document["placement"], document["objective"], document["bound"]
     ({'t1': None, 't2': 'a'}, ['1/2'], [None])
     """
-    placement = None
-    if solution.decision is not None:
+    decision = solution.decision
+    held: dict[str, Any] | None = None
+    if isinstance(decision, Placement) and isinstance(instance, Instance):
         nodes = instance.cluster.node_ids.tolist()
-        placement = {
+        held = {
             task: None if node == NONE else nodes[node]
-            for task, node in zip(instance.workload.task_ids.tolist(), solution.decision.nodes.tolist(), strict=True)
+            for task, node in zip(instance.workload.task_ids.tolist(), decision.nodes.tolist(), strict=True)
         }
+    elif isinstance(decision, Flow) and isinstance(instance, FlowNetwork):
+        held = dict(zip(instance.arc_ids.tolist(), decision.units.tolist(), strict=True))
     return {
         "format": SOLUTION,
         "problem": solution.problem,
         "parameters": dict(solution.parameters),
         "instance_sha256": solution.instance_sha256,
-        "placement": placement,
+        "placement" if isinstance(instance, Instance) else "flow": held,
         "objective": None if solution.objective is None else [spelled(value) for value in solution.objective],
         "bound": [spelled(value) for value in solution.bound],
         "termination": str(solution.termination),
@@ -129,7 +137,7 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def write_solution(solution: Solution, instance: Instance, path: str | os.PathLike[str]) -> None:
+def write_solution(solution: Solution, instance: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
     """Write a solution file: the whole file or none.
 
     Parameters
@@ -148,7 +156,7 @@ def write_solution(solution: Solution, instance: Instance, path: str | os.PathLi
     write_whole(path, text + b"\n")
 
 
-def read_solution(path: str | os.PathLike[str], instance: Instance) -> Solution:
+def read_solution(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Solution:
     """Read a solution file.
 
     Parameters
@@ -156,8 +164,8 @@ def read_solution(path: str | os.PathLike[str], instance: Instance) -> Solution:
     path
         The file.
     instance
-        What it should be a solution of. One of another instance (by its digest) is read without the placement, which
-        means nothing here; `optsched.certify` tells of it.
+        What it should be a solution of. One of another instance (by its digest) is read without the placement or flow,
+        which means nothing here; `optsched.certify` tells of it.
 
     Raises
     ------
@@ -188,7 +196,7 @@ def read_solution(path: str | os.PathLike[str], instance: Instance) -> Solution:
     return solution
 
 
-def _solution(document: _Document, instance: Instance, faults: list[Fault]) -> Solution:
+def _solution(document: _Document, instance: Instance | FlowNetwork, faults: list[Fault]) -> Solution:
     """The solution that a document of the right form stands for; what is wrong with it is added to `faults`."""
     bound = _numbers(document.bound, "bound", faults, unknown=True)
     objective = None if document.objective is None else _numbers(document.objective, "objective", faults)
@@ -196,9 +204,7 @@ def _solution(document: _Document, instance: Instance, faults: list[Fault]) -> S
     for row, entry in enumerate(document.certificates):
         claim = read_number(entry.claim, f"certificates[{row}].claim", faults)
         certificates.append(Certificate(entry.component, Proof(entry.kind), claim, entry.data))
-    decision = None
-    if document.placement is not None:
-        decision = _placement(document.placement, document.instance_sha256 == instance.sha256, instance, faults)
+    decision = _decision(document, instance, faults)
     told = document.solver
     return Solution(
         problem=document.problem,
@@ -232,12 +238,45 @@ def _numbers(value: Any, place: str, faults: list[Fault], unknown: bool = False)
     )
 
 
-def _placement(value: Any, ours: bool, instance: Instance, faults: list[Fault]) -> Placement | None:
+def _decision(document: _Document, instance: Instance | FlowNetwork, faults: list[Fault]) -> Placement | Flow | None:
+    """The placement or flow, of which a file has exactly one; None where it is null, or of another instance."""
+    given = [name for name in ("placement", "flow") if getattr(document, name) is not UNSET]
+    if len(given) != 1:
+        faults.append(Fault("placement", "give exactly one of placement (an instance's) and flow (a network's)"))
+        return None
+    value, ours = getattr(document, given[0]), document.instance_sha256 == instance.sha256
+    if value is None:
+        return None
     if not isinstance(value, Mapping):
-        faults.append(Fault("placement", "expected an object {task: node or null}, or null"))
+        form = "{task: node or null}" if given[0] == "placement" else "{arc: units}"
+        faults.append(Fault(given[0], f"expected an object {form}, or null"))
         return None
     if not ours:
         return None
+    if isinstance(instance, Instance) != (given[0] == "placement"):
+        noun = "an instance: it has a placement" if isinstance(instance, Instance) else "a flow network: it has a flow"
+        faults.append(Fault(given[0], f"the solution is of {noun}"))
+        return None
+    return _placement(value, instance, faults) if isinstance(instance, Instance) else _flow(value, instance, faults)
+
+
+def _flow(value: Mapping[str, Any], network: FlowNetwork, faults: list[Fault]) -> Flow:
+    place = {arc: row for row, arc in enumerate(network.arc_ids.tolist())}
+    units = [0] * network.arcs
+    for arc, sent in value.items():
+        if arc not in place:
+            faults.append(Fault(f"flow.{key_in_place(arc)}", f'the network has no arc "{arc}"'))
+        elif isinstance(sent, bool) or not isinstance(sent, int) or abs(sent) >= 2**63:
+            faults.append(Fault(f"flow.{key_in_place(arc)}", f"expected a whole number of units, got {sent!r:.40}"))
+        else:
+            units[place[arc]] = sent
+    if len(value) < len(units):
+        missing = [arc for arc in place if arc not in value]
+        faults.extend(Fault(f"flow.{key_in_place(arc)}", "is missing; 0 is none") for arc in missing)
+    return Flow(np.array(units, dtype=np.int64))
+
+
+def _placement(value: Mapping[str, Any], instance: Instance, faults: list[Fault]) -> Placement:
     nodes = [NONE] * len(instance.workload)
     for task, node in value.items():
         place = f"placement.{key_in_place(task)}"

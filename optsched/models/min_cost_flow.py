@@ -59,7 +59,8 @@ def build_pyomo(problem: MinCostFlow) -> Any:
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> problem = MinCostFlow(
-    ...     FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], lower=[1, 0], capacity=[1, 9], cost=[2, 5], supply=[3, -3]))
+    ...     FlowNetwork(
+    ...         ["s", "t"], tail=[0, 0], head=[1, 1], lower=[1, 0], capacity=[1, 9], cost=[2, 5], supply=[3, -3]))
     >>> model = build_pyomo(problem)
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).units.tolist()
     (12.0, [1, 2])
@@ -142,7 +143,7 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
     >>> from optsched.network import FlowNetwork
     >>> problem = MinCostFlow(FlowNetwork(["s", "t"], tail=[0], head=[1], capacity=[4], cost=[2], supply=[3, -3]))
     >>> build_pulp(problem).objective
-    2*flow._30_ + 0
+    2*flow._30_ + 0.0
     """
     network, size = problem.instance, literal_size(problem)
     if size.variables > max_variables:

@@ -56,6 +56,10 @@ def problem(name: str, instance: Instance, /, **parameters: Any) -> Problem: ...
 def problem(name: str, instance: FlowNetwork, /, **parameters: Any) -> MinCostFlow: ...
 
 
+@overload
+def problem(name: str, instance: Instance | FlowNetwork, /, **parameters: Any) -> AnyProblem: ...
+
+
 def problem(name: str, instance: Instance | FlowNetwork, /, **parameters: Any) -> AnyProblem:
     """Pose a problem on an instance, or `min-cost-flow` on a flow network.
 

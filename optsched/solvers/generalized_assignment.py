@@ -1,4 +1,4 @@
-"""`generalized-assignment` by HiGHS on arrays: its linear relaxation, whose duals are prices, and the integer program."""
+"""`generalized-assignment` by HiGHS on arrays: the relaxation, whose duals are prices, and the integer program."""
 
 from __future__ import annotations
 

@@ -1,0 +1,314 @@
+"""What the importers share: text of a file, the JSON objects of a text, records and their faults, lines of numbers.
+
+Foreign formats are read for what an import needs; whatever else they hold is ignored. What becomes of it is each
+importer's business (`rumen`, `sls`, `swim`, `dimacs`, `orlib`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optsched.errors import Fault, InputError
+
+__all__ = [
+    "BYTES_PER_MB",
+    "LARGEST",
+    "Imported",
+    "Line",
+    "Location",
+    "Record",
+    "json_objects",
+    "lines_of",
+    "read_text",
+    "shown",
+    "stem",
+    "unescaped",
+]
+
+#: The largest time or number of bytes that a double, and so an instance, holds exactly.
+LARGEST = 2**53
+
+#: Most bytes of text that are read, which also bounds what a small compressed file may unpack to.
+LARGEST_TEXT = 2**31
+
+#: Bytes of the instance format's unit of size.
+BYTES_PER_MB = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Documents in the instance format, and notes on what was odd in what was read, one sentence each."""
+
+    documents: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A host and the rack it stands in, None where only the bare host name was recorded."""
+
+    host: str
+    rack: str | None = None
+
+
+def read_text(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
+    """The text of a plain or gzipped file (told apart by content), and a note where its compressed data are cut."""
+    notes = []
+    chunks = io.BytesIO()
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            stream = gzip.GzipFile(fileobj=file) if packed else file
+            try:
+                while chunk := stream.read1(1 << 20):
+                    chunks.write(chunk)
+                    if chunks.tell() > LARGEST_TEXT:
+                        limit = f"unpacks to more than {LARGEST_TEXT >> 20} MiB; split it into smaller files"
+                        raise InputError([Fault("", limit)], str(path))
+            except EOFError:
+                notes.append("the compressed data were cut before their end; what comes before is read")
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError([Fault("", f"the compressed data are damaged ({error})")], str(path)) from None
+    except OSError as error:
+        raise InputError([Fault("", f"cannot be read ({error.strerror or error})")], str(path)) from None
+    data = chunks.getvalue()
+    try:
+        return data.decode("utf-8-sig"), notes
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            return data[: error.start].decode("utf-8-sig"), notes
+        raise InputError([Fault(f"byte {error.start}", f"is no UTF-8 text ({error.reason})")], str(path)) from None
+
+
+class _Repeating(dict[str, Any]):
+    """A JSON object that names a key twice; it is reported when something is read from it."""
+
+    repeated: tuple[str, ...] = ()
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) == len(pairs):
+        return record
+    repeating = _Repeating(record)
+    repeating.repeated = tuple(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+    return repeating
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_SPACE = re.compile(r"[ \t\r\n]*")
+#: What may stand at the end of a log that was cut within a literal or a number.
+_CUT_WORD = re.compile(r"|t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
+
+
+def json_objects(text: str, noun: str, faults: list[Fault], notes: list[str]) -> Iterator[Any]:
+    """The JSON values of a text, one after the other, up to its end, to where it was cut, or to a syntax fault."""
+    place, number = _SPACE.match(text).end(), 0  # type: ignore[union-attr]
+    while place < len(text):
+        number += 1
+        try:
+            value, place = _DECODER.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            if _is_cut(error, text):
+                notes.append(f"the file ends within {noun} {number}; the complete ones before it are kept")
+            else:
+                where = f"line {error.lineno}, column {error.colno}"
+                faults.append(Fault(f"{noun} {number}", f"malformed JSON at {where}: {error.msg}"))
+            return
+        except RecursionError:
+            faults.append(Fault(f"{noun} {number}", "is nested too deeply for a Rumen file"))
+            return
+        except ValueError as error:
+            faults.append(Fault(f"{noun} {number}", f"holds a number that cannot be read ({error})"))
+            return
+        yield value
+        place = _SPACE.match(text, place).end()  # type: ignore[union-attr]
+
+
+def _is_cut(error: json.JSONDecodeError, text: str) -> bool:
+    """Whether more text could have mended a syntax fault: then the log was cut, and is not malformed."""
+    if error.msg.startswith("Unterminated string"):
+        return True
+    if error.msg.startswith("Invalid \\u"):
+        return len(text) - error.pos < 6
+    rest = text[error.pos : error.pos + 16]
+    return _CUT_WORD.fullmatch(rest.strip()) is not None and error.pos + len(rest) == len(text)
+
+
+def shown(value: Any) -> str:
+    """A JSON value as a message shows it: in its own notation, shortened."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def unescaped(name: str) -> str:
+    r"""A host or rack name without the backslashes of a regular expression, and without slashes at its ends.
+
+    >>> unescaped(r"194\.6\.129\.64")
+    '194.6.129.64'
+    """
+    if "\\" in name:  # seldom: a plain name costs no search
+        name = re.sub(r"\\(.)", r"\1", name)
+    return name.strip("/")
+
+
+class Record:
+    """A JSON object and its place; a field of a wrong type or value becomes a fault and counts as unknown."""
+
+    __slots__ = ("faults", "is_object", "place", "value")
+
+    def __init__(self, value: Any, place: str, faults: list[Fault]) -> None:
+        self.place, self.faults, self.is_object = place, faults, isinstance(value, dict)
+        self.value: dict[str, Any] = value if isinstance(value, dict) else {}
+        if not self.is_object:
+            faults.append(Fault(place, f"must be an object, not {shown(value)}"))
+        elif isinstance(value, _Repeating):
+            for key in value.repeated:
+                self.fault(key, "is named twice in one object")
+
+    def at(self, key: str) -> str:
+        """The place of a field."""
+        return f"{self.place}.{key}" if self.place else key
+
+    def fault(self, key: str, message: str) -> None:
+        """Note what is wrong with a field."""
+        self.faults.append(Fault(self.at(key), message))
+
+    def name(self, key: str, required: bool = False) -> str | None:
+        """A printable string that is not empty; None where absent or null."""
+        value = self.value.get(key)
+        if value is None:
+            if required and self.is_object:
+                self.fault(key, "is missing")
+            return None
+        return self._name(value, key)
+
+    def _name(self, value: Any, key: str) -> str | None:
+        if not isinstance(value, str):
+            self.fault(key, f"must be a string, not {shown(value)}")
+        elif not value or not value.isprintable():
+            self.fault(key, f"must be a non-empty string of printable characters, not {shown(value)}")
+        else:
+            return value
+        return None
+
+    def host(self, key: str) -> Location | None:
+        """A host by its path (`/rack/host`, or the bare host)."""
+        path = self.name(key)
+        return None if path is None else self._located(path.strip("/").split("/"), key)
+
+    def layers(self, key: str) -> Location | None:
+        """A host by its layers (`["rack", "host"]`), with more racks or none before the host."""
+        before = len(self.faults)
+        names = [self._name(value, f"{key}[{index}]") for index, value in enumerate(self.items(key))]
+        if not self.is_object or len(self.faults) > before:
+            return None
+        return self._located([name for name in names if name is not None], key)
+
+    def _located(self, path: Sequence[str], key: str) -> Location | None:
+        *racks, host = [unescaped(name) for name in path] or [""]
+        if not host:
+            self.fault(key, "names no host")
+            return None
+        return Location(host, "/".join(filter(None, racks)) or None)
+
+    def amount(self, key: str) -> int | None:
+        """A time or a number of bytes; None where absent, null or -1."""
+        value = self.value.get(key)
+        if value is None or value == -1:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool):
+            self.fault(key, f"must be a whole number, not {shown(value)}")
+        elif value < 0:
+            self.fault(key, f"{shown(value)} is negative; only -1 stands for unknown")
+        elif value > LARGEST:
+            self.fault(key, f"{shown(value)} is past 2^53")
+        else:
+            return value
+        return None
+
+    def items(self, key: str) -> list[Any]:
+        """A list; empty where absent or null."""
+        value = self.value.get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self.fault(key, f"must be a list, not {shown(value)}")
+            return []
+        return value
+
+    def records(self, key: str) -> list[Record]:
+        """A list of objects; empty where absent or null."""
+        place = self.at(key)
+        return [Record(value, f"{place}[{index}]", self.faults) for index, value in enumerate(self.items(key))]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a text format: its number from 1, and its words."""
+
+    number: int
+    words: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        """As faults name it."""
+        return f"line {self.number}"
+
+    def integer(self, at: int, noun: str, faults: list[Fault], least: int = -LARGEST) -> int:
+        """The whole number that a word is; if it is none, or below `least`, a fault and 0."""
+        word = self.words[at]
+        if not _INTEGER.fullmatch(word):
+            faults.append(Fault(self.place, f"{noun} must be a whole number, not {shown(word)}"))
+        elif len(word.lstrip("+-0")) > _DIGITS or abs(int(word)) > LARGEST:
+            faults.append(Fault(self.place, f"{noun} {shown(word)} is past 2^53"))
+        elif int(word) < least:
+            faults.append(Fault(self.place, f"{noun} is {int(word)}; it must be {least} or more"))
+        else:
+            return int(word)
+        return 0
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+#: Digits of 2^53; Python refuses to read numbers of thousands of them.
+_DIGITS = 16
+
+
+def lines_of(path: str | os.PathLike[str]) -> list[Line]:
+    """The lines of a plain or gzipped text file that hold words.
+
+    Raises
+    ------
+    InputError
+        The file is missing, no text, or its compressed data are damaged or cut.
+    """
+    text, notes = read_text(path)
+    if notes:
+        raise InputError([Fault("", "the compressed data were cut before their end")], os.fspath(path))
+    numbered = (Line(number, tuple(line.split())) for number, line in enumerate(text.split("\n"), start=1))
+    return [line for line in numbered if line.words]
+
+
+def stem(path: str | os.PathLike[str], suffixes: str, otherwise: str) -> str:
+    """A file's name without the suffixes (joined by `|`), fit to begin another file's name.
+
+    >>> stem("data/FB-2009.tsv.gz", "tsv|gz", "swim")
+    'FB-2009'
+    """
+    name = re.sub(rf"(\.({suffixes}))+$", "", os.path.basename(path))
+    return re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII) or otherwise
