@@ -208,6 +208,9 @@ def _check_termination(
         elif isinstance(problem, GeneralizedAssignment) and len(problem.stranded):
             task = problem.instance.workload.task_ids[problem.tasks[problem.stranded[0]]]
             check("termination", True, f"INFEASIBLE: {task} fits on no node that it may use")
+        elif isinstance(problem, MinCostFlow) and problem.cut_off:
+            node = problem.instance.node_ids[problem.cut_off[0]]
+            check("termination", True, f"INFEASIBLE: no arc can take what is left to send of {node}")
         else:
             unproved.append(f"that there is no feasible {noun} rests on: {Proof.SOLVER}")
     elif solution.termination is Termination.FEASIBLE and solution.decision is None:

@@ -363,11 +363,8 @@ def _by_flow(record: _Record, profile: Profile) -> Solution:
     assert isinstance(problem, MinCostFlow)
     network, potentials = problem.instance, None
     flow: Flow | None
-    idle = np.ones(len(network), dtype=bool)
-    idle[np.concatenate([network.tail, network.head])] = False
-    if network.supply[idle].any():
-        node = network.node_ids[np.flatnonzero(idle & (network.supply != 0))[0]]
-        told = f"{node} has a supply and no arc"
+    if problem.cut_off:
+        told = f"no arc can take what is left to send of {network.node_ids[problem.cut_off[0]]}"
         return record.solution(None, (), None, told, {}, unanswered=Termination.INFEASIBLE)
     if not network.arcs:
         nothing = potential_certificate(problem, np.zeros(len(network), dtype=np.int64))

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 from hypothesis import given, seed, settings
-from strategies import problems
+from strategies import PARAMETERS, problems
 
 from optsched.certificates import certify
 from optsched.gaps import Reference, gap_of
 from optsched.heuristics import applicable, run
 from optsched.heuristics.labl import VARIANTS as LABL_VARIANTS
 from optsched.instance import Cluster, Instance, Ragged, Workload
-from optsched.problems import PROBLEMS, Latency, Problem
+from optsched.problems import Latency, Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Proof, Solution, Value
 from optsched.routes import bounds, frontier, routes_of, solve
@@ -91,7 +91,7 @@ def check(problem: Problem) -> None:
         check_front(problem)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_agreement(name: str) -> None:
     """Tests that all routes, bounds, certificates and heuristics agree with enumeration on 200 instances a problem."""
     settings(max_examples=200)(given(problems(name))(check))()
@@ -109,7 +109,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_variants_of_heuristics(name: str) -> None:
     """Tests that every reading of every heuristic gives a feasible placement that does not beat the optimum."""
 
@@ -125,7 +125,7 @@ def test_variants_of_heuristics(name: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("part", range(3))
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_agreement_at_length(name: str, part: int) -> None:
     """Tests the same on 3000 instances a problem that the quick test does not see."""
     seed(part)(settings(max_examples=1000)(given(problems(name))(check)))()

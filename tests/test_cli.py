@@ -19,6 +19,9 @@ COMMANDS = sorted(cli.commands)
 ROOT = Path(__file__).resolve().parent.parent
 
 
+IMPORTERS = ["rumen", "dimacs", "orlib-gap", "orlib-assign", "sls", "swim"]
+
+
 def run(*args: str) -> Result:
     """What the command line does with the arguments."""
     return CliRunner().invoke(cli, args)
@@ -31,7 +34,7 @@ def in_process(*args: str, code: str = "from optsched.cli import main; main()") 
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS), ["import", "rumen"]])
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS), *(["import", name] for name in IMPORTERS)])
 def test_help_loads_only_click(command: list[str]) -> None:
     """Tests that help loads click and the standard library alone; that of `generate`, with all families, no solver."""
     code = """
@@ -101,7 +104,7 @@ def test_module_and_version() -> None:
         (["frontier", "papers/guo-fig2", "--problem", "lsap"], "has no frontier"),
         (["generate", "lat"], 'there is no family "lat"; did you mean "latency"?'),
         (["import", "rumen", "x", "--output", "a", "--split-jobs", "b"], "exclude each other"),
-        (["import", "swim", "x"], 'there is no command "swim"'),
+        (["import", "swin", "x"], 'there is no command "swin"; did you mean "swim"?'),
     ],
 )
 def test_wrong_usage(args: list[str], told: str) -> None:

@@ -242,7 +242,7 @@ def test_instance_of_which_nothing_can_be_posed(tmp_path: Path) -> None:
     file = write(tmp_path / "odd.json", parameters={"lsap": {"levels": [3, 2, 1]}, "latency": {"w_loc": -1}})
     result = run(file)
     assert result.exit_code == 3
-    assert "none of lsap, fair-lsap, flow, latency can be posed" in result.stderr
+    assert "none of lsap, fair-lsap, flow, latency, generalized-assignment can be posed" in result.stderr
 
 
 def test_heuristic_without_its_fields(tmp_path: Path) -> None:

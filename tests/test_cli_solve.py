@@ -100,7 +100,7 @@ def test_start(tmp_path: Path) -> None:
     assert run("solve", "examples/running-tasks", *args).exit_code == 0
     result = run("solve", "papers/guo-fig2", *args)
     assert result.exit_code == 2
-    assert "holds no placement of this instance" in result.stderr
+    assert "holds no decision on this instance" in result.stderr
     document = json.loads(target.read_text())
     document["placement"] = dict.fromkeys(document["placement"])
     target.write_text(json.dumps(document))
@@ -354,17 +354,57 @@ NETWORK = {
 
 
 def test_flow_network(tmp_path: Path) -> None:
-    """Tests that a flow network is described and exported, and no problem is posed on it."""
+    """Tests that a flow network is described, bounded, solved, certified and exported, and heuristics refuse it."""
     file = tmp_path / "network.json"
     file.write_text(json.dumps(NETWORK))
     target = tmp_path / "network.dimacs"
     assert run("export", str(file), "--to", str(target)).exit_code == 0
     assert "a 1 2 0 5 3" in target.read_text()
-    assert "arcs" in run("describe", str(file)).stdout
-    assert run("export", str(file), "--to", str(tmp_path / "x.lp")).exit_code == 2
+    assert "problem min-cost-flow  applies" in " ".join(run("describe", str(file)).stdout.split("\n"))
+    for suffix, words in (("lp", []), ("mps", ["--problem", "min-cost-flow"]), ("lp", ["--model", "literal"])):
+        assert run("export", str(file), "--to", str(tmp_path / f"x.{suffix}"), *words).exit_code == 0
+    result = run("export", str(file), "--problem", "lsap", "--to", str(target))
+    assert (result.exit_code, "export it as min-cost-flow" in result.stderr) == (2, True)
+    flow = ["--problem", "min-cost-flow"]
+    held = tmp_path / "solution.json"
+    assert "optimal" in run("solve", str(file), *flow, "--output", str(held)).stdout.lower()
+    document = json.loads(held.read_text())
+    assert (document["flow"], document["objective"], "placement" in document) == ({"0": 2}, [6], False)
+    assert "every claim is proved" in run("certify", str(file), str(held)).stdout
+    assert run("solve", str(file), *flow, "--start", str(held)).exit_code == 0
+    assert answer("bounds", str(file), *flow)[0]["value"] == 0
+    result = run("solve", str(file), "--problem", "lsap")
+    assert (result.exit_code, "lsap is posed on an instance, not on a flow network" in result.stderr) == (3, True)
+    result = run("solve", "papers/guo-fig2", *flow)
+    assert (result.exit_code, "posed on a flow network" in result.stderr) == (3, True)
     result = run("gap", str(file))
-    assert result.exit_code == 3
-    assert "is a flow network" in result.stderr
+    assert (result.exit_code, "is a flow network, for which there are no heuristics" in result.stderr) == (3, True)
+    result = run("gap", "papers/guo-fig2", *flow)
+    assert (result.exit_code, "min-cost-flow has no heuristics" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arc", "code", "told"),
+    [({"capacity": 1, "cost": 3}, 6, "INFEASIBLE"), ({"cost": -1, "head": "s"}, 5, "unbounded: a cycle")],
+)
+def test_network_without_an_optimum(tmp_path: Path, arc: dict[str, Any], code: int, told: str) -> None:
+    """Tests that there being no flow, or no least cost, is a result with its own exit code."""
+    arcs = [{"tail": "s", "head": "t", "capacity": 1, "cost": 3}, {"tail": "s", "head": "t", **arc}]
+    if "head" in arc:
+        arcs[0]["capacity"] = 9
+    else:
+        arcs.pop()
+    file = tmp_path / "network.json"
+    file.write_text(json.dumps({**NETWORK, "arcs": arcs}))
+    for route in ("arrays", "network-simplex", "pyomo", "pulp"):
+        result = run("solve", str(file), "--problem", "min-cost-flow", "--route", route)
+        assert (result.exit_code, told in result.stdout) == (code, True), (route, result.stdout)
+
+
+def test_problem_without_heuristics() -> None:
+    """Tests that a problem that no listed heuristic serves says so, and takes a user's own."""
+    result = run("gap", "examples/knapsacks", "--problem", "generalized-assignment")
+    assert (result.exit_code, "no heuristic of the list serves generalized-assignment" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

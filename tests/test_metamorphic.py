@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies import instances, problems
+from strategies import PARAMETERS, instances, problems
 
 from optsched.instance import Instance
 from optsched.instances.files import from_document, to_document
-from optsched.problems import PROBLEMS, FairLsap, Flow, Latency, Lsap, Problem
+from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
 from optsched.problems.base import GRID
 from optsched.results import Number, Value
 from optsched.routes import frontier, solve
@@ -50,7 +50,7 @@ def pending(problem: Problem, document: Document) -> list[Document]:
 # Laws of all problems ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_permutation(name: str) -> None:
     """Tests that the order of nodes and tasks in the file does not matter."""
 
@@ -128,7 +128,7 @@ def test_added_slot(name: str) -> None:
     law()
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_scaling(name: str) -> None:
     """Tests that an optimum scales with the costs; where costs are rounded, up to half a grid unit a rounding."""
     factor = 3

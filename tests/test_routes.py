@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from strategies import PARAMETERS
 
 from optsched import routes
 from optsched.certificates import certify
@@ -19,7 +20,7 @@ from optsched.errors import SolverDisagreement, TooLarge, UsageError
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.placement import Placement
-from optsched.problems import PROBLEMS, FairLsap, Latency, Lsap, problem
+from optsched.problems import FairLsap, Latency, Lsap, problem
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import ASSIGNMENT_ROUTES, LATENCY_ROUTES, bounds, frontier, solve
 from optsched.solvers.latency_search import LatencySearch
@@ -71,7 +72,7 @@ def test_matching_is_taken_only_where_counting_local_tasks_is_enough() -> None:
     assert solve(Lsap(FIGURE_2, levels=(0, 1, 2))).solver["name"] == "HiGHS"
 
 
-@pytest.mark.parametrize("name", list(PROBLEMS))
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_nothing_to_place_is_optimal(name: str) -> None:
     """Tests that an instance without tasks has value 0, proved, by every route."""
     cluster = Cluster(["n0"], rate_in=[1.0], rate_out=[1.0])

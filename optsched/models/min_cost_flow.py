@@ -51,7 +51,7 @@ def build_pyomo(problem: MinCostFlow) -> Any:
     Raises
     ------
     UsageError
-        If no flow can keep the supply of a node, for every arc there is fixed: there is nothing to model.
+        If no arc can take what is left to send of a node: there is no flow to model.
 
     Examples
     --------
@@ -67,10 +67,7 @@ def build_pyomo(problem: MinCostFlow) -> Any:
     """
     network = problem.instance
     names, arcs = network.node_ids.tolist(), network.arc_ids.tolist()
-    supply = network.supply.tolist()
-    for tail, head, lower in zip(network.tail.tolist(), network.head.tolist(), network.lower.tolist(), strict=True):
-        supply[tail] -= lower
-        supply[head] += lower
+    _refuse_cut_off(problem)
     free = _free(problem)
     leaving: list[list[str]] = [[] for _ in names]
     entering: list[list[str]] = [[] for _ in names]
@@ -94,14 +91,14 @@ def build_pyomo(problem: MinCostFlow) -> Any:
         default=None,
         within=pyo.Any,
     )
-    model.supply = pyo.Param(model.NODES, initialize=dict(zip(names, supply, strict=True)), within=pyo.Reals)
+    model.supply = pyo.Param(
+        model.NODES, initialize=dict(zip(names, problem.left_to_send, strict=True)), within=pyo.Reals
+    )
     model.extra = pyo.Var(model.ARCS, within=pyo.NonNegativeReals, bounds=lambda model, arc: (0, model.room[arc]))
 
     def conservation(model: Any, node: str) -> Any:
         outward, inward = leaving[place[node]], entering[place[node]]
         if not outward and not inward:
-            if supply[place[node]]:
-                raise UsageError(f"every arc of node {node} is fixed, and its supply is not met: there is no flow")
             return pyo.Constraint.Skip
         sent, taken = (pyo.quicksum(model.extra[arc] for arc in side) for side in (outward, inward))
         return sent - taken == model.supply[node]
@@ -112,6 +109,12 @@ def build_pyomo(problem: MinCostFlow) -> Any:
     spent = pyo.quicksum(model.cost[arc] * model.extra[arc] for arc in model.ARCS)
     model.objective = pyo.Objective(expr=spent + model.fixed_cost)
     return model
+
+
+def _refuse_cut_off(problem: MinCostFlow) -> None:
+    if problem.cut_off:
+        node = problem.instance.node_ids[problem.cut_off[0]]
+        raise UsageError(f"no arc can take what is left to send of node {node}: there is no flow to model")
 
 
 def _free(problem: MinCostFlow) -> Ints:
@@ -137,6 +140,8 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
     ------
     TooLarge
         If it has more than `max_variables` variables.
+    UsageError
+        If no arc can take what is left to send of a node: there is no flow to model.
 
     Examples
     --------
@@ -145,6 +150,7 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
     >>> build_pulp(problem).objective
     2*flow._30_ + 0.0
     """
+    _refuse_cut_off(problem)
     network, size = problem.instance, literal_size(problem)
     if size.variables > max_variables:
         told = f"{size.variables:,} variables and {size.constraints:,} constraints"

@@ -27,6 +27,14 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
     Parallel arcs and loops stay what they are, costs may be negative. There may be no such flow, and where a cycle of
     negative cost has no limit there is no least cost.
 
+    Attributes
+    ----------
+    left_to_send
+        Of each node: its supply once every arc flows at its lower limit.
+    cut_off
+        Indices of the nodes that have something left to send and only arcs on which nothing can change: with any there
+        is no flow.
+
     Examples
     --------
     >>> network = FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], capacity=[1, 9], cost=[2, 5], supply=[3, -3])
@@ -53,7 +61,17 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
         return iter(())
 
     def prepare(self) -> None:
-        """Nothing: all that counts is in the network."""
+        """What is left to send once every arc flows at its lower limit, and the nodes from which it cannot go."""
+        network = self.instance
+        left = network.supply.tolist()
+        for tail, head, lower in zip(network.tail.tolist(), network.head.tolist(), network.lower.tolist(), strict=True):
+            left[tail] -= lower
+            left[head] += lower
+        self.left_to_send: tuple[int, ...] = tuple(left)
+        free = (network.capacity > network.lower) & (network.tail != network.head)
+        fixed = np.ones(len(network), dtype=bool)
+        fixed[network.tail[free]] = fixed[network.head[free]] = False
+        self.cut_off = tuple(node for node in np.flatnonzero(fixed).tolist() if left[node])
 
     def objective(self, flow: Flow, /) -> Value:
         return (

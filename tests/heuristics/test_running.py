@@ -57,7 +57,7 @@ def test_list_is_whole() -> None:
     assert set(design.split()) == set(HEURISTICS)
 
 
-@pytest.mark.parametrize("name", list(PROBLEMS))
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow", "latency"])
 def test_applicable_ones_run(name: str) -> None:
     """Tests that every heuristic that applies gives a full, feasible placement, on each problem."""
     cluster = Cluster(["a", "b", "c"], slots=[2, 2, 1], rate_in=[85, 85, 85], rate_out=[85, 85, 85])
