@@ -18,9 +18,10 @@ from typing import Any
 
 import optsched
 from optsched.certificates import certify
-from optsched.instance import Instance
 from optsched.instances.files import SUFFIXES, load
-from optsched.problems import PROBLEMS, Latency, Problem
+from optsched.instances.library import NETWORK
+from optsched.network import FlowNetwork
+from optsched.problems import PROBLEMS, AnyProblem, Latency
 from optsched.resources import folder
 from optsched.results import Value
 from optsched.routes import frontier, solve
@@ -39,7 +40,7 @@ def entries(value: Value) -> list[int | str]:
     return [entry if isinstance(entry, int) else str(entry) for entry in value]
 
 
-def proved(name: str, problem: Problem, before: dict[str, Any]) -> dict[str, Any]:
+def proved(name: str, problem: AnyProblem, before: dict[str, Any]) -> dict[str, Any]:
     """What the index says of one problem; `before` is what it said last time."""
     solution = solve(problem)
     certify(problem, solution).raise_if_invalid()
@@ -86,13 +87,14 @@ def main() -> None:
             index[name] = known
             continue
         instance = load(library / file)
-        assert isinstance(instance, Instance)
         optima = {
             problem: proved(name, kind(instance), known.get("optima", {}).get(problem, {}))
             for problem, kind in PROBLEMS.items()
             if not kind.applies(instance)
         }
-        tags = known.get("tags", [name.partition("/")[0]])
+        tags = known.get(
+            "tags", [name.partition("/")[0].removesuffix("s"), NETWORK][: 1 + isinstance(instance, FlowNetwork)]
+        )
         index[name] = {"file": file, "tags": tags, "source": instance.source, "optima": optima}
         print(name, *(f"{problem} {entry['value']} {entry['certificate']}" for problem, entry in optima.items()))
     path.write_text(layout(index), encoding="utf-8")

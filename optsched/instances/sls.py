@@ -296,7 +296,9 @@ def _read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         line, column = error.position
-        raise InputError([Fault(f"line {line}, column {column + 1}", f"malformed XML: {error.msg}")], source) from None
+        raise InputError(
+            [Fault(f"line {line}, column {column + 1}", f"malformed XML: {error.msg.partition(':')[0]}")], source
+        ) from None
     if root.tag != "allocations":
         raise InputError([Fault("", f"the outermost element is {shown(root.tag)}, not allocations")], source)
     faults: list[Fault] = []

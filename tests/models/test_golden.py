@@ -23,6 +23,8 @@ EXAMPLES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "flow-table3": ("flow", "problem", {}),
     "latency-counterexample": ("latency", "problem", {"limit": 3}),
     "latency-loaded-server": ("latency", "loaded", {}),
+    "generalized-assignment-knapsacks": ("generalized-assignment", "problem", {}),
+    "min-cost-flow-negative-cycle": ("min-cost-flow", "problem", {}),
 }
 
 
