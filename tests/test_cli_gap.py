@@ -132,11 +132,12 @@ def test_figure_2() -> None:
 
 
 def test_everything_by_default() -> None:
-    """Tests that without arguments the library but for `scale` runs, with every problem and heuristic that applies."""
+    """Tests that without arguments the library but for scale and networks runs, with all that applies."""
     from optsched.instances.library import library
 
     found = records()
-    names = {entry.path.name.partition(".json")[0] for entry in library().values() if "scale" not in entry.tags}
+    left_out = {"scale", "network"}
+    names = {entry.path.name.partition(".json")[0] for entry in library().values() if not left_out & set(entry.tags)}
     assert {entry["instance"] for entry in found} == names
     assert {entry["problem"] for entry in found} == {"lsap", "fair-lsap", "flow", "latency"}
     assert all(entry["error"] is None and entry["reference_kind"] == "optimum" for entry in found)

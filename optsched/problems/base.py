@@ -396,7 +396,6 @@ class Problem(BaseProblem[Instance, Placement]):
         return placement.nodes[self.tasks]
 
 
-
 def table_row(problem: type[AnyProblem]) -> dict[str, Any]:
     """What `optsched list problems` says of a problem."""
     return {
