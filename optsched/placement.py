@@ -93,7 +93,10 @@ class Flow:
     units: npt.NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        units = np.array(self.units, dtype=np.int64, copy=True)
+        given = np.asarray(self.units)
+        if given.size and given.dtype.kind not in "iu":
+            raise ValueError(f"a flow is one number an arc: whole numbers, not {given.dtype}")
+        units = np.array(given, dtype=np.int64, copy=True)
         if units.ndim != 1:
             raise ValueError(f"a flow is one number an arc: one dimension, not {units.ndim}")
         units.setflags(write=False)

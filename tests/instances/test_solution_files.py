@@ -12,7 +12,8 @@ import pytest
 from optsched.errors import InputError
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.solution_files import SOLUTION, read_solution, solution_document, write_solution
-from optsched.placement import Placement
+from optsched.network import FlowNetwork
+from optsched.placement import Flow, Placement
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
 
 
@@ -166,3 +167,61 @@ def test_doubled_key_and_missing_file(tmp_path: Path) -> None:
         read_solution(file, on)
     with pytest.raises(InputError, match="cannot be read"):
         read_solution(tmp_path / "none.json", on)
+
+
+# Flows -------------------------------------------------------------------------------------------------------------
+
+NETWORK = FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], capacity=[9, 9], supply=[3, -3], arc_ids=["a", "b.c"])
+
+
+def flow_file(folder: Path, **changes: Any) -> Path:
+    """A solution file of `NETWORK`, with some of its entries changed, or left out where the change is `...`."""
+    held = solution(instance(), decision=Flow([1, 2]), instance_sha256=NETWORK.sha256)
+    document = {**solution_document(held, NETWORK), **changes}
+    path = folder / "flow.json"
+    path.write_text(json.dumps({key: value for key, value in document.items() if value is not ...}))
+    return path
+
+
+def test_flow_there_and_back(tmp_path: Path) -> None:
+    """Tests that a network's solution holds its flow by arc, and none where there is none or it is another's."""
+    assert json.loads(flow_file(tmp_path).read_text())["flow"] == {"a": 1, "b.c": 2}
+    assert read_solution(flow_file(tmp_path), NETWORK).decision == Flow([1, 2])
+    assert read_solution(flow_file(tmp_path, flow=None), NETWORK).decision is None
+    assert read_solution(flow_file(tmp_path, instance_sha256="other"), NETWORK).decision is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"flow": ...}, ["placement: give exactly one of placement (an instance's) and flow (a network's)"]),
+        ({"placement": None}, ["placement: give exactly one of placement (an instance's) and flow (a network's)"]),
+        ({"flow": [1, 2]}, ["flow: expected an object {arc: units}, or null"]),
+        ({"flow": ..., "placement": {}}, ["placement: the solution is of a flow network: it has a flow"]),
+        (
+            {"flow": {"a": 1.5, "z": 1}},
+            ["flow.a: expected a whole number of units, got 1.5", 'flow.z: the network has no arc "z"'],
+        ),
+        ({"flow": {"a": 2**63}}, None),
+        ({"flow": {"a": True}}, None),
+    ],
+)
+def test_flow_faults(changes: dict[str, Any], told: list[str] | None, tmp_path: Path) -> None:
+    """Tests that each fault of a flow is told with its place, a missing arc among them."""
+    with pytest.raises(InputError) as caught:
+        read_solution(flow_file(tmp_path, **changes), NETWORK)
+    found = [str(fault) for fault in caught.value.faults]
+    if told is None:
+        assert len(found) == 2
+        assert "whole number of units" in found[0]
+        assert found[1].endswith("is missing; 0 is none")
+    else:
+        assert found == told
+
+
+def test_flow_is_no_placement(tmp_path: Path) -> None:
+    """Tests that an instance's solution file must have a placement."""
+    on = instance()
+    path = flow_file(tmp_path, instance_sha256=on.sha256)
+    with pytest.raises(InputError, match="flow: the solution is of an instance: it has a placement"):
+        read_solution(path, on)

@@ -66,6 +66,8 @@ def test_flow() -> None:
     assert hash(flow) == hash(Flow([1, 2]))
     with pytest.raises(ValueError, match="read-only"):
         flow.units[0] = 3
+    with pytest.raises(ValueError, match="whole numbers, not float64"):
+        Flow(np.array([0.5]))
     with pytest.raises(ValueError, match="one dimension"):
         Flow(np.zeros((2, 2), dtype=np.int64))
 
