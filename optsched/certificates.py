@@ -372,7 +372,12 @@ def _capacity_proof(problem: GeneralizedAssignment, data: Mapping[str, Any]) -> 
 
 
 def potential_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
-    """The certificate that potentials make (`MinCostFlow.potential_bound`); None where they prove nothing."""
+    """The certificate that potentials make (`MinCostFlow.potential_bound`).
+
+    None where they prove nothing, or one is past 2^53, which no certificate may hold.
+    """
+    if any(abs(value) > LARGEST for value in np.asarray(potentials).tolist()):
+        return None
     claim = problem.potential_bound(potentials)
     if claim is None:
         return None

@@ -306,3 +306,13 @@ def test_agreement() -> None:
 def test_agreement_at_length() -> None:
     """Tests the same on 2000 networks."""
     settings(max_examples=2000)(given(problems())(check_agreement))()
+
+
+def test_potentials_past_2_53_are_no_certificate():
+    """Tests that a flow whose potentials no certificate may hold is left without proof, not given one that is false."""
+    ends = [f"n{node}" for node in range(5)]
+    network = FlowNetwork(ends, tail=[0, 1, 2, 3], head=[1, 2, 3, 4], cost=[2**53] * 4, supply=[1, 0, 0, 0, -1])
+    problem = MinCostFlow(network)
+    solution = solve(problem, route="arrays")
+    assert solution.termination is Termination.FEASIBLE
+    assert certify(problem, solution).valid
