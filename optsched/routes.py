@@ -169,6 +169,8 @@ class _Record:
         `unanswered` is INFEASIBLE or ERROR where there is no optimum to be found.
         """
         problem = self.problem
+        if unanswered is Termination.INFEASIBLE and self.start is not None:
+            raise SolverDisagreement(f"{problem.name}: a solver says that nothing is feasible, but the start is")
         candidates = [(problem.evaluate(held), held) for held in (decision, self.start) if held is not None]
         best_of = min(candidates, key=lambda held: problem.minimised(held[0])) if candidates else (None, None)
         objective, best = best_of

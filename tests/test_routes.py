@@ -17,7 +17,7 @@ from strategies import PARAMETERS
 from optsched import routes
 from optsched.certificates import certify
 from optsched.errors import SolverDisagreement, TooLarge, UsageError
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instance import Cluster, Instance, Pairs, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.placement import Placement
 from optsched.problems import FairLsap, Latency, Lsap, problem
@@ -225,6 +225,24 @@ def test_interrupt_of_a_proof_keeps_the_placement(monkeypatch: pytest.MonkeyPatc
     solution = solve(posed)
     assert solution.objective == (0,)
     assert certify(posed, solution).valid
+
+
+def test_infeasible_beside_a_feasible_start_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a solver's word that nothing fits is not believed against a placement that does."""
+    instance = Instance(
+        Cluster(["a"], capacity={"weight": np.array([5.0])}),
+        Workload(["t"], pairs=Pairs(cost=np.array([[1.0]]), demand={"weight": np.array([[2.0]])})),
+    )
+    posed = problem("generalized-assignment", instance)
+    assert solve(posed, start=["a"]).objective == (1,)
+    honest = routes._solver("pyomo")
+
+    def lying(route: str) -> object:
+        return lambda *given: replace(honest(*given), status=Termination.INFEASIBLE, objective=None, bound=None)
+
+    monkeypatch.setattr(routes, "_solver", lying)
+    with pytest.raises(SolverDisagreement, match="but the start is"):
+        solve(posed, start=["a"], route="pyomo")
 
 
 def test_figure_of_a_solver_that_differs_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
