@@ -15,11 +15,12 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
 from optsched.errors import Fault, InputError
-from optsched.instance import LARGEST, Bools, Ints, Ragged
+from optsched.instance import KINDS, LARGEST, Bools, Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Problem, exact
 from optsched.results import Bound, Value, Violation
@@ -152,6 +153,14 @@ class AssignmentProblem(Problem):
     @abstractmethod
     def classes(self) -> TaskClasses:
         """Tasks that are the same to the problem: same pool and same pair costs on every node with idle slots."""
+
+    @property
+    def offered(self) -> Mapping[str, Ints]:
+        return MappingProxyType({KINDS[self.kinds[0]]: self.capacity})
+
+    @property
+    def due(self) -> int:
+        return self.count
 
     def units(self, placement: Placement) -> int:
         """Total cost of a placement in units of 1/`grid`."""

@@ -45,8 +45,11 @@ NAMES = (
     "fair-lsap",
     "flow",
     "flow-congestion",
+    "lsap-fairness",
     "latency",
     "transmission",
+    "transmission-maps",
+    "transmission-reduces",
     "utility",
     "traffic",
     "generalized-assignment",
@@ -344,25 +347,28 @@ AnyProblem = BaseProblem[Any, Any]
 
 
 class Problem(BaseProblem[Instance, Placement]):
-    """A problem that places the pending maps of an instance; see `BaseProblem` for what all problems have.
+    """A problem that places pending tasks of an instance; see `BaseProblem` for what all problems have.
 
     Attributes
     ----------
+    kinds
+        Of the class: which kinds of tasks it places, maps unless it says otherwise.
     tasks
-        int64: indices of the tasks to place, that is the pending maps.
+        int64: indices of the tasks to place, that is the pending ones of these kinds.
     replicas
         One row for each of `tasks`.
     """
 
     posed_on = Instance
     decided = Placement
+    kinds: ClassVar[tuple[int, ...]] = (MAP,)
 
     tasks: Ints
     replicas: Ragged
 
     def __init__(self, instance: Instance, /, **parameters: Any) -> None:
         if isinstance(instance, Instance):
-            pending = (instance.state.status == PENDING) & (instance.workload.kind == MAP)
+            pending = (instance.state.status == PENDING) & np.isin(instance.workload.kind, self.kinds)
             self.tasks = np.flatnonzero(pending).astype(np.int64)
             self.tasks.setflags(write=False)
             self.replicas = instance.replicas.take(self.tasks)
@@ -383,9 +389,20 @@ class Problem(BaseProblem[Instance, Placement]):
         decided = np.zeros(len(task_ids), dtype=bool)
         decided[self.tasks] = True
         strangers = np.flatnonzero((nodes != NONE) & ~decided).tolist()
-        found = [Violation("pending-map", (str(task_ids[task]),), 1) for task in strangers]
+        constraint = "pending-map" if self.kinds == (MAP,) else "pending-task"
+        found = [Violation(constraint, (str(task_ids[task]),), 1) for task in strangers]
         found.extend(self.constraint_violations(placement))
         return found
+
+    @property
+    def offered(self) -> Mapping[str, Ints]:
+        """Idle slots of each node that a policy is offered, by kind of task, shape (nodes,); empty: it has no slots."""
+        return MappingProxyType({})
+
+    @property
+    def due(self) -> int:
+        """How many tasks the slots are to be filled with, where there are any."""
+        return 0
 
     def placement(self, nodes: npt.ArrayLike) -> Placement:
         """A placement of the instance from one node index (or -1) for each of `tasks`."""
