@@ -20,6 +20,7 @@ __all__ = [
     "Certificate",
     "Component",
     "Decision",
+    "FrontierPoint",
     "Limit",
     "Number",
     "Proof",
@@ -148,6 +149,33 @@ class Certificate:
     kind: Proof
     claim: Number
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """A Pareto-optimal point of two components: no decision has less of one and not more of the other.
+
+    Attributes
+    ----------
+    objective
+        Its value.
+    placement
+        A placement that attains it.
+    certificates
+        Of the first component (no decision that is better in it is as good in the second) and of the second within the
+        first.
+    """
+
+    objective: Value
+    placement: Placement
+    certificates: tuple[Certificate, Certificate]
+
+    @property
+    def certificate(self) -> Proof:
+        """The weaker of the two kinds of proof."""
+        weakest = Proof.weakest([certificate.kind for certificate in self.certificates])
+        assert weakest is not None
+        return weakest
 
 
 @dataclass(frozen=True, slots=True)

@@ -348,7 +348,7 @@ def test_interrupted_reference_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> 
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("optsched.routes.solve_assignment", interrupted)
+    monkeypatch.setattr("optsched.routes.assignment.solve_assignment", interrupted)
     found = records("papers/guo-fig2", "--problem", "lsap", "--repeats", "3", code=130)
     assert [entry["reference_kind"] for entry in found] == ["bound"]
 

@@ -141,7 +141,7 @@ def test_interrupted_solve_keeps_incumbent_and_bound(monkeypatch: pytest.MonkeyP
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("optsched.routes.solve_assignment", interrupted)
+    monkeypatch.setattr("optsched.routes.assignment.solve_assignment", interrupted)
     result = run("solve", "papers/guo-fig2", "--problem", "lsap", "--format", "json")
     held = json.loads(result.stdout)
     assert (result.exit_code, held["termination"], held["limit"]) == (130, "FEASIBLE", "INTERRUPTED")

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from strategies import PARAMETERS
 
-from optsched import routes
 from optsched.certificates import certify
 from optsched.errors import SolverDisagreement, TooLarge, UsageError
 from optsched.instance import Cluster, Instance, Pairs, Ragged, State, Workload
@@ -22,7 +21,10 @@ from optsched.instances.generate import generate
 from optsched.placement import Placement
 from optsched.problems import FairLsap, Latency, Lsap, problem
 from optsched.results import Limit, Proof, Termination
-from optsched.routes import ASSIGNMENT_ROUTES, LATENCY_ROUTES, bounds, frontier, solve
+from optsched.routes import bounds, frontier, routes_of, solve
+from optsched.routes.assignment import ROUTES as ASSIGNMENT_ROUTES
+from optsched.routes.latency import ROUTES as LATENCY_ROUTES
+from optsched.routes.record import solver_of
 from optsched.solvers.latency_search import LatencySearch
 from optsched.solvers.profiles import Profile
 
@@ -78,7 +80,7 @@ def test_nothing_to_place_is_optimal(name: str) -> None:
     cluster = Cluster(["n0"], rate_in=[1.0], rate_out=[1.0])
     workload = Workload([], group_ids=["g"], group_weight=[1.0], job_ids=[], job_group=[])
     posed = problem(name, Instance(cluster, workload))
-    for route in routes.routes_of(posed):
+    for route in routes_of(posed):
         solution = solve(posed, route=route)
         assert solution.optimal
         assert set(solution.objective or ()) == {0}
@@ -207,7 +209,7 @@ def test_interrupt_of_an_engine_is_a_result(monkeypatch: pytest.MonkeyPatch) -> 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(routes, "solve_assignment", interrupted)
+    monkeypatch.setattr("optsched.routes.assignment.solve_assignment", interrupted)
     posed = Lsap(FIGURE_2)
     solution = solve(posed)
     assert (solution.limit, solution.objective) == (Limit.INTERRUPTED, (1,))
@@ -220,7 +222,7 @@ def test_interrupt_of_a_proof_keeps_the_placement(monkeypatch: pytest.MonkeyPatc
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(routes, "_proof", interrupted)
+    monkeypatch.setattr("optsched.routes.assignment._proof", interrupted)
     posed = Lsap(FIGURE_2, levels=(0, 1, 2))
     solution = solve(posed)
     assert solution.objective == (0,)
@@ -235,24 +237,24 @@ def test_infeasible_beside_a_feasible_start_is_a_bug(monkeypatch: pytest.MonkeyP
     )
     posed = problem("generalized-assignment", instance)
     assert solve(posed, start=["a"]).objective == (1,)
-    honest = routes._solver("pyomo")
+    honest = solver_of("pyomo")
 
     def lying(route: str) -> object:
         return lambda *given: replace(honest(*given), status=Termination.INFEASIBLE, objective=None, bound=None)
 
-    monkeypatch.setattr(routes, "_solver", lying)
+    monkeypatch.setattr("optsched.routes.generalized_assignment.solver_of", lying)
     with pytest.raises(SolverDisagreement, match="but the start is"):
         solve(posed, start=["a"], route="pyomo")
 
 
 def test_figure_of_a_solver_that_differs_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a model whose objective is not the placement's value raises SolverDisagreement."""
-    honest = routes._solver("pyomo")
+    honest = solver_of("pyomo")
 
     def lying(route: str) -> object:
         return lambda model, profile: replace(honest(model, profile), objective=17.0)
 
-    monkeypatch.setattr(routes, "_solver", lying)
+    monkeypatch.setattr("optsched.routes.assignment.solver_of", lying)
     with pytest.raises(SolverDisagreement, match=r"the solver says 17\.0"):
         solve(Lsap(FIGURE_2), route="pyomo")
 

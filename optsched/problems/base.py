@@ -295,6 +295,11 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     def prepare(self) -> None:
         """Compute what evaluation needs from instance and parameters."""
 
+    @property
+    def plainly_infeasible(self) -> str | None:
+        """Why no decision is feasible, where one task or node alone shows it; None where nothing does."""
+        return None
+
     @abstractmethod
     def objective(self, decision: Decided, /) -> Value:
         """Exact value of a feasible decision."""

@@ -123,6 +123,13 @@ class GeneralizedAssignment(Problem):
         """Positions in `tasks` of those that fit on no node that they may use: with any there is no placement."""
         return np.flatnonzero(~self.usable.any(axis=1)).astype(np.int64)
 
+    @property
+    def plainly_infeasible(self) -> str | None:
+        if not len(self.stranded):
+            return None
+        task = self.instance.workload.task_ids[self.tasks[self.stranded[0]]]
+        return f"{task} fits on no node that it may use"
+
     def classes(self) -> TaskClasses:
         """Tasks that are the same to the problem: same costs, demands and nodes that they may use."""
         rows = zip(self.units, self.demand.transpose(1, 0, 2), self.usable, strict=True)

@@ -73,6 +73,12 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
         fixed[network.tail[free]] = fixed[network.head[free]] = False
         self.cut_off = tuple(node for node in np.flatnonzero(fixed).tolist() if left[node])
 
+    @property
+    def plainly_infeasible(self) -> str | None:
+        if not self.cut_off:
+            return None
+        return f"no arc can take what is left to send of {self.instance.node_ids[self.cut_off[0]]}"
+
     def objective(self, flow: Flow, /) -> Value:
         return (
             sum(cost * units for cost, units in zip(self.instance.cost.tolist(), flow.units.tolist(), strict=True)),

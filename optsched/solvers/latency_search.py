@@ -22,13 +22,13 @@ from optsched.instance import Bools, Floats, Ints, Ragged
 from optsched.placement import Placement
 from optsched.problems import Latency
 from optsched.problems.assignment import TaskClasses
-from optsched.results import Certificate, Limit, Proof, Termination, Value
+from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import BMatching, maximum_b_matching
 from optsched.solvers.packing import packed, with_remote
 from optsched.solvers.profiles import Profile
 
-__all__ = ["FixedLimit", "FixedLimitSolver", "FrontierPoint", "LatencySearch", "settled", "with_claimed_bound"]
+__all__ = ["FixedLimit", "FixedLimitSolver", "LatencySearch", "settled", "with_claimed_bound"]
 
 
 @dataclass(frozen=True)
@@ -66,32 +66,6 @@ class FixedLimit:
     def closed(self) -> bool:
         """Whether the least work within the limit is proved, or that nothing fits."""
         return self.feasible is False or (self.remote is not None and self.remote == self.remote_bound)
-
-
-@dataclass(frozen=True)
-class FrontierPoint:
-    """A Pareto-optimal point: no placement has less of one and not more of the other.
-
-    Attributes
-    ----------
-    objective
-        (makespan, work).
-    placement
-        A placement that attains it.
-    certificates
-        Of the makespan (what is ruled out one unit earlier, at no more work) and of the work within the makespan.
-    """
-
-    objective: Value
-    placement: Placement
-    certificates: tuple[Certificate, Certificate]
-
-    @property
-    def certificate(self) -> Proof:
-        """The weaker of the two kinds of proof."""
-        weakest = Proof.weakest([certificate.kind for certificate in self.certificates])
-        assert weakest is not None
-        return weakest
 
 
 #: Decides a fixed limit where bound and packing differ: (search, limit, known, profile) to what is known after.

@@ -23,7 +23,8 @@ from optsched.placement import Flow, Placement
 from optsched.problems import GeneralizedAssignment, problem
 from optsched.problems.base import GRID
 from optsched.results import Certificate, Limit, Proof, Termination, Value, Violation
-from optsched.routes import GENERALIZED_ASSIGNMENT_ROUTES, bounds, frontier, solve
+from optsched.routes import bounds, frontier, solve
+from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
 from optsched.solvers import generalized_assignment as engine
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
@@ -247,8 +248,10 @@ def test_bound_at_a_limit(monkeypatch: pytest.MonkeyPatch, bound: float | None, 
     """Tests that at a limit the better of the prices' bound and the solver's, rounded to a whole cost, is claimed."""
     problem = posed([[0, 10], [0, 10], [0, 10]], {"weight": [[2, 0]] * 3}, {"weight": [3, 9]})
     stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.NODES, None, bound, "stopped", 0.0, 0)
-    monkeypatch.setattr("optsched.routes.solve_integer_program", lambda *_: (stopped, None))
-    monkeypatch.setattr("optsched.routes.capacity_prices", lambda *_: (np.zeros((1, 2), dtype=np.int64), 1))
+    monkeypatch.setattr("optsched.routes.generalized_assignment.solve_integer_program", lambda *_: (stopped, None))
+    monkeypatch.setattr(
+        "optsched.routes.generalized_assignment.capacity_prices", lambda *_: (np.zeros((1, 2), dtype=np.int64), 1)
+    )
     solution = solve(problem)
     assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.NODES)
     assert (solution.bound, str(solution.certificate)) == ((claim,), kind)
@@ -384,7 +387,7 @@ def test_any_prices_bound(problem: GeneralizedAssignment, data: st.DataObject) -
 
 def test_no_frontier() -> None:
     """Tests that one component has no frontier."""
-    with pytest.raises(UsageError, match="generalized-assignment has one component"):
+    with pytest.raises(UsageError, match="generalized-assignment has no frontier: it has one component"):
         frontier(SMALL)
 
 

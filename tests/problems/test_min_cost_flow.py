@@ -21,7 +21,8 @@ from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import Flow, Placement
 from optsched.problems import MinCostFlow, problem
 from optsched.results import Certificate, Limit, Proof, Solution, Termination, Violation
-from optsched.routes import MIN_COST_FLOW_ROUTES, bounds, frontier, solve
+from optsched.routes import bounds, frontier, solve
+from optsched.routes.min_cost_flow import ROUTES as MIN_COST_FLOW_ROUTES
 from optsched.solvers import min_cost_flow as engine
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import load_profile
@@ -158,7 +159,7 @@ def test_limit(monkeypatch: pytest.MonkeyPatch, held: Flow | None) -> None:
     """Tests that at a limit what is held comes with the bound of zero potentials, and none where they prove nothing."""
     status = Termination.NO_SOLUTION if held is None else Termination.FEASIBLE
     stopped = SolverOutcome(status, Limit.TIME, None, None, "stopped", 0.0, None)
-    monkeypatch.setattr("optsched.routes.by_arrays", lambda *_: (stopped, held, None))
+    monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", lambda *_: (stopped, held, None))
     solution = solve(SMALL)
     assert (solution.termination, solution.limit, solution.bound, solution.decision) == (
         status,
@@ -168,7 +169,7 @@ def test_limit(monkeypatch: pytest.MonkeyPatch, held: Flow | None) -> None:
     )
     assert certify(SMALL, solution).valid
     open_ = posed([(0, 1, 0, UNBOUNDED, -1), (1, 0, 0, 5, 0)], [0, 0])
-    monkeypatch.setattr("optsched.routes.by_arrays", lambda *_: (stopped, None, None))
+    monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", lambda *_: (stopped, None, None))
     assert solve(open_).bound == (None,)
 
 
@@ -251,7 +252,7 @@ def test_no_heuristics_and_no_frontier() -> None:
     """Tests that a heuristic, which places tasks, is refused, and a frontier too."""
     with pytest.raises(UsageError, match="does not serve min-cost-flow"):
         gap(SMALL, lambda problem, rng: [])  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="min-cost-flow has one component"):
+    with pytest.raises(UsageError, match="min-cost-flow has no frontier: it has one component"):
         frontier(SMALL)
 
 

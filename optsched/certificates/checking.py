@@ -1,36 +1,21 @@
-"""Proofs of bounds, checked in integers and fractions, without the solver that found them.
-
-The checker shares with whoever produced a solution only the nouns and `problems`: a wrong price can make a bound weak,
-never wrong. `dual` certificates hold the prices of an assignment problem or of capacities, or the potentials of a flow;
-`combinatorial` ones a cover of servers that limits how many tasks of a `latency` problem can be local. Every other kind
-(`enumeration`, `agreement`, `solver`) is somebody's word: it is reported as such, never as a proof.
-"""
+"""Checks a solution: right instance, feasible decision, true value, proved bounds, honest termination."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from optsched.certificates.capacities import capacity_proof
+from optsched.certificates.covers import cover_proof
+from optsched.certificates.potentials import potential_proof
+from optsched.certificates.prices import price_proof
 from optsched.errors import CertificateInvalid
-from optsched.instance import LARGEST, Bools, Ints
 from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, MinCostFlow
 from optsched.problems.assignment import AssignmentProblem
-from optsched.problems.base import exact
 from optsched.results import Certificate, Component, Number, Proof, Sense, Solution, Termination, Value
 
-__all__ = [
-    "Check",
-    "Verdict",
-    "capacity_certificate",
-    "certify",
-    "cover_certificate",
-    "potential_certificate",
-    "price_certificate",
-    "proved_bound",
-]
+__all__ = ["Check", "Verdict", "certify", "proved_bound"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +190,8 @@ def _check_termination(
         if problem.always_feasible or solution.decision is not None:
             told = "there is one" if solution.decision is not None else f"{problem.name} always has a feasible one"
             check("termination", False, f"INFEASIBLE: no {noun}, but {told}")
-        elif isinstance(problem, GeneralizedAssignment) and len(problem.stranded):
-            task = problem.instance.workload.task_ids[problem.tasks[problem.stranded[0]]]
-            check("termination", True, f"INFEASIBLE: {task} fits on no node that it may use")
-        elif isinstance(problem, MinCostFlow) and problem.cut_off:
-            node = problem.instance.node_ids[problem.cut_off[0]]
-            check("termination", True, f"INFEASIBLE: no arc can take what is left to send of {node}")
+        elif problem.plainly_infeasible is not None:
+            check("termination", True, f"INFEASIBLE: {problem.plainly_infeasible}")
         else:
             unproved.append(f"that there is no feasible {noun} rests on: {Proof.SOLVER}")
     elif solution.termination is Termination.FEASIBLE and solution.decision is None:
@@ -242,158 +223,19 @@ def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value
     CertificateInvalid
         If the data is not what its kind needs, or the kind cannot be checked for the problem.
     """
-    if certificate.kind is Proof.DUAL and isinstance(problem, AssignmentProblem):
-        return _price_proof(problem, certificate.data)
-    if certificate.kind is Proof.DUAL and isinstance(problem, GeneralizedAssignment):
-        return _capacity_proof(problem, certificate.data)
-    if certificate.kind is Proof.DUAL and isinstance(problem, MinCostFlow):
-        return _potential_proof(problem, certificate.data)
-    if certificate.kind is Proof.COMBINATORIAL and isinstance(problem, Latency):
-        return _cover_proof(problem, certificate, objective)
+    for kind, sort, prove in PROOFS:
+        if certificate.kind is kind and isinstance(problem, sort):
+            return prove(problem, certificate, objective)
     raise CertificateInvalid(f"{problem.name} has no proof of kind {certificate.kind}")
 
 
-# Prices of an assignment problem ---------------------------------------------------------------------------------
+#: What proves a bound from a certificate's data: (problem, certificate, value of the placement that it comes with).
+Prover = Callable[[Any, Certificate, Value | None], Number]
 
-
-def price_certificate(problem: AssignmentProblem, task: int, nodes: Ints, pools: Ints) -> Certificate:
-    """The certificate that prices make (see `AssignmentProblem.price_bound`); it claims just what they prove."""
-    ids = problem.instance.cluster.node_ids
-    data = {
-        "task_price": int(task),
-        "node_prices": {str(ids[node]): int(nodes[node]) for node in np.flatnonzero(nodes).tolist()},
-        "pool_prices": {
-            pool.name: int(price) for pool, price in zip(problem.pools, pools.tolist(), strict=True) if price
-        },
-        "unit": f"1/{problem.grid}" if problem.grid > 1 else "1",
-    }
-    claim = exact(problem.price_bound(task, nodes, pools), problem.grid)
-    return Certificate(problem.components[0].name, Proof.DUAL, claim, data)
-
-
-def _price_proof(problem: AssignmentProblem, data: Mapping[str, Any]) -> Number:
-    task = _integer(data, "task_price")
-    nodes = np.zeros(len(problem.capacity), dtype=np.int64)
-    prices = _mapping(data, "node_prices")
-    for node in prices:
-        if node not in problem.instance.node_index:
-            raise CertificateInvalid(f'node_prices: there is no node "{node}"')
-        nodes[problem.instance.node_index[node]] = _integer(prices, node)
-    pools = np.zeros(len(problem.pools), dtype=np.int64)
-    place = {pool.name: position for position, pool in enumerate(problem.pools)}
-    prices = _mapping(data, "pool_prices")
-    for pool in prices:
-        if pool not in place:
-            raise CertificateInvalid(f'pool_prices: there is no pool "{pool}"')
-        pools[place[pool]] = _integer(prices, pool)
-    return exact(problem.price_bound(task, nodes, pools), problem.grid)
-
-
-def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = data.get(key)
-    if not isinstance(value, Mapping):
-        raise CertificateInvalid(f"{key}: must be an object, not {value!r}")
-    return value
-
-
-def _integer(data: Mapping[str, Any], key: str) -> int:
-    value = data.get(key)
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
-        raise CertificateInvalid(f"{key}: must be an integer up to 2^53, not {value!r}")
-    return value
-
-
-# Covers of a latency problem -------------------------------------------------------------------------------------
-
-
-def cover_certificate(problem: Latency, component: str, claim: int, limit: int, cover: Bools) -> Certificate:
-    """The certificate that a cover of servers makes at a limit on the makespan (`Latency.least_remote`).
-
-    For the makespan, `limit` is the largest value that the cover rules out; for the work, the makespan that is given.
-    """
-    ids = problem.instance.cluster.node_ids
-    data = {"limit": int(limit), "cover": [str(ids[node]) for node in np.flatnonzero(cover).tolist()]}
-    return Certificate(component, Proof.COMBINATORIAL, int(claim), data)
-
-
-def _cover_proof(problem: Latency, certificate: Certificate, objective: Value | None) -> Number:
-    limit = _integer(certificate.data, "limit")
-    named = certificate.data.get("cover")
-    if not isinstance(named, list):
-        raise CertificateInvalid(f"cover: must be a list of servers, not {named!r}")
-    cover = np.zeros(len(problem.initial_load), dtype=bool)
-    for server in named:
-        if not isinstance(server, str) or server not in problem.instance.node_index:
-            raise CertificateInvalid(f"cover: there is no server {server!r}")
-        cover[problem.instance.node_index[server]] = True
-    remote = problem.least_remote(limit, cover)
-    if certificate.component == "makespan":
-        ruled_out = bool(len(problem.tasks)) and not problem.fits(limit, remote)
-        return limit + 1 if ruled_out else 0
-    if objective is None or objective[0] > limit:
-        raise CertificateInvalid(f"limit: a proof for makespans up to {limit} says nothing of this placement's")
-    return problem.w_loc * (len(problem.tasks) - remote) + problem.w_rem * remote
-
-
-# Prices of capacities --------------------------------------------------------------------------------------------
-
-
-def capacity_certificate(problem: GeneralizedAssignment, prices: Ints, scale: int) -> Certificate:
-    """The certificate that prices make (`GeneralizedAssignment.price_bound`); it claims just what they prove."""
-    ids = problem.instance.cluster.node_ids
-    data = {
-        "prices": {
-            resource: {str(ids[node]): int(row[node]) for node in np.flatnonzero(row).tolist()}
-            for resource, row in zip(problem.resources, prices, strict=True)
-        },
-        "scale": scale,
-    }
-    return Certificate("cost", Proof.DUAL, exact(problem.price_bound(prices, scale), problem.grid), data)
-
-
-def _capacity_proof(problem: GeneralizedAssignment, data: Mapping[str, Any]) -> Number:
-    scale = _integer(data, "scale")
-    if scale < 1:
-        raise CertificateInvalid(f"scale: must be above 0, not {scale}")
-    prices = np.zeros_like(problem.capacity)
-    given = _mapping(data, "prices")
-    for resource in given:
-        if resource not in problem.resources:
-            raise CertificateInvalid(f'prices: there is no resource "{resource}"')
-        row = _mapping(given, resource)
-        for node in row:
-            if node not in problem.instance.node_index:
-                raise CertificateInvalid(f'prices.{resource}: there is no node "{node}"')
-            prices[problem.resources.index(resource), problem.instance.node_index[node]] = _integer(row, node)
-    return exact(problem.price_bound(prices, scale), problem.grid)
-
-
-# Potentials of a flow --------------------------------------------------------------------------------------------
-
-
-def potential_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
-    """The certificate that potentials make (`MinCostFlow.potential_bound`).
-
-    None where they prove nothing, or one is past 2^53, which no certificate may hold.
-    """
-    if any(abs(value) > LARGEST for value in np.asarray(potentials).tolist()):
-        return None
-    claim = problem.potential_bound(potentials)
-    if claim is None:
-        return None
-    names = problem.instance.node_ids
-    data = {"potentials": {str(names[node]): int(potentials[node]) for node in np.flatnonzero(potentials).tolist()}}
-    return Certificate("cost", Proof.DUAL, claim, data)
-
-
-def _potential_proof(problem: MinCostFlow, data: Mapping[str, Any]) -> Number:
-    given = _mapping(data, "potentials")
-    potentials = [0] * len(problem.instance)
-    for node in given:
-        if node not in problem.instance.node_index:
-            raise CertificateInvalid(f'potentials: there is no node "{node}"')
-        potentials[problem.instance.node_index[node]] = _integer(given, node)
-    bound = problem.potential_bound(potentials)
-    if bound is None:
-        raise CertificateInvalid("potentials: an arc without limit has a negative reduced cost, so they prove nothing")
-    return bound
+#: Which kind of proof of which sort of problem is recomputed by what.
+PROOFS: tuple[tuple[Proof, type[AnyProblem], Prover], ...] = (
+    (Proof.DUAL, AssignmentProblem, price_proof),
+    (Proof.DUAL, GeneralizedAssignment, capacity_proof),
+    (Proof.DUAL, MinCostFlow, potential_proof),
+    (Proof.COMBINATORIAL, Latency, cover_proof),
+)

@@ -1,0 +1,25 @@
+"""Proofs of bounds, checked in integers and fractions, without the solver that found them.
+
+The checker shares with whoever produced a solution only the nouns and `problems`: a wrong price can make a bound weak,
+never wrong. One module a form of proof, each with what makes a certificate and what recomputes its bound; `reading`
+takes their data apart, `checking` has `certify`. `dual` certificates hold prices or potentials, `combinatorial` ones
+a cover, a tree or the like. Every other kind (`enumeration`, `agreement`, `solver`) is somebody's word: it is reported
+as such, never as a proof.
+"""
+
+from optsched.certificates.capacities import capacity_certificate
+from optsched.certificates.checking import Check, Verdict, certify, proved_bound
+from optsched.certificates.covers import cover_certificate
+from optsched.certificates.potentials import potential_certificate
+from optsched.certificates.prices import price_certificate
+
+__all__ = [
+    "Check",
+    "Verdict",
+    "capacity_certificate",
+    "certify",
+    "cover_certificate",
+    "potential_certificate",
+    "price_certificate",
+    "proved_bound",
+]

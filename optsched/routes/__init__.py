@@ -1,0 +1,173 @@
+"""Which engine or model solves a problem, and what is proved when it stops: `solve`, `bounds`, `frontier`.
+
+A route is a way to the optimum: a network engine, the search over limits, a declarative model, or enumeration. Left
+alone, `solve` takes the quickest that proves its answer. Whatever the route, the objective is re-evaluated in
+`problems` from the placement, the bound is what a certificate says, and OPTIMAL means that the two are equal.
+One module a sort of problem says which routes it has; `record` holds what all of them share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from optsched.errors import HeuristicFailed, UsageError, nearest
+from optsched.heuristics.answers import placement_from
+from optsched.placement import Flow
+from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, MinCostFlow, Problem
+from optsched.problems.assignment import AssignmentProblem
+from optsched.results import Bound, Decision, FrontierPoint, Solution
+from optsched.routes import assignment, generalized_assignment, latency, min_cost_flow
+from optsched.routes.latency import latency_search, solve_by
+from optsched.routes.record import Frontier, Record
+from optsched.solvers.profiles import Profile, load_profile
+
+__all__ = ["Frontier", "FrontierPoint", "bounds", "frontier", "latency_search", "routes_of", "solve", "solve_by"]
+
+#: The module of routes of each sort of problem: `ROUTES`, `by_route`, and `bounds` and `frontier` where it has more.
+_SORTS: tuple[tuple[type[AnyProblem], ModuleType], ...] = (
+    (AssignmentProblem, assignment),
+    (Latency, latency),
+    (GeneralizedAssignment, generalized_assignment),
+    (MinCostFlow, min_cost_flow),
+)
+
+
+def _sort(problem: AnyProblem) -> ModuleType:
+    return next(module for kind, module in _SORTS if isinstance(problem, kind))
+
+
+def routes_of(problem: AnyProblem) -> tuple[str, ...]:
+    """Names of the routes that solve a problem, the default first."""
+    routes: tuple[str, ...] = _sort(problem).ROUTES
+    return routes
+
+
+def solve(
+    problem: AnyProblem,
+    profile: str | Path | Profile = "exact",
+    start: Decision | Sequence[Any] | None = None,
+    route: str | None = None,
+    time_limit: float | None = None,
+) -> Solution:
+    """Solve a problem and prove the answer.
+
+    Parameters
+    ----------
+    problem
+        What to solve.
+    profile
+        Name of a shipped profile, a TOML file, or a profile: limits, gaps and options of the solver.
+    start
+        A feasible placement or flow to begin from, or a node id or index for each of the tasks to place. Programs with
+        integers get it as a start, and the result is never worse.
+    route
+        Which way; by default one that proves its answer and scales. Assignment problems: `network` (a matching where
+        only the number of local tasks counts, else the compact network with HiGHS), `arrays`, `network-simplex`,
+        `dense`, `pyomo`, `pulp`, `brute-force`. `latency`: `search`, `arrays`, `pyomo`, `pulp`, `brute-force`.
+        `generalized-assignment`: `arrays`, `pyomo`, `pulp`, `brute-force`. `min-cost-flow`: `arrays`,
+        `network-simplex`, `pyomo`, `pulp`.
+    time_limit
+        Seconds; overrides the profile's. Checked between and within solves, not a hard deadline.
+
+    Returns
+    -------
+    Solution
+        Limits, interrupts (Ctrl-C) and infeasibility are results, not exceptions; so is an objective without limit
+        (`min-cost-flow`): termination ERROR, and `raw_status` says so.
+
+    Raises
+    ------
+    UsageError
+        For an unknown route or profile, or an infeasible start.
+    TooLarge
+        If the route would build more than fits; says which to take instead.
+    SolverDisagreement
+        If a solver's own figure contradicts the re-evaluated one.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+    >>> solution = solve(Latency(Instance(Cluster(["s1", "s2"]), workload)))
+    >>> solution.objective, str(solution.termination), str(solution.certificate)
+    ((1, 2), 'OPTIMAL', 'combinatorial')
+    """
+    profile = profile if isinstance(profile, Profile) else load_profile(profile)
+    profile = profile.with_limits(time_limit=time_limit)
+    known = routes_of(problem)
+    if route is None:
+        route = known[0]
+    elif route not in known:
+        raise UsageError(f'{problem.name} has no route "{route}"; {nearest(route, known)}')
+    record = Record(problem, route, None if start is None else _start(problem, start))
+    solution: Solution = _sort(problem).by_route(record, profile)
+    return solution
+
+
+def _start(problem: AnyProblem, given: Decision | Sequence[Any]) -> Decision:
+    """The decision to start from; UsageError where it means none, or is infeasible."""
+    start: Decision
+    if isinstance(problem, Problem) and not isinstance(given, Flow):
+        try:
+            start = placement_from(given, problem)
+        except HeuristicFailed as error:
+            raise UsageError(f"the start {error}") from None
+    elif isinstance(given, Flow) and problem.decided is Flow:
+        start = given
+    else:
+        raise UsageError(f"the start of {problem.name} must be a {problem.decided.__name__.lower()}")
+    wrong = problem.violations(start)
+    if wrong:
+        raise UsageError(f"the start is infeasible: {wrong[0]}")
+    return start
+
+
+def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
+    """Every bound that is cheap to prove, each with what it bounds.
+
+    Beside `Problem.cheap_bounds` this has l_flow for `latency`: the least limit that a maximum b-matching and counting
+    do not rule out (digest 004, 2).
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> [bound.name for bound in bounds(Latency(Instance(Cluster(["s1"]), Workload(["t1"]))))]
+    ['l*', 'l**', 'l_flow', 'least-work']
+    """
+    module = _sort(problem)
+    found: tuple[Bound, ...] = module.bounds(problem) if hasattr(module, "bounds") else problem.cheap_bounds()
+    return found
+
+
+def frontier(
+    problem: AnyProblem,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    route: str | None = None,
+) -> Frontier:
+    """All Pareto-optimal points of a problem with two components, each with its proof.
+
+    Raises
+    ------
+    UsageError
+        If the problem has one component only.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> workload = Workload(list("abcd"), replicas=Ragged.from_rows([[0]] * 4))
+    >>> print(frontier(Latency(Instance(Cluster(["s1", "s2"]), workload))))
+    latency: makespan, work
+      3, 6  combinatorial
+      4, 4  combinatorial
+    """
+    module = _sort(problem)
+    if not hasattr(module, "frontier"):
+        known = ", ".join(kind.name for kind, other in _SORTS if hasattr(other, "frontier"))
+        raise UsageError(f"{problem.name} has no frontier: it has one component; these have one: {known}")
+    profile = profile if isinstance(profile, Profile) else load_profile(profile)
+    found: Frontier = module.frontier(problem, profile.with_limits(time_limit=time_limit), route or module.ROUTES[0])
+    return found

@@ -1,0 +1,68 @@
+"""Routes of `generalized-assignment`: the integer program by arrays or a model, and prices of the capacities."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from optsched import models
+from optsched.certificates import capacity_certificate
+from optsched.placement import Placement
+from optsched.problems import GeneralizedAssignment
+from optsched.problems.base import exact
+from optsched.results import Certificate, Proof, Solution, Termination
+from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
+from optsched.solvers.generalized_assignment import capacity_prices, solve_integer_program
+from optsched.solvers.profiles import Profile
+
+__all__ = ["ROUTES", "by_route"]
+
+#: The default first.
+ROUTES = ("arrays", *MODELS, "brute-force")
+
+
+def by_route(record: Record, profile: Profile) -> Solution:
+    """The integer program by arrays or a model, and the prices of the capacities: they close it, or the solver's word.
+
+    Prices are looked for first. Where rounding their bound closes the optimum, that is its proof.
+    """
+    if record.route == "brute-force":
+        return by_enumeration(record)
+    problem = record.problem
+    assert isinstance(problem, GeneralizedAssignment)
+    if (told := problem.plainly_infeasible) is not None:
+        return record.solution(None, (), None, told, {}, unanswered=Termination.INFEASIBLE)
+    if not len(problem.tasks):
+        nothing = capacity_certificate(problem, np.zeros_like(problem.capacity), 1)
+        return record.solution(problem.placement([]), (nothing,), None, "nothing to place", {})
+    priced = capacity_certificate(problem, *capacity_prices(problem, profile))
+    placement: Placement | None
+    if record.route == "arrays":
+        built = time.perf_counter() - record.began
+        outcome, placement = solve_integer_program(problem, profile, record.start)
+        claimed = None if outcome.bound is None else problem.sign * outcome.bound
+        figure = None if outcome.objective is None else problem.sign * outcome.objective / problem.grid
+    else:
+        module = models.module(problem.name)
+        model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
+        built = time.perf_counter() - record.began
+        outcome = solver_of(record.route)(model, profile)
+        placement = None if outcome.objective is None else module.decode(model, problem)
+        claimed = None if outcome.bound is None else outcome.bound * problem.grid
+        figure = outcome.objective
+    if outcome.status is Termination.INFEASIBLE:
+        return record.solution(
+            None, (), None, outcome.raw_status, outcome.solver, built, unanswered=Termination.INFEASIBLE
+        )
+    certificate = priced
+    if outcome.status is Termination.OPTIMAL and placement is not None:
+        value = problem.evaluate(placement)[0]
+        check_claim(problem, figure, value)
+        if priced.claim != value:
+            certificate = Certificate("cost", Proof.SOLVER, value)
+    elif claimed is not None:
+        word = exact(problem.sign * whole_bound(problem.sign * claimed), problem.grid)
+        if problem.sign * word > problem.sign * priced.claim:
+            certificate = Certificate("cost", Proof.SOLVER, word)
+    return record.solution(placement, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)

@@ -1,0 +1,189 @@
+"""What every route is made with: the record of one call, the checks of a solver's word, and points of a frontier.
+
+The objective is re-evaluated in `problems` from what is decided, the bound is what a certificate says, and OPTIMAL
+means that the two are equal.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import SolverDisagreement
+from optsched.problems import AnyProblem, Problem
+from optsched.results import (
+    Certificate,
+    Decision,
+    FrontierPoint,
+    Limit,
+    Number,
+    Proof,
+    Sense,
+    Solution,
+    Termination,
+    Value,
+)
+from optsched.solvers.outcome import SolverOutcome
+
+__all__ = [
+    "MODELS",
+    "Frontier",
+    "Record",
+    "by_enumeration",
+    "check_claim",
+    "solver_of",
+    "whole_bound",
+]
+
+#: Routes by way of a declarative model.
+MODELS = ("pyomo", "pulp")
+
+#: How far a solver's own figure may be from the re-evaluated one, relative to it.
+_AGREES = 1e-6
+
+
+class Record:
+    """Makes the `Solution` of one call: evaluates, compares with the start, and decides on the termination."""
+
+    def __init__(self, problem: AnyProblem, route: str, start: Any) -> None:
+        self.problem, self.route, self.start = problem, route, start
+        self.began = time.perf_counter()
+
+    def solution(
+        self,
+        decision: Decision | None,
+        certificates: tuple[Certificate, ...],
+        limit: Limit | None,
+        raw_status: str,
+        solver: Mapping[str, Any],
+        build_seconds: float = 0.0,
+        unanswered: Termination | None = None,
+    ) -> Solution:
+        """The solution with the better of `decision` and the start; each bound is what its certificate claims.
+
+        `unanswered` is INFEASIBLE or ERROR where there is no optimum to be found.
+        """
+        problem = self.problem
+        if unanswered is Termination.INFEASIBLE and self.start is not None:
+            raise SolverDisagreement(f"{problem.name}: a solver says that nothing is feasible, but the start is")
+        candidates = [(problem.evaluate(held), held) for held in (decision, self.start) if held is not None]
+        best_of = min(candidates, key=lambda held: problem.minimised(held[0])) if candidates else (None, None)
+        objective, best = best_of
+        claims = {certificate.component: certificate.claim for certificate in certificates}
+        bound: list[Number | None] = []
+        for place, component in enumerate(problem.components):
+            open_before = objective is None or list(objective[:place]) != bound
+            bound.append(None if place and open_before else claims.get(component.name))
+        if objective is not None:
+            _check_bound(problem, objective, bound)
+        held_claims = {part.name for part, claim in zip(problem.components, bound, strict=True) if claim is not None}
+        if objective is not None and objective == tuple(bound):
+            termination, limit = Termination.OPTIMAL, None
+        elif unanswered is not None:
+            termination, limit = unanswered, None
+        else:
+            termination = Termination.FEASIBLE if objective is not None else Termination.NO_SOLUTION
+            limit = limit or Limit.GAP
+        return Solution(
+            problem=problem.name,
+            parameters=dict(problem.parameters),
+            instance_sha256=problem.instance.sha256,
+            decision=best,
+            objective=objective,
+            bound=tuple(bound),
+            termination=termination,
+            limit=limit,
+            certificates=tuple(entry for entry in certificates if entry.component in held_claims),
+            route=self.route,
+            build_seconds=build_seconds,
+            solve_seconds=max(0.0, time.perf_counter() - self.began - build_seconds),
+            solver=solver,
+            raw_status=raw_status,
+        )
+
+
+def _check_bound(problem: AnyProblem, objective: Value, bound: list[Number | None]) -> None:
+    """Raise SolverDisagreement where a decision is better than what is claimed to be the best."""
+    for component, value, claim in zip(problem.components, objective, bound, strict=True):
+        if claim is None:
+            return
+        beyond = value - claim if component.sense is Sense.MIN else claim - value
+        if beyond > 0:
+            return
+        if beyond < 0:
+            noun = problem.decided.__name__.lower()
+            raise SolverDisagreement(f"{problem.name}: a {noun}'s {component.name} {value} beats the bound {claim}")
+
+
+def check_claim(problem: AnyProblem, claimed: float | None, value: Number) -> None:
+    """Raise SolverDisagreement where a solver's own figure is not the re-evaluated one."""
+    if claimed is not None and abs(claimed - float(value)) > _AGREES * max(1.0, abs(float(value))):
+        raise SolverDisagreement(f"{problem.name}: the solver says {claimed}, the placement is worth {float(value)}")
+
+
+def by_enumeration(record: Record) -> Solution:
+    """Try every placement of a small instance."""
+    from optsched.solvers.brute_force import best_placement
+
+    problem = record.problem
+    assert isinstance(problem, Problem)
+    found = best_placement(problem)
+    if found is None:
+        return record.solution(None, (), None, "no placement is feasible", {}, unanswered=Termination.INFEASIBLE)
+    value, nodes = found
+    certificates = tuple(
+        Certificate(component.name, Proof.ENUMERATION, claim)
+        for component, claim in zip(problem.components, value, strict=True)
+    )
+    return record.solution(problem.placement(nodes), certificates, None, "all placements tried", {})
+
+
+def solver_of(route: str) -> Callable[..., SolverOutcome]:
+    """What solves the models of a route."""
+    from optsched.solvers import algebraic
+
+    return algebraic.solve_pyomo if route == "pyomo" else algebraic.solve_pulp
+
+
+def whole_bound(claimed: float) -> int:
+    """The least whole number that a lower bound in floating point leaves room for."""
+    return int(np.ceil(claimed - _AGREES * max(1.0, abs(claimed))))
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Pareto-optimal points by increasing first component: a sequence of `FrontierPoint`.
+
+    `complete` says whether all of them are there; if not, `limit` says what cut the search short.
+    """
+
+    problem: str
+    components: tuple[str, str]
+    points: tuple[FrontierPoint, ...]
+    complete: bool
+    limit: Limit | None
+
+    def __iter__(self) -> Iterator[FrontierPoint]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, index: int) -> FrontierPoint:
+        return self.points[index]
+
+    def __str__(self) -> str:
+        head = f"{self.problem}: {', '.join(self.components)}" + (
+            "" if self.complete else f" (cut short: {self.limit})"
+        )
+        lines = (f"  {', '.join(map(str, point.objective))}  {point.certificate}" for point in self.points)
+        return "\n".join([head, *lines])
+
+    @property
+    def values(self) -> list[Value]:
+        """The objective of each point."""
+        return [point.objective for point in self.points]
