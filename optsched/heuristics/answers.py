@@ -136,17 +136,19 @@ def _mend(entry: Any, count: int) -> str:
     return ": give a node id, a node index, or None"
 
 
-def tasks_from(answer: Any, free: int, waits: Callable[[int], bool], label: Callable[[int], str]) -> list[int]:
+def tasks_from(
+    answer: Any, free: int, kind: str, waits: Callable[[int], bool], label: Callable[[int], str]
+) -> list[int]:
     """The tasks that a policy means to start on an offer.
 
     Parameters
     ----------
     answer
         A sequence or array of whole numbers.
-    free
-        How many slots were offered.
+    free, kind
+        How many slots of which kind were offered.
     waits
-        Whether a task of this number waits; False for a number that is no task.
+        Whether a task of this number is of this kind and waits; False for a number that is no task.
     label
         How to call it in a message.
 
@@ -163,7 +165,8 @@ def tasks_from(answer: Any, free: int, waits: Callable[[int], bool], label: Call
         if isinstance(task, bool) or not isinstance(task, int | np.integer):
             raise HeuristicFailed(f"answered {task!r}; give the tasks' numbers in the view")
         if not waits(int(task)):
-            raise HeuristicFailed(f"answered {label(int(task))}, which does not wait; take one of view.pending")
+            mend = f'take one of view.pending_of("{kind}")'
+            raise HeuristicFailed(f"answered {label(int(task))}, which is no {kind} that waits; {mend}")
     if len(tasks) > free:
         raise HeuristicFailed(f"answered {len(tasks)} tasks, more than the {free} free slots")
     if len(set(tasks)) < len(tasks):

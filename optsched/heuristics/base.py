@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from optsched.errors import Fault
-from optsched.instance import MAP, PENDING, Cluster, Ints, Workload
+from optsched.instance import KINDS, MAP, PENDING, Cluster, Ints, Shuffle, Workload
 from optsched.problems import Problem
 from optsched.problems.base import Parameter
 
@@ -52,19 +52,28 @@ class View:
     """What a policy may know when it is asked: nothing of jobs that have not arrived, of later offers or durations.
 
     Tasks and jobs are numbered in the order of their arrival, those that arrive together in the order of the instance;
-    where nothing arrives after the snapshot these are the instance's own indices. `status` and `node` are read-only
-    windows that always show the present; the rest changes when a job arrives, and then there is a new view.
+    where nothing arrives after the snapshot these are the instance's own indices. `status`, `node` and the free slots
+    are read-only windows that always show the present; the rest changes when a job arrives, and then there is a new
+    view.
 
     Attributes
     ----------
     problem, parameters
         Name and parameters of the problem, for policies that serve several.
     cluster
-        The nodes, with racks, types and all their slots. Which of these are idle is known from offers alone.
+        The nodes, with racks, types, topology and all their slots.
     workload
         The tasks and jobs that have arrived, without `observed`, `duration`, `shuffle` and `pairs`.
     status, node
         int64, shape (arrived tasks,): `PENDING`, `RUNNING` or `FINISHED`, and the node it runs or ran on, or -1.
+    free_map_slots, free_reduce_slots
+        int64, shape (nodes,): slots that are free now, as the master of the cluster knows them from all heartbeats;
+        none of a kind that the problem does not place.
+    shuffle
+        What maps send to reduces, both of them arrived: `emitted` so far, and `size` only where the map is finished,
+        else NaN. None where nothing is known of it.
+    true_shuffle
+        The same with every `size`: only for ablations that assume a perfect estimate.
     """
 
     problem: str
@@ -73,11 +82,23 @@ class View:
     workload: Workload
     status: Ints
     node: Ints
+    free_map_slots: Ints
+    free_reduce_slots: Ints
+    shuffle: Shuffle | None = None
+    true_shuffle: Shuffle | None = None
 
     @property
     def pending(self) -> Ints:
         """Maps that wait now, increasing."""
-        return np.flatnonzero((self.status == PENDING) & (self.workload.kind == MAP))
+        return self.pending_of(KINDS[MAP])
+
+    def pending_of(self, kind: str) -> Ints:
+        """Tasks of a kind ("map" or "reduce") that wait now, increasing."""
+        return np.flatnonzero((self.status == PENDING) & (self.workload.kind == KINDS.index(kind)))
+
+    def free_slots(self, kind: str) -> Ints:
+        """The window on the free slots of a kind."""
+        return self.free_map_slots if kind == KINDS[MAP] else self.free_reduce_slots
 
 
 class Policy(Protocol):

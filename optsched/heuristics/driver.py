@@ -6,7 +6,8 @@ What a policy gets to see is made here (`View`); a simulation over time, in whic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,9 @@ import numpy as np
 from optsched.errors import HeuristicFailed, UsageError
 from optsched.heuristics.answers import attempt, tasks_from
 from optsched.heuristics.base import Event, Offer, Policy, View
-from optsched.instance import PENDING, RUNNING, Floats, Ints, Workload
+from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Ints, Shuffle, Workload
 from optsched.placement import Placement
 from optsched.problems import Problem
-from optsched.problems.assignment import AssignmentProblem
 
 __all__ = ["MAX_IDLE_ROUNDS", "Decision", "Drive", "Observer", "drive", "streams"]
 
@@ -73,11 +73,13 @@ def drive(
     max_idle_rounds: int = MAX_IDLE_ROUNDS,
     observers: Sequence[Observer] = (),
 ) -> Drive:
-    """Offer the idle slots to a policy until min(tasks, idle slots) tasks are placed.
+    """Offer the idle slots to a policy until as many tasks are placed as the problem wants (`Problem.due`).
 
     A round offers every idle slot once, in random order: one heartbeat a slot, as Hadoop before version 2 gave one map
     a heartbeat. An offer names all the free slots of its node and may be answered with as many tasks; the node is then
-    offered that much less often in the round. The order of the slots, not of the nodes, is what 003 simulates.
+    offered that much less often in the round. The order of the slots, not of the nodes, is what 003 simulates. Where
+    the problem places maps and reduces, a round offers all map slots before the first reduce slot, since a reduce is
+    placed by where its maps are.
 
     Jobs that arrive after the snapshot belong to the problem, but the policy learns of them at their arrival: the clock
     stands still until no known task waits, or `max_idle_rounds` rounds passed in vain, and then moves to the next one.
@@ -112,16 +114,15 @@ def drive(
     >>> result.placement.nodes.tolist(), result.rounds
     ([1], 1)
     """
-    if not isinstance(problem, AssignmentProblem):
+    if not problem.offered:
         raise UsageError(f"{problem.name} has no slots to offer to a policy; use a batch heuristic")
     order, own = streams(seed)
     known = _Known(problem)
     notify = getattr(policy, "notify", None)
     attempt(getattr(policy, "start", _nothing), known.view, own)
-    free = problem.capacity.tolist()
     placed = rounds = idle_rounds = vain = 0
-    while placed < problem.count:
-        if not known.waiting or idle_rounds == max_idle_rounds:
+    while placed < problem.due:
+        if not known.waits_for_slots or idle_rounds == max_idle_rounds:
             if known.complete:
                 break
             for event in known.next_arrivals():
@@ -130,26 +131,29 @@ def drive(
             idle_rounds = 0
             continue
         rounds += 1
-        before, left = placed, free.copy()  # offers that each node has left in this round
-        for node in order.permutation(np.repeat(np.arange(len(free)), free)).tolist():
-            if not left[node]:
+        before = placed
+        for kind, free in known.free.items():
+            if not known.waiting[kind]:
                 continue
-            offer = Offer(known.time, node, "map", free[node])
-            tasks = _answered(policy, offer, known)
-            for task in tasks:
-                known.start(task, node)
-                if notify:
-                    attempt(notify, Event(known.time, "task-started", task), known.view)
-            for observer in observers:
-                observer(known.time, problem, Decision(offer, tuple(known.order[tasks].tolist())))
-            free[node] -= len(tasks)
-            left[node] -= max(1, len(tasks))
-            placed += len(tasks)
-            vain += not tasks
-            if not known.waiting:
-                break
+            left = free.tolist()  # offers that each node has left in this round
+            for node in order.permutation(np.repeat(np.arange(len(free)), free)).tolist():
+                if not left[node]:
+                    continue
+                offer = Offer(known.time, node, kind, int(free[node]))
+                tasks = _answered(policy, offer, known)
+                for task in tasks:
+                    known.start(task, node)
+                    if notify:
+                        attempt(notify, Event(known.time, "task-started", task), known.view)
+                for observer in observers:
+                    observer(known.time, problem, Decision(offer, tuple(known.order[tasks].tolist())))
+                left[node] -= max(1, len(tasks))
+                placed += len(tasks)
+                vain += not tasks
+                if not known.waiting[kind]:
+                    break
         idle_rounds = idle_rounds + 1 if placed == before else 0
-    return Drive(known.placement(), rounds, vain, placed < problem.count)
+    return Drive(known.placement(), rounds, vain, placed < problem.due)
 
 
 def _nothing(*_: Any) -> None:
@@ -161,7 +165,8 @@ def _answered(policy: Policy, offer: Offer, known: _Known) -> list[int]:
     if type(answer) in (tuple, list) and not answer:
         return []
     try:
-        return tasks_from(answer, offer.free, known.waits, known.label)
+        waits = partial(known.waits, kind=KINDS.index(offer.kind))
+        return tasks_from(answer, offer.free, offer.kind, waits, known.label)
     except HeuristicFailed as failed:
         node = known.problem.instance.cluster.node_ids[offer.node]
         raise HeuristicFailed(f'on an offer of node "{node}" {failed}') from None
@@ -179,10 +184,12 @@ class _Known:
     order
         Task of the instance that each number stands for.
     waiting
-        How many known tasks wait.
+        How many known tasks of each kind wait.
+    free
+        Free slots of each node, of each kind that is offered.
     """
 
-    def __init__(self, problem: AssignmentProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         instance = problem.instance
         workload, state = instance.workload, instance.state
         self.problem, self.time = problem, float(instance.time)
@@ -196,7 +203,10 @@ class _Known:
         decided = np.zeros(len(workload), dtype=bool)
         decided[problem.tasks] = True
         self._waits = bytearray(decided[self.order].tobytes())
-        self._tasks = self._arrived_jobs = self.waiting = 0
+        self._kind = workload.kind[self.order]
+        self.free = {kind: slots.astype(np.int64) for kind, slots in problem.offered.items()}
+        self.waiting = dict.fromkeys(KINDS, 0)
+        self._tasks = self._arrived_jobs = 0
         self._started: list[int] = []
         self._learn()
 
@@ -205,14 +215,19 @@ class _Known:
         """Whether no job is still to arrive."""
         return self._tasks == len(self.order)
 
+    @property
+    def waits_for_slots(self) -> bool:
+        """Whether a known task waits that some slot is offered to."""
+        return any(self.waiting[kind] for kind in self.free)
+
     def placement(self) -> Placement:
         """Where each task of the instance was started."""
         placement = Placement.empty(len(self.order))
         return placement.with_tasks(self.order[self._started], self._node[self._started])
 
-    def waits(self, task: int) -> bool:
-        """Whether there is such a task and it waits."""
-        return 0 <= task < self._tasks and bool(self._waits[task])
+    def waits(self, task: int, kind: int) -> bool:
+        """Whether there is such a task, of that kind, and it waits."""
+        return 0 <= task < self._tasks and bool(self._waits[task]) and self._kind[task] == kind
 
     def label(self, task: int) -> str:
         """How to call a task in a message."""
@@ -223,7 +238,9 @@ class _Known:
         """A waiting task runs from now on."""
         self._waits[task] = 0
         self._status[task], self._node[task] = RUNNING, node
-        self.waiting -= 1
+        kind = KINDS[self._kind[task]]
+        self.waiting[kind] -= 1
+        self.free[kind][node] -= 1
         self._started.append(task)
 
     def next_arrivals(self) -> list[Event]:
@@ -238,8 +255,12 @@ class _Known:
         before = self._tasks
         self._tasks = int(np.searchsorted(self._arrivals, self.time, side="right"))
         self._arrived_jobs = int(np.searchsorted(self._job_arrivals, self.time, side="right"))
-        self.waiting += sum(self._waits[before : self._tasks])
+        came = np.frombuffer(self._waits, dtype=np.bool_)[before : self._tasks]
+        for number, kind in enumerate(KINDS):
+            self.waiting[kind] += int(np.count_nonzero(came & (self._kind[before : self._tasks] == number)))
         instance = self.problem.instance
+        none = np.zeros(len(instance.cluster), dtype=np.int64)
+        true_shuffle = _known_shuffle(instance.workload.shuffle, self.order[: self._tasks], len(self.order))
         self.view = View(
             self.problem.name,
             self.problem.parameters,
@@ -247,6 +268,10 @@ class _Known:
             _known_part(instance.workload, self.order[: self._tasks], self._jobs[: self._arrived_jobs]),
             _window(self._status[: self._tasks]),
             _window(self._node[: self._tasks]),
+            _window(self.free.get(KINDS[MAP], none)),
+            _window(self.free.get(KINDS[REDUCE], none)),
+            None if true_shuffle is None else _seen(true_shuffle, self._status),
+            true_shuffle,
         )
 
 
@@ -261,6 +286,22 @@ def _window(values: Ints) -> Ints:
     window = values.view()
     window.setflags(write=False)
     return window
+
+
+def _known_shuffle(shuffle: Shuffle | None, tasks: Ints, count: int) -> Shuffle | None:
+    """The entries between two of the given tasks, renumbered."""
+    if shuffle is None:
+        return None
+    number = np.full(count, -1)
+    number[tasks] = np.arange(len(tasks))
+    maps, reduces = number[shuffle.map], number[shuffle.reduce]
+    keep = (maps >= 0) & (reduces >= 0)
+    return Shuffle(maps[keep], reduces[keep], shuffle.size[keep], shuffle.emitted[keep])
+
+
+def _seen(shuffle: Shuffle, status: Ints) -> Shuffle:
+    """The same without the sizes that only the end of a map tells."""
+    return replace(shuffle, size=np.where(status[shuffle.map] == FINISHED, shuffle.size, np.nan))
 
 
 def _known_part(workload: Workload, tasks: Ints, jobs: Ints) -> Workload:

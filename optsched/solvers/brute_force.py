@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -49,8 +50,8 @@ def best_placement(problem: Problem) -> tuple[Value, Ints] | None:
     return problem.evaluate(problem.placement(found)), found
 
 
-def pareto_front(problem: Latency) -> list[Value]:
-    """Every Pareto-optimal (makespan, work), by increasing makespan."""
+def pareto_front(problem: Problem) -> list[Value]:
+    """Every Pareto-optimal value of a problem with two components to be minimised, by the first of them."""
     front: list[Value] = []
     for value in sorted({key for key, _ in _placements(problem)}):
         if not front or value[1] < front[-1][1]:
@@ -59,8 +60,9 @@ def pareto_front(problem: Latency) -> list[Value]:
 
 
 def _placements(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
-    """Every feasible placement with its value, less being better (in units where costs are held so)."""
-    choices = len(problem.instance.cluster) + isinstance(problem, AssignmentProblem)
+    """Every feasible placement with its value as it compares: less is better (in units where costs are held so)."""
+    all_are_placed = isinstance(problem, Latency | GeneralizedAssignment)
+    choices = len(problem.instance.cluster) + (not all_are_placed)
     tasks = len(problem.tasks)
     if tasks > MOST_TASKS or choices**tasks > MOST_PLACEMENTS:
         raise TooLarge(
@@ -74,7 +76,16 @@ def _placements(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
     elif isinstance(problem, GeneralizedAssignment):
         yield from _packings(problem)
     else:
-        raise TypeError(f"no enumeration for {problem!r}")
+        yield from _judged(problem)
+
+
+def _judged(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
+    """Each task on each node or nowhere, judged by the problem itself: for problems without a quicker enumeration."""
+    nodes = range(NONE, len(problem.instance.cluster))
+    for chosen in itertools.product(nodes, repeat=len(problem.tasks)):
+        placement = problem.placement(chosen)
+        if not problem.violations(placement):
+            yield problem.minimised(problem.objective(placement)), list(chosen)
 
 
 def _assignments(problem: AssignmentProblem) -> Iterator[tuple[Value, list[int]]]:

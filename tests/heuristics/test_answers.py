@@ -87,8 +87,8 @@ def test_every_wrong_entry_told_up_to_a_limit() -> None:
         ([0.0], "answered 0.0; give the tasks' numbers"),
         ([float("nan")], "answered nan"),
         ([True], "answered True"),
-        ([3], "answered task 3, which does not wait"),
-        ([-1], "answered task -1, which does not wait"),
+        ([3], "answered task 3, which is no map that waits"),
+        ([-1], "answered task -1, which is no map that waits"),
         ([0, 0], "answered task 0 twice"),
         ([0, 1, 2], "answered 3 tasks, more than the 2 free slots"),
     ],
@@ -96,13 +96,13 @@ def test_every_wrong_entry_told_up_to_a_limit() -> None:
 def test_policy_nonsense_told(answer: Any, complaint: str) -> None:
     """Tests that a policy's wrong types, unknown, repeated and too many tasks are told."""
     with pytest.raises(HeuristicFailed, match=complaint):
-        tasks_from(answer, 2, range(3).__contains__, lambda task: f"task {task}")
+        tasks_from(answer, 2, "map", range(3).__contains__, lambda task: f"task {task}")
 
 
 def test_policy_answers_read() -> None:
     """Tests that any sequence or array of whole numbers is a policy's answer."""
     for answer in ([0, 2], (0, 2), np.array([0, 2]), [np.int64(0), 2]):
-        assert tasks_from(answer, 2, range(3).__contains__, str) == [0, 2]
+        assert tasks_from(answer, 2, "map", range(3).__contains__, str) == [0, 2]
 
 
 def test_exceptions_told_with_their_place() -> None:

@@ -185,7 +185,7 @@ def test_only_pending_maps_are_offered() -> None:
         def offer(self, offer: Offer, view: View) -> Sequence[int]:
             return [3]
 
-    with pytest.raises(HeuristicFailed, match=r'on an offer of node "[ab]" answered task "t4", which does not wait'):
+    with pytest.raises(HeuristicFailed, match=r'on an offer of node "[ab]" answered task "t4", which is no map that waits'):
         drive(problem, Wrong())
 
 
@@ -354,7 +354,14 @@ class _View:
         instance = problem.instance
         self.status = instance.state.status.copy()
         self.view = View(
-            problem.name, problem.parameters, instance.cluster, instance.workload, self.status, instance.state.node
+            problem.name,
+            problem.parameters,
+            instance.cluster,
+            instance.workload,
+            self.status,
+            instance.state.node,
+            np.zeros(len(instance.cluster), dtype=np.int64),
+            np.zeros(len(instance.cluster), dtype=np.int64),
         )
 
 

@@ -252,9 +252,9 @@ class Answers(Policy):
         (Answers(None), "answered None; give a sequence of tasks"),
         (Answers([0, 1, 2]), "answered 3 tasks, more than the 2 free slots"),
         (Answers([1, 1]), 'answered task "t2" twice'),
-        (Answers([9]), "answered 9, no task of the view, which does not wait"),
+        (Answers([9]), "answered 9, no task of the view, which is no map that waits"),
         (Answers([math.nan]), "answered nan; give the tasks' numbers"),
-        (Answers([0]), 'answered task "t1", which does not wait'),
+        (Answers([0]), 'answered task "t1", which is no map that waits'),
     ],
 )
 def test_faulty_heuristic_is_reported(posed: Lsap, given: Any, complaint: str) -> None:
