@@ -1,6 +1,7 @@
 """`flow`: tasks to slots at least flow-rate penalty, with loads frozen as they are (002, section 3.2).
 
-The effective load that the batch itself causes is another problem (`flow-congestion`).
+The effective load that the batch itself causes is another problem (`flow-congestion`), which takes what 002 measures
+from here: rates by type of node, what runs where, what reading from a node costs, and the fields that these need.
 """
 
 from __future__ import annotations
@@ -12,12 +13,21 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import Fault
-from optsched.instance import MAP, PENDING, RUNNING, Floats, Instance, Ints, Ragged
+from optsched.instance import KINDS, MAP, PENDING, RUNNING, Floats, Instance, Ints, Ragged
 from optsched.problems.assignment import AssignmentProblem, TaskClasses
 from optsched.problems.base import GRID, Parameter, number, on_grid, sequence, switch
 from optsched.results import Component, Proof, Sense
 
-__all__ = ["Flow", "effective_load"]
+__all__ = [
+    "Flow",
+    "effective_load",
+    "parse_scale",
+    "rate_faults",
+    "running_rates",
+    "source_faults",
+    "source_terms",
+    "task_rates",
+]
 
 #: Pairs of class and node computed at once, so that memory stays small.
 BLOCK = 2**22
@@ -34,7 +44,8 @@ def effective_load(rates: np.ndarray) -> float:
     return float(rates.sum() - rates.std()) if len(rates) > 1 else float(rates.sum())
 
 
-def _scale(given: Any) -> Any:
+def parse_scale(given: Any) -> Any:
+    """A parser of what divides the effective load: the name of a rate of nodes, or a number above 0."""
     return given if given in ("rate_in", "rate_process") else number(above=0)(given)
 
 
@@ -65,7 +76,9 @@ class Flow(AssignmentProblem):
     components = (Component("penalty", Sense.MIN, "MB/s"),)
     parameter_table = (
         Parameter("f_c", (0, 0.1, 1), sequence(3, number(lowest=0)), "distance term: same node, same rack, across"),
-        Parameter("scale", "rate_in", _scale, "divides e_m: the node's rate_in or rate_process, or MB/s (1: literal)"),
+        Parameter(
+            "scale", "rate_in", parse_scale, "divides e_m: the node's rate_in or rate_process, or MB/s (1: literal)"
+        ),
         Parameter("include_task", False, switch, "whether e_m counts the task that is being placed"),
     )
     requires = (
@@ -78,42 +91,16 @@ class Flow(AssignmentProblem):
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
-        cluster, workload, state = instance.cluster, instance.workload, instance.state
-        maps = workload.kind == MAP
-        pending = np.flatnonzero((state.status == PENDING) & maps)
-        idle = state.idle_slots > 0
-        rates = _rates(instance, pending)
-        for node_type in np.unique(cluster.type[idle]).tolist():
-            unknown = np.isnan(rates[:, node_type])
-            named = f' on nodes of type "{cluster.type_ids[node_type]}"' if node_type >= 0 else ""
-            for task in pending[unknown].tolist():
-                yield Fault(f"tasks[{task}].rate_in", f"flow needs the task's input rate in MB/s{named}")
-        running = np.flatnonzero((state.status == RUNNING) & maps)
-        own = np.isnan(_rates(instance, running)[np.arange(len(running)), cluster.type[state.node[running]]])
-        for task in running[own].tolist():
-            yield Fault(f"tasks[{task}].rate_in", "flow needs the input rate of a running map, in MB/s")
-        sources = np.unique(instance.replicas.take(pending).values)
-        for node in sources[~(cluster.rate_out[sources] > 0)].tolist():
-            yield Fault(f"nodes[{node}].rate_out", "flow needs a positive rate: tasks read their blocks from this node")
-        if parameters["scale"] in ("rate_in", "rate_process"):
-            rate = getattr(cluster, parameters["scale"])
-            for node in np.flatnonzero(idle & ~(rate > 0)).tolist():
-                yield Fault(f"nodes[{node}].{parameters['scale']}", "flow needs a positive rate, or scale=1 (literal)")
+        pending = np.flatnonzero((instance.state.status == PENDING) & (instance.workload.kind == MAP))
+        idle = instance.state.idle_slots > 0
+        yield from rate_faults(cls.name, instance, {MAP: (pending, idle)}, parameters["scale"])
+        yield from source_faults(cls.name, instance, np.unique(instance.replicas.take(pending).values))
 
     def prepare_costs(self) -> None:
-        cluster, state, scale = self.instance.cluster, self.instance.state, self.parameters["scale"]
+        cluster, scale = self.instance.cluster, self.parameters["scale"]
         self.idle_nodes: Ints = np.flatnonzero(self.capacity > 0).astype(np.int64)
-        self.rates: Floats = _rates(self.instance, self.tasks)
-        running = np.flatnonzero((state.status == RUNNING) & (self.instance.workload.kind == MAP))
-        runs_on = (
-            Ragged(np.arange(len(running) + 1), state.node[running]).transposed(len(cluster)).take(self.idle_nodes)
-        )
-        listed = (running[places] for places in runs_on)
-        demand = _rates(self.instance, np.arange(len(self.instance.workload)))
-        self.running_rates: list[Floats] = [
-            np.concatenate((cluster.running_rates[node], demand[tasks, cluster.type[node]]))
-            for node, tasks in zip(self.idle_nodes.tolist(), listed, strict=True)
-        ]
+        self.rates: Floats = task_rates(self.instance, self.tasks)
+        self.running_rates: list[Floats] = running_rates(self.instance, self.idle_nodes, (MAP,))
         divisor = getattr(cluster, scale)[self.idle_nodes] if isinstance(scale, str) else np.float64(scale)
         self._divisor = np.broadcast_to(np.asarray(divisor, dtype=np.float64), self.idle_nodes.shape)
         self._column = np.full(len(cluster), -1, dtype=np.int64)
@@ -165,22 +152,14 @@ class Flow(AssignmentProblem):
 
     def _read_terms(self, positions: Ints) -> Floats:
         """Least r_out/R_out + f_c over the sources, for each task (row) and idle node (column)."""
-        cluster = self.instance.cluster
-        same_node, same_rack, across = self.parameters["f_c"]
-        racks = cluster.rack[self.idle_nodes]
-        terms = np.full((len(positions), len(self.idle_nodes)), float(across))
+        f_c = self.parameters["f_c"]
+        terms = np.full((len(positions), len(self.idle_nodes)), float(f_c[2]))
         for row, position in enumerate(positions.tolist()):
-            sources = self.replicas[position]
-            if not len(sources):
-                continue
-            terms[row] = np.inf
-            for source in sources.tolist():
-                load = cluster.out_in_use[source] / cluster.rate_out[source]
-                rack = cluster.rack[source]
-                distance = np.where((racks == rack) & (rack >= 0), same_rack, across).astype(np.float64)
-                if self._column[source] >= 0:
-                    distance[self._column[source]] = same_node
-                np.minimum(terms[row], load + distance, out=terms[row])
+            sources = self.replicas[position].tolist()
+            if sources:
+                terms[row] = np.inf
+            for source in sources:
+                np.minimum(terms[row], source_terms(self.instance, source, self.idle_nodes, f_c), out=terms[row])
         return terms
 
     def largest_pair_units(self) -> int:
@@ -194,7 +173,7 @@ class Flow(AssignmentProblem):
         return cheapest[self._classes.of_task]
 
 
-def _rates(instance: Instance, tasks: np.ndarray) -> Floats:
+def task_rates(instance: Instance, tasks: np.ndarray) -> Floats:
     """Input rate of each task on each node type, shape (tasks, types + 1); the last column is "no type".
 
     A node without a type has type -1, which picks the last column.
@@ -206,3 +185,59 @@ def _rates(instance: Instance, tasks: np.ndarray) -> Floats:
         by_type = workload.rate_in_by_type[tasks]
         rates[:, :types] = np.where(np.isnan(by_type), rates[:, :types], by_type)
     return rates
+
+
+def running_rates(instance: Instance, nodes: Ints, kinds: tuple[int, ...]) -> list[Floats]:
+    """For each of `nodes` the input rates of what runs there, MB/s: what its record holds, then tasks of `kinds`."""
+    cluster, workload, state = instance.cluster, instance.workload, instance.state
+    running = np.flatnonzero((state.status == RUNNING) & np.isin(workload.kind, kinds))
+    on = Ragged(np.arange(len(running) + 1), state.node[running]).transposed(len(cluster)).take(nodes)
+    demand = task_rates(instance, np.arange(len(workload)))
+    return [
+        np.concatenate((cluster.running_rates[node], demand[running[places], cluster.type[node]]))
+        for node, places in zip(nodes.tolist(), on, strict=True)
+    ]
+
+
+def source_terms(instance: Instance, source: int, nodes: Ints, f_c: tuple[float, float, float]) -> Floats:
+    """r_out/R_out + f_c of reading from node `source` on each of `nodes` (002, section 3.2)."""
+    cluster = instance.cluster
+    same_node, same_rack, across = f_c
+    in_rack = (cluster.rack[nodes] == cluster.rack[source]) & (cluster.rack[source] >= 0)
+    distance = np.where(nodes == source, same_node, np.where(in_rack, same_rack, across))
+    terms: Floats = cluster.out_in_use[source] / cluster.rate_out[source] + distance
+    return terms
+
+
+def rate_faults(
+    name: str, instance: Instance, offers: Mapping[int, tuple[Ints, np.ndarray]], scale: Any
+) -> Iterator[Fault]:
+    """The rates that problem `name` lacks of tasks, of what runs, and of nodes with idle slots.
+
+    `offers` has for each kind of tasks those that are to be placed, and a mask of the nodes with a slot for them.
+    """
+    cluster, workload, state = instance.cluster, instance.workload, instance.state
+    for tasks, idle in offers.values():
+        rates = task_rates(instance, tasks)
+        for node_type in np.unique(cluster.type[idle]).tolist():
+            unknown = np.isnan(rates[:, node_type])
+            named = f' on nodes of type "{cluster.type_ids[node_type]}"' if node_type >= 0 else ""
+            for task in tasks[unknown].tolist():
+                yield Fault(f"tasks[{task}].rate_in", f"{name} needs the task's input rate in MB/s{named}")
+    running = np.flatnonzero((state.status == RUNNING) & np.isin(workload.kind, list(offers)))
+    own = np.isnan(task_rates(instance, running)[np.arange(len(running)), cluster.type[state.node[running]]])
+    for task in running[own].tolist():
+        yield Fault(
+            f"tasks[{task}].rate_in", f"{name} needs the input rate of a running {KINDS[workload.kind[task]]}, in MB/s"
+        )
+    if isinstance(scale, str):
+        rate = getattr(cluster, scale)
+        idle = np.any([mask for _, mask in offers.values()], axis=0)
+        for node in np.flatnonzero(idle & ~(rate > 0)).tolist():
+            yield Fault(f"nodes[{node}].{scale}", f"{name} needs a positive rate, or scale=1 (literal)")
+
+
+def source_faults(name: str, instance: Instance, sources: Ints) -> Iterator[Fault]:
+    """The output rates that problem `name` lacks of the nodes that tasks read from."""
+    for node in sources[~(instance.cluster.rate_out[sources] > 0)].tolist():
+        yield Fault(f"nodes[{node}].rate_out", f"{name} needs a positive rate: tasks read their blocks from this node")
