@@ -25,7 +25,10 @@ from optsched.placement import NONE, Placement
 from optsched.problems.base import Problem, exact
 from optsched.results import Bound, Value, Violation
 
-__all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TaskClasses", "minimum_by_row"]
+__all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TabledProblem", "TaskClasses", "minimum_by_row"]
+
+#: Pairs of class and node computed at once, so that memory stays small.
+BLOCK = 2**22
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,8 @@ class TaskClasses:
 
 
 def minimum_by_row(rows: Ragged, values: Ints, empty: int) -> Ints:
-    """Minimum over each row of `values[entry]`, `empty` for a row without entries; shape (rows,)."""
-    result = np.full(len(rows), empty, dtype=np.int64)
+    """Minimum over each row of `values[entry]`, `empty` for a row without entries; shape (rows,), of `values`' type."""
+    result = np.full(len(rows), empty, dtype=values.dtype)
     filled = np.flatnonzero(rows.lengths)
     if len(filled):
         result[filled] = np.minimum.reduceat(values[rows.values], rows.starts[:-1][filled])
@@ -220,6 +223,60 @@ class AssignmentProblem(Problem):
             best = int(cheapest.sum()) + sum(tiers[: self.count])
         name = self.components[0].name
         return (Bound("best-node", name, exact(best, self.grid), f"{name}, with every slot free for every task"),)
+
+
+class TabledProblem(AssignmentProblem):
+    """An assignment problem with a cost of its own for each pair of class and node: a table.
+
+    Attributes
+    ----------
+    idle_nodes
+        int64, shape (idle nodes,): indices of the nodes with idle slots.
+    """
+
+    idle_nodes: Ints
+
+    @abstractmethod
+    def class_keys(self) -> Sequence[object]:
+        """A key for each of `tasks`: those of one key are a class."""
+
+    @abstractmethod
+    def table(self, positions: Ints) -> Ints:
+        """Units of cost of the tasks at `positions` (rows) on `idle_nodes` (columns), int64."""
+
+    def prepare_costs(self) -> None:
+        self.idle_nodes = np.flatnonzero(self.capacity > 0).astype(np.int64)
+        self._column = np.full(len(self.capacity), -1, dtype=np.int64)
+        self._column[self.idle_nodes] = np.arange(len(self.idle_nodes))
+
+    def classes(self) -> TaskClasses:
+        return self._classes
+
+    @cached_property
+    def _classes(self) -> TaskClasses:
+        return TaskClasses.from_keys(self.class_keys())
+
+    @cached_property
+    def class_units(self) -> Ints:
+        """Units of cost of each class on each of `idle_nodes`, int64, shape (classes, idle nodes)."""
+        first = self._classes.first
+        units = np.empty((len(first), len(self.idle_nodes)), dtype=np.int64)
+        step = max(1, BLOCK // max(1, len(self.idle_nodes)))
+        with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` makes it a cost that is refused
+            for begin in range(0, len(first), step):
+                units[begin : begin + step] = self.table(first[begin : begin + step])
+        units.setflags(write=False)
+        return units
+
+    def largest_pair_units(self) -> int:
+        return int(self.class_units.max(initial=0))
+
+    def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
+        return self.class_units[self._classes.of_task[positions], self._column[nodes]]
+
+    def cheapest_units(self, prices: Ints) -> Ints:
+        cheapest: Ints = (self.class_units + prices[self.idle_nodes]).min(axis=1)
+        return cheapest[self._classes.of_task]
 
 
 class LevelledProblem(AssignmentProblem):

@@ -1,7 +1,8 @@
 """`fair-lsap`: locality cost plus fairness cost between groups (003, section III.D, equations 8 to 15).
 
 The paper's formulas are lost in its text; the reading here is the one that the digest of the papers recommends, with
-the others by name. Fairness distances (14), (15) are measures of a placement, not part of the objective.
+the others by name. Fairness distances (14), (15) are measures of a placement, not part of the objective; they are that
+of `lsap-fairness`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import Fault
-from optsched.instance import MAP, PENDING, RUNNING, Instance, Ints
+from optsched.instance import Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import LevelledProblem, Pool
 from optsched.problems.base import GRID, Parameter, choice, exact_sum, number
+from optsched.problems.groups import Groups, missing_groups
 from optsched.results import Component, Proof, Sense
 
 __all__ = ["FairLsap", "RationRuleWarning"]
@@ -42,6 +44,8 @@ class FairLsap(LevelledProblem):
 
     Attributes
     ----------
+    groups
+        The groups, with their shares.
     weights
         Share of each group, fractions that sum to 1 (equation 8).
     running
@@ -79,44 +83,22 @@ class FairLsap(LevelledProblem):
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
-        workload = instance.workload
-        if not len(workload.group_ids):
-            yield Fault("groups", "fair-lsap needs groups with weights")
-            return
-        for group in np.flatnonzero(np.isnan(workload.group_weight)).tolist():
-            yield Fault(f"groups[{group}].weight", "fair-lsap needs the group's share")
-        if not np.nansum(workload.group_weight) > 0:
-            yield Fault("groups.weight", "the weights must have a positive sum")
-        elif parameters["gfc"] == "ratio":
-            for group in np.flatnonzero(workload.group_weight == 0).tolist():
-                yield Fault(f"groups[{group}].weight", "gfc=ratio divides by it: give a positive share")
-        status = instance.state.status
-        active = (workload.kind == MAP) & ((status == PENDING) | (status == RUNNING))
-        for task in np.flatnonzero(active & (workload.group < 0)).tolist():
-            job = int(workload.job[task])
-            place = f"tasks[{task}].job" if job < 0 else f"jobs[{job}].group"
-            yield Fault(place, f'fair-lsap needs a group for task "{workload.task_ids[task]}"')
+        ratio = parameters["gfc"] == "ratio"
+        return missing_groups(instance, "fair-lsap", "gfc=ratio divides by it" if ratio else None)
 
     def prepare_costs(self) -> None:
-        workload, state, parameters = self.instance.workload, self.instance.state, self.parameters
-        groups = len(workload.group_ids)
-        shares = [Fraction(weight) for weight in workload.group_weight.tolist()]
-        whole = sum(shares)
-        self.weights = [share / whole for share in shares]
-        running = (state.status == RUNNING) & (workload.kind == MAP)
-        listed = np.bincount(workload.group[running], minlength=groups)
-        self.running: list[int] = np.where(
-            workload.group_running_tasks >= 0, workload.group_running_tasks, listed
-        ).tolist()
-        self.task_group: Ints = workload.group[self.tasks]
+        parameters = self.parameters
+        self.groups = Groups.of(self.instance)
+        self.weights, self.running = self.groups.weights, self.groups.running
+        groups = len(self.weights)
+        self.task_group: Ints = self.instance.workload.group[self.tasks]
         waiting = np.bincount(self.task_group, minlength=groups).tolist()
         slots = exact_sum(self.instance.cluster.slots)
         self.ration = [
             max(0, min(int(weight * slots - busy), tasks)) if weight * slots > busy else 0
             for weight, busy, tasks in zip(self.weights, self.running, waiting, strict=True)
         ]
-        total = sum(self.running)
-        used = [Fraction(busy, total) if total else Fraction(0) for busy in self.running]
+        used = self.groups.shares()
         if parameters["gfc"] == "ratio":
             self.group_cost = [100 * share / weight for share, weight in zip(used, self.weights, strict=True)]
         else:
@@ -198,15 +180,7 @@ class FairLsap(LevelledProblem):
         """
         if relative and not all(self.weights):
             raise ValueError("a group of weight 0 has no relative distance; leave relative out")
-        counts = list(self.running)
+        placed = None
         if placement is not None:
-            nodes = self.nodes_of(placement)
-            placed = np.bincount(self.task_group[nodes != NONE], minlength=len(counts)).tolist()
-            counts = [busy + more for busy, more in zip(counts, placed, strict=True)]
-        total = sum(counts)
-        shares = [Fraction(busy, total) if total else Fraction(0) for busy in counts]
-        distances = [
-            abs(share - weight) / (weight if relative else 1)
-            for share, weight in zip(shares, self.weights, strict=True)
-        ]
-        return sum(distances, Fraction(0)) / len(distances)
+            placed = np.bincount(self.task_group[self.nodes_of(placement) != NONE], minlength=len(self.weights))
+        return self.groups.distance(placed, relative)

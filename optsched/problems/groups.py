@@ -1,0 +1,95 @@
+"""Groups with weights: their shares of the occupied slots, and how far these are from the weights (003, section III.D).
+
+What is made of it, costs or an objective, is for the problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from optsched.errors import Fault
+from optsched.instance import MAP, PENDING, RUNNING, Instance, Ints
+
+__all__ = ["Groups", "missing_groups"]
+
+
+def missing_groups(instance: Instance, problem: str, positive: str | None = None) -> Iterator[Fault]:
+    """What an instance lacks for its groups to be weighed: one fault a record.
+
+    `problem` is who asks; `positive` is who wants every weight to be positive, and why, where somebody does.
+    """
+    workload = instance.workload
+    if not len(workload.group_ids):
+        yield Fault("groups", f"{problem} needs groups with weights")
+        return
+    for group in np.flatnonzero(np.isnan(workload.group_weight)).tolist():
+        yield Fault(f"groups[{group}].weight", f"{problem} needs the group's share")
+    if not np.nansum(workload.group_weight) > 0:
+        yield Fault("groups.weight", "the weights must have a positive sum")
+    elif positive is not None:
+        for group in np.flatnonzero(workload.group_weight == 0).tolist():
+            yield Fault(f"groups[{group}].weight", f"{positive}: give a positive share")
+    status = instance.state.status
+    active = (workload.kind == MAP) & ((status == PENDING) | (status == RUNNING))
+    for task in np.flatnonzero(active & (workload.group < 0)).tolist():
+        job = int(workload.job[task])
+        place = f"tasks[{task}].job" if job < 0 else f"jobs[{job}].group"
+        yield Fault(place, f'{problem} needs a group for task "{workload.task_ids[task]}"')
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of an instance, all of them weighed.
+
+    Attributes
+    ----------
+    ids
+        Of the groups.
+    weights
+        Share that is due to each, w: fractions that sum to 1 (003, equation 8).
+    running
+        Running maps of each, rt.
+    """
+
+    ids: list[str]
+    weights: list[Fraction]
+    running: list[int]
+
+    @classmethod
+    def of(cls, instance: Instance) -> Groups:
+        """Those of an instance of which nothing is missing; running maps as told of the group, else as listed."""
+        workload = instance.workload
+        given = [Fraction(weight) for weight in workload.group_weight.tolist()]
+        whole = sum(given)
+        running = (instance.state.status == RUNNING) & (workload.kind == MAP)
+        listed = np.bincount(workload.group[running], minlength=len(given))
+        counts = np.where(workload.group_running_tasks >= 0, workload.group_running_tasks, listed)
+        return cls(workload.group_ids.tolist(), [weight / whole for weight in given], counts.tolist())
+
+    def shares(self, placed: Sequence[int] | Ints | None = None) -> list[Fraction]:
+        """Share of each group in all running maps, with so many more placed of each; 0 where nothing runs (eq. 9)."""
+        more = [0] * len(self.running) if placed is None else [int(number) for number in placed]
+        counts = [busy + extra for busy, extra in zip(self.running, more, strict=True)]
+        total = sum(counts)
+        return [Fraction(count, total) if total else Fraction(0) for count in counts]
+
+    def distance(self, placed: Sequence[int] | Ints | None = None, relative: bool = False) -> Fraction:
+        """Mean over the groups of |s - w|, with so many more placed of each (003, equations 14 and 15).
+
+        `relative` divides each group's distance by its weight, the other reading of equation 14.
+
+        Examples
+        --------
+        >>> groups = Groups(["g", "h"], [Fraction(1, 4), Fraction(3, 4)], [1, 1])
+        >>> groups.distance(), groups.distance([0, 2]), groups.distance(relative=True)
+        (Fraction(1, 4), Fraction(0, 1), Fraction(2, 3))
+        """
+        distances = [
+            abs(share - weight) / (weight if relative else 1)
+            for share, weight in zip(self.shares(placed), self.weights, strict=True)
+        ]
+        return sum(distances, Fraction(0)) / len(distances)
