@@ -1,0 +1,408 @@
+"""`utility`: maps and reduces on trackers within their resources, so that the lowest utility of a job is highest.
+
+001's resource-aware scheduling (RAS): utility (6), (7), objectives (8) and then (9), constraint (10). What a count of
+tasks is worth to a job is tabulated in `optsched.problems.utility_tables`; where RAS puts the reduces before it places
+any map is `spread_reduces`. Nothing here solves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from optsched.errors import Fault, InputError
+from optsched.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Instance, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
+from optsched.problems.utility_tables import map_table, reduce_table, required_maps
+from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+
+__all__ = ["Allocation", "Utility", "spread_reduces"]
+
+
+class Allocation(NamedTuple):
+    """How many tasks of each job run on each node: P^M and P^R of 001, int64, shape (jobs, nodes) each."""
+
+    maps: Ints
+    reduces: Ints
+
+
+def _penalty(given: Any) -> int | float:
+    value: int | float = number(above=2)(given)
+    if value > GRID:
+        raise ValueError(f"give at most {GRID}")
+    return value
+
+
+class Utility(Problem):
+    """Pending maps and reduces on trackers within their resources: highest lowest utility, then most utilisation.
+
+    Any task may stay unplaced: that fewer are allocated than are pending is the normal case. Slots play no part. What
+    limits a tracker t is its capacity Omega_tr of each resource r (10); what a task takes, Gamma_jr, belongs to its job
+    and kind (job profile). A running task holds its demand and counts as neither pending nor allocated, since (7)
+    compares what is allocated with what is pending.
+
+    The first component is (8), the least utility (6) of a job. Each table (7) is rounded once to multiples of 2^-20. A
+    job whose utility is minus infinity (none of its maps, or of its reduces, is allocated) gets `-penalty`. A job
+    without a pending task is no job here. The second component is (9), turned into what the placed tasks use: the sum
+    over trackers and resources of use / Omega_tr, the share that one task takes of one tracker rounded once to a
+    multiple of 2^-20.
+
+    Attributes
+    ----------
+    jobs
+        int64: indices of the jobs with pending tasks; every array below is in this order.
+    map_positions, reduce_positions
+        For each job the positions in `tasks` of its pending maps and of its pending reduces.
+    pending_maps, pending_reduces
+        int64, shape (jobs,): how many these are (s_pend, r_pend).
+    required
+        int64, shape (jobs,): maps that must run at once for the goal (s_req).
+    map_utility, reduce_utility
+        For each job the worth of 0, 1, ... maps or reduces, in units of 2^-20; minus infinity is `-penalty`.
+    resources
+        Names of the resources that pending tasks take.
+    demand_map, demand_reduce
+        int64, shape (jobs, resources): Gamma of each job's maps and reduces, in units of 1/`demand_grid[resource]`;
+        0 where it has no such task.
+    capacity
+        int64, shape (nodes, resources), in the same units, rounded down: Omega.
+    free
+        int64, shape (nodes, resources): capacity that running tasks do not hold, at least 0.
+    running_reduces
+        int64, shape (jobs, nodes): running reduces of these jobs; `other_reduces`, shape (nodes,), those of the rest.
+    fixed
+        int64, shape (jobs, nodes), with `reduces=fixed`: where the reduces are (`spread_reduces`); else None.
+    room
+        int64, shape (nodes, resources): what is free beside fixed reduces.
+    node_type, type_size, type_room
+        Nodes of equal capacity and room are of one type: int64, shapes (nodes,), (types,), (types, resources).
+    map_share, reduce_share
+        int64, shape (jobs, types): what one task adds to the utilisation, in units of 2^-20.
+
+    Examples
+    --------
+    Two trackers, two jobs; digest 001, erratum 8:
+
+    >>> from optsched.instance import Cluster, Workload
+    >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [5.0, 5.0], "memory": [3.0, 7.0]})
+    >>> workload = Workload(
+    ...     [f"m{map}" for map in range(8)], job=[0, 0, 0, 1, 1, 1, 1, 1], job_ids=["a", "b"],
+    ...     goal=[3.0, 5.0], map_time=[2.0, 4.0],
+    ...     demand={"cpu": [2.0] * 3 + [1.0] * 5, "memory": [2.0] * 3 + [3.0] * 5})
+    >>> problem = Utility(Instance(cluster, workload))
+    >>> problem.required.tolist()
+    [2, 4]
+    >>> placement = problem.placement([1, -1, -1, 0, 1, -1, -1, -1])
+    >>> print(*(float(value) for value in problem.evaluate(placement)))
+    -1.0 2.5142860412597656
+    """
+
+    name = "utility"
+    title = "maps and reduces on trackers within their resources: highest lowest utility, then most utilisation"
+    paper = "001"
+    kinds = (MAP, REDUCE)
+    components = (
+        Component("lowest-utility", Sense.MAX, "utility"),
+        Component("utilisation", Sense.MAX, "share of a capacity"),
+    )
+    parameter_table = (
+        Parameter("reduces", "free", choice("free", "fixed"), "placed freely, or fixed where RAS spreads them first"),
+        Parameter("tables", "literal", choice("literal", "smoothed"), "logarithms as in (7), or of one task more"),
+        Parameter(
+            "phase", "shuffle", choice("shuffle", "reduce"), "which demand of reduces holds, where both are given"
+        ),
+        Parameter("penalty", 1000, _penalty, "-penalty stands for a utility of minus infinity; above 2"),
+    )
+    requires = (
+        "tasks[].job",
+        "tasks[].demand",
+        "nodes[].capacity of each resource in demand",
+        "jobs[].map_time where it has a goal",
+    )
+    proof = Proof.DUAL
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        workload = instance.workload
+        pending = _in_state(instance, PENDING)
+        for task in pending[workload.job[pending] == NONE].tolist():
+            yield Fault(f"tasks[{task}].job", f"{cls.name} needs it: utilities belong to jobs")
+        given = [
+            ~np.isnan(column[pending])
+            for part in (workload.demand, workload.demand_shuffle)
+            for column in part.values()
+        ]
+        silent = ~np.any(given, axis=0) if given else np.ones(len(pending), dtype=bool)
+        for task in pending[silent].tolist():
+            yield Fault(f"tasks[{task}].demand", f"{cls.name} needs what the task takes of some resource")
+        demand = _demands(instance, pending, parameters["phase"])
+        for resource, column in demand.items():
+            capacity = instance.cluster.capacity.get(resource, np.full(len(instance.cluster), np.nan))
+            for node in np.flatnonzero(np.isnan(capacity)).tolist() if column.any() else ():
+                yield Fault(f"nodes[{node}].capacity.{resource}", f"{cls.name} needs it: tasks demand this resource")
+        maps = pending[workload.kind[pending] == MAP]
+        for job in np.unique(workload.job[maps][workload.job[maps] != NONE]).tolist():
+            if workload.goal[job] > instance.time and np.isnan(workload.map_time[job]):
+                yield Fault(f"jobs[{job}].map_time", f"{cls.name} needs it to know how many maps the goal requires")
+
+    def prepare(self) -> None:
+        instance, workload = self.instance, self.instance.workload
+        job_of = workload.job[self.tasks]
+        self.jobs: Ints = np.unique(job_of)
+        kind, row = workload.kind[self.tasks], np.searchsorted(self.jobs, job_of)
+        rows = range(len(self.jobs))
+        self.map_positions = [np.flatnonzero((row == job) & (kind == MAP)) for job in rows]
+        self.reduce_positions = [np.flatnonzero((row == job) & (kind == REDUCE)) for job in rows]
+        self.pending_maps: Ints = np.array([len(maps) for maps in self.map_positions], dtype=np.int64)
+        self.pending_reduces: Ints = np.array([len(reduces) for reduces in self.reduce_positions], dtype=np.int64)
+        self._weigh()
+        self._tabulate()
+        self.fixed: Ints | None = spread_reduces(self) if self.parameters["reduces"] == "fixed" else None
+        self.room: Ints = self.free.copy()
+        if self.fixed is not None:
+            self.room -= self.fixed.T @ self.demand_reduce
+        capacity = [instance.cluster.capacity[resource] for resource in self.resources]
+        alike = np.column_stack([*capacity, self.room]) if capacity else np.zeros((len(instance.cluster), 0))
+        _, first, node_type = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+        self.node_type: Ints = node_type.reshape(-1).astype(np.int64)
+        self.type_size: Ints = np.bincount(self.node_type, minlength=len(first)).astype(np.int64)
+        self.type_room: Ints = self.room[first]
+        self.map_share = self._share(self.demand_map, first)
+        self.reduce_share = self._share(self.demand_reduce, first)
+
+    def _weigh(self) -> None:
+        """Demands and capacities in whole units; every fault of theirs at once."""
+        instance, workload, jobs = self.instance, self.instance.workload, len(self.jobs)
+        running = _in_state(instance, RUNNING)
+        held = _demands(instance, running, self.parameters["phase"])
+        demands = _demands(instance, self.tasks, self.parameters["phase"])
+        self.resources = tuple(resource for resource, column in demands.items() if column.any())
+        shape = jobs, len(self.resources)
+        self.demand_map: Ints = np.zeros(shape, dtype=np.int64)
+        self.demand_reduce: Ints = np.zeros(shape, dtype=np.int64)
+        self.capacity: Ints = np.zeros((len(instance.cluster), shape[1]), dtype=np.int64)
+        self.demand_grid: Ints = np.ones(shape[1], dtype=np.int64)
+        self.free: Ints = np.zeros_like(self.capacity)
+        faults: list[Fault] = []
+        for place, resource in enumerate(self.resources):
+            column, holding = demands[resource], held[resource]
+            every = np.concatenate([column, holding])
+            self.demand_grid[place] = grid = 1 if (every == np.rint(every)).all() else GRID
+            if (every * grid != np.rint(every * grid)).any():
+                told = f"demands of {self.name} must be whole multiples of 2^-20; scale them and the capacities"
+                faults.append(Fault(f"tasks[].demand.{resource}", told))
+                continue
+            if float(every.max()) * grid * len(every) > LARGEST:
+                told = f"demands may total too much, past 2^53/{grid}; scale them and the capacities down"
+                faults.append(Fault(f"tasks[].demand.{resource}", told))
+                continue
+            units = (column * grid).astype(np.int64)
+            for positions, profile in (
+                (self.map_positions, self.demand_map),
+                (self.reduce_positions, self.demand_reduce),
+            ):
+                for job, tasks in enumerate(positions):
+                    profile[job, place] = units[tasks[0]] if len(tasks) else 0
+                    for position in tasks[units[tasks] != profile[job, place]].tolist():
+                        first, other = workload.task_ids[self.tasks[[tasks[0], position]]].tolist()
+                        told = f'{column[position]:g}, but "{first}" of the same job and kind takes'
+                        told += f" {column[tasks[0]]:g}; give {other} a job of its own: a job has one profile"
+                        faults.append(Fault(f"tasks[{self.tasks[position]}].demand.{resource}", told))
+            most = np.minimum(instance.cluster.capacity[resource] * grid, float(LARGEST))
+            self.capacity[:, place] = np.floor(most).astype(np.int64)
+            used = np.zeros(len(instance.cluster), dtype=np.int64)
+            np.add.at(used, instance.state.node[running], (holding * grid).astype(np.int64))
+            self.free[:, place] = np.maximum(self.capacity[:, place] - used, 0)
+        if faults:
+            raise InputError(faults, self.place)
+        reduces = running[workload.kind[running] == REDUCE]
+        owner, node = workload.job[reduces], instance.state.node[reduces]
+        own = np.isin(owner, self.jobs)
+        self.running_reduces: Ints = np.zeros((jobs, len(instance.cluster)), dtype=np.int64)
+        np.add.at(self.running_reduces, (np.searchsorted(self.jobs, owner[own]), node[own]), 1)
+        self.other_reduces: Ints = np.bincount(node[~own], minlength=len(instance.cluster)).astype(np.int64)
+
+    def _tabulate(self) -> None:
+        """What counts of maps and reduces are worth to each job, in units."""
+        workload, now, smoothed = self.instance.workload, self.instance.time, self.parameters["tables"] == "smoothed"
+        self._lowest = int(on_grid(-self.parameters["penalty"]))
+        self.required: Ints = np.array(
+            [
+                required_maps(pending, float(workload.map_time[job]), float(workload.goal[job]), now)
+                for job, pending in zip(self.jobs.tolist(), self.pending_maps.tolist(), strict=True)
+            ],
+            dtype=np.int64,
+        )
+
+        def units(table: list[float]) -> Ints:
+            worth = np.array(table)
+            return np.where(np.isinf(worth), self._lowest, on_grid(np.where(np.isinf(worth), 0.0, worth)))
+
+        self.map_utility: list[Ints] = [
+            units(map_table(required, pending, smoothed))
+            for required, pending in zip(self.required.tolist(), self.pending_maps.tolist(), strict=True)
+        ]
+        self.reduce_utility: list[Ints] = [
+            units(reduce_table(pending, smoothed)) for pending in self.pending_reduces.tolist()
+        ]
+
+    def _share(self, demand: Ints, nodes: Ints) -> Ints:
+        """Share of the capacities that one task of each job takes on nodes of each type; 0 where it does not fit."""
+        share = np.zeros((len(demand), len(nodes)))
+        fits = np.ones(share.shape, dtype=bool)
+        for place, resource in enumerate(self.resources):
+            capacity = self.instance.cluster.capacity[resource][nodes] * float(self.demand_grid[place])
+            takes = demand[:, place, None]
+            fits &= takes <= self.capacity[nodes, place]
+            share += np.divide(takes, capacity, out=np.zeros(share.shape), where=fits & (capacity > 0))
+        return np.where(fits, on_grid(share), 0)
+
+    def utility_units(self, maps: Ints, reduces: Ints) -> Ints:
+        """Utility (6) of each job with so many maps and reduces, in units of 2^-20; all of shape (jobs,)."""
+        worth = [(self.map_utility[job][maps[job]], self.reduce_utility[job][reduces[job]]) for job in range(len(maps))]
+        both = np.array(worth, dtype=np.int64).reshape(-1, 2)
+        return np.where((both == self._lowest).any(axis=1), self._lowest, both.sum(axis=1))
+
+    def allocated(self, placement: Placement) -> Allocation:
+        """Counts of the placed maps and reduces by job and node."""
+        counts = Allocation(*(np.zeros((len(self.jobs), len(self.instance.cluster)), dtype=np.int64) for _ in range(2)))
+        nodes = self.nodes_of(placement)
+        for count, positions in zip(counts, (self.map_positions, self.reduce_positions), strict=True):
+            for job, tasks in enumerate(positions):
+                placed = nodes[tasks][nodes[tasks] != NONE]
+                count[job] = np.bincount(placed, minlength=count.shape[1])
+        return counts
+
+    def placement_of(self, allocation: Allocation) -> Placement:
+        """A placement with these counts: of each job the first pending tasks, on the nodes in order.
+
+        Examples
+        --------
+        >>> from optsched.instance import Cluster, Workload
+        >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [2.0, 2.0]})
+        >>> workload = Workload(["m1", "m2", "m3"], job=[0] * 3, job_ids=["a"], demand={"cpu": [1.0] * 3})
+        >>> problem = Utility(Instance(cluster, workload))
+        >>> problem.placement_of(Allocation(np.array([[0, 2]]), np.array([[0, 0]]))).nodes.tolist()
+        [1, 1, -1]
+        """
+        nodes = np.full(len(self.tasks), NONE, dtype=np.int64)
+        for count, positions in zip(allocation, (self.map_positions, self.reduce_positions), strict=True):
+            for tasks, row in zip(positions, count, strict=True):
+                hosts = np.repeat(np.arange(len(row)), row)
+                nodes[tasks[: len(hosts)]] = hosts
+        return self.placement(nodes)
+
+    def objective(self, placement: Placement, /) -> Value:
+        counts = self.allocated(placement)
+        lowest = int(self.utility_units(*(count.sum(axis=1) for count in counts)).min(initial=LARGEST))
+        used = sum(
+            int((count * share[:, self.node_type]).sum())
+            for count, share in zip(counts, (self.map_share, self.reduce_share), strict=True)
+        )
+        return exact(lowest if len(self.jobs) else 0, GRID), exact(used, GRID)
+
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        node_ids = self.instance.cluster.node_ids.tolist()
+        counts = self.allocated(placement)
+        used = counts.maps.T @ self.demand_map + counts.reduces.T @ self.demand_reduce
+        # A node that running tasks overload may get no more of that resource, but tasks that do without it.
+        for node, place in np.argwhere(used > self.free).tolist():
+            over = exact(int(used[node, place] - self.free[node, place]), int(self.demand_grid[place]))
+            yield Violation("capacity", (self.resources[place], node_ids[node]), over)
+        if self.fixed is not None:
+            job_ids = self.instance.workload.job_ids[self.jobs].tolist()
+            for job, node in np.argwhere(counts.reduces != self.fixed).tolist():
+                off = abs(int(counts.reduces[job, node] - self.fixed[job, node]))
+                yield Violation("reduces-fixed", (job_ids[job], node_ids[node]), off)
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """Every task of every job allocated: no resource is ever contended."""
+        best = self.utility_units(self.pending_maps, self.pending_reduces).min(initial=GRID)
+        most = sum(
+            int(pending @ share.max(axis=1, initial=0))
+            for pending, share in (
+                (self.pending_maps, self.map_share),
+                (self.pending_reduces, self.reduce_share),
+            )
+        )
+        return (
+            Bound("all-placed", "lowest-utility", exact(int(best), GRID), "lowest utility with every task allocated"),
+            Bound(
+                "all-placed", "utilisation", exact(most, GRID), "utilisation with every task where its share is most"
+            ),
+        )
+
+
+def spread_reduces(problem: Utility) -> Ints:
+    """Where RAS puts the pending reduces before it places any map: how many of each job on each node.
+
+    Job after job and reduce after reduce, each goes to the tracker with room for it that has the fewest reduces, of
+    these the one with the fewest of the same job, of these the first: spread evenly, no two together where that can be
+    avoided, and else no two of one job. Running reduces count. One that fits nowhere stays unplaced.
+
+    Returns
+    -------
+    Ints
+        int64, shape (jobs, nodes). O(reduces x nodes).
+
+    Notes
+    -----
+    001, section III.J; the order of ties is the digest's reading.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Workload
+    >>> cluster = Cluster(["t1", "t2", "t3"], capacity={"memory": [2.0, 1.0, 0.5]})
+    >>> workload = Workload(
+    ...     ["r1", "r2", "r3"], kind=[REDUCE] * 3, job=[0, 0, 1], job_ids=["a", "b"], demand={"memory": [1.0] * 3})
+    >>> spread_reduces(Utility(Instance(cluster, workload))).tolist()
+    [[1, 1, 0], [1, 0, 0]]
+    """
+    spread = np.zeros_like(problem.running_reduces)
+    left = problem.free.copy()
+    everyone = problem.running_reduces.sum(axis=0) + problem.other_reduces
+    own = problem.running_reduces.copy()
+    largest = int(everyone.max(initial=0)) + len(problem.tasks) + 1
+    for job, pending in enumerate(problem.pending_reduces.tolist()):
+        demand = problem.demand_reduce[job]
+        for _ in range(pending):
+            room = np.flatnonzero((left >= demand).all(axis=1))
+            if not len(room):
+                break
+            node = room[np.argmin(everyone[room] * largest + own[job, room])]
+            left[node] -= demand
+            everyone[node] += 1
+            own[job, node] += 1
+            spread[job, node] += 1
+    return spread
+
+
+def _in_state(instance: Instance, status: int) -> Ints:
+    """Indices of the tasks of either kind that are pending, or running."""
+    return np.flatnonzero(instance.state.status == status).astype(np.int64)
+
+
+def _demands(instance: Instance, tasks: Ints, phase: str) -> dict[str, Any]:
+    """What each of `tasks` takes of each resource, shape (tasks,); what is not given is 0.
+
+    In the shuffle phase a reduce takes its `demand_shuffle`, where it has one.
+    """
+    workload = instance.workload
+    shuffling = np.zeros(len(tasks), dtype=bool)
+    if phase == "shuffle":
+        for column in workload.demand_shuffle.values():
+            shuffling |= (workload.kind[tasks] == REDUCE) & ~np.isnan(column[tasks])
+    absent = np.full(len(workload), np.nan)
+    return {
+        resource: np.nan_to_num(
+            np.where(
+                shuffling,
+                workload.demand_shuffle.get(resource, absent)[tasks],
+                workload.demand.get(resource, absent)[tasks],
+            )
+        )
+        for resource in [*workload.demand, *(name for name in workload.demand_shuffle if name not in workload.demand)]
+    }
