@@ -1,0 +1,73 @@
+"""How near placed tasks are to their data: 000's classes node, rack and remote, for maps and for reduces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from optsched.instance import KINDS, Instance, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.base import Problem
+
+__all__ = ["CLASSES", "locality_counts"]
+
+#: A task on a node with data for it, else in a rack with such a node, else anywhere (000, section III-C).
+CLASSES = ("node", "rack", "remote")
+
+
+def locality_counts(problem: Problem, placement: Placement) -> Mapping[str, Mapping[str, int]]:
+    """How many placed tasks of each kind are local to their data, in a rack with it, and remote.
+
+    Data of a map is on the nodes of its replicas. 000 (section III-C, Table III) counts reduces too, and says only
+    that a node is one "with data for that task": here data of a reduce is on each node where a map has run, runs or
+    is placed that sends it more than 0 MB. A task whose data is nowhere is remote.
+
+    Parameters
+    ----------
+    problem
+        That places maps or reduces.
+    placement
+        Of the problem; feasible or not.
+
+    Returns
+    -------
+    dict
+        For each kind that the problem places (`map`, `reduce`) the number in each class.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]))))
+    >>> locality_counts(problem, problem.placement([0, 1]))
+    {'map': {'node': 1, 'rack': 0, 'remote': 1}}
+    """
+    instance, nodes = problem.instance, problem.nodes_of(placement)
+    task, holder = _data(instance, placement)
+    counts = {}
+    for kind in problem.kinds:
+        wanted = (instance.workload.kind[problem.tasks] == kind) & (nodes != NONE)
+        classes = _classes(instance, problem.tasks[wanted], nodes[wanted], task, holder)
+        counts[KINDS[kind]] = dict(zip(CLASSES, np.bincount(classes, minlength=3).tolist(), strict=True))
+    return counts
+
+
+def _data(instance: Instance, placement: Placement) -> tuple[Ints, Ints]:
+    """Pairs of a task and a node that holds data for it."""
+    replicas, shuffle = instance.replicas, instance.workload.shuffle
+    if shuffle is None:
+        return replicas.row_of, replicas.values
+    where = np.where(placement.nodes != NONE, placement.nodes, instance.state.node)[shuffle.map]
+    held = (shuffle.size > 0) & (where != NONE)
+    return np.append(replicas.row_of, shuffle.reduce[held]), np.append(replicas.values, where[held])
+
+
+def _classes(instance: Instance, tasks: Ints, nodes: Ints, task: Ints, holder: Ints) -> Ints:
+    """0, 1 or 2 for each task on its node."""
+    count, rack = len(instance.cluster), instance.cluster.rack
+    racks = len(instance.cluster.rack_ids) + 1
+    on_node = np.isin(tasks * count + nodes, task * count + holder)
+    racked = rack[holder] >= 0
+    in_rack = np.isin(tasks * racks + rack[nodes], task[racked] * racks + rack[holder[racked]]) & (rack[nodes] >= 0)
+    return np.where(on_node, 0, np.where(in_rack, 1, 2)).astype(np.int64)

@@ -1,0 +1,176 @@
+"""How far nodes are apart, as one matrix, whatever form an instance gives it in (000: H, and its section II-B.3).
+
+`distances` is the only reader of `topology`. A distance matrix is taken as it is: 000's own example breaks the triangle
+inequality, and shortest paths must not mend it (digest 000, erratum 8).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from optsched.errors import Fault, InputError, MissingField
+from optsched.instance import LARGEST, Cluster, Floats, Instance, Topology
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["MOST_NODES", "distances", "topology_of"]
+
+#: Clusters with more nodes have no dense matrix of distances here: it would take more than 512 MB.
+MOST_NODES = 2**13
+
+#: The matrix of each cluster that was asked for, as long as the cluster lives: snapshots of a simulation share it.
+_matrices: weakref.WeakKeyDictionary[Cluster, Floats] = weakref.WeakKeyDictionary()
+
+
+def distances(instance: Instance) -> Floats:
+    """The distance of each pair of nodes, in the direction in which data moves (000: h_ab).
+
+    ============ ===================================================================================================
+    `topology`   distance from one node to another
+    ============ ===================================================================================================
+    `distance`   as the matrix says
+    `hops`       `node` on a node itself, `rack` within a rack, `off_rack` else, and from or to a node without rack
+    `rate`       1/rate in s/MB, and 0 from a node to itself (000, section II-B.3)
+    `links`      the least sum of 1/rate over the links of a path, in s/MB, the same both ways
+    ============ ===================================================================================================
+
+    Parameters
+    ----------
+    instance
+        With a `topology`. The matrix is computed once a cluster, and shared by all its snapshots.
+
+    Returns
+    -------
+    float64, shape (nodes, nodes)
+        Read-only, `[from][to]`.
+
+    Raises
+    ------
+    MissingField
+        If the instance has no topology.
+    InputError
+        If a rate is 0 or too small, no path of links joins two nodes, or there are more than `MOST_NODES` nodes; with
+        the place of each.
+
+    Examples
+    --------
+    >>> from optsched.instance import Workload
+    >>> cluster = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
+    >>> [[round(entry, 2) for entry in row] for row in distances(Instance(cluster, Workload([]))).tolist()]
+    [[0.0, 0.3], [0.3, 0.0]]
+    """
+    cluster = instance.cluster
+    if cluster not in _matrices:
+        if cluster.topology is None:
+            raise MissingField([missing_topology("the distance of nodes")], instance.name)
+        if len(cluster) > MOST_NODES:
+            told = f"{len(cluster)} nodes have no dense matrix of distances here: {MOST_NODES} at most"
+            raise InputError([Fault("topology", told)], instance.name)
+        matrix = _FORMS[cluster.topology.form](cluster, cluster.topology)
+        faults = list(_faults(cluster, cluster.topology, matrix))
+        if faults:
+            raise InputError(faults, instance.name)
+        matrix.setflags(write=False)
+        _matrices[cluster] = matrix
+    return _matrices[cluster]
+
+
+def missing_topology(wanted_by: str) -> Fault:
+    """What is said where there is no topology."""
+    return Fault("topology", f"{wanted_by} needs it: give one of distance, hops, rate and links")
+
+
+def topology_of(graph: networkx.Graph[Any], rate: str = "rate") -> Topology:
+    """The topology of a networkx graph whose nodes are named as nodes of the cluster, or else are switches.
+
+    Parameters
+    ----------
+    graph
+        Undirected; parallel links are kept, and the quickest counts.
+    rate
+        Name of the edges' attribute that holds their rate in MB/s.
+
+    Raises
+    ------
+    InputError
+        If the graph is directed, or an edge has no rate.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> graph = networkx.Graph()
+    >>> graph.add_edge("a", "switch", rate=10.0)
+    >>> topology_of(graph).links
+    (('a', 'switch', 10.0),)
+    """
+    if graph.is_directed():
+        raise InputError([Fault("graph", "links are undirected: give an undirected graph, or a matrix of rates")])
+    links: list[tuple[Any, Any, Any]] = list(graph.edges(data=rate))
+    faults = [Fault(f"graph[{one}][{other}]", f'has no "{rate}"') for one, other, value in links if value is None]
+    if faults:
+        raise InputError(faults)
+    return Topology("links", links=tuple((str(one), str(other), float(value)) for one, other, value in links))
+
+
+def _by_matrix(cluster: Cluster, topology: Topology) -> Floats:
+    return np.array(topology.matrix, dtype=np.float64)
+
+
+def _by_hops(cluster: Cluster, topology: Topology) -> Floats:
+    assert topology.hops is not None  # else the instance is refused
+    rack = cluster.rack
+    together = (rack[:, None] == rack) & (rack[:, None] >= 0)
+    matrix = np.where(together, float(topology.hops["rack"]), float(topology.hops["off_rack"]))
+    np.fill_diagonal(matrix, topology.hops["node"])
+    return matrix
+
+
+def _by_rate(cluster: Cluster, topology: Topology) -> Floats:
+    matrix = _by_matrix(cluster, topology)
+    with np.errstate(divide="ignore", over="ignore"):
+        matrix = 1.0 / matrix
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+def _by_links(cluster: Cluster, topology: Topology) -> Floats:
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    number = {name: place for place, name in enumerate(cluster.node_ids.tolist())}
+    quickest: dict[tuple[int, int], float] = {}
+    for one, other, rate in topology.links:
+        ends = [number.setdefault(end, len(number)) for end in (one, other)]
+        pair = (min(ends), max(ends))
+        quickest[pair] = max(rate, quickest.get(pair, 0.0))
+    tail, head = (np.array([pair[end] for pair in quickest], dtype=np.int64) for end in (0, 1))
+    with np.errstate(divide="ignore", over="ignore"):
+        seconds = 1.0 / np.array(list(quickest.values()), dtype=np.float64)
+    graph = csr_array((seconds, (tail, head)), shape=(len(number), len(number)))
+    nodes = len(cluster)
+    if not nodes:
+        return np.zeros((0, 0))
+    matrix: Floats = dijkstra(graph, directed=False, indices=np.arange(nodes))[:, :nodes]
+    # A sum may differ in its last digit by the end from which a path is walked.
+    return np.minimum(matrix, matrix.T)
+
+
+_FORMS = {"distance": _by_matrix, "hops": _by_hops, "rate": _by_rate, "links": _by_links}
+
+
+def _faults(cluster: Cluster, topology: Topology, matrix: Floats) -> Iterator[Fault]:
+    """Distances that are none, in the words of the form that they are given in."""
+    if topology.form == "links":
+        names = cluster.node_ids
+        for node in np.flatnonzero(~(matrix[:1] <= LARGEST).all(axis=0)).tolist():
+            told = f'no path of links joins "{names[node]}" to "{names[0]}", or a path too slow; add or mend a link'
+            yield Fault("topology.links", told)
+        return
+    for row, column in np.argwhere(~(matrix <= LARGEST)).tolist():
+        told = "is no rate at which data moves between two nodes; give one in MB/s, above 0"
+        yield Fault(f"topology.rate[{row}][{column}]", told)

@@ -1,0 +1,125 @@
+"""How much each map will have sent to each reduce, as a scheduler can know it: 000, equation (3).
+
+The problems evaluate the true sizes; these estimates are what heuristics decide by.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.errors import Fault, MissingField, UsageError, nearest
+from optsched.instance import FINISHED, Bools, Floats, Instance, Ints
+
+__all__ = ["SIZES", "estimated_sizes", "extrapolated"]
+
+#: Ways to tell the size of a shuffle entry.
+SIZES = ("actual", "emitted", "extrapolated")
+
+
+def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
+    """MB of each shuffle entry, as far as a way to tell it goes.
+
+    Parameters
+    ----------
+    instance
+        With a shuffle.
+    sizes
+        `actual`: what the entry will have been in the end. `emitted`: what the map has emitted so far (000's Coupling
+        Scheduler), 0 where that is not given. `extrapolated`: equation (3), see `extrapolated`.
+
+    Returns
+    -------
+    float64, shape (shuffle entries,)
+        What a finished map has emitted is its size, whichever way.
+
+    Raises
+    ------
+    MissingField
+        If there is no shuffle, or a map whose output is extrapolated has no size.
+    UsageError
+        If there is no such way.
+
+    Examples
+    --------
+    Digest 000, section 4: M1 has emitted 5 MB at 90 %, M2 1 MB at 10 %, of blocks of 100 MB.
+
+    >>> from optsched.instance import Cluster, Shuffle, Workload
+    >>> shuffle = Shuffle(map=[0, 1], reduce=[2, 2], size=[5.5, 10.0], emitted=[5.0, 1.0])
+    >>> workload = Workload(
+    ...     ["M1", "M2", "R1"], kind=[0, 0, 1], size=[100.0, 100.0, np.nan], bytes_read=[90.0, 10.0, np.nan],
+    ...     shuffle=shuffle)
+    >>> instance = Instance(Cluster(["D1"]), workload)
+    >>> estimated_sizes(instance, "emitted").tolist(), estimated_sizes(instance).round(2).tolist()
+    ([5.0, 1.0], [5.56, 10.0])
+    """
+    if sizes not in SIZES:
+        raise UsageError(f"sizes={sizes!r}; {nearest(sizes, SIZES)}")
+    workload, shuffle = instance.workload, instance.workload.shuffle
+    if shuffle is None:
+        raise MissingField([Fault("shuffle", "sizes of it are asked for")], instance.name)
+    if sizes == "actual":
+        return shuffle.size
+    finished = instance.state.status[shuffle.map] == FINISHED
+    if sizes == "emitted":
+        estimate = np.nan_to_num(shuffle.emitted, nan=0.0)
+    else:
+        unknown = np.unique(shuffle.map[~finished & np.isnan(workload.size[shuffle.map])]).tolist()
+        if unknown:
+            told = "extrapolation needs the size of the block that the map reads, in MB"
+            raise MissingField([Fault(f"tasks[{task}].size", told) for task in unknown], instance.name)
+        read = np.where(instance.state.status == FINISHED, workload.size, workload.bytes_read)
+        emitted = np.where(finished, shuffle.size, shuffle.emitted)
+        estimate = extrapolated(emitted, shuffle.map, shuffle.reduce, workload.size, read, workload.job)
+    return np.where(finished, shuffle.size, estimate)
+
+
+def extrapolated(emitted: Floats, sender: Ints, receiver: Ints, size: Floats, bytes_read: Floats, job: Ints) -> Floats:
+    """I_jf = A_jf B_j / d_j of equation (3), and what it leaves open resolved (digest 000, erratum 5).
+
+    In this order, for map j and reduce f:
+
+    1. d_j > 0 and A_jf known: A_jf B_j / d_j, and A_jf where the map has read its block or more.
+    2. Else, as the maps of the same job that have progressed: B_j times what these have emitted for f over what they
+       have read. Hence the split over the reduces is theirs too.
+    3. Else no map of the job has progressed, or the map has no job: a uniform guess, B_j over the number of reduces
+       that the map sends to. It supposes that a map emits as much as it reads.
+
+    Parameters
+    ----------
+    emitted, sender, receiver
+        Of each shuffle entry: A_jf in MB (NaN where unknown), index of the map, index of the reduce.
+    size, bytes_read, job
+        Of each task: B_j and d_j in MB (NaN where unknown), and the index of its job or -1.
+
+    Returns
+    -------
+    float64, shape (entries,)
+        MB.
+
+    Examples
+    --------
+    Two maps of a job with blocks of 100 MB, of which one has read half and emitted 10 MB and 30 MB:
+
+    >>> entries = np.array([10.0, 30.0, np.nan, np.nan]), np.array([0, 0, 1, 1]), np.array([2, 3, 2, 3])
+    >>> sizes, read = np.array([100.0, 100.0, np.nan, np.nan]), np.array([50.0, np.nan, np.nan, np.nan])
+    >>> extrapolated(*entries, sizes, read, np.zeros(4, dtype=np.int64)).tolist()
+    [20.0, 60.0, 20.0, 60.0]
+    """
+    if not len(emitted):
+        return np.zeros(0)
+    block, read = size[sender], bytes_read[sender]
+    progressed: Bools = (read > 0) & ~np.isnan(emitted)
+    estimate = block / np.bincount(sender)[sender]
+    tasks = len(size)
+    # What maps that have progressed read counts once a map, whichever reduces it sends to.
+    known = np.unique(sender[progressed])
+    known = known[job[known] >= 0]
+    jobs = int(job.max(initial=-1)) + 1
+    read_of_job = np.bincount(job[known], bytes_read[known], jobs)
+    own = progressed & (job[sender] >= 0)
+    pairs, place = np.unique(job[sender] * tasks + receiver, return_inverse=True)
+    emitted_for = np.bincount(place[own], emitted[own], len(pairs))
+    typical = (job[sender] >= 0) & (np.append(read_of_job, 0.0)[job[sender]] > 0)
+    estimate[typical] = block[typical] * emitted_for[place[typical]] / read_of_job[job[sender[typical]]]
+    estimate[progressed] = emitted[progressed] * np.maximum(block[progressed] / read[progressed], 1.0)
+    return estimate

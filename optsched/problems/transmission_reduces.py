@@ -1,0 +1,169 @@
+"""`transmission-reduces`: reduces on idle reduce slots, least cost of fetching what maps hold for them (000, II-B.2).
+
+Maps are where they are: those without a node yet send nothing here. Both at once are `transmission`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault, InputError
+from optsched.instance import LARGEST, REDUCE, Bools, Instance, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.assignment import TaskClasses
+from optsched.problems.base import Parameter, Problem, exact, exact_sum, switch
+from optsched.problems.distances import distances
+from optsched.problems.reduce_slots import ReduceSlots
+from optsched.problems.transmission_costs import grid_of, missing_of_shuffle, summed_units, too_much
+from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+
+__all__ = ["DISTINCT", "TransmissionReduces"]
+
+#: The parameter of both problems that place reduces.
+DISTINCT = Parameter("distinct", True, switch, "one reduce of a job on a node at most, running ones counted")
+
+
+class TransmissionReduces(Problem):
+    """As many reduces as can be placed at once on idle reduce slots, at least transmission cost.
+
+    Reduce f on node i costs the sum over maps j, with node p, of h_pi times the MB that j has for f (000, equation
+    (2)). Maps that run or have finished count, on the node that the snapshot says. Each product is rounded once to a
+    multiple of 1/`grid`: 1 where all sizes and distances are whole, else 2^20.
+
+    At most one reduce of a job runs on a node (000, Algorithm 2, line 1), so there may be fewer places than slots:
+    exactly `count` reduces are placed, the most that fit, and the rest is for a later wave.
+
+    Attributes
+    ----------
+    units
+        int64, shape (reduces, nodes): cost of each pair in units of 1/`grid`.
+    capacity
+        int64, shape (nodes,): idle reduce slots, no more than there are reduces.
+    job
+        int64, shape (reduces,): job of each, or -1.
+    barred
+        bool, shape (jobs + 1, nodes): where a reduce of the job runs already; the last row, which job -1 picks, is
+        for reduces without a job.
+    usable
+        bool, shape (reduces, nodes): nodes with an idle slot where the reduce is not barred.
+    limited
+        bool, shape (reduces,): which reduces share a node with none of their job; all with a job, if `distinct`.
+    count
+        How many reduces are placed.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, State, Shuffle, Topology, Workload
+    >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
+    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0], emitted=[10.0])
+    >>> workload = Workload(["M1", "R1"], kind=[0, 1], shuffle=shuffle)
+    >>> state = State.initial(cluster, workload, status=[1, 0], node=[0, -1], idle_reduce_slots=[0, 1])
+    >>> problem = TransmissionReduces(Instance(cluster, workload, state))
+    >>> problem.evaluate(problem.placement([1]))
+    (40,)
+    """
+
+    name = "transmission-reduces"
+    title = "reduces to slots, one of a job a node, least MB times distance from their maps"
+    paper = "000"
+    kinds = (REDUCE,)
+    components = (Component("transmission-cost", Sense.MIN, "MB x distance"),)
+    parameter_table = (DISTINCT,)
+    requires = ("topology", "shuffle")
+    proof = Proof.DUAL
+    has_waves = True
+
+    units: Ints
+    grid: int
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        yield from missing_of_shuffle(cls.name, instance)
+
+    def prepare(self) -> None:
+        workload, node = self.instance.workload, self.instance.state.node
+        shuffle, distance = workload.shuffle, distances(self.instance)
+        assert shuffle is not None  # else `missing` says so
+        self.slots = ReduceSlots(self.instance, self.tasks, self.parameters["distinct"])
+        self.capacity, self.job, self.barred = self.slots.capacity, self.slots.job, self.slots.barred
+        self.usable, self.limited, self.count = self.slots.usable, self.slots.limited, self.slots.count
+        row = np.full(len(workload), NONE)
+        row[self.tasks] = np.arange(len(self.tasks))
+        sent = np.flatnonzero((row[shuffle.reduce] != NONE) & (node[shuffle.map] != NONE))
+        size, at, to = shuffle.size[sent], node[shuffle.map[sent]], row[shuffle.reduce[sent]]
+        self.grid = grid_of(size, distance)
+        self.units = summed_units(size, at, to, len(self.tasks), distance, self.grid)
+        if exact_sum(self.units.max(axis=1, initial=0)) > LARGEST:
+            raise InputError([too_much(self.grid)], self.place)
+        self.units.setflags(write=False)
+
+    @property
+    def offered(self) -> Mapping[str, Ints]:
+        return MappingProxyType({"reduce": self.capacity})
+
+    @property
+    def due(self) -> int:
+        return self.count
+
+    def classes(self) -> TaskClasses:
+        """Reduces that are the same to the problem: same job, same cost on every node."""
+        return self._classes
+
+    @cached_property
+    def _classes(self) -> TaskClasses:
+        return TaskClasses.from_keys(
+            [(job, row.tobytes()) for job, row in zip(self.job.tolist(), self.units, strict=True)]
+        )
+
+    def objective(self, placement: Placement, /) -> Value:
+        nodes = self.nodes_of(placement)
+        placed = np.flatnonzero(nodes != NONE)
+        return (exact(int(self.units[placed, nodes[placed]].sum()), self.grid),)
+
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        yield from self.slots.violations(self.nodes_of(placement))
+
+    def price_bound(self, count_price: int, node_prices: Ints, pair_prices: Ints) -> int:
+        """The lower bound, in units, that prices prove (weak duality); valid whatever the prices.
+
+        Parameters
+        ----------
+        count_price
+            Price of placing one reduce more, in units.
+        node_prices
+            int64, shape (nodes,): price of a reduce slot on each node; negative ones count as 0.
+        pair_prices
+            int64, shape (jobs + 1, nodes): price of being the one reduce of the job on the node; negative ones, and
+            those of the last row, where nothing is limited, count as 0.
+        """
+        if not self.count:
+            return 0
+        nodes, pairs = np.maximum(node_prices, 0), np.maximum(pair_prices, 0)
+        if not self.parameters["distinct"]:
+            pairs = np.zeros_like(pairs)
+        pairs[-1] = 0
+        paid = self.units + nodes + pairs[self.job]
+        least = np.where(self.usable, paid, np.int64(2**62)).min(axis=1)
+        surplus = np.maximum(count_price - least, 0)
+        rents: int = exact_sum(surplus) + exact_sum(pairs)
+        slots: int = sum(price * room for price, room in zip(nodes.tolist(), self.capacity.tolist(), strict=True))
+        return count_price * self.count - rents - slots
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """The sum of the `count` cheapest reduces, each on its own best node: no node is ever contended."""
+        name = self.components[0].name
+        best = exact(least_sum(self.units, self.usable, self.count), self.grid)
+        return (Bound("best-node", name, best, f"{name}, with every slot free for every reduce"),)
+
+
+def least_sum(units: Ints, usable: Bools, count: int) -> int:
+    """Sum of the `count` least of the rows' minima over the pairs that may be used."""
+    if not count:
+        return 0
+    minima = np.where(usable, units, np.int64(2**62)).min(axis=1)
+    return int(np.sort(minima)[:count].sum())
