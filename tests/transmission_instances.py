@@ -1,0 +1,149 @@
+"""Tiny but rich instances of 000 for hypothesis: at most 3 nodes, 4 pending tasks and 2 others, with all they may have.
+
+The topology has any of its four forms, racks may be missing, some tasks run or have finished, jobs may be several or
+none, and kinds stand anywhere in the order of the file. Nodes have 0 to 2 idle slots of each kind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from optsched.instance import (
+    FINISHED,
+    MAP,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Instance,
+    Ragged,
+    Shuffle,
+    State,
+    Topology,
+    Workload,
+)
+from optsched.problems import Problem
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
+
+__all__ = ["PROBLEMS", "example", "instances", "problems"]
+
+PROBLEMS: dict[str, type[Problem]] = {kind.name: kind for kind in (TransmissionMaps, TransmissionReduces, Transmission)}
+
+#: 000's worked example (section II-B): distances between D1 to D4, and MB that M1 and M2 have for R1 and R2.
+DISTANCES = [[0.0, 4.0, 2.0, 8.0], [4.0, 0.0, 10.0, 4.0], [2.0, 10.0, 0.0, 6.0], [8.0, 4.0, 6.0, 0.0]]
+SENT = [[10.0, 5.0], [20.0, 10.0]]
+
+WHOLE = [0.0, 1.0, 2.0, 7.0]
+SIZES = [*WHOLE, 0.3, 12.8]
+
+
+def example(placed: tuple[int, int] | None = None, reduce_slots: int = 2) -> Instance:
+    """000's worked example; with `placed`, M1 and M2 run on these nodes."""
+    cluster = Cluster(
+        ["D1", "D2", "D3", "D4"],
+        slots=[2] * 4,
+        reduce_slots=[reduce_slots] * 4,
+        topology=Topology("distance", DISTANCES),
+    )
+    workload = Workload(
+        ["M1", "M2", "R1", "R2"],
+        kind=[MAP, MAP, REDUCE, REDUCE],
+        job=[0] * 4,
+        job_ids=["J"],
+        size=[128.0, 128.0, np.nan, np.nan],
+        replicas=Ragged.from_rows([[0], [1], [], []]),
+        shuffle=Shuffle([0, 0, 1, 1], [2, 3, 2, 3], np.ravel(SENT), np.full(4, np.nan)),
+    )
+    if placed is None:
+        return Instance(cluster, workload)
+    running = [RUNNING, RUNNING, PENDING, PENDING]
+    return Instance(cluster, workload, State.initial(cluster, workload, status=running, node=[*placed, -1, -1]))
+
+
+@st.composite
+def topologies(draw: st.DrawFn, nodes: int) -> Topology:
+    """A topology in any of the four forms; some are asymmetric, some have links in parallel or by way of a switch."""
+    form = draw(st.sampled_from(["distance", "hops", "rate", "links"]))
+    if form == "hops":
+        near, far = draw(st.sampled_from([(2.0, 4.0), (0.0, 1.0), (1.0, 1.0), (0.5, 3.0)]))
+        return Topology("hops", hops={"node": draw(st.sampled_from([0.0, 0.0, 0.25])), "rack": near, "off_rack": far})
+    if form == "links":
+        rates = st.sampled_from([1.0, 3.0, 40.0, 0.7])
+        links = [(f"n{node}", "switch", draw(rates)) for node in range(nodes)]
+        more = draw(st.lists(st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1), rates), max_size=2))
+        return Topology("links", links=(*links, *((f"n{one}", f"n{other}", rate) for one, other, rate in more)))
+    entries = st.sampled_from([0.0, 1.0, 2.0, 5.0] if form == "distance" else [1.0, 3.0, 40.0, 0.7])
+    if form == "distance" and draw(st.booleans()):
+        entries = st.sampled_from([0.1, 1.0, 2.5])
+    matrix = np.array(draw(st.lists(entries, min_size=nodes * nodes, max_size=nodes * nodes))).reshape(nodes, nodes)
+    np.fill_diagonal(matrix, 0.0)
+    return Topology("rate" if form == "rate" else "distance", matrix)
+
+
+@st.composite
+def instances(draw: st.DrawFn, maps: int = 2, reduces: int = 2) -> Instance:
+    """An instance with at most so many pending maps and reduces, and the fields of all three problems."""
+    nodes, jobs = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    pending = ["pending map"] * draw(st.integers(0, maps)) + ["pending reduce"] * draw(st.integers(0, reduces))
+    others = draw(st.lists(st.sampled_from(["running map", "finished map", "running reduce"]), max_size=2))
+    words = draw(st.permutations([*pending, *others]))
+    tasks = len(words)
+    kind = [MAP if word.endswith("map") else REDUCE for word in words]
+    status = [{"pending": PENDING, "running": RUNNING, "finished": FINISHED}[word.split()[0]] for word in words]
+
+    def each(entry: st.SearchStrategy[Any], length: int) -> list[Any]:
+        return draw(st.lists(entry, min_size=length, max_size=length))
+
+    idle, idle_reduce = each(st.integers(0, 2), nodes), each(st.integers(0, 2), nodes)
+    columns: dict[str, Any] = {"slots": np.add(idle, 1), "reduce_slots": idle_reduce}
+    if draw(st.booleans()):
+        columns |= {"rack": each(st.integers(-1, 1), nodes), "rack_ids": ["r1", "r2"]}
+    cluster = Cluster([f"n{node}" for node in range(nodes)], topology=draw(topologies(nodes)), **columns)
+
+    sizes = st.sampled_from(WHOLE if draw(st.booleans()) else SIZES)
+    size, read = each(sizes, tasks), each(st.sampled_from([0.0, 0.5, 1.0, np.nan]), tasks)
+    pairs = [
+        (one, other) for one in range(tasks) for other in range(tasks) if (kind[one], kind[other]) == (MAP, REDUCE)
+    ]
+    sent = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    workload = Workload(
+        [f"t{task}" for task in range(tasks)],
+        kind=kind,
+        job=each(st.integers(-1, jobs - 1) if draw(st.booleans()) else st.just(0), tasks),
+        job_ids=[f"j{job}" for job in range(jobs)],
+        replicas=Ragged.from_rows(
+            each(st.lists(st.integers(0, nodes - 1), unique=True, min_size=1, max_size=2), tasks)
+        ),
+        size=size,
+        bytes_read=np.multiply(size, read),
+        # An instance whose shuffle has no entry lacks it.
+        shuffle=Shuffle(
+            [one for one, _ in sent],
+            [other for _, other in sent],
+            each(sizes, len(sent)),
+            each(st.sampled_from([np.nan, 0.0, 1.0, 2.5]), len(sent)),
+        ),
+    )
+    state = State.initial(
+        cluster,
+        workload,
+        status=status,
+        node=[-1 if word.startswith("pending") else draw(st.integers(0, nodes - 1)) for word in words],
+        idle_slots=idle,
+        idle_reduce_slots=idle_reduce,
+    )
+    return Instance(cluster, workload, state)
+
+
+@st.composite
+def problems(draw: st.DrawFn, name: str, **fixed: Any) -> Problem:
+    """The problem called `name` on an instance with a shuffle where it needs one; `distinct` is drawn unless fixed."""
+    few = {"transmission-maps": (4, 1), "transmission-reduces": (1, 4)}.get(name, (2, 2))
+    instance = draw(instances(*few).filter(lambda made: made.workload.shuffle is not None or name.endswith("maps")))
+    parameters = {} if name.endswith("maps") else {"distinct": draw(st.sampled_from([True, True, False]))}
+    return PROBLEMS[name](instance, **{**parameters, **fixed})
