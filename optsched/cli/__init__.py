@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from optsched import __version__
-from optsched.cli import arguments, documents, gaps, listing, proofs, solving
+from optsched.cli import arguments, documents, gaps, listing, matrix, proofs, solving
 from optsched.errors import BoundViolated, Fault, InputError, OptschedError, SolverDisagreement
 
 __all__ = ["cli", "main"]
@@ -126,6 +126,7 @@ def cli(ctx: click.Context) -> None:
 
 for _command in (
     gaps.gap,
+    matrix.matrix,
     solving.solve,
     solving.bounds,
     solving.frontier,

@@ -215,13 +215,11 @@ def _work(posed: Sequence[Problem], choices: Sequence[Choice], strict: bool) -> 
 
 
 def _applicable(problem: Problem) -> tuple[Choice, ...]:
-    """Every heuristic of the list that can be run; `observed` only where there is a record of every task."""
+    """Every heuristic of the list that can be run."""
     from optsched.cli.arguments import Choice
     from optsched.heuristics import applicable
 
-    recorded = bool((problem.instance.workload.observed[problem.tasks] >= 0).all())
-    entries = (entry for entry in applicable(problem) if entry.name != "observed" or recorded)
-    return tuple(Choice(entry, {}, entry.name) for entry in entries)
+    return tuple(Choice(entry, {}, entry.name) for entry in applicable(problem, by_default=True))
 
 
 def _measure(

@@ -78,9 +78,14 @@ def heuristic(given: AnyHeuristic) -> Heuristic:
     return HEURISTICS[given]
 
 
-def applicable(problem: Problem) -> list[Heuristic]:
-    """The heuristics of the list that serve a problem and find the fields that they need, in the list's order."""
-    return [entry for entry in HEURISTICS.values() if entry.serves(problem)]
+def applicable(problem: Problem, *, by_default: bool = False) -> list[Heuristic]:
+    """The heuristics of the list that serve a problem and find the fields that they need, in the list's order.
+
+    `by_default`: `observed` only where there is a record of every task, since what it gives else is infeasible.
+    """
+    entries = [entry for entry in HEURISTICS.values() if entry.serves(problem)]
+    recorded = not by_default or bool((problem.instance.workload.observed[problem.tasks] >= 0).all())
+    return [entry for entry in entries if recorded or entry.name != "observed"]
 
 
 def run(

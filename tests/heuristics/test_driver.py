@@ -185,7 +185,8 @@ def test_only_pending_maps_are_offered() -> None:
         def offer(self, offer: Offer, view: View) -> Sequence[int]:
             return [3]
 
-    with pytest.raises(HeuristicFailed, match=r'on an offer of node "[ab]" answered task "t4", which is no map that waits'):
+    told = r'on an offer of node "[ab]" answered task "t4", which is no map that waits'
+    with pytest.raises(HeuristicFailed, match=told):
         drive(problem, Wrong())
 
 

@@ -1,0 +1,104 @@
+"""The gap matrix: where a heuristic is run, what is carried over, and the one word for each cell without a gap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import MissingField, UsageError
+from optsched.gaps import gap
+from optsched.heuristics import HEURISTICS
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instances.generate import generate
+from optsched.matrix import gap_matrix, posable
+from optsched.problems import Latency, Lsap, problem
+
+INSTANCE = generate("latency", seed=1, nodes=6, tasks=4, replicas=2)
+
+
+def test_cells_are_the_gaps_of_gap() -> None:
+    """Tests that a heuristic which serves a problem has the gap there that `gap` gives."""
+    problems = posable(INSTANCE)
+    matrix = gap_matrix(problems, seed=3)
+    assert matrix.problems == tuple(posed.name for posed in problems)
+    assert {"dl", "labl"} <= set(matrix.heuristics)
+    for posed in problems:
+        for row in matrix.heuristics:
+            cell = matrix[row, posed.name]
+            if posed.name not in HEURISTICS[row].problems:
+                assert cell.ran_in != posed.name
+                continue
+            assert cell.ran_in == posed.name
+            expected = gap(posed, row, seed=3)
+            assert (cell.report.objective, cell.report.absolute_gap) == (expected.objective, expected.absolute_gap)
+
+
+def test_placements_are_carried_over() -> None:
+    """Tests that a locality scheduler's placement is judged as it is by the latency problem."""
+    posed = [problem("lsap", INSTANCE), problem("latency", INSTANCE)]
+    cell = gap_matrix(posed)["dl", "latency"]
+    placement = gap(posed[0], "dl").placement
+    assert placement is not None
+    assert cell.ran_in == "lsap"
+    assert cell.report.objective == posed[1].evaluate(placement)
+    assert cell.reason is None
+
+
+def crowd(problem: Any, rng: np.random.Generator) -> list[int]:
+    """Everything on the first node."""
+    return [0] * len(problem.tasks)
+
+
+def broken(problem: Any, rng: np.random.Generator) -> list[int]:
+    """Nothing."""
+    raise LookupError("lost")
+
+
+def test_reasons_are_one_word() -> None:
+    """Tests that each cell without a gap says why: the constraint, starved, failed, unproved."""
+    instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [1]])))
+    posed = [Lsap(instance), Latency(instance)]
+    never: Any = type("Never", (), {"offer": lambda self, offer, view: ()})
+    rows = {"crowd": (crowd, {}), "broken": (broken, {}), "dl": ("dl", {}), "never": (never, {})}
+    matrix = gap_matrix(posed[:1], rows)
+    assert [matrix[row, "lsap"].reason for row in rows] == ["slots", "failed", None, "starved"]
+    assert gap_matrix(posed, {"dl": ("dl", {})})["dl", "latency"].reason == "every-task-placed"
+    cell = gap_matrix(posed, {"crowd": (crowd, {})})["crowd", "latency"]
+    assert (cell.ran_in, cell.reason) == ("latency", None)
+    for record in matrix.records():
+        assert record["reason"] is None or " " not in record["reason"]
+
+
+def test_unproved_reference_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a cell whose reference is unknown has no gap but a word."""
+    monkeypatch.setattr("optsched.gaps.Reference.value", None)
+    cell = gap_matrix([Lsap(INSTANCE)], {"dl": ("dl", {})})["dl", "lsap"]
+    assert (cell.gap, cell.reason) == (None, "unproved")
+
+
+def test_gap_of_a_lexicographic_problem_is_of_the_first_difference() -> None:
+    """Tests that a cell shows the work where the makespans are equal."""
+    instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]])))
+
+    def spread(problem: Any, rng: np.random.Generator) -> list[int]:
+        return [0, 1]
+
+    cell = gap_matrix([Latency(instance, w_rem=2)], {"spread": (spread, {})})["spread", "latency"]
+    assert cell.report.objective == (2, 3)
+    assert cell.gap == (1, 0.5)
+
+
+def test_what_cannot_be_posed_is_told() -> None:
+    """Tests that a problem that was asked for is an error where its fields are missing, and left out else."""
+    with pytest.raises(MissingField):
+        posable(INSTANCE, ["fair-lsap"])
+    with pytest.raises(UsageError, match="decides no placement"):
+        posable(INSTANCE, ["min-cost-flow"])
+    with pytest.raises(UsageError, match="no problem with tasks to place"):
+        posable(Instance(Cluster(["a"]), Workload([])))
+    with pytest.raises(UsageError, match="of one instance, not of 2"):
+        gap_matrix([Lsap(INSTANCE), Lsap(Instance(Cluster(["a"]), Workload(["t"])))])
+    with pytest.raises(UsageError, match="labl serves none of lsap"):
+        gap_matrix([Lsap(INSTANCE)], {"labl": ("labl", {})})
