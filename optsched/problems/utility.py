@@ -7,7 +7,9 @@ any map is `spread_reduces`. Nothing here solves.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +18,14 @@ from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
+from optsched.problems.knapsack import MOST_STATES, knapsack_bounds
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["Allocation", "Utility", "spread_reduces"]
+
+#: States of the dynamic programs of all types of nodes together, and the fewest that one of them gets.
+_ALL_STATES, _FEWEST_STATES = 2**23, 2**8
 
 
 class Allocation(NamedTuple):
@@ -266,6 +272,11 @@ class Utility(Problem):
         both = np.array(worth, dtype=np.int64).reshape(-1, 2)
         return np.where((both == self._lowest).any(axis=1), self._lowest, both.sum(axis=1))
 
+    def map_worth(self, job: int, reduces: int) -> Ints:
+        """Utility (6) of one job with 0, 1, ... maps beside so many reduces, in units of 2^-20."""
+        maps, beside = self.map_utility[job], int(self.reduce_utility[job][reduces])
+        return np.where((maps == self._lowest) | (beside == self._lowest), self._lowest, maps + beside)
+
     def allocated(self, placement: Placement) -> Allocation:
         """Counts of the placed maps and reduces by job and node."""
         counts = Allocation(*(np.zeros((len(self.jobs), len(self.instance.cluster)), dtype=np.int64) for _ in range(2)))
@@ -318,9 +329,141 @@ class Utility(Problem):
                 off = abs(int(counts.reduces[job, node] - self.fixed[job, node]))
                 yield Violation("reduces-fixed", (job_ids[job], node_ids[node]), off)
 
+    @property
+    def saturated_units(self) -> int:
+        """The lowest utility with every task allocated that may be: no placement has a higher one."""
+        return int(self.utility_units(self.pending_maps, self._reduce_limits[1]).min(initial=LARGEST))
+
+    @property
+    def _reduce_limits(self) -> tuple[Ints, Ints]:
+        """Fewest and most reduces of each job that may be allocated."""
+        if self.fixed is None:
+            return np.zeros_like(self.pending_reduces), self.pending_reduces
+        return self.fixed.sum(axis=1), self.fixed.sum(axis=1)
+
+    def least_maps(self, job: int, units: int) -> tuple[Ints, Ints]:
+        """What gives a job a utility of at least `units`: numbers of reduces, and the fewest maps with each.
+
+        Each number of reduces with which no number of maps is enough is left out. With `reduces=fixed` there is one.
+        """
+        fewest, most = (int(limit[job]) for limit in self._reduce_limits)
+        reduces = np.arange(fewest, most + 1)
+        if units <= self._lowest:
+            return reduces, np.zeros_like(reduces)
+        reduces = reduces[self.reduce_utility[job][reduces] > self._lowest]
+        maps = np.searchsorted(self.map_utility[job], units - self.reduce_utility[job][reduces])
+        # Without a map where that is worth minus infinity: whatever is asked for is above it, so at least one is found.
+        reached = maps <= self.pending_maps[job]
+        return reduces[reached], maps[reached]
+
+    @cached_property
+    def utility_values(self) -> Ints:
+        """Every value, in units, that the lowest utility may have, ascending; its optimum is one of them."""
+        values = [
+            np.where((maps[:, None] == self._lowest) | (reduces == self._lowest), self._lowest, maps[:, None] + reduces)
+            for maps, reduces in (
+                (self.map_utility[job], self.reduce_utility[job][int(fewest) : int(most) + 1])
+                for job, (fewest, most) in enumerate(zip(*self._reduce_limits, strict=True))
+            )
+        ]
+        every = (
+            np.unique(np.concatenate([table.ravel() for table in values])) if values else np.zeros(1, dtype=np.int64)
+        )
+        return every[every <= self.saturated_units]
+
+    def _pattern_values(self, maps: Ints, reduces: Ints) -> list[int]:
+        """For each type the most that tasks on one node of it are worth together, or more.
+
+        `maps` and `reduces` say what a task is worth, shape (jobs, types) or, where it is the same on all nodes,
+        (jobs, 1).
+        """
+        demand = np.concatenate([self.demand_map, self.demand_reduce])
+        open_reduces = np.zeros_like(self.pending_reduces) if self.fixed is not None else self.pending_reduces
+        limit = np.concatenate([self.pending_maps, open_reduces])
+        worth = np.concatenate([maps, reduces])
+        if worth.shape[1] == 1:
+            return knapsack_bounds(self.type_room, demand, limit, worth[:, 0])
+        states = min(MOST_STATES, max(_FEWEST_STATES, _ALL_STATES // worth.shape[1]))
+        return [
+            knapsack_bounds(self.type_room[kind, None], demand, limit, worth[:, kind], states)[0]
+            for kind in range(worth.shape[1])
+        ]
+
+    def _least_cost(self, units: int, map_prices: list[int], reduce_prices: list[int]) -> int | None:
+        """The least that counts cost with which each job has a utility of at least `units`; None without any."""
+        total = 0
+        for job, (map_price, reduce_price) in enumerate(zip(map_prices, reduce_prices, strict=True)):
+            reduces, maps = self.least_maps(job, units)
+            if not len(maps):
+                return None
+            if map_price < 0:
+                maps = np.full_like(maps, self.pending_maps[job])
+            total += min(
+                map_price * count + reduce_price * beside
+                for count, beside in zip(maps.tolist(), reduces.tolist(), strict=True)
+            )
+        return total
+
+    def utility_bound(self, map_prices: Ints, reduce_prices: Ints) -> int:
+        """The bound on the lowest utility, in units, that prices of tasks prove; valid whatever the prices.
+
+        What a node can hold is worth no more than its best pattern of tasks, at these prices. A utility of every job
+        is ruled out where the cheapest counts that give it cost more than the best patterns of all nodes together:
+        the dual of the linear program over patterns (Gilmore and Gomory).
+
+        Parameters
+        ----------
+        map_prices, reduce_prices
+            int64, shape (jobs,): price of a map and of a reduce of each job; negative ones count as 0.
+        """
+        prices = [np.maximum(price, 0) for price in (map_prices, reduce_prices)]
+        if self.fixed is not None:
+            prices[1] = np.zeros_like(reduce_prices)
+        values = self._pattern_values(prices[0][:, None], prices[1][:, None])
+        most = sum(size * value for size, value in zip(self.type_size.tolist(), values, strict=True))
+
+        def ruled_out(units: int) -> bool:
+            cost = self._least_cost(units, prices[0].tolist(), prices[1].tolist())
+            return cost is None or cost > most
+
+        place = bisect_left(
+            range(len(self.utility_values)), True, key=lambda at: ruled_out(int(self.utility_values[at]))
+        )
+        return int(self.utility_values[place - 1])
+
+    def utilisation_bound(self, units: int, map_prices: Ints, reduce_prices: Ints, scale: int) -> int:
+        """The bound on the utilisation, in units, where every job has a utility of at least `units`.
+
+        Valid whatever the prices (Lagrangian duality): each task earns its share and its price, each node takes its
+        best pattern, and the prices of the cheapest counts that are enough are taken off again.
+
+        Parameters
+        ----------
+        units
+            The lowest utility that is given.
+        map_prices, reduce_prices
+            int64, shape (jobs,), of either sign, in units times `scale`.
+        scale
+            Denominator of the prices, above 0.
+        """
+        constant = 0
+        if self.fixed is not None:
+            constant = int((self.fixed * self.reduce_share[:, self.node_type]).sum())
+            reduce_prices = np.zeros_like(reduce_prices)
+        kind: Any = np.int64 if scale < 2**20 else object
+        worth = [
+            share.astype(kind) * scale + price.astype(kind)[:, None]
+            for share, price in ((self.map_share, map_prices), (self.reduce_share, reduce_prices))
+        ]
+        total = sum(
+            size * value for size, value in zip(self.type_size.tolist(), self._pattern_values(*worth), strict=True)
+        )
+        least = self._least_cost(units, map_prices.tolist(), reduce_prices.tolist())
+        # Nothing gives all jobs more than the highest value: whoever asks for it gets a bound all the same.
+        return constant + int((total - (least or 0)) // scale)
+
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """Every task of every job allocated: no resource is ever contended."""
-        best = self.utility_units(self.pending_maps, self.pending_reduces).min(initial=GRID)
+        """Every task allocated, and what each resource alone leaves room for."""
         most = sum(
             int(pending @ share.max(axis=1, initial=0))
             for pending, share in (
@@ -328,12 +471,14 @@ class Utility(Problem):
                 (self.pending_reduces, self.reduce_share),
             )
         )
-        return (
-            Bound("all-placed", "lowest-utility", exact(int(best), GRID), "lowest utility with every task allocated"),
-            Bound(
-                "all-placed", "utilisation", exact(most, GRID), "utilisation with every task where its share is most"
-            ),
-        )
+        saturated = self.saturated_units if len(self.jobs) else 0
+        found = [Bound("all-placed", "lowest-utility", exact(saturated, GRID), "lowest utility with every task placed")]
+        for place, resource in enumerate(self.resources):
+            units = self.utility_bound(self.demand_map[:, place], self.demand_reduce[:, place])
+            told = f"lowest utility, with {resource} the only resource that limits the trackers together"
+            found.append(Bound(f"all-of-{resource}", "lowest-utility", exact(units, GRID), told, "001, (10)"))
+        told = "utilisation with every task where its share is most"
+        return (*found, Bound("all-placed", "utilisation", exact(most, GRID), told))
 
 
 def spread_reduces(problem: Utility) -> Ints:
