@@ -18,7 +18,7 @@ from optsched.instance import LARGEST, Cluster, Floats, Instance, Topology
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["MOST_NODES", "distances", "topology_of"]
+__all__ = ["MOST_NODES", "cluster_distances", "distances", "topology_of"]
 
 #: Clusters with more nodes have no dense matrix of distances here: it would take more than 512 MB.
 MOST_NODES = 2**13
@@ -64,17 +64,21 @@ def distances(instance: Instance) -> Floats:
     >>> [[round(entry, 2) for entry in row] for row in distances(Instance(cluster, Workload([]))).tolist()]
     [[0.0, 0.3], [0.3, 0.0]]
     """
-    cluster = instance.cluster
+    return cluster_distances(instance.cluster, instance.name)
+
+
+def cluster_distances(cluster: Cluster, place: str = "") -> Floats:
+    """As `distances`, of a cluster alone, as a policy sees it; faults are put after `place`."""
     if cluster not in _matrices:
         if cluster.topology is None:
-            raise MissingField([missing_topology("the distance of nodes")], instance.name)
+            raise MissingField([missing_topology("the distance of nodes")], place)
         if len(cluster) > MOST_NODES:
             told = f"{len(cluster)} nodes have no dense matrix of distances here: {MOST_NODES} at most"
-            raise InputError([Fault("topology", told)], instance.name)
+            raise InputError([Fault("topology", told)], place)
         matrix = _FORMS[cluster.topology.form](cluster, cluster.topology)
         faults = list(_faults(cluster, cluster.topology, matrix))
         if faults:
-            raise InputError(faults, instance.name)
+            raise InputError(faults, place)
         matrix.setflags(write=False)
         _matrices[cluster] = matrix
     return _matrices[cluster]
