@@ -1,0 +1,115 @@
+"""`fair-sharing`: trackers with fixed slots, which the jobs share equally; what 001 compares its scheduler with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.heuristics.base import Heuristic
+from optsched.heuristics.ras_enforcement import availability
+from optsched.instance import Ints
+from optsched.placement import Placement
+from optsched.problems.base import Parameter, choice, number
+from optsched.problems.utility import Allocation, Utility
+
+__all__ = ["HEURISTICS", "fair_sharing"]
+
+
+def fair_sharing(
+    problem: Utility, rng: np.random.Generator, *, slots: int = 0, reduce_slots: int = 0, advertised: str = "in-turn"
+) -> Placement:
+    """Offer fixed slots of each tracker to the jobs, always to the one that has fewest tasks of the kind so far.
+
+    001 compares with "current Hadoop schedulers", whose slots are set by an administrator and know nothing of
+    resources; it names no settings. Here the slots are the instance's idle ones, or the same number on every tracker. A
+    round offers one map slot of each tracker, then one reduce slot of each; rounds go on while anything is placed.
+    Weights of groups, preemption and data play no part.
+
+    Such a scheduler overloads trackers, and that has no value in the problem. So a slot goes to the first job, in the
+    order of shares, whose task fits the resources that are left on the tracker, and stays idle where none does: fair
+    sharing on a cluster whose trackers refuse what they cannot run. Nothing else of it looks at resources.
+
+    Parameters
+    ----------
+    problem
+        The problem; with `reduces=fixed` the reduces are placed as it says, and only map slots are offered.
+    rng
+        Not used: ties go to the first job.
+    slots, reduce_slots
+        Slots of each tracker; 0: its idle ones.
+    advertised
+        In which order a round offers the trackers: as they stand (`in-turn`), or the one first whose least available
+        resource is most available (`availability`), which is 001's slot advertisement without the rest of 001.
+
+    References
+    ----------
+    001, sections II.E and III.1.
+
+    Examples
+    --------
+    With two slots the tracker runs a map of each job, whatever they take; 2 of its 5 units of cpu stay idle.
+
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> workload = Workload(
+    ...     ["a1", "a2", "b1", "b2", "b3"], job=[0, 0, 1, 1, 1], job_ids=["a", "b"],
+    ...     demand={"cpu": [2.0, 2.0, 1.0, 1.0, 1.0]})
+    >>> problem = Utility(Instance(Cluster(["t1"], capacity={"cpu": [5.0]}), workload))
+    >>> fair_sharing(problem, np.random.default_rng(), slots=2).nodes.tolist()
+    [0, -1, 0, -1, -1]
+    """
+    state, nodes = problem.instance.state, len(problem.free)
+    counts = Allocation(*(np.zeros((len(problem.jobs), nodes), dtype=np.int64) for _ in range(2)))
+    free = problem.free.copy()
+    map_slots, slots_of_reduces = _slots(slots, state.idle_slots), _slots(reduce_slots, state.idle_reduce_slots)
+    offered = [
+        (counts.maps, problem.pending_maps.copy(), problem.demand_map, map_slots),
+        (counts.reduces, problem.pending_reduces.copy(), problem.demand_reduce, slots_of_reduces),
+    ]
+    if problem.fixed is not None:
+        offered.pop()
+        counts.reduces[:] = problem.fixed
+        free -= problem.fixed.T @ problem.demand_reduce
+    available = {"in-turn": False, "availability": True}[advertised]
+    placed = True
+    while placed:
+        placed = False
+        order = np.argsort(-availability(free, problem.capacity), kind="stable") if available else np.arange(nodes)
+        for count, waiting, demand, idle in offered:
+            share = count.sum(axis=1)
+            for node in order[idle[order] > 0].tolist():
+                able = np.flatnonzero((waiting > 0) & (demand <= free[node]).all(axis=1))
+                if len(able):
+                    job = able[np.argmin(share[able])]
+                    share[job] += 1
+                    waiting[job] -= 1
+                    count[job, node] += 1
+                    idle[node] -= 1
+                    free[node] -= demand[job]
+                    placed = True
+    return problem.placement_of(counts)
+
+
+def _slots(given: int, idle: Ints) -> Ints:
+    """A copy of the slots of each tracker, or the given number of them on each."""
+    return np.full(len(idle), given) if given else idle.copy()
+
+
+HEURISTICS = (
+    Heuristic(
+        "fair-sharing",
+        "001",
+        "II.E, equal sharing of fixed slots",
+        ("utility",),
+        "jobs share fixed slots equally; resources count only in that no tracker is overloaded",
+        (
+            Parameter("slots", 0, number(lowest=0, integer=True), "map slots of each tracker; 0: its idle ones"),
+            Parameter("reduce_slots", 0, number(lowest=0, integer=True), "reduce slots of each tracker; 0: idle ones"),
+            Parameter(
+                "advertised",
+                "in-turn",
+                choice("in-turn", "availability"),
+                "trackers as they stand, or the one first whose least available resource is most available",
+            ),
+        ),
+        batch=fair_sharing,
+    ),
+)

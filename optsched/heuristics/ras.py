@@ -1,0 +1,259 @@
+"""`ras`: the placement controller of 001, reduces spread first, then rounds in which jobs of low utility gain maps.
+
+Where the reduces go is `optsched.problems.utility.spread_reduces`. How a cluster moves from one placement to the next
+is in `ras_enforcement`, and what 001 compares with in `fair_sharing`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from optsched.heuristics.base import Heuristic
+from optsched.instance import LARGEST, Ints
+from optsched.placement import Placement
+from optsched.problems.base import GRID, Parameter, choice, exact, number
+from optsched.problems.utility import Allocation, Utility, spread_reduces
+from optsched.results import Number
+
+__all__ = ["HEURISTICS", "ROUNDS", "Rounds", "map_rounds", "ras"]
+
+#: Rounds after which the controller stops by default; on generated instances it settles within ten.
+ROUNDS = 100
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rounds:
+    """What came of the rounds.
+
+    Attributes
+    ----------
+    maps
+        Maps of each job on each tracker, shape (jobs, nodes).
+    lowest
+        The lowest utility of a job after each round, exact.
+    ended
+        `settled`: a round changed nothing; `endless`: the placement after a round was there before, so the swaps would
+        go on for ever; `rounds`: there were no more.
+    """
+
+    maps: Ints
+    lowest: tuple[Number, ...]
+    ended: Literal["settled", "endless", "rounds"]
+
+
+def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, improvement: str = "strict") -> Placement:
+    """Spread the reduces evenly, then give maps to the jobs of lowest utility, taking them from those of the highest.
+
+    Parameters
+    ----------
+    problem
+        The problem; with `reduces=free` too the reduces stay where they are spread.
+    rng
+        Not used: ties go to the first job.
+    rounds, improvement
+        See `map_rounds`.
+
+    References
+    ----------
+    001, section III.J; the loop's details are after Polo et al., "Resource-aware adaptive scheduling for MapReduce
+    clusters", Middleware 2011, Algorithm 1.
+
+    Examples
+    --------
+    Two trackers, two jobs (digest 001, erratum 8): the lowest utility -1/2 is the most possible.
+
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [5.0, 5.0], "memory": [3.0, 7.0]})
+    >>> workload = Workload(
+    ...     [f"m{map}" for map in range(8)], job=[0] * 3 + [1] * 5, job_ids=["a", "b"], goal=[3.0, 5.0],
+    ...     map_time=[2.0, 4.0], demand={"cpu": [2.0] * 3 + [1.0] * 5, "memory": [2.0] * 3 + [3.0] * 5})
+    >>> problem = Utility(Instance(cluster, workload))
+    >>> placement = ras(problem, np.random.default_rng())
+    >>> problem.allocated(placement).maps.tolist(), str(problem.evaluate(placement)[0])
+    ([[0, 2], [1, 1]], '-1/2')
+    """
+    reduces = spread_reduces(problem)
+    maps = map_rounds(problem, reduces, rounds=rounds, improvement=improvement).maps
+    return problem.placement_of(Allocation(maps, reduces))
+
+
+def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improvement: str = "strict") -> Rounds:
+    """Place maps beside given reduces, round after round, so that the lowest utility of a job rises.
+
+    A round visits the trackers in order. At each one, maps are given while any fits, always to the job of lowest
+    utility whose map does (work conserving). Then there is one swap: the job of lowest utility that waits takes the
+    place of maps of the jobs of highest utility. A job gives up a map only if it stays above the lowest utility of any
+    other (001's rule of fairness). After the last round what is free is given out once more. A map that raises no
+    utility, because no reduce of its job found room, is the last to be given, and takes nobody's place.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    reduces
+        Reduces of each job on each tracker, shape (jobs, nodes).
+    rounds
+        At most so many rounds; it stops sooner where a round changed nothing.
+    improvement
+        `strict`: a swap must raise the lowest utility: the taker gets its map, and no giver ends at or below what the
+        taker had; else all is put back. Each swap then raises 001's ordered vector of utilities, so there is an end
+        whatever `rounds` says. `literal`: maps are taken away as the paper's words say, even if the taker's map does
+        not fit where they were. They are given back in the next round, for ever (digest 001, erratum 8); where a
+        placement comes back it stops.
+
+    Returns
+    -------
+    Rounds
+        O(maps x jobs) for the first round, and O(nodes x jobs) for each further one, times the resources.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [5.0, 5.0], "memory": [3.0, 7.0]})
+    >>> workload = Workload(
+    ...     [f"m{map}" for map in range(8)], job=[0] * 3 + [1] * 5, job_ids=["a", "b"], goal=[3.0, 5.0],
+    ...     map_time=[2.0, 4.0], demand={"cpu": [2.0] * 3 + [1.0] * 5, "memory": [2.0] * 3 + [3.0] * 5})
+    >>> problem = Utility(Instance(cluster, workload))
+    >>> for improvement in ("strict", "literal"):
+    ...     record = map_rounds(problem, spread_reduces(problem), improvement=improvement)
+    ...     print(improvement, [str(lowest) for lowest in record.lowest], record.ended)
+    strict ['-1', '-1/2', '-1/2'] settled
+    literal ['-1', '-1'] endless
+    """
+    strict = {"strict": True, "literal": False}[improvement]
+    trackers = _Trackers(problem, reduces)
+    nodes = range(len(trackers.free))
+    lowest: list[Number] = []
+    seen: set[bytes] = set()
+    ended: Literal["settled", "endless", "rounds"] = "rounds"
+    for _ in range(rounds):
+        changed = False
+        for node in nodes:
+            given = trackers.fill(node)
+            swapped = trackers.swap(node, strict)
+            changed = changed or given or swapped
+        lowest.append(trackers.lowest)
+        state = hashlib.sha256(trackers.maps.tobytes()).digest()
+        if not changed or state in seen:
+            ended = "endless" if changed else "settled"
+            break
+        seen.add(state)
+    for node in nodes:
+        trackers.fill(node)
+    return Rounds(trackers.maps, tuple(lowest), ended)
+
+
+class _Trackers:
+    """Maps on the trackers while they are moved, with what is free and what each job's count of maps is worth.
+
+    Attributes
+    ----------
+    maps
+        Shape (jobs, nodes).
+    free
+        What neither maps nor reduces take, shape (nodes, resources).
+    waiting
+        Maps of each job that have no tracker.
+    utility, fewer
+        Utility of each job, and with one map fewer (for a job that has none: the same).
+    gains
+        Whether one map more raises it.
+    """
+
+    def __init__(self, problem: Utility, reduces: Ints) -> None:
+        jobs = range(len(problem.jobs))
+        self._demand = problem.demand_map
+        self._worth = [problem.map_worth(job, count) for job, count in zip(jobs, reduces.sum(axis=1), strict=True)]
+        self.maps: Ints = np.zeros_like(reduces)
+        self.free: Ints = problem.free - reduces.T @ problem.demand_reduce
+        self.waiting: Ints = problem.pending_maps.copy()
+        self.utility: Ints = np.zeros(len(jobs), dtype=np.int64)
+        self.fewer, self.gains = self.utility.copy(), np.zeros(len(jobs), dtype=bool)
+        for job in jobs:
+            self._weigh(job)
+
+    @property
+    def lowest(self) -> Number:
+        """The lowest utility of a job; 0 without jobs."""
+        return exact(int(self.utility.min()) if len(self.utility) else 0, GRID)
+
+    def fill(self, node: int) -> bool:
+        """Give maps while any fits, to the job of lowest utility first; whether one was given."""
+        given = False
+        while True:
+            fit = np.flatnonzero((self.waiting > 0) & (self._demand <= self.free[node]).all(axis=1))
+            if not len(fit):
+                return given
+            self._move(int(fit[np.lexsort((self.utility[fit], ~self.gains[fit]))[0]]), node, 1)
+            given = True
+
+    def swap(self, node: int, strict: bool) -> bool:
+        """One map more for the waiting job of lowest utility, if others can make room; whether a map was moved."""
+        waiting = np.flatnonzero((self.waiting > 0) & self.gains)
+        if not len(waiting):
+            return False
+        taker = int(waiting[np.argmin(self.utility[waiting])])
+        before, givers = int(self.utility[taker]), list[int]()
+        while not (fits := bool((self._demand[taker] <= self.free[node]).all())):
+            floor = before if strict else _lowest_of_others(self.utility)
+            able = (self.maps[:, node] > 0) & (self.fewer > floor)
+            able[taker] = False
+            if not able.any():
+                break
+            candidates = np.flatnonzero(able)
+            givers.append(int(candidates[np.argmax(self.utility[candidates])]))
+            self._move(givers[-1], node, -1)
+        if fits:
+            self._move(taker, node, 1)
+        elif strict:
+            for giver in givers:
+                self._move(giver, node, 1)
+            return False
+        return bool(givers)
+
+    def _move(self, job: int, node: int, count: int) -> None:
+        """`count` (1 or -1) maps more of a job on a tracker."""
+        self.maps[job, node] += count
+        self.waiting[job] -= count
+        self.free[node] -= count * self._demand[job]
+        self._weigh(job)
+
+    def _weigh(self, job: int) -> None:
+        worth, count = self._worth[job], len(self._worth[job]) - 1 - int(self.waiting[job])
+        self.utility[job], self.fewer[job] = worth[count], worth[max(count - 1, 0)]
+        self.gains[job] = count + 1 < len(worth) and bool(worth[count + 1] > worth[count])
+
+
+def _lowest_of_others(utility: Ints) -> Ints:
+    """For each job the lowest utility of another one."""
+    first = int(np.argmin(utility))
+    floor = np.full(len(utility), utility[first])
+    floor[first] = np.delete(utility, first).min(initial=LARGEST)
+    return floor
+
+
+HEURISTICS = (
+    Heuristic(
+        "ras",
+        "001",
+        "III.J, RAS placement controller",
+        ("utility",),
+        "reduces spread first, then rounds that give maps to the job of lowest utility, taken from the highest",
+        (
+            Parameter(
+                "rounds", ROUNDS, number(lowest=1, integer=True), "most rounds; it stops where one changes nothing"
+            ),
+            Parameter(
+                "improvement",
+                "strict",
+                choice("strict", "literal"),
+                "a swap must raise the lowest utility, or as worded, which can swap for ever",
+            ),
+        ),
+        batch=ras,
+    ),
+)

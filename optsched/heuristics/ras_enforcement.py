@@ -1,0 +1,231 @@
+"""001's task scheduler: how the trackers move from one placement to the next without being overloaded, and in which
+order free slots are advertised.
+
+A simulation over time of the tasks that end and start. What the placements are is for `ras` or any other heuristic.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from optsched.errors import UsageError
+from optsched.instance import Floats, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.utility import Utility
+
+__all__ = ["BUFFER", "Move", "Step", "availability", "enforce"]
+
+#: Seconds for which free slots are gathered before they are advertised in a block (001, section III.1).
+BUFFER = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """At `time` seconds after the decision `task` (index in the instance) ended or started on `node`."""
+
+    time: float
+    what: Literal["ended", "started"]
+    task: int
+    node: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Move:
+    """A move from one placement to the next.
+
+    Attributes
+    ----------
+    steps
+        What happened, in order.
+    seconds
+        When the next placement was reached: no tracker runs more of a job than that has there, nor less while a task
+        of the job waits.
+    runs
+        What runs then.
+    """
+
+    steps: tuple[Step, ...]
+    seconds: float
+    runs: Placement
+
+
+def availability(free: npt.ArrayLike, capacity: npt.ArrayLike) -> Floats:
+    """How available each tracker is: the least share of a resource that is free (001, section III.1).
+
+    Parameters
+    ----------
+    free, capacity
+        Shape (nodes, resources). A tracker that has nothing of a resource has none of it free.
+
+    Returns
+    -------
+    Floats
+        Shape (nodes,), 1 where there are no resources. Free slots are advertised on the most available tracker first.
+
+    Examples
+    --------
+    >>> availability([[3, 8], [4, 2]], [[4, 8], [4, 8]]).tolist()
+    [0.75, 0.25]
+    """
+    free, capacity = np.asarray(free, dtype=np.float64), np.asarray(capacity, dtype=np.float64)
+    share = np.divide(free, capacity, out=np.zeros_like(free), where=capacity > 0)
+    least: Floats = share.min(axis=1, initial=1.0)
+    return least
+
+
+def enforce(
+    problem: Utility, current: Placement, target: Placement, seconds: npt.ArrayLike, *, buffer: float = BUFFER
+) -> Move:
+    """Move a cluster that runs `current` to `target`, starting tasks only where and when they fit.
+
+    No task is stopped or moved to another tracker. `target` says how many tasks of each job a tracker is to run at
+    once. Whenever tasks have ended, the trackers that are free for more take them, the most available tracker first: of
+    the jobs that run less there than they are to, that have a task waiting and whose task fits what is free now, the
+    one of lowest utility. That is its utility (6) with what it runs at that moment; a job's reduces go before its maps.
+
+    Parameters
+    ----------
+    problem
+        Both placements belong to it. Other tasks of the instance that run hold what they take all the while.
+    current
+        What runs now, by the decision before.
+    target
+        The decision to move to. It may place tasks that run already, elsewhere: it is read as counts.
+    seconds
+        For each of `problem.tasks` how long it runs from now on where it runs already, else from its start.
+    buffer
+        Seconds for which free slots are gathered, counted from the first task that ends, before they are advertised in
+        a block; 0: at once.
+
+    Returns
+    -------
+    Move
+        It ends, since `target` and what ends earlier leave room for all that is to start.
+
+    Raises
+    ------
+    UsageError
+        If a placement overloads a tracker or is otherwise infeasible, or `seconds` or `buffer` are not finite numbers,
+        0 or more.
+
+    References
+    ----------
+    001, sections III.H and III.1. Which utility is meant is not said there.
+
+    Examples
+    --------
+    A tracker that runs two maps of job a is to run two of job b, each twice as large:
+
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> workload = Workload(
+    ...     ["a1", "a2", "b1", "b2"], job=[0, 0, 1, 1], job_ids=["a", "b"], demand={"cpu": [1.0, 1.0, 2.0, 2.0]})
+    >>> problem = Utility(Instance(Cluster(["t1"], capacity={"cpu": [4.0]}), workload))
+    >>> current, target = problem.placement([0, 0, -1, -1]), problem.placement([-1, -1, 0, 0])
+    >>> move = enforce(problem, current, target, [10, 20, 30, 30], buffer=0)
+    >>> [(step.time, step.what, str(workload.task_ids[step.task])) for step in move.steps]
+    [(0.0, 'started', 'b1'), (10.0, 'ended', 'a1'), (20.0, 'ended', 'a2'), (20.0, 'started', 'b2')]
+    """
+    lasts = np.asarray(seconds, dtype=np.float64)
+    if lasts.shape != problem.tasks.shape or not (np.isfinite(lasts) & (lasts >= 0)).all():
+        raise UsageError("give seconds, 0 or more, for each of the problem's tasks")
+    if not 0 <= buffer < np.inf:
+        raise UsageError(f"buffer is {buffer}; give seconds, 0 or more")
+    for name, placement in (("current", current), ("target", target)):
+        wrong = problem.violations(placement)
+        if wrong:
+            raise UsageError(f"the {name} placement is infeasible: {wrong[0]}")
+    trackers = _Running(problem, current, target, lasts)
+    trackers.advertise(0.0, np.arange(len(trackers.free)))
+    now = 0.0
+    while not trackers.reached:
+        now = trackers.next_end + buffer
+        trackers.advertise(now, trackers.end_by(now))
+    return Move(tuple(trackers.steps), now, problem.placement(trackers.node))
+
+
+class _Running:
+    """What runs on the trackers, while the clock goes on.
+
+    Jobs' maps and reduces are rows: those of `problem.jobs` twice, the maps' first.
+
+    Attributes
+    ----------
+    steps
+        What happened so far.
+    free
+        What is free on each tracker, shape (nodes, resources).
+    node
+        Of each of `problem.tasks` where it runs now, or -1.
+    """
+
+    def __init__(self, problem: Utility, current: Placement, target: Placement, lasts: Floats) -> None:
+        self._problem, self._lasts = problem, lasts
+        self._demand = np.vstack([problem.demand_map, problem.demand_reduce])
+        self._target = np.vstack(problem.allocated(target))
+        self._count = np.vstack(problem.allocated(current))
+        self.steps: list[Step] = []
+        self.free: Ints = problem.free - self._count.T @ self._demand
+        self.node: Ints = problem.nodes_of(current).copy()
+        positions = [*problem.map_positions, *problem.reduce_positions]
+        self._row = np.zeros(len(problem.tasks), dtype=np.int64)
+        for row, tasks in enumerate(positions):
+            self._row[tasks] = row
+        #: Tasks of each row that wait, the first one last.
+        self._waiting = [tasks[self.node[tasks] == NONE][::-1].tolist() for tasks in positions]
+        runs = np.flatnonzero(self.node != NONE)
+        self._ends = [(float(lasts[task]), task) for task in runs.tolist()]
+        heapq.heapify(self._ends)
+
+    @property
+    def next_end(self) -> float:
+        """When the next task ends."""
+        return self._ends[0][0]
+
+    @property
+    def reached(self) -> bool:
+        """Whether no tracker runs more of anything than it is to."""
+        return not (self._count > self._target).any()
+
+    def end_by(self, now: float) -> Ints:
+        """End all tasks that end by `now`; the trackers on which they ran."""
+        nodes = set()
+        while self._ends and self.next_end <= now:
+            time, task = heapq.heappop(self._ends)
+            nodes.add(int(self.node[task]))
+            self._change(time, "ended", task, -1)
+            self.node[task] = NONE
+        return np.array(sorted(nodes), dtype=np.int64)
+
+    def advertise(self, now: float, nodes: Ints) -> None:
+        """Start what fits on the given trackers, the most available one first."""
+        order = np.argsort(-availability(self.free[nodes], self._problem.capacity[nodes]), kind="stable")
+        for node in nodes[order].tolist():
+            while (row := self._row_for(node)) is not None:
+                task = self._waiting[row].pop()
+                self.node[task] = node
+                self._change(now, "started", task, 1)
+                heapq.heappush(self._ends, (now + float(self._lasts[task]), task))
+
+    def _row_for(self, node: int) -> int | None:
+        """What to start on a tracker: of the jobs that may, the one of lowest utility, its reduces first."""
+        waits = np.array([bool(tasks) for tasks in self._waiting])
+        fits = (self._demand <= self.free[node]).all(axis=1)
+        able = np.flatnonzero(waits & fits & (self._count[:, node] < self._target[:, node]))
+        if not len(able):
+            return None
+        jobs = len(self._problem.jobs)
+        maps, reduces = np.split(self._count.sum(axis=1), 2)
+        utility = self._problem.utility_units(maps, reduces)
+        return int(able[np.lexsort((able < jobs, utility[able % jobs]))[0]])
+
+    def _change(self, time: float, what: Literal["ended", "started"], task: int, count: int) -> None:
+        """`count` (1 or -1) tasks more run, of the row and on the node of `task`."""
+        row, node = self._row[task], int(self.node[task])
+        self._count[row, node] += count
+        self.free[node] -= count * self._demand[row]
+        self.steps.append(Step(time, what, int(self._problem.tasks[task]), node))
