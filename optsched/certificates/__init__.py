@@ -12,6 +12,7 @@ from optsched.certificates.checking import Check, Verdict, certify, proved_bound
 from optsched.certificates.covers import cover_certificate
 from optsched.certificates.potentials import potential_certificate
 from optsched.certificates.prices import price_certificate
+from optsched.certificates.shares import share_certificate
 
 __all__ = [
     "Check",
@@ -22,4 +23,5 @@ __all__ = [
     "potential_certificate",
     "price_certificate",
     "proved_bound",
+    "share_certificate",
 ]

@@ -10,8 +10,9 @@ from optsched.certificates.capacities import capacity_proof
 from optsched.certificates.covers import cover_proof
 from optsched.certificates.potentials import potential_proof
 from optsched.certificates.prices import price_proof
+from optsched.certificates.shares import fairness_proof
 from optsched.errors import CertificateInvalid
-from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, MinCostFlow
+from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Certificate, Component, Number, Proof, Sense, Solution, Termination, Value
 
@@ -83,7 +84,6 @@ def certify(problem: AnyProblem, solution: Solution) -> Verdict:
     >>> from optsched.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Lsap
     >>> problem = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
-    >>> nothing = Certificate("locality-cost", Proof.DUAL, 1, {"task_price": 1, "node_prices": {}, "pool_prices": {}})
     >>> solution = Solution(
     ...     "lsap", {}, problem.instance.sha256, problem.placement([0]), (1,), (1,), Termination.OPTIMAL, None,
     ...     (nothing,), "by hand", 0.0, 0.0, {}, "")
@@ -234,6 +234,7 @@ Prover = Callable[[Any, Certificate, Value | None], Number]
 
 #: Which kind of proof of which sort of problem is recomputed by what.
 PROOFS: tuple[tuple[Proof, type[AnyProblem], Prover], ...] = (
+    (Proof.DUAL, LsapFairness, fairness_proof),
     (Proof.DUAL, AssignmentProblem, price_proof),
     (Proof.DUAL, GeneralizedAssignment, capacity_proof),
     (Proof.DUAL, MinCostFlow, potential_proof),

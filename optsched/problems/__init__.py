@@ -19,6 +19,7 @@ from optsched.problems.flow import Flow
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.latency import Latency
 from optsched.problems.lsap import Lsap
+from optsched.problems.lsap_fairness import LsapFairness
 from optsched.problems.min_cost_flow import MinCostFlow
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "GeneralizedAssignment",
     "Latency",
     "Lsap",
+    "LsapFairness",
     "MinCostFlow",
     "Problem",
     "problem",
@@ -37,7 +39,7 @@ __all__ = [
 
 #: Every problem by its name, in the order in which they are listed.
 PROBLEMS: Mapping[str, type[AnyProblem]] = MappingProxyType(
-    {kind.name: kind for kind in (Lsap, FairLsap, Flow, Latency, GeneralizedAssignment, MinCostFlow)}
+    {kind.name: kind for kind in (Lsap, FairLsap, LsapFairness, Flow, Latency, GeneralizedAssignment, MinCostFlow)}
 )
 
 

@@ -16,10 +16,10 @@ from typing import Any
 from optsched.errors import HeuristicFailed, UsageError, nearest
 from optsched.heuristics.answers import placement_from
 from optsched.placement import Flow
-from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, MinCostFlow, Problem
+from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow, Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Bound, Decision, FrontierPoint, Solution
-from optsched.routes import assignment, generalized_assignment, latency, min_cost_flow
+from optsched.routes import assignment, generalized_assignment, latency, lsap_fairness, min_cost_flow
 from optsched.routes.latency import latency_search, solve_by
 from optsched.routes.record import Frontier, Record
 from optsched.solvers.profiles import Profile, load_profile
@@ -28,6 +28,7 @@ __all__ = ["Frontier", "FrontierPoint", "bounds", "frontier", "latency_search", 
 
 #: The module of routes of each sort of problem: `ROUTES`, `by_route`, and `bounds` and `frontier` where it has more.
 _SORTS: tuple[tuple[type[AnyProblem], ModuleType], ...] = (
+    (LsapFairness, lsap_fairness),
     (AssignmentProblem, assignment),
     (Latency, latency),
     (GeneralizedAssignment, generalized_assignment),

@@ -69,7 +69,7 @@ def _placements(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
             f'{problem.name}: route "brute-force" would try {choices}^{tasks} placements; it takes up to '
             f"{MOST_PLACEMENTS:,}, of up to {MOST_TASKS} tasks; leave the route out and let optsched choose"
         )
-    if isinstance(problem, AssignmentProblem):
+    if isinstance(problem, AssignmentProblem) and len(problem.components) == 1:
         yield from _assignments(problem)
     elif isinstance(problem, Latency):
         yield from _schedules(problem)

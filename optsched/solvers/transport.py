@@ -24,7 +24,7 @@ from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem
 from optsched.results import Limit, Termination
-from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.networks import DENSE_LIMIT, assign_dense, maximum_b_matching, min_cost_flow
 from optsched.solvers.profiles import Profile
 
@@ -33,9 +33,11 @@ __all__ = [
     "Prices",
     "TransportNetwork",
     "is_cardinality",
+    "network_program",
     "optimal_placement",
     "prices_of",
     "solve_assignment",
+    "solve_network_program",
 ]
 
 _EXACT = Profile("exact")
@@ -412,10 +414,9 @@ def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> As
         solver = {"name": "networkx network_simplex", "version": networkx.__version__}
         prices = network.prices(-result.potential)
         return AssignmentSolution(network.decode(result.flow), prices, None, "optimal", built - began, seconds, solver)
-    program = _program(network)
+    program = network_program(network.tail, network.head, network.capacity, network.cost, network.supply)
     built = time.perf_counter()
-    # Presolve takes longer than the simplex method on these networks, up to forty times; a profile may ask for it.
-    solution = solve_arrays(program, replace(profile, highs={"presolve": "off", **profile.highs}))
+    solution = solve_network_program(program, profile)
     seconds, outcome = time.perf_counter() - built, solution.outcome
     if outcome.status is not Termination.OPTIMAL or solution.x is None or solution.row_duals is None:
         return AssignmentSolution(None, None, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
@@ -424,22 +425,30 @@ def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> As
     return AssignmentSolution(nodes, prices, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
 
 
-def _program(network: TransportNetwork) -> LinearProgram:
-    """The linear program of the network: a column an arc, a row a vertex."""
-    arcs, vertices = len(network.tail), len(network.supply)
+def network_program(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> LinearProgram:
+    """The linear program of a network: a column an arc, a row a vertex."""
+    arcs, vertices = len(tail), len(supply)
     columns = np.tile(np.arange(arcs), 2)
-    rows = np.concatenate([network.tail, network.head])
+    rows = np.concatenate([tail, head])
     values = np.concatenate([np.ones(arcs), -np.ones(arcs)])
-    supply = network.supply.astype(np.float64)
+    right = supply.astype(np.float64)
     return LinearProgram(
-        objective=network.cost.astype(np.float64),
+        objective=cost.astype(np.float64),
         col_lower=np.zeros(arcs),
-        col_upper=network.capacity.astype(np.float64),
+        col_upper=capacity.astype(np.float64),
         integer=np.zeros(arcs, dtype=bool),
-        row_lower=supply,
-        row_upper=supply,
+        row_lower=right,
+        row_upper=right,
         matrix=sp.csc_array((values, (rows, columns)), shape=(vertices, arcs)),
     )
+
+
+def solve_network_program(program: LinearProgram, profile: Profile) -> ArraySolution:
+    """A vertex of the program of a network.
+
+    Presolve takes longer than the simplex method on these networks, up to forty times; a profile may ask for it.
+    """
+    return solve_arrays(program, replace(profile, highs={"presolve": "off", **profile.highs}))
 
 
 def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None:

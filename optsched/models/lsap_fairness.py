@@ -1,0 +1,199 @@
+"""Models of `lsap-fairness`: tasks off their data, and the fairness distance within a limit on them (003, eqs. 14, 15).
+
+The compact model of `build_pyomo` is that of `lsap` (see the table in `optsched.models.lsap`) with the steps by which
+placed tasks change the distance of their group. Further components:
+
+=================== ========================================================================================
+component           what it is
+=================== ========================================================================================
+STEPS               (group, number from 1): towards the group's share, past it, beyond it; cheapest first
+step_size[g,i]      tasks of the group for which the step holds
+step[g,i]           tasks of the group that are placed at the step
+group_steps[g]      the placed tasks of the group are those of its steps
+fairness_distance   expression: mean distance of the groups' shares from their weights
+locality_limit      no more tasks off their data than the limit (only with one)
+objective           with a limit: least fairness_distance; without: least locality_cost
+=================== ========================================================================================
+
+It too is the matrix of a network, since the limit is the capacity of one arc: all tasks off their data pass it.
+
+The literal model of `build_pulp` is 003's square LSAP, with `over.g` and `under.g`, by how many tasks a group is above
+and below its share (constraint `share.g`), and the constraint `locality`. The distance is convex, so one of the two is
+0; but its corner lies between whole numbers of tasks: the program's relaxation is not integral.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.errors import UsageError
+from optsched.models.assignment import (
+    add_levelled_network,
+    class_model,
+    decode_levelled,
+    decode_square,
+    square_model,
+    square_size,
+)
+from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large
+from optsched.placement import Placement
+from optsched.problems.lsap_fairness import LsapFairness
+from optsched.solvers.algebraic import injective_names
+
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+
+
+def build_pyomo(problem: LsapFairness, limit: int | None = None, *, aggregate: bool = True) -> Any:
+    """Build the compact model; its components are in the module's table.
+
+    Parameters
+    ----------
+    problem
+        What to model.
+    limit
+        Find the least fairness distance with at most so many tasks off their data. None: find the fewest of these.
+    aggregate
+        False: every task is a class of its own, so that a constraint can name any task.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Linear, with continuous variables.
+
+    Raises
+    ------
+    UsageError
+        If the limit is no whole number, 0 or more.
+
+    Examples
+    --------
+    Group h has nothing running; its task is off its data on the slot that is idle:
+
+    >>> from optsched.instance import Cluster, Instance, Ragged, State, Workload
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> workload = Workload(
+    ...     ["t1", "t2"], replicas=Ragged.from_rows([[0], [1]]), job=[0, 1], job_ids=["i", "j"], job_group=[0, 1],
+    ...     group_ids=["g", "h"], group_weight=[1, 1], group_running_tasks=[1, 0])
+    >>> cluster = Cluster(["a", "b"])
+    >>> problem = LsapFairness(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 0])))
+    >>> [solve_pyomo(build_pyomo(problem, limit=limit), load_profile("exact")).objective for limit in (0, 1)]
+    [0.5, 0.0]
+    """
+    base = class_model(problem, aggregate)
+    model = base.model
+    locality_cost = add_levelled_network(problem, base)
+    names, all_steps = problem.groups.ids, problem.steps
+    steps = {
+        (name, number): step
+        for name, entries in zip(names, all_steps, strict=True)
+        for number, step in enumerate(entries, start=1)
+    }
+    classes: dict[str, list[str]] = {}
+    for name, group in zip(base.names, problem.pool[base.classes.first].tolist(), strict=True):
+        classes.setdefault(names[group], []).append(name)
+    tiers = {name: len(entries) for name, entries in zip(names, all_steps, strict=True)}
+
+    def group_steps(model: Any, group: str) -> Any:
+        placed = pyo.quicksum(model.placed[name] for name in classes[group])
+        return placed == pyo.quicksum(model.step[group, number] for number in range(1, tiers[group] + 1))
+
+    model.STEPS = pyo.Set(dimen=2, initialize=list(steps), doc="group, number of the step, cheapest first")
+    model.step_size = pyo.Param(model.STEPS, initialize={key: size for key, (_, size) in steps.items()})
+    model.step = pyo.Var(model.STEPS, bounds=lambda model, group, number: (0, model.step_size[group, number]))
+    model.group_steps = pyo.Constraint(list(classes), rule=group_steps)
+    scale = len(names) * max(problem.total, 1)
+    model.fairness_distance = pyo.Expression(
+        expr=float(problem.distance_after(0))
+        + pyo.quicksum(float(step / scale) * model.step[key] for key, (step, _) in steps.items())
+    )
+    if limit is None:
+        model.objective = pyo.Objective(expr=locality_cost)
+    else:
+        most = _checked(limit)
+        model.locality_limit = pyo.Constraint(rule=locality_cost <= most if problem.count else pyo.Constraint.Feasible)
+        model.objective = pyo.Objective(expr=model.fairness_distance)
+    return model
+
+
+def _checked(limit: Any) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
+        raise UsageError(f"limit={limit!r}: give a whole number of tasks off their data, 0 or more")
+    return int(limit)
+
+
+def literal_size(problem: LsapFairness, limit: int | None = None) -> LiteralSize:
+    """What `build_pulp` would take: max(tasks, idle slots) squared variables, and with a limit two a group."""
+    size, groups = square_size(problem), len(problem.groups.ids)
+    if limit is None:
+        return size
+    return LiteralSize(size.variables + 2 * groups, size.constraints + groups + 1, size.megabytes)
+
+
+def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build 003's square LSAP, padded with dummies at constant 1; with a limit, the distances of its groups.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable.
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `max_variables` variables.
+    UsageError
+        If the limit is no whole number, 0 or more.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> workload = Workload(
+    ...     ["t"], job=[0], job_ids=["j"], job_group=[0], group_ids=["g", "h"], group_weight=[1.0, 3.0])
+    >>> model = build_pulp(LsapFairness(Instance(Cluster(["a"]), workload)), limit=1)
+    >>> model.objective
+    0.5*over.g + 0.5*over.h + 0.5*under.g + 0.5*under.h + 0.0
+    """
+    refuse_too_large(problem, literal_size(problem, limit), max_variables, 'route="arrays" or build_pyomo')
+    model = square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
+    if limit is None:
+        return model
+    most = _checked(limit)
+    if problem.count:
+        model.addConstraint(model.objective <= most, "locality")
+    ids = problem.instance.workload.task_ids[problem.tasks].tolist()
+    group_of = dict(zip(ids, problem.pool.tolist(), strict=True))
+    placed: list[list[Any]] = [[] for _ in problem.groups.ids]
+    for (task, _, _), variable in model.place.items():
+        placed[group_of[task]].append(variable)
+    terms: list[tuple[Any, float]] = []
+    if not problem.total:
+        terms.append((model.add_variable("distance", 1, 1), float(problem.distance_after(0))))
+    names = injective_names(problem.groups.ids)
+    for name, row, weight, running in zip(names, placed, problem.groups.weights, problem.groups.running, strict=True):
+        over, under = (model.add_variable(f"{part}.{name}", 0) for part in ("over", "under"))
+        model.addConstraint(
+            pulp.lpSum([*row, under, -over]) == float(weight * problem.total - running), f"share.{name}"
+        )
+        if problem.total:
+            scale = float(1 / (len(names) * problem.total * (weight if problem.relative else 1)))
+            terms.extend([(over, scale), (under, scale)])
+    model.setObjective(pulp.LpAffineExpression(terms))
+    return model
+
+
+def decode(model: Any, problem: LsapFairness) -> Placement:
+    """The placement that a solved model stands for, of either kind; no worse than the model's objective.
+
+    Raises
+    ------
+    UsageError
+        If the model holds no solution, or one that is not whole.
+    """
+    if isinstance(model, pulp.LpProblem):
+        return decode_square(model, problem)
+    return decode_levelled(model, problem)

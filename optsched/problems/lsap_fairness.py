@@ -1,0 +1,192 @@
+"""`lsap-fairness`: locality of tasks against fairness between groups, as 003 measures them (equations 5, 14, 15).
+
+`fair-lsap` mixes the two by costs of its own; here they are two components, and the frontier shows what each costs the
+other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault
+from optsched.instance import Instance
+from optsched.placement import NONE, Placement
+from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
+from optsched.problems.base import Parameter, choice, exact
+from optsched.problems.groups import Groups, missing_groups
+from optsched.results import Bound, Component, Number, Proof, Sense, Value
+
+__all__ = ["LsapFairness"]
+
+
+class LsapFairness(LevelledProblem):
+    """Exactly min(tasks, idle slots) tasks on idle slots: fewest off their data, then least fairness distance.
+
+    The locality cost counts placed tasks off their replicas' nodes: 003 knows locality of nodes alone, racks mean
+    nothing here. The fairness distance is the mean over the groups of |s - w|, where s is the group's share of all
+    maps that run after the placement, those that ran before included. How many are placed is fixed, so the distance
+    is separable and convex in the numbers placed of each group: every point of the frontier is a network flow.
+
+    Attributes
+    ----------
+    groups
+        The groups, with their shares and running maps.
+    total
+        Maps that run after the placement.
+    steps
+        For each group what one placed task more adds to `total` times its distance (with `distance=relative` over its
+        weight): pairs (Fraction, number of tasks), increasing. At most three: towards the share, past it, beyond it.
+
+    Examples
+    --------
+    Group h has nothing running. Its task is fairer on the idle slot, that of g is at its data:
+
+    >>> from optsched.instance import Cluster, Ragged, State, Workload
+    >>> workload = Workload(
+    ...     ["t1", "t2"], replicas=Ragged.from_rows([[0], [1]]), job=[0, 1], job_ids=["i", "j"], job_group=[0, 1],
+    ...     group_ids=["g", "h"], group_weight=[1, 1], group_running_tasks=[1, 0])
+    >>> cluster = Cluster(["a", "b"])
+    >>> problem = LsapFairness(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 0])))
+    >>> problem.evaluate(problem.placement([0, -1])), problem.evaluate(problem.placement([-1, 0]))
+    ((0, Fraction(1, 2)), (1, 0))
+    """
+
+    name = "lsap-fairness"
+    title = "tasks to idle slots, fewest off their data, then least fairness distance"
+    paper = "003"
+    components = (
+        Component("locality-cost", Sense.MIN, "task off its data"),
+        Component("fairness-distance", Sense.MIN, "share"),
+    )
+    parameter_table = (
+        Parameter(
+            "distance", "absolute", choice("absolute", "relative"), "of a group (003 eq. 14): |s - w|, or |s - w| / w"
+        ),
+    )
+    requires = ("groups[].weight", "jobs[].group", "tasks[].job")
+    proof = Proof.DUAL
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        relative = parameters["distance"] == "relative"
+        return missing_groups(instance, cls.name, "distance=relative divides by it" if relative else None)
+
+    def prepare_costs(self) -> None:
+        self.levels = (0, 1, 1)
+        self.groups = Groups.of(self.instance)
+        self.relative = self.parameters["distance"] == "relative"
+        self.pool = self.instance.workload.group[self.tasks]
+        self.waiting: list[int] = np.bincount(self.pool, minlength=len(self.groups.ids)).tolist()
+        self.pools = tuple(Pool(*entry) for entry in zip(self.groups.ids, self._one_free_tier(), strict=True))
+        self.total = sum(self.groups.running) + self.count
+        self.steps = tuple(self._steps(group) for group in range(len(self.groups.ids)))
+
+    def _one_free_tier(self) -> list[tuple[tuple[int, int], ...]]:
+        """Groups cost nothing in the locality cost."""
+        return [((0, tasks),) for tasks in self.waiting]
+
+    def _scale(self, group: int) -> Fraction:
+        return 1 / self.groups.weights[group] if self.relative else Fraction(1)
+
+    def _steps(self, group: int) -> tuple[tuple[Fraction, int], ...]:
+        tasks, scale = self.waiting[group], self._scale(group)
+        due = self.groups.weights[group] * self.total - self.groups.running[group]  # so many more would be just fair
+        towards = min(max(math.floor(due), 0), tasks)
+        past = int(towards < tasks and 0 < due - towards < 1)
+        steps = (-scale, towards), ((1 - 2 * (due - towards)) * scale, past), (scale, tasks - towards - past)
+        return tuple((step, size) for step, size in steps if size)
+
+    def placed_by_group(self, placement: Placement) -> list[int]:
+        """How many tasks of each group are placed."""
+        placed = self.pool[self.nodes_of(placement) != NONE]
+        counts: list[int] = np.bincount(placed, minlength=len(self.groups.ids)).tolist()
+        return counts
+
+    def objective(self, placement: Placement) -> Value:
+        distance = self.groups.distance(self.placed_by_group(placement), self.relative)
+        return (*super().objective(placement), exact(distance.numerator, distance.denominator))
+
+    def distance_after(self, steps: Number) -> Number:
+        """The fairness distance of placements whose `steps` add up to so much."""
+        if not self.total:
+            distance = self.groups.distance(relative=self.relative)
+        else:
+            unplaced = [
+                abs(running - weight * self.total) * self._scale(group)
+                for group, (running, weight) in enumerate(zip(self.groups.running, self.groups.weights, strict=True))
+            ]
+            distance = (sum(unplaced, Fraction(0)) + steps) / (len(self.groups.ids) * self.total)
+        return exact(distance.numerator, distance.denominator)
+
+    @property
+    def least_distance(self) -> Number:
+        """The least fairness distance of all placements, wherever their tasks run."""
+        cheapest = sorted(step for steps in self.steps for step, size in steps for _ in range(size))
+        return self.distance_after(sum(cheapest[: self.count], Fraction(0)))
+
+    def distance_bound(
+        self,
+        locality_cost: int,
+        locality_price: Number,
+        task_price: Number,
+        node_prices: Mapping[int, Number],
+        group_prices: Sequence[Number],
+    ) -> Number:
+        """The least fairness distance that prices prove for placements with at most so many tasks off their data.
+
+        Valid whatever the prices (weak duality); they are in the unit of `steps`.
+
+        Parameters
+        ----------
+        locality_cost
+            The most tasks off their data.
+        locality_price
+            What a task pays for being off its data; a negative one counts as 0, as do those of slots.
+        task_price
+            Price of placing one task more.
+        node_prices
+            Price of a slot on a node (index), 0 where none is given.
+        group_prices
+            What a task of each group is charged in place of its step, shape (groups,).
+        """
+        if not self.count:
+            return self.distance_after(0)
+        given = [Fraction(price) for price in (locality_price, task_price, *node_prices.values(), *group_prices)]
+        scale = math.lcm(*(price.denominator for price in given))
+        largest = max(abs(price) for price in given)
+        kind: Any = (
+            np.int64 if 4 * scale * largest < 2**62 else object
+        )  # shares of real weights have large denominators
+
+        def units(price: Number) -> int:
+            return int(price * scale)
+
+        slots = np.zeros(len(self.capacity), dtype=kind)
+        for node, price in node_prices.items():
+            slots[node] = max(0, units(price))
+        off_data = max(0, units(locality_price)) + slots[self.capacity > 0].min()
+        cheapest = np.minimum(minimum_by_row(self.idle_replicas, slots, off_data), off_data)
+        charged = np.array([units(price) for price in group_prices], dtype=kind)[self.pool]
+        surplus = sum(np.maximum(units(task_price) - charged - cheapest, 0).tolist())
+        rented = sum(price * capacity for price, capacity in zip(slots.tolist(), self.capacity.tolist(), strict=True))
+        spent = surplus + rented + max(0, units(locality_price)) * locality_cost
+        saved = sum(
+            (
+                size * max(Fraction(0), price - step)
+                for price, steps in zip(group_prices, self.steps, strict=True)
+                for step, size in steps
+            ),
+            Fraction(0),
+        )
+        return self.distance_after(Fraction(units(task_price) * self.count - spent, scale) - saved)
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """No slot contended; and the least distance, wherever tasks run, which the start of the frontier may miss."""
+        told = "fairness distance of any placement, whatever its locality"
+        fairest = Bound("fair-share", "fairness-distance", self.least_distance, told, "003, equations 14 and 15")
+        return (*super().cheap_bounds(), fairest)

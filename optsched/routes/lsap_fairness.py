@@ -1,0 +1,141 @@
+"""Routes of `lsap-fairness`: fewest tasks off their data, then a flow or model within that; and its whole frontier."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from optsched import models
+from optsched.certificates import price_certificate, share_certificate
+from optsched.instance import Ints
+from optsched.placement import Placement
+from optsched.problems import LsapFairness
+from optsched.results import Certificate, FrontierPoint, Limit, Solution, Termination
+from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, check_claim, solver_of
+from optsched.solvers.lsap_fairness import CappedNetwork, Fairest, most_local
+from optsched.solvers.networks import BMatching
+from optsched.solvers.profiles import Profile
+
+__all__ = ["ROUTES", "by_route", "frontier"]
+
+#: The default first.
+ROUTES = ("arrays", "network-simplex", *MODELS, "brute-force")
+
+
+def by_route(record: Record, profile: Profile) -> Solution:
+    """Solve by the record's route."""
+    problem = record.problem
+    assert isinstance(problem, LsapFairness)
+    if record.route == "brute-force":
+        return by_enumeration(record)
+    nodes, matching = most_local(problem)
+    placement, locality = problem.placement(nodes), _locality_certificate(problem, matching)
+    if not problem.count:
+        return record.solution(placement, (locality, _nothing(problem)), None, "nothing to place", {})
+    least = problem.count - matching.size
+    search = _Search(problem, record.route, profile)
+    try:
+        search.check_least(least)
+        found = search.fairest(least)
+    except KeyboardInterrupt:
+        found = Fairest(None, Limit.INTERRUPTED, "interrupted", {}, 0.0)
+    if found.nodes is not None:
+        placement = problem.placement(found.nodes)
+    certificates = locality, search.certificate(placement, least)
+    return record.solution(placement, certificates, found.limit, found.raw_status, found.solver, found.build_seconds)
+
+
+class _Search:
+    """The fairest placements of one problem by one route, within the profile's time limit in all."""
+
+    def __init__(self, problem: LsapFairness, route: str, profile: Profile) -> None:
+        self.problem, self.route, self._profile = problem, route, profile
+        self._began = time.perf_counter()
+        self._network = CappedNetwork(problem)
+
+    @property
+    def profile(self) -> Profile:
+        """The profile with the time that is left."""
+        if self._profile.time_limit is None:
+            return self._profile
+        left = self._profile.time_limit - (time.perf_counter() - self._began)
+        return self._profile.with_limits(time_limit=max(0.0, left))
+
+    def check_least(self, least: int) -> None:
+        """Raise SolverDisagreement if the route's model says that another number than `least` is off its data."""
+        if self.route in MODELS:
+            outcome, _, _ = self._modelled(None)
+            if outcome.status is Termination.OPTIMAL:
+                check_claim(self.problem, outcome.objective, least)
+
+    def fairest(self, off_data: int) -> Fairest:
+        """The fairest placement with at most so many tasks off their data."""
+        if self.route not in MODELS:
+            return self._network.fairest(off_data, self.profile, self.route)
+        outcome, placement, built = self._modelled(off_data)
+        nodes: Ints | None = None
+        if placement is not None:
+            nodes = self.problem.nodes_of(placement)
+            if outcome.status is Termination.OPTIMAL:
+                check_claim(self.problem, outcome.objective, self.problem.evaluate(placement)[1])
+        return Fairest(nodes, outcome.limit, outcome.raw_status, outcome.solver, built)
+
+    def _modelled(self, limit: int | None) -> tuple[Any, Placement | None, float]:
+        began = time.perf_counter()
+        module = models.module(self.problem.name)
+        build = module.build_pyomo if self.route == "pyomo" else module.build_pulp
+        model = build(self.problem, limit=limit)
+        built = time.perf_counter() - began
+        outcome = solver_of(self.route)(model, self.profile)
+        return outcome, None if outcome.objective is None else module.decode(model, self.problem), built
+
+    def certificate(self, placement: Placement, off_data: int) -> Certificate:
+        """The proof of the distance of a placement that is the fairest within the limit; else of some lower bound."""
+        prices = self._network.prices(placement, off_data)
+        return share_certificate(self.problem, off_data, prices.locality, prices.task, prices.nodes, prices.groups)
+
+
+def _locality_certificate(problem: LsapFairness, matching: BMatching) -> Certificate:
+    """The cover of a maximum matching as prices: 1 for each task, and for the slots of the nodes in the cover."""
+    cover = matching.node_cover.astype(np.int64)
+    return price_certificate(problem, int(problem.count > 0), cover, np.zeros(len(problem.pools), dtype=np.int64))
+
+
+def _nothing(problem: LsapFairness) -> Certificate:
+    """The proof of the distance where nothing can be placed."""
+    return share_certificate(problem, 0, Fraction(0), Fraction(0), {}, [Fraction(0)] * len(problem.pools))
+
+
+def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:
+    """Every Pareto-optimal (locality cost, fairness distance): one more task off its data each time, while that helps.
+
+    The least distance is convex in the number of tasks off their data, so each step helps until the last one.
+    """
+    names = (problem.components[0].name, problem.components[1].name)
+    if not problem.count:
+        return Frontier(problem.name, names, (), True, None)
+    _, matching = most_local(problem)
+    off_data = problem.count - matching.size
+    earlier = _locality_certificate(problem, matching)
+    search = _Search(problem, route, profile)
+    points: list[FrontierPoint] = []
+    limit: Limit | None = None
+    while not points or points[-1].objective[1] > problem.least_distance:
+        try:
+            found = search.fairest(off_data)
+        except KeyboardInterrupt:
+            limit = Limit.INTERRUPTED
+            break
+        placement = None if found.nodes is None else problem.placement(found.nodes)
+        certificate = None if placement is None else search.certificate(placement, off_data)
+        value = None if placement is None else problem.evaluate(placement)
+        if placement is None or value is None or certificate is None or value[1] != certificate.claim:
+            limit = found.limit
+            break
+        points.append(FrontierPoint(value, placement, (earlier, certificate)))
+        off_data, earlier = off_data + 1, certificate
+    complete = bool(points) and points[-1].objective[1] == problem.least_distance
+    return Frontier(problem.name, names, tuple(points), complete, limit)
