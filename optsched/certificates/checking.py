@@ -84,6 +84,7 @@ def certify(problem: AnyProblem, solution: Solution) -> Verdict:
     >>> from optsched.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Lsap
     >>> problem = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
+    >>> nothing = Certificate("locality-cost", Proof.DUAL, 1, {"task_price": 1, "node_prices": {}, "pool_prices": {}})
     >>> solution = Solution(
     ...     "lsap", {}, problem.instance.sha256, problem.placement([0]), (1,), (1,), Termination.OPTIMAL, None,
     ...     (nothing,), "by hand", 0.0, 0.0, {}, "")
