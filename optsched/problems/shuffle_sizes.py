@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.errors import Fault, MissingField, UsageError, nearest
-from optsched.instance import FINISHED, Bools, Floats, Instance, Ints
+from optsched.instance import FINISHED, Bools, Floats, Instance, Ints, Shuffle, Workload
 
-__all__ = ["SIZES", "estimated_sizes", "extrapolated"]
+__all__ = ["SIZES", "estimated_sizes", "extrapolated", "seen_sizes"]
 
 #: Ways to tell the size of a shuffle entry.
 SIZES = ("actual", "emitted", "extrapolated")
@@ -57,17 +57,24 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
     workload, shuffle = instance.workload, instance.workload.shuffle
     if shuffle is None:
         raise MissingField([Fault("shuffle", "sizes of it are asked for")], instance.name)
-    if sizes == "actual":
-        return shuffle.size
-    finished = instance.state.status[shuffle.map] == FINISHED
-    if sizes == "emitted":
-        estimate = np.nan_to_num(shuffle.emitted, nan=0.0)
-    else:
-        unknown = np.unique(shuffle.map[~finished & np.isnan(workload.size[shuffle.map])]).tolist()
+    if sizes == "extrapolated":
+        open_ones = shuffle.map[instance.state.status[shuffle.map] != FINISHED]
+        unknown = np.unique(open_ones[np.isnan(workload.size[open_ones])]).tolist()
         if unknown:
             told = "extrapolation needs the size of the block that the map reads, in MB"
             raise MissingField([Fault(f"tasks[{task}].size", told) for task in unknown], instance.name)
-        read = np.where(instance.state.status == FINISHED, workload.size, workload.bytes_read)
+    return seen_sizes(workload, shuffle, instance.state.status, sizes)
+
+
+def seen_sizes(workload: Workload, shuffle: Shuffle, status: Ints, sizes: str) -> Floats:
+    """As `estimated_sizes`, from what a scheduler sees: `size` of `shuffle` need not be known where a map runs."""
+    if sizes == "actual":
+        return shuffle.size
+    finished = status[shuffle.map] == FINISHED
+    if sizes == "emitted":
+        estimate = np.nan_to_num(shuffle.emitted, nan=0.0)
+    else:
+        read = np.where(status == FINISHED, workload.size, workload.bytes_read)
         emitted = np.where(finished, shuffle.size, shuffle.emitted)
         estimate = extrapolated(emitted, shuffle.map, shuffle.reduce, workload.size, read, workload.job)
     return np.where(finished, shuffle.size, estimate)
