@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,10 @@ from optsched.problems.knapsack import MOST_STATES, knapsack_bounds
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
-__all__ = ["Allocation", "Utility", "spread_reduces"]
+__all__ = ["LEAST_FINITE", "Allocation", "Utility", "spread_reduces"]
+
+#: No utility is less, in units, but minus infinity: each table is at least -1 where it is finite.
+LEAST_FINITE = -2 * GRID
 
 #: States of the dynamic programs of all types of nodes together, and the fewest that one of them gets.
 _ALL_STATES, _FEWEST_STATES = 2**23, 2**8
@@ -356,20 +358,19 @@ class Utility(Problem):
         reached = maps <= self.pending_maps[job]
         return reduces[reached], maps[reached]
 
-    @cached_property
-    def utility_values(self) -> Ints:
-        """Every value, in units, that the lowest utility may have, ascending; its optimum is one of them."""
-        values = [
-            np.where((maps[:, None] == self._lowest) | (reduces == self._lowest), self._lowest, maps[:, None] + reduces)
-            for maps, reduces in (
-                (self.map_utility[job], self.reduce_utility[job][int(fewest) : int(most) + 1])
-                for job, (fewest, most) in enumerate(zip(*self._reduce_limits, strict=True))
-            )
-        ]
-        every = (
-            np.unique(np.concatenate([table.ravel() for table in values])) if values else np.zeros(1, dtype=np.int64)
-        )
-        return every[every <= self.saturated_units]
+    def utility_below(self, units: int) -> int:
+        """The greatest utility below `units` that some job may have, in units; `-penalty` where there is none.
+
+        Between it and `units` no threshold on the lowest utility asks for more, or less, than `units` does.
+        """
+        best = self._lowest
+        for job, (fewest, most) in enumerate(zip(*self._reduce_limits, strict=True)):
+            beside = self.reduce_utility[job][int(fewest) : int(most) + 1]
+            beside = beside[beside > self._lowest]
+            maps = np.searchsorted(self.map_utility[job], units - beside) - 1
+            worth = self.map_utility[job][maps]
+            best = max(best, int((worth + beside)[(maps >= 0) & (worth > self._lowest)].max(initial=self._lowest)))
+        return best
 
     def _pattern_values(self, maps: Ints, reduces: Ints) -> list[int]:
         """For each type the most that tasks on one node of it are worth together, or more.
@@ -426,10 +427,10 @@ class Utility(Problem):
             cost = self._least_cost(units, prices[0].tolist(), prices[1].tolist())
             return cost is None or cost > most
 
-        place = bisect_left(
-            range(len(self.utility_values)), True, key=lambda at: ruled_out(int(self.utility_values[at]))
-        )
-        return int(self.utility_values[place - 1])
+        # The highest threshold that is not ruled out is a value that some job may have: demands change only there.
+        thresholds = range(LEAST_FINITE, self.saturated_units + 1 if len(self.jobs) else 1)
+        place = bisect_left(thresholds, True, key=ruled_out)
+        return thresholds[place - 1] if place else self._lowest
 
     def utilisation_bound(self, units: int, map_prices: Ints, reduce_prices: Ints, scale: int) -> int:
         """The bound on the utilisation, in units, where every job has a utility of at least `units`.

@@ -1,0 +1,84 @@
+"""Family after 001 (Sharmilarani et al.): jobs with profiles and completion goals on trackers with several resources.
+
+The paper's three resources are CPU, disk channel and memory, but it gives no numbers: those here are assumed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.instance import MAP, REDUCE, Cluster, State, Workload
+from optsched.instances.families.base import Drawn, Family, Parameter, require
+from optsched.instances.families.sampling import numbered
+
+__all__ = ["FAMILIES"]
+
+#: Least and greatest capacity of a tracker: cores, disk in 10 MB/s, memory in GB. Identical trackers have the middle.
+_CAPACITY = {"cpu": (8, 24), "disk": (10, 30), "memory": (24, 72)}
+
+#: Least and greatest demand of a map, and of a reduce, in the same units.
+_MAP = {"cpu": (1, 4), "disk": (1, 5), "memory": (1, 8)}
+_REDUCE = {"cpu": (1, 3), "disk": (1, 6), "memory": (2, 10)}
+
+
+def _utility(
+    rng: np.random.Generator, *, jobs: int, nodes: int, types: int, maps: int, reduces: int, goals: float
+) -> Drawn:
+    """Job profiles, counts and goals uniform; types of trackers dealt in turn."""
+    require(types <= nodes, f"types is {types}; it must be at most {nodes}: every tracker is of one type")
+    kind = np.arange(nodes) % types
+    capacity = {
+        resource: (np.full(1, (low + high) // 2) if types == 1 else rng.integers(low, high, size=types, endpoint=True))
+        for resource, (low, high) in _CAPACITY.items()
+    }
+    map_count = rng.integers(-(-maps // 2), maps, size=jobs, endpoint=True)
+    reduce_count = rng.integers(0, reduces, size=jobs, endpoint=True)
+    counts = np.column_stack([map_count, reduce_count]).ravel()
+    row = np.repeat(np.arange(2 * jobs), counts)
+    job, task_kind = row // 2, row % 2
+    profile = {
+        name: np.column_stack([rng.integers(*bounds[name], size=jobs, endpoint=True) for bounds in (_MAP, _REDUCE)])
+        for name in _CAPACITY
+    }
+    demand = {name: column[job, task_kind].astype(np.float64) for name, column in profile.items()}
+    shuffle = {"memory": np.where(task_kind == REDUCE, demand["memory"], np.nan)}
+    map_time = rng.integers(20, 60, size=jobs, endpoint=True).astype(np.float64)
+    at_once = 1 + rng.integers(0, np.maximum(map_count, 1))
+    goal = np.where(rng.random(jobs) < goals, np.ceil(map_time * map_count / at_once), np.nan)
+    cluster = Cluster(
+        numbered("n", nodes), capacity={name: values[kind].astype(np.float64) for name, values in capacity.items()}
+    )
+    workload = Workload(
+        numbered("t", len(job)),
+        job=job,
+        job_ids=numbered("j", jobs),
+        kind=np.where(task_kind == REDUCE, REDUCE, MAP),
+        demand=demand,
+        demand_shuffle=shuffle,
+        goal=goal,
+        map_time=map_time,
+    )
+    labels = {
+        "capacity": "assumed: cores, disk in 10 MB/s and memory in GB of a tracker",
+        "demand": "assumed: uniform whole numbers for each job; a reduce in the shuffle phase takes its memory only",
+        "goal": "assumed: from one map at once to all of them at once, uniform; no maps run yet",
+    }
+    return Drawn(cluster, workload, State.initial(cluster, workload), labels)
+
+
+FAMILIES = (
+    Family(
+        "utility",
+        "001, section III.",
+        "Jobs with profiles of three resources and completion goals on trackers that cannot hold all of their tasks.",
+        {
+            "jobs": Parameter(4, "jobs", 0, 10**4),
+            "nodes": Parameter(10, "trackers", 1, 10**6),
+            "types": Parameter(1, "kinds of trackers, dealt in turn; 1: identical ones", 1, 10**6),
+            "maps": Parameter(40, "most pending maps of a job; at least half of it", 0, 10**6),
+            "reduces": Parameter(4, "most pending reduces of a job; from none", 0, 10**6),
+            "goals": Parameter(0.8, "share of the jobs that have a completion goal", 0, 1),
+        },
+        _utility,
+    ),
+)
