@@ -16,11 +16,15 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from optsched.errors import UsageError
-from optsched.instance import Instance
+from optsched.instance import MAP, REDUCE, Instance
 from optsched.instances.families.base import Parameter
 from optsched.instances.families.sampling import distinct_nodes, idle_slots, in_blocks, zipf_weights
 from optsched.instances.generate import FAMILIES, generate, known_optimum
+from optsched.instances.proportional import proportional_shuffle
 from optsched.problems import problem
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
 
 #: sha256 of each family's instance with default parameters and seed 1: a change of any draw shows here.
 PINNED = {
@@ -37,11 +41,15 @@ PINNED = {
     "labl": "a346ff7063723ca4ae7521f16e5fae65ffac686e998e2c4ac1385718dcdb0159",
     "skewed-latency": "c8004740fffb6e7c303b4fac10e9cad169aa2537a5eb68aee56ed9811f60a852",
     "hot-server": "67b05e105c9f3820f6b64dd2eacf7cb043647b4a6a7ba39ce2f2d8e5c1847277",
+    "transmission": "72260a2af9e9459286e617636eb29b872a1bbdb75ea831e39c0f7585e6be1609",
+    "shen-table2": "31c37dc9da22f359331d73e9a614d7759a23e5834bcff3eb74d924059999e6e7",
     "planted-lsap": "f8ba3f1910e4754a77d05e10dd0732062213c1af181f70cd744b7a4f3c25e793",
     "planted-fair-lsap": "f80607d892cbff8be2f70b5a9e75f83da8cdfaf9bcbf1edef60535183214643f",
     "planted-latency": "64014e3a108be4437c94487819f908b4903ed119e3e1ec9e5c27ec13b4901cce",
     "planted-flow": "13ad28d12ebf275d80f2eff0edd784857cd34636acba63f7751539a62493b99b",
 }
+
+STAGES = {kind.name: kind for kind in (Transmission, TransmissionMaps, TransmissionReduces)}
 
 #: A small instance of each family that takes free sizes.
 SMALL: dict[str, dict[str, Any]] = {
@@ -49,6 +57,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "fair-lsap": {"nodes": 12, "tasks": 15, "replicas": 2},
     "skewed-lsap": {"nodes": 12, "tasks": 9, "exponent": 2},
     "flow": {"nodes": 7, "tasks": 12},
+    "transmission": {"finished": 0.5, "spread": 9, "jobs": 3},
+    "shen-table2": {"batch": 3, "divide": 40, "nodes": 9},
     "latency": {"nodes": 8, "tasks": 20},
     "skewed-latency": {"nodes": 8, "tasks": 20, "max_load": 3},
 }
@@ -572,3 +582,55 @@ def least_work(instance: Instance, makespan: int) -> int | None:
     )
     assert result.status in (0, 2)
     return round(result.fun) if result.status == 0 else None
+
+
+class TestShen:
+    """Tests 000's families."""
+
+    def test_table_2(self) -> None:
+        """Tests numbers of tasks, sizes and shuffle of a batch against Table II and the label's ratio."""
+        instance = generate("shen-table2", batch=2)
+        workload = instance.workload
+        maps, reduces = (np.bincount(workload.job[workload.kind == kind]) for kind in (MAP, REDUCE))
+        assert (maps[0], reduces[0], maps[9], reduces[9]) == (143, 190, 824, 193)
+        assert (len(instance.cluster), instance.state.idle_slots.sum(), instance.state.idle_reduce_slots.sum()) == (
+            60,
+            240,
+            120,
+        )
+        assert set(instance.replicas.lengths[workload.kind == MAP].tolist()) == {2}
+        read = np.bincount(workload.job[workload.kind == MAP], workload.size[workload.kind == MAP])
+        assert np.allclose(read, 1e4 * np.arange(1, 11), rtol=1e-3)
+        shuffle = workload.shuffle
+        assert shuffle is not None
+        assert len(shuffle) == int((maps * reduces).sum())
+        assert np.array_equal(workload.job[shuffle.map], workload.job[shuffle.reduce])
+        sent = np.bincount(workload.job[shuffle.map], shuffle.size)
+        assert np.allclose(sent, read, rtol=1e-3)  # Terasort shuffles what it reads
+        assert "assumed" in instance.labels["shuffle"]
+
+    def test_divided(self) -> None:
+        """Tests that `divide` keeps every job, with at least one map and reduce."""
+        instance = generate("shen-table2", batch=1, divide=1000)
+        assert np.bincount(instance.workload.job).tolist() == [2] * 10
+        assert "divided by 1000" in instance.labels["scale"]
+
+    @pytest.mark.parametrize("stage", ["transmission", "transmission-maps", "transmission-reduces"])
+    def test_transmission(self, stage: str) -> None:
+        """Tests that the family gives 000's problems all they need, with either form of distances."""
+        for spread in (0, 7):
+            instance = generate("transmission", seed=1, finished=0.5, spread=spread, jobs=3, reduces=5)
+            posed = STAGES[stage](instance)
+            assert len(posed.tasks) == {"transmission": 11, "transmission-maps": 6, "transmission-reduces": 5}[stage]
+            assert posed.grid == 1
+
+    def test_proportional_shuffle(self) -> None:
+        """Tests that each reduce takes in what it does, from the maps of its job in proportion to their output."""
+        shuffle = proportional_shuffle(
+            np.array([0, 1, 1, 2]), np.array([3.0, 1.0, 3.0, 0.0]), np.array([1, 2, 1]), np.array([8.0, 5.0, 4.0])
+        )
+        found = dict(zip(zip(shuffle.map.tolist(), shuffle.reduce.tolist(), strict=True), shuffle.size, strict=True))
+        assert found == {(1, 4): 2, (1, 6): 1, (2, 4): 6, (2, 6): 3, (3, 5): 5}
+        assert np.isnan(shuffle.emitted).all()
+        empty = np.zeros(0, dtype=np.int64)
+        assert len(proportional_shuffle(empty, np.zeros(0), empty, np.zeros(0))) == 0
