@@ -20,6 +20,7 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
+from optsched.instance import Ints
 from optsched.models.base import LiteralSize, whole
 from optsched.placement import Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TaskClasses
@@ -28,6 +29,7 @@ from optsched.solvers.algebraic import injective_names
 __all__ = [
     "ClassModel",
     "add_class_constraints",
+    "add_cost_table",
     "add_levelled_network",
     "class_model",
     "decode_levelled",
@@ -93,6 +95,42 @@ def add_class_constraints(model: Any) -> None:
 
     model.class_supply = pyo.Constraint(model.CLASSES, rule=class_supply)
     model.cardinality = pyo.Constraint(rule=cardinality)
+
+
+def add_cost_table(problem: AssignmentProblem, base: ClassModel, units: Ints, name: str) -> None:
+    """Make a class model the transportation problem of a table of costs, complete with its objective.
+
+    Parameters
+    ----------
+    problem, base
+        The problem, and its class model.
+    units
+        int64, shape (classes, nodes with idle slots): cost of each pair in units of the grid.
+    name
+        Of the parameter that holds the costs.
+    """
+    model, nodes = base.model, list(base.model.NODES)
+    costs = {
+        (task_class, node): cost
+        for task_class, row in zip(base.names, (units / problem.grid).tolist(), strict=True)
+        for node, cost in zip(nodes, row, strict=True)
+    }
+    model.add_component(name, pyo.Param(model.CLASSES, model.NODES, initialize=costs, within=pyo.Reals))
+    model.place = pyo.Var(model.CLASSES, model.NODES, within=pyo.NonNegativeReals)
+
+    def placed(model: Any, task_class: str) -> Any:
+        return pyo.quicksum(model.place[task_class, node] for node in nodes)
+
+    def node_slots(model: Any, node: str) -> Any:
+        if not base.names:
+            return pyo.Constraint.Feasible
+        return pyo.quicksum(model.place[task_class, node] for task_class in base.names) <= model.slots[node]
+
+    model.placed = pyo.Expression(model.CLASSES, rule=placed)
+    add_class_constraints(model)
+    model.node_slots = pyo.Constraint(model.NODES, rule=node_slots)
+    cost = model.component(name)
+    model.objective = pyo.Objective(expr=pyo.quicksum(cost[pair] * model.place[pair] for pair in model.place))
 
 
 def grouped(pairs: Iterable[tuple[str, str]], by: int) -> dict[str, list[tuple[str, str]]]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from optsched.errors import TooLarge, UsageError
+from optsched.placement import Placement
 from optsched.problems.base import Problem
 
-__all__ = ["MAX_VARIABLES", "LiteralSize", "is_whole", "refuse_too_large", "whole"]
+__all__ = ["MAX_VARIABLES", "LiteralSize", "decode_binaries", "is_whole", "refuse_too_large", "whole"]
 
 #: Variables of a literal model beyond which it is not built; they take about 5 GB to build and solve.
 MAX_VARIABLES = 2_000_000
@@ -74,3 +75,12 @@ def whole(variable: Any) -> int:
             "point), or declare the variables integer where a constraint was added"
         )
     return round(value)
+
+
+def decode_binaries(model: Any, problem: Problem) -> Placement:
+    """The placement of a solved PuLP model whose attribute `place` has a variable for each (task id, node id)."""
+    host = {task: node for (task, node), variable in model.place.items() if whole(variable)}
+    index = problem.instance.node_index
+    return Placement.of(
+        index[host[task]] if task in host else None for task in problem.instance.workload.task_ids.tolist()
+    )

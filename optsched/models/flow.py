@@ -31,10 +31,9 @@ from typing import Any
 
 import numpy as np
 import pulp
-import pyomo.environ as pyo
 
-from optsched.models.assignment import add_class_constraints, class_model, decode_pairs
-from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
+from optsched.models.assignment import add_cost_table, class_model, decode_pairs
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decode_binaries, refuse_too_large
 from optsched.placement import Placement
 from optsched.problems.flow import Flow
 from optsched.solvers.algebraic import injective_names
@@ -72,34 +71,8 @@ def build_pyomo(problem: Flow, *, aggregate: bool = True) -> Any:
     [1, 0]
     """
     base = class_model(problem, aggregate)
-    model, nodes = base.model, list(base.model.NODES)
-    units = problem.class_units[problem.classes().of_task[base.classes.first]]
-
-    model.penalty = pyo.Param(
-        model.CLASSES,
-        model.NODES,
-        initialize={
-            (name, node): cost
-            for name, row in zip(base.names, (units / problem.grid).tolist(), strict=True)
-            for node, cost in zip(nodes, row, strict=True)
-        },
-        within=pyo.Reals,
-    )
-    model.place = pyo.Var(model.CLASSES, model.NODES, within=pyo.NonNegativeReals)
-
-    def placed(model: Any, task_class: str) -> Any:
-        return pyo.quicksum(model.place[task_class, node] for node in nodes)
-
-    def node_slots(model: Any, node: str) -> Any:
-        if not base.names:
-            return pyo.Constraint.Feasible
-        return pyo.quicksum(model.place[task_class, node] for task_class in base.names) <= model.slots[node]
-
-    model.placed = pyo.Expression(model.CLASSES, rule=placed)
-    add_class_constraints(model)
-    model.node_slots = pyo.Constraint(model.NODES, rule=node_slots)
-    model.objective = pyo.Objective(expr=pyo.quicksum(model.penalty[pair] * model.place[pair] for pair in model.place))
-    return model
+    add_cost_table(problem, base, problem.class_units[problem.classes().of_task[base.classes.first]], "penalty")
+    return base.model
 
 
 def literal_size(problem: Flow) -> LiteralSize:
@@ -189,6 +162,4 @@ def decode(model: Any, problem: Flow) -> Placement:
     """
     if not isinstance(model, pulp.LpProblem):
         return decode_pairs(model, problem)
-    node_of = {node: row for row, node in enumerate(problem.instance.cluster.node_ids.tolist())}
-    host = {task: node_of[node] for (task, node), arc in model.place.items() if whole(arc)}
-    return Placement.of(host.get(task) for task in problem.instance.workload.task_ids.tolist())
+    return decode_binaries(model, problem)

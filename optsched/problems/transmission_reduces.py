@@ -120,10 +120,13 @@ class TransmissionReduces(Problem):
             [(job, row.tobytes()) for job, row in zip(self.job.tolist(), self.units, strict=True)]
         )
 
-    def objective(self, placement: Placement, /) -> Value:
-        nodes = self.nodes_of(placement)
+    def cost_units(self, nodes: Ints) -> int:
+        """Total cost in units where each of `tasks` runs on its node (or on none, -1)."""
         placed = np.flatnonzero(nodes != NONE)
-        return (exact(int(self.units[placed, nodes[placed]].sum()), self.grid),)
+        return int(self.units[placed, nodes[placed]].sum())
+
+    def objective(self, placement: Placement, /) -> Value:
+        return (exact(self.cost_units(self.nodes_of(placement)), self.grid),)
 
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
         yield from self.slots.violations(self.nodes_of(placement))

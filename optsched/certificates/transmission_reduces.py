@@ -1,0 +1,41 @@
+"""Prices of a `transmission-reduces` problem: a `dual` proof."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.certificates.reading import integer, mapping, node_prices, priced
+from optsched.errors import CertificateInvalid
+from optsched.instance import Ints
+from optsched.problems.base import exact
+from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.results import Certificate, Number, Proof, Value
+
+__all__ = ["reduce_certificate", "reduce_proof"]
+
+
+def reduce_certificate(problem: TransmissionReduces, task: int, nodes: Ints, pairs: Ints) -> Certificate:
+    """The certificate that prices make (see `TransmissionReduces.price_bound`); it claims just what they prove."""
+    jobs, ids = problem.instance.workload.job_ids.tolist(), problem.instance.cluster.node_ids
+    data = {
+        "task_price": int(task),
+        "node_prices": priced(ids, nodes),
+        "job_prices": {jobs[job]: priced(ids, pairs[job]) for job in np.flatnonzero(pairs[:-1].any(axis=1)).tolist()},
+        "unit": f"1/{problem.grid}" if problem.grid > 1 else "1",
+    }
+    claim = exact(problem.price_bound(task, nodes, pairs), problem.grid)
+    return Certificate(problem.components[0].name, Proof.DUAL, claim, data)
+
+
+def reduce_proof(problem: TransmissionReduces, certificate: Certificate, objective: Value | None) -> Number:
+    """The bound that the certificate's prices prove."""
+    data, jobs = certificate.data, problem.instance.workload.job_ids.tolist()
+    task = integer(data, "task_price")
+    nodes = node_prices(problem.instance, mapping(data, "node_prices"))
+    pairs = np.zeros(problem.barred.shape, dtype=np.int64)
+    given = mapping(data, "job_prices")
+    for job in given:
+        if job not in jobs:
+            raise CertificateInvalid(f'job_prices: there is no job "{job}"')
+        pairs[jobs.index(job)] = node_prices(problem.instance, mapping(given, job), f"job_prices.{job}")
+    return exact(problem.price_bound(task, nodes, pairs), problem.grid)

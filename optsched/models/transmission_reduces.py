@@ -1,0 +1,217 @@
+"""Models of `transmission-reduces`: reduces to idle slots at least MB times distance from their maps (000, (2)).
+
+The compact model of `build_pyomo` is a flow from classes of equal reduces (same job, same costs) by way of pairs of
+job and node, each for one reduce at most, to nodes with idle slots. All its variables are continuous and whole at
+every vertex.
+
+=================== ========================================================================================
+component           what it is
+=================== ========================================================================================
+CLASSES, NODES      classes of equal reduces, each by the id of its first; nodes with idle reduce slots
+PAIRS               (class, node) where no reduce of the job runs
+SHARED              (job, node) that more than one reduce could share, if `distinct`
+members, size       ids of the reduces of each class; how many they are
+slots, count        idle reduce slots of each node; reduces to place: the most that fit
+cost[c,n]           cost of a reduce of the class on the node, MB x distance
+place[c,n]          reduces of the class on the node
+class_supply[c]     no more are placed than the class has
+cardinality         count reduces are placed
+node_slots[n]       no node takes more than its slots
+one_of_job[j,n]     no node takes more than one reduce of the job
+objective           least cost
+=================== ========================================================================================
+
+The literal model of `build_pulp` has a binary `y.f.i` for each reduce and node with an idle slot, 1 where the reduce is
+assigned to the node. 000 gives costs and no program: its constraints are those of the digest (000, section 3), with
+names `reduce.f` (each at most once), `cardinality`, `node.i` and `job.j.i`, whose right side is 1, less what runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decode_binaries, refuse_too_large, whole
+from optsched.placement import NONE, Placement
+from optsched.problems.assignment import TaskClasses
+from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.solvers.algebraic import injective_names
+
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+
+
+def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
+    """Build the compact model; its components are in the module's table.
+
+    Parameters
+    ----------
+    problem
+        What to model.
+    aggregate
+        False: every reduce is a class of its own, so that a constraint can name any reduce.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Linear, with continuous variables.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Shuffle, State, Topology, Workload
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
+    >>> shuffle = Shuffle(map=[0, 0], reduce=[1, 2], size=[10.0, 5.0], emitted=[np.nan, np.nan])
+    >>> workload = Workload(["M1", "R1", "R2"], kind=[0, 1, 1], job=[0, 0, 0], job_ids=["J"], shuffle=shuffle)
+    >>> state = State.initial(cluster, workload, status=[1, 0, 0], node=[0, -1, -1])
+    >>> problem = TransmissionReduces(Instance(cluster, workload, state))
+    >>> model = build_pyomo(problem)
+    >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
+    (20.0, [-1, 0, 1])
+    """
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    jobs, nodes = problem.instance.workload.job_ids.tolist(), problem.instance.cluster.node_ids.tolist()
+    classes = problem.classes() if aggregate else TaskClasses.from_keys(range(len(tasks)))
+    first = classes.first
+    names = [tasks[position] for position in first.tolist()]
+    usable = [(row, column) for row, column in np.argwhere(problem.usable[first]).tolist()]
+    pairs = [(names[row], nodes[column]) for row, column in usable]
+    on_node: dict[str, list[tuple[str, str]]] = {}
+    of_class: dict[str, list[tuple[str, str]]] = {}
+    of_job: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for (row, _), (name, node) in zip(usable, pairs, strict=True):
+        on_node.setdefault(node, []).append((name, node))
+        of_class.setdefault(name, []).append((name, node))
+        if problem.limited[first[row]]:
+            of_job.setdefault((jobs[problem.job[first[row]]], node), []).append((name, node))
+
+    idle = np.flatnonzero(problem.capacity > 0).tolist()
+    model = pyo.ConcreteModel(problem.name)
+    model.CLASSES = pyo.Set(initialize=names)
+    model.NODES = pyo.Set(initialize=[nodes[node] for node in idle])
+    model.PAIRS = pyo.Set(dimen=2, initialize=pairs)
+    model.SHARED = pyo.Set(dimen=2, initialize=list(of_job))
+    model.members = pyo.Param(
+        model.CLASSES,
+        initialize={
+            name: tuple(tasks[member] for member in members.tolist())
+            for name, members in zip(names, classes.members, strict=True)
+        },
+        within=pyo.Any,
+    )
+    model.size = pyo.Param(model.CLASSES, initialize=dict(zip(names, classes.size.tolist(), strict=True)))
+    model.slots = pyo.Param(model.NODES, initialize={nodes[node]: int(problem.capacity[node]) for node in idle})
+    model.count = pyo.Param(initialize=problem.count)
+    costs = (problem.units[first] / problem.grid).tolist()
+    model.cost = pyo.Param(
+        model.PAIRS,
+        initialize={pair: costs[row][column] for (row, column), pair in zip(usable, pairs, strict=True)},
+        within=pyo.Reals,
+    )
+    model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeReals)
+
+    def within(entries: list[tuple[str, str]], most: Any) -> Any:
+        return pyo.quicksum(model.place[pair] for pair in entries) <= most if entries else pyo.Constraint.Skip
+
+    def class_supply(model: Any, task_class: str) -> Any:
+        return within(of_class.get(task_class, []), model.size[task_class])
+
+    def cardinality(model: Any) -> Any:
+        return pyo.quicksum(model.place.values()) == model.count if pairs else pyo.Constraint.Skip
+
+    def node_slots(model: Any, node: str) -> Any:
+        return within(on_node.get(node, []), model.slots[node])
+
+    def one_of_job(model: Any, job: str, node: str) -> Any:
+        return within(of_job[job, node], 1)
+
+    model.class_supply = pyo.Constraint(model.CLASSES, rule=class_supply)
+    model.cardinality = pyo.Constraint(rule=cardinality)
+    model.node_slots = pyo.Constraint(model.NODES, rule=node_slots)
+    model.one_of_job = pyo.Constraint(model.SHARED, rule=one_of_job)
+    model.objective = pyo.Objective(expr=pyo.quicksum(model.cost[pair] * model.place[pair] for pair in model.PAIRS))
+    return model
+
+
+def literal_size(problem: TransmissionReduces) -> LiteralSize:
+    """What `build_pulp` would take: a binary for each reduce and node with an idle reduce slot."""
+    reduces, nodes = len(problem.tasks), int(np.count_nonzero(problem.capacity))
+    jobs = len(np.unique(problem.job[problem.limited]))
+    return LiteralSize.of(reduces * nodes, reduces + (1 + jobs) * nodes + 1, 5 * reduces * nodes)
+
+
+def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build the program in 000's variables: a binary for each reduce and node with an idle reduce slot.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attribute `place` is a dict from (task id, node id) to the variable.
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `max_variables` variables.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Shuffle, State, Topology, Workload
+    >>> cluster = Cluster(["D1", "D2"], reduce_slots=[0, 1], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
+    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0], emitted=[np.nan])
+    >>> workload = Workload(["M1", "R1"], kind=[0, 1], shuffle=shuffle)
+    >>> state = State.initial(cluster, workload, status=[1, 0], node=[0, -1])
+    >>> build_pulp(TransmissionReduces(Instance(cluster, workload, state))).objective
+    40.0*y.R1.D2 + 0.0
+    """
+    refuse_too_large(problem, literal_size(problem), max_variables, 'route="arrays" or build_pyomo')
+    idle = np.flatnonzero(problem.capacity > 0)
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    nodes = problem.instance.cluster.node_ids[idle].tolist()
+    task_names, node_names = injective_names(tasks), injective_names(nodes)
+    costs = (problem.units[:, idle] / problem.grid).tolist()
+    model = pulp.LpProblem("transmission_reduces", pulp.LpMinimize)
+    rows = [[model.add_variable(f"y.{task}.{node}", cat=pulp.LpBinary) for node in node_names] for task in task_names]
+    terms = [pair for row, cost in zip(rows, costs, strict=True) for pair in zip(row, cost, strict=True)]
+    model.setObjective(pulp.LpAffineExpression(terms))
+    for name, row in zip(task_names, rows, strict=True):
+        model.addConstraint(pulp.lpSum(row) <= 1, f"reduce.{name}")
+    model.addConstraint(pulp.lpSum(variable for variable, _ in terms) == problem.count, "cardinality")
+    for column, (name, node) in enumerate(zip(node_names, idle.tolist(), strict=True)):
+        model.addConstraint(pulp.lpSum(row[column] for row in rows) <= int(problem.capacity[node]), f"node.{name}")
+    jobs = np.unique(problem.job[problem.limited]).tolist()
+    job_names = injective_names(problem.instance.workload.job_ids.tolist())
+    for job in jobs:
+        members = np.flatnonzero(problem.job == job).tolist()
+        for column, (name, node) in enumerate(zip(node_names, idle.tolist(), strict=True)):
+            runs = int(problem.barred[job, node])
+            model.addConstraint(
+                pulp.lpSum(rows[member][column] for member in members) <= 1 - runs, f"job.{job_names[job]}.{name}"
+            )
+    model.place = {
+        (task, node): variable
+        for task, row in zip(tasks, rows, strict=True)
+        for node, variable in zip(nodes, row, strict=True)
+    }
+    return model
+
+
+def decode(model: Any, problem: TransmissionReduces) -> Placement:
+    """The placement that a solved model stands for, of either kind; it costs what the model says.
+
+    Raises
+    ------
+    UsageError
+        If the model holds no solution, or one that is not whole.
+    """
+    if isinstance(model, pulp.LpProblem):
+        return decode_binaries(model, problem)
+    index = problem.instance.node_index
+    waiting = {name: iter(model.members[name]) for name in model.CLASSES}
+    host = {
+        next(waiting[name]): index[node] for name, node in model.PAIRS for _ in range(whole(model.place[name, node]))
+    }
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    return problem.placement(np.array([host.get(task, NONE) for task in tasks], dtype=np.int64))
