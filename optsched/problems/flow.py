@@ -6,15 +6,14 @@ from here: rates by type of node, what runs where, what reading from a node cost
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from optsched.errors import Fault
 from optsched.instance import KINDS, MAP, PENDING, RUNNING, Floats, Instance, Ints, Ragged
-from optsched.problems.assignment import AssignmentProblem, TaskClasses
+from optsched.problems.assignment import TabledProblem
 from optsched.problems.base import GRID, Parameter, number, on_grid, sequence, switch
 from optsched.results import Component, Proof, Sense
 
@@ -28,9 +27,6 @@ __all__ = [
     "source_terms",
     "task_rates",
 ]
-
-#: Pairs of class and node computed at once, so that memory stays small.
-BLOCK = 2**22
 
 
 def effective_load(rates: np.ndarray) -> float:
@@ -49,7 +45,7 @@ def parse_scale(given: Any) -> Any:
     return given if given in ("rate_in", "rate_process") else number(above=0)(given)
 
 
-class Flow(AssignmentProblem):
+class Flow(TabledProblem):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least flow-rate penalty.
 
     A map with input rate R on node m, reading from its best replica s, costs
@@ -62,8 +58,6 @@ class Flow(AssignmentProblem):
 
     Attributes
     ----------
-    idle_nodes
-        int64, shape (idle nodes,): indices of the nodes with idle slots.
     rates
         Input rate of each task on each type of node, MB/s; the last column is for nodes without a type.
     running_rates
@@ -97,41 +91,24 @@ class Flow(AssignmentProblem):
         yield from source_faults(cls.name, instance, np.unique(instance.replicas.take(pending).values))
 
     def prepare_costs(self) -> None:
+        super().prepare_costs()
         cluster, scale = self.instance.cluster, self.parameters["scale"]
-        self.idle_nodes: Ints = np.flatnonzero(self.capacity > 0).astype(np.int64)
         self.rates: Floats = task_rates(self.instance, self.tasks)
         self.running_rates: list[Floats] = running_rates(self.instance, self.idle_nodes, (MAP,))
         divisor = getattr(cluster, scale)[self.idle_nodes] if isinstance(scale, str) else np.float64(scale)
         self._divisor = np.broadcast_to(np.asarray(divisor, dtype=np.float64), self.idle_nodes.shape)
-        self._column = np.full(len(cluster), -1, dtype=np.int64)
-        self._column[self.idle_nodes] = np.arange(len(self.idle_nodes))
 
     def effective_loads(self, added: float | None = None) -> Floats:
         """e_m of each of `idle_nodes`, in MB/s, with one more task of rate `added` where given."""
         more = [] if added is None else [added]
         return np.array([effective_load(np.append(rates, more)) for rates in self.running_rates], dtype=np.float64)
 
-    def classes(self) -> TaskClasses:
-        return self._classes
+    def class_keys(self) -> Sequence[object]:
+        sources = (tuple(sorted(replicas.tolist())) for replicas in self.replicas)
+        return list(zip((rates.tobytes() for rates in self.rates), sources, strict=True))
 
-    @cached_property
-    def _classes(self) -> TaskClasses:
-        keys = [
-            (self.rates[row].tobytes(), tuple(sorted(replicas.tolist()))) for row, replicas in enumerate(self.replicas)
-        ]
-        return TaskClasses.from_keys(keys)
-
-    @cached_property
-    def class_units(self) -> Ints:
-        """Units of cost of each class on each of `idle_nodes`, int64, shape (classes, idle nodes)."""
-        first = self._classes.first
-        units = np.empty((len(first), len(self.idle_nodes)), dtype=np.int64)
-        step = max(1, BLOCK // max(1, len(self.idle_nodes)))
-        with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` makes it a cost that is refused
-            for begin in range(0, len(first), step):
-                units[begin : begin + step] = on_grid(self._penalties(first[begin : begin + step]))
-        units.setflags(write=False)
-        return units
+    def table(self, positions: Ints) -> Ints:
+        return on_grid(self._penalties(positions))
 
     def _penalties(self, positions: Ints) -> Floats:
         """002's cost of each task at `positions` on each of `idle_nodes`, in MB/s."""
@@ -161,16 +138,6 @@ class Flow(AssignmentProblem):
             for source in sources:
                 np.minimum(terms[row], source_terms(self.instance, source, self.idle_nodes, f_c), out=terms[row])
         return terms
-
-    def largest_pair_units(self) -> int:
-        return int(self.class_units.max(initial=0))
-
-    def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
-        return self.class_units[self._classes.of_task[positions], self._column[nodes]]
-
-    def cheapest_units(self, prices: Ints) -> Ints:
-        cheapest: Ints = (self.class_units + prices[self.idle_nodes]).min(axis=1)
-        return cheapest[self._classes.of_task]
 
 
 def task_rates(instance: Instance, tasks: np.ndarray) -> Floats:

@@ -11,7 +11,6 @@ import pytest
 from optsched.errors import InputError, MissingField, UsageError
 from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Flow
-from optsched.problems import flow as flow_module
 from optsched.problems.base import GRID
 from optsched.problems.flow import effective_load
 
@@ -202,7 +201,7 @@ def test_classes_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, rates = [[0, 2], [2, 0], [0], [0, 2]], [1.0, 1.0, 1.0, 2.0]
     whole = posed(rows, rates)
     assert whole.classes().of_task.tolist() == [0, 0, 1, 2]
-    monkeypatch.setattr(flow_module, "BLOCK", 1)
+    monkeypatch.setattr("optsched.problems.assignment.BLOCK", 1)
     assert np.array_equal(posed(rows, rates).class_units, whole.class_units)
     assert not whole.class_units.flags.writeable
 
