@@ -246,6 +246,13 @@ def _emit_imported(imported: Imported, source: str, output: str | None) -> None:
     metavar="observed|inferred|N",
     help="Slots of each node: those that the jobs used, the most ever used at once, or N.",
 )
+@click.option(
+    "--shuffle",
+    default="none",
+    show_default=True,
+    metavar="none|proportional",
+    help="What maps send to reduces: nothing, or assumed in proportion to what they gave out; with hops by rack.",
+)
 @name_option
 @output_option
 @click.option("--split-jobs", "split", metavar="DIR", help="Write each job as DIR/<name>.json instead.")
@@ -254,6 +261,7 @@ def rumen(
     topology: str | None,
     jobs: tuple[str, ...],
     slots: str,
+    shuffle: str,
     name: str | None,
     output: str | None,
     split: str | None,
@@ -268,7 +276,7 @@ def rumen(
 
     if output is not None and split is not None:
         raise UsageError("--output and --split-jobs exclude each other: one file, or one a job")
-    imported = import_rumen(trace, topology, jobs, slots, name, split is not None)
+    imported = import_rumen(trace, topology, jobs, slots, name, split is not None, shuffle)
     instances = [from_document(document, f"{trace}: {document['name']}") for document in imported.documents]
     if split is not None:
         _make_folder(split)

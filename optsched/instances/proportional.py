@@ -30,7 +30,7 @@ def proportional_shuffle(map_job: Ints, output: Floats, reduce_job: Ints, receiv
     Returns
     -------
     Shuffle
-        One entry for each pair of a job, map after map; sizes to the kB, `emitted` unknown.
+        One entry for each pair of a job, map after map; sizes to the byte, `emitted` unknown.
 
     Examples
     --------
@@ -48,5 +48,5 @@ def proportional_shuffle(map_job: Ints, output: Floats, reduce_job: Ints, receiv
     sender = np.repeat(np.arange(len(map_job)), fan[map_job])
     rank = np.arange(len(sender)) - np.repeat(np.cumsum(fan[map_job]) - fan[map_job], fan[map_job])
     receiver = order[first[map_job[sender]] + rank]
-    size = np.round(received[receiver] * weight[sender] / whole[map_job[sender]], 3)
+    size = np.round(received[receiver] * weight[sender] / whole[map_job[sender]], 6)
     return Shuffle(sender, len(map_job) + receiver, size, np.full(len(size), np.nan))

@@ -1,8 +1,8 @@
 """Importer of Hadoop Rumen traces: what a job tracker's log recorded, as documents of the instance format.
 
 A document is a plain dict; checking and reading it is the instance reader's business, and reading a trace that of
-`optsched.instances.rumen_trace`. No shuffle matrix is made: Rumen records none. What the trace leaves open is decided
-here, and labelled in each document:
+`optsched.instances.rumen_trace`. Rumen records what each map gave out and each reduce fetched, but not from whom: a
+shuffle is made only where it is asked for. What the trace leaves open is decided here, and labelled in each document:
 
 * a megabyte is 10^6 bytes, a second 1000 of Rumen's milliseconds, and time 0 the first submit of the chosen jobs;
 * a task ran where the last of its successful attempts ran (earlier ones were lost and repeated);
@@ -19,15 +19,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from optsched.errors import Fault, InputError, UsageError, nearest
 from optsched.instances.foreign import BYTES_PER_MB, Imported, Location
 from optsched.instances.foreign import stem as stem_of
+from optsched.instances.proportional import ASSUMED, proportional_shuffle
 from optsched.instances.rumen_trace import Job, Task, TaskKind, Trace, read_topology, read_trace
 
 __all__ = ["BYTES_PER_MB", "Imported", "import_rumen", "read_topology", "read_trace"]
 
 #: Locality costs of a node-local, rack-local and off-rack task: Hadoop's own three levels.
 LEVELS = (0, 1, 2)
+
+#: Hops on a node, in a rack and beyond it, where distances are asked for: through no, one and two levels of switches.
+HOPS = {"node": 0, "rack": 2, "off_rack": 4}
+
+#: How the shuffle may be made.
+SHUFFLES = ("none", "proportional")
 
 
 def import_rumen(
@@ -37,6 +46,7 @@ def import_rumen(
     slots: str | int = "observed",
     name: str | None = None,
     split: bool = False,
+    shuffle: str = "none",
 ) -> Imported:
     """Make instance documents of a Rumen trace: a snapshot in which the chosen jobs' tasks all wait to be placed.
 
@@ -58,6 +68,10 @@ def import_rumen(
         before the job id in each document's name.
     split
         One document a job instead of one for all.
+    shuffle
+        `"proportional"`: what a reduce fetched came from the maps of its job in proportion to what each gave out, and
+        nodes are `HOPS` apart; both assumed, and labelled so. Reduces of which the trace does not tell what they
+        fetched have no entries. `"none"`: neither.
 
     Returns
     -------
@@ -69,7 +83,7 @@ def import_rumen(
     InputError
         A file is missing, unreadable or wrong, a host is in two racks, or the chosen jobs have nothing to place.
     UsageError
-        A job id that is not in the trace, or `slots` that are none of the above.
+        A job id that is not in the trace, or `slots` or a `shuffle` that are none of the above.
 
     Notes
     -----
@@ -92,11 +106,13 @@ def import_rumen(
       'start': 0.5, 'duration': 2.5}]
     """
     per_node = _slots(slots)
+    if shuffle not in SHUFFLES:
+        raise UsageError(f"shuffle={shuffle!r}: {nearest(str(shuffle), SHUFFLES)}")
     log = read_trace(trace)
     racks = None if topology is None else read_topology(topology)
     chosen, notes = _choose(log, jobs, observed=per_node == "observed")
     cluster = _cluster(log, racks)
-    importer = _Importer(log, cluster, None if topology is None else Path(topology).name, per_node)
+    importer = _Importer(log, cluster, None if topology is None else Path(topology).name, per_node, shuffle)
     stem = stem_of(log.source, "trace|json|gz", "rumen") if name is None else name
     documents = []
     for part in [(job,) for job in chosen] if split else [tuple(chosen)]:
@@ -229,8 +245,11 @@ Oddities = Counter[tuple[str, str]]
 class _Importer:
     """Makes documents of some jobs of one trace: what they share is worked out once."""
 
-    def __init__(self, trace: Trace, cluster: _Cluster, topology: str | None, slots: str | int) -> None:
+    def __init__(
+        self, trace: Trace, cluster: _Cluster, topology: str | None, slots: str | int, shuffle: str = "none"
+    ) -> None:
         self.trace, self.cluster, self.topology, self.slots = trace, cluster, topology, slots
+        self.shuffle = shuffle
         self.per_node: dict[str, int] = {}
         if isinstance(slots, int):
             self.per_node = {"map": slots, "reduce": slots}
@@ -280,6 +299,12 @@ class _Importer:
         }
         if not users:
             del document["groups"]
+        if self.shuffle == "proportional":
+            document |= {"shuffle": _shuffle(jobs, {task["id"] for task in tasks}), "topology": {"hops": HOPS}}
+            document["labels"] |= {
+                "shuffle": f"{ASSUMED}; no entries for reduces of which the trace does not tell what they fetched",
+                "topology": "assumed: hops 0 on a node, 2 in a rack, 4 beyond it",
+            }
         if notes:
             document["labels"]["notes"] = "; ".join(notes)
         return document, notes
@@ -366,6 +391,30 @@ def _size(task: Task) -> int | None:
     if task.success is None:
         return None
     return task.success.hdfs_bytes_read if task.kind == "map" else task.success.reduce_shuffle_bytes
+
+
+def _shuffle(jobs: Sequence[Job], taken: set[str]) -> list[dict[str, Any]]:
+    """Entries between those maps and reduces of each job that are `taken` into the document."""
+    entries = []
+    for job in jobs:
+        kept = [task for task in job.tasks if task.id in taken]
+        maps = [task for task in kept if task.kind == "map"]
+        fetched = [(task.id, size) for task in kept if task.kind == "reduce" and (size := _size(task)) is not None]
+        output = [task.success.map_output_bytes or 0 if task.success else 0 for task in maps]
+        found = proportional_shuffle(
+            np.zeros(len(maps), dtype=np.int64),
+            np.array(output, dtype=np.float64),
+            np.zeros(len(fetched), dtype=np.int64),
+            np.array([size / BYTES_PER_MB for _, size in fetched], dtype=np.float64),
+        )
+        names = [*(task.id for task in maps), *(name for name, _ in fetched)]
+        entries.extend(
+            {"map": names[sender], "reduce": names[receiver], "size": size}
+            for sender, receiver, size in zip(
+                found.map.tolist(), found.reduce.tolist(), found.size.tolist(), strict=True
+            )
+        )
+    return entries
 
 
 def _job_record(job: Job, origin: int | None, oddities: Oddities) -> dict[str, Any]:

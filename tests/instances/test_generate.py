@@ -42,7 +42,7 @@ PINNED = {
     "skewed-latency": "c8004740fffb6e7c303b4fac10e9cad169aa2537a5eb68aee56ed9811f60a852",
     "hot-server": "67b05e105c9f3820f6b64dd2eacf7cb043647b4a6a7ba39ce2f2d8e5c1847277",
     "transmission": "72260a2af9e9459286e617636eb29b872a1bbdb75ea831e39c0f7585e6be1609",
-    "shen-table2": "31c37dc9da22f359331d73e9a614d7759a23e5834bcff3eb74d924059999e6e7",
+    "shen-table2": "03f8c848da394cce143ee11c9e58a64ca71de9748fafe9dca07f8c7b24b57347",
     "planted-lsap": "f8ba3f1910e4754a77d05e10dd0732062213c1af181f70cd744b7a4f3c25e793",
     "planted-fair-lsap": "f80607d892cbff8be2f70b5a9e75f83da8cdfaf9bcbf1edef60535183214643f",
     "planted-latency": "64014e3a108be4437c94487819f908b4903ed119e3e1ec9e5c27ec13b4901cce",

@@ -645,3 +645,18 @@ def test_inferred_slots_of_real_traces(trace: str, maps: int, reduces: int, real
     """Tests the lower estimates of slots a node."""
     document = import_rumen(real_data / trace, slots="inferred").documents[0]
     assert {(node["slots"], node["reduce_slots"]) for node in document["nodes"]} == {(maps, reduces)}
+
+
+def test_proportional_shuffle() -> None:
+    """Tests that what a reduce fetched is split by what the maps gave out, and that the assumption is labelled."""
+    document = import_rumen(DATA / "plain.trace.json", jobs=["job_1"], shuffle="proportional").documents[0]
+    assert document["shuffle"] == [
+        {"map": "task_1_m_0", "reduce": "task_1_r_0", "size": 6.333333},
+        {"map": "task_1_m_1", "reduce": "task_1_r_0", "size": 3.166667},
+    ]
+    assert document["topology"] == {"hops": {"node": 0, "rack": 2, "off_rack": 4}}
+    assert document["labels"]["shuffle"].startswith("assumed")
+    assert document["labels"]["topology"].startswith("assumed")
+    assert "shuffle" not in import_rumen(DATA / "plain.trace.json").documents[0]
+    with pytest.raises(UsageError, match="shuffle='hash': known: none, proportional"):
+        import_rumen(DATA / "plain.trace.json", shuffle="hash")
