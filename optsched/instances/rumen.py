@@ -395,7 +395,7 @@ def _size(task: Task) -> int | None:
 
 def _shuffle(jobs: Sequence[Job], taken: set[str]) -> list[dict[str, Any]]:
     """Entries between those maps and reduces of each job that are `taken` into the document."""
-    entries = []
+    entries: list[dict[str, Any]] = []
     for job in jobs:
         kept = [task for task in job.tasks if task.id in taken]
         maps = [task for task in kept if task.kind == "map"]
