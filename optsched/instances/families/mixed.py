@@ -1,0 +1,107 @@
+"""A family of our own with the fields of every problem, so that all of them can be posed on one instance.
+
+It is nobody's experiment: it is for gap matrices, which show what a scheduler that cares for one thing costs in another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.instance import MAP, REDUCE, Cluster, Ragged, State, Topology, Workload
+from optsched.instances.families.base import Drawn, Family, Parameter, require, require_distinct
+from optsched.instances.families.hsu import MAP_RATES, OUT_RATE, PROCESS_RATES
+from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
+from optsched.instances.proportional import ASSUMED, proportional_shuffle
+
+__all__ = ["FAMILIES"]
+
+
+def _mixed(
+    rng: np.random.Generator,
+    *,
+    nodes: int,
+    tasks: int,
+    reduces: int,
+    jobs: int,
+    groups: int,
+    racks: int,
+    datacenters: int,
+    replicas: int,
+    slots: int,
+) -> Drawn:
+    """Whole sizes, demands and loads; the rates are 002's."""
+    require_distinct(replicas, nodes)
+    require(datacenters <= racks <= nodes, f"racks is {racks}; it must be from datacenters to nodes")
+    require(groups <= jobs, f"groups is {groups}; it must be at most {jobs}: each group has a job")
+    rack = in_blocks(nodes, racks)
+    cluster = Cluster(
+        numbered("n", nodes),
+        rack=rack,
+        rack_ids=numbered("r", racks),
+        datacenter=in_blocks(racks, datacenters)[rack],
+        datacenter_ids=numbered("d", datacenters),
+        type=np.arange(nodes) % 2,
+        type_ids=np.array(["c1", "c2"]),
+        slots=np.full(nodes, slots),
+        reduce_slots=np.ones(nodes),
+        capacity={"cpu": np.full(nodes, 4.0), "memory": rng.integers(6, 10, size=nodes, endpoint=True)},
+        rate_process=np.array(PROCESS_RATES)[np.arange(nodes) % 2],
+        rate_in=np.full(nodes, OUT_RATE),
+        rate_out=np.full(nodes, OUT_RATE),
+        out_in_use=rng.uniform(0, OUT_RATE, size=nodes).round(1),
+        topology=Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4}),
+    )
+    map_job, reduce_job = in_blocks(tasks, jobs), in_blocks(reduces, jobs)
+    size = rng.choice([64.0, 128.0], size=tasks)
+    ratio = rng.choice([0.5, 1.0, 2.0], size=jobs)
+    sent = np.bincount(map_job, size, minlength=jobs) * ratio / np.maximum(np.bincount(reduce_job, minlength=jobs), 1)
+    map_time = rng.integers(20, 60, size=jobs, endpoint=True).astype(np.float64)
+    rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas), nodes)
+    job = np.concatenate((map_job, reduce_job))
+    kind = np.repeat([MAP, REDUCE], [tasks, reduces])
+    demand = {name: rng.integers(1, most, size=(jobs, 2), endpoint=True) for name, most in (("cpu", 2), ("memory", 4))}
+    workload = Workload(
+        np.concatenate((numbered("m", tasks), numbered("s", reduces))),
+        kind=kind,
+        job=job,
+        size=np.concatenate((size, np.full(reduces, np.nan))),
+        replicas=Ragged(np.append(rows.starts, np.full(reduces, rows.starts[-1])), rows.values),
+        rate_in_by_type=MAP_RATES[rng.integers(0, 3, size=jobs)][job],
+        demand={name: values[job, kind] for name, values in demand.items()},
+        shuffle=proportional_shuffle(map_job, size, reduce_job, sent[reduce_job]),
+        job_ids=numbered("j", jobs),
+        job_group=in_blocks(jobs, groups),
+        arrival=np.zeros(jobs),
+        goal=2 * map_time,
+        filter_ratio=ratio,
+        map_time=map_time,
+        group_ids=numbered("g", groups),
+        group_weight=rng.integers(1, 4, size=groups, endpoint=True),
+        group_running_tasks=rng.integers(0, 3, size=groups, endpoint=True),
+    )
+    labels = {
+        "shuffle": ASSUMED,
+        "fields": "assumed: drawn uniformly, so that every problem can be posed; no experiment of a paper",
+    }
+    return Drawn(cluster, workload, State.initial(cluster, workload, load=rng.integers(0, 3, size=nodes)), labels)
+
+
+FAMILIES = (
+    Family(
+        "mixed",
+        "",
+        "Maps and reduces with every field that a problem may need, for gap matrices.",
+        {
+            "nodes": Parameter(9, "nodes", 1, 8192),
+            "tasks": Parameter(12, "maps"),
+            "reduces": Parameter(4, "reduces", 0, 10**5),
+            "jobs": Parameter(2, "jobs, which share maps and reduces evenly", 1, 10**5),
+            "groups": Parameter(2, "groups, which share the jobs evenly", 1, 10**5),
+            "racks": Parameter(3, "racks", 1, 8192),
+            "datacenters": Parameter(3, "datacenters, which share the racks evenly", 1, 8192),
+            "replicas": Parameter(2, "most replicas of a block: 1 to this", 1, 1000),
+            "slots": Parameter(2, "map slots of each node", 1, 1000),
+        },
+        _mixed,
+    ),
+)
