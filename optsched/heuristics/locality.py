@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.heuristics.base import Event, Heuristic, Offer, Policy, View
-from optsched.instance import PENDING
+from optsched.heuristics.jobs import ANYWHERE, NODE, RACK, WaitingMaps
 from optsched.problems.base import Parameter, choice, number
 
 __all__ = ["HEURISTICS", "LocalityPolicy"]
@@ -21,8 +21,7 @@ __all__ = ["HEURISTICS", "LocalityPolicy"]
 class LocalityPolicy(Policy):
     """A task with data on the node, else one with data in its rack, else any; drawn at random among equals.
 
-    It starts one task an offer. What an offer costs does not depend on how many tasks wait: each node and rack has a
-    list of its tasks, from which started ones are dropped when they are drawn.
+    It starts one task an offer. What an offer costs does not depend on how many tasks wait (`WaitingMaps`).
 
     Parameters
     ----------
@@ -41,9 +40,7 @@ class LocalityPolicy(Policy):
         self._rng = rng
         self._known = 0
         self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of a node that have passed once
-        self._on_node: defaultdict[int, list[int]] = defaultdict(list)
-        self._in_rack: defaultdict[int, list[int]] = defaultdict(list)
-        self._all: list[int] = []
+        self._waiting = WaitingMaps()
         self._learn(view)
 
     def notify(self, event: Event, view: View) -> None:
@@ -56,45 +53,29 @@ class LocalityPolicy(Policy):
         pending = view.pending
         tasks = pending[np.searchsorted(pending, self._known) :]
         self._known = len(view.workload)
-        self._all.extend(tasks.tolist())
-        replicas = view.workload.replicas.take(tasks)
-        racks = view.cluster.rack[replicas.values].tolist()
-        for task, node, rack in zip(tasks[replicas.row_of].tolist(), replicas.values.tolist(), racks, strict=True):
-            self._on_node[node].append(task)
-            waiting = self._in_rack[rack]
-            if not waiting or waiting[-1] != task:  # else it has another replica in the rack
-                waiting.append(task)
+        self._waiting.add(tasks, view)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         node = offer.node
         waits_once = self.reading == "sweep" and self._passed[node] < offer.free
         task = None
         if self.randomness and (waits_once or self.reading == "heartbeat") and self._rng.random() < self.randomness:
-            task = self._draw(self._all, view)
+            task = self._draw(ANYWHERE, offer, view)
         if task is None:
-            task = self._draw(self._on_node[node], view)
+            task = self._draw(NODE, offer, view)
         if task is None and waits_once:
             self._passed[node] += 1
             return ()
         if task is None:
-            rack = int(view.cluster.rack[node])
-            task = self._draw(self._in_rack[rack], view) if rack >= 0 else None  # -1: no rack
+            task = self._draw(RACK, offer, view)
         if task is None:
-            task = self._draw(self._all, view)
+            task = self._draw(ANYWHERE, offer, view)
         if not waits_once and self._passed[node]:
             self._passed[node] -= 1
         return () if task is None else (task,)
 
-    def _draw(self, tasks: list[int], view: View) -> int | None:
-        """A waiting task of the list, uniformly at random; those that wait no more are dropped on the way."""
-        while tasks:
-            position = int(self._rng.integers(len(tasks)))
-            task = tasks[position]
-            tasks[position] = tasks[-1]
-            tasks.pop()
-            if view.status[task] == PENDING:
-                return task
-        return None
+    def _draw(self, level: int, offer: Offer, view: View) -> int | None:
+        return self._waiting.draw(level, offer.node, view, self._rng)
 
 
 _READING = Parameter(

@@ -1,0 +1,113 @@
+"""`coupling`: maps started with a chance that depends on how near their data is, reduces gradually and near the centre.
+
+The Coupling Scheduler is by Tan, Meng and Zhang (HPDC 2012, INFOCOM 2013); what 000 says of it leaves much open, and
+each guess is a parameter or is told here (digest 000, section 1).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from optsched.heuristics.base import Heuristic, Offer, View
+from optsched.heuristics.jobs import JobPolicy
+from optsched.heuristics.probabilistic import PROBLEMS, parse_share
+from optsched.heuristics.seen_costs import SeenCosts
+from optsched.instance import KINDS, MAP, REDUCE
+from optsched.problems.base import Parameter, choice, number
+
+__all__ = ["HEURISTICS", "CouplingPolicy"]
+
+
+class CouplingPolicy(JobPolicy):
+    """A random map with a chance by its level of locality; reduces as maps progress, each waiting for a central node.
+
+    The job is the one with the fewest running tasks that has one waiting; if it declines, the slot stays idle.
+
+    Maps: one of the job's is drawn; it is started if its data is on the node, with probability `p_rack` if it is in the
+    rack, else with `p_off`.
+
+    Reduces: of a job with n of them no more than ceil(progress n) are started (those that run or have finished
+    counted). The first that waits is started if no free node that its job may use costs less than this one, by what
+    maps have emitted so far; else it waits for another offer, `waits` times, and then takes any slot.
+
+    Parameters
+    ----------
+    p_rack, p_off
+        Assumed: 000 gives no numbers.
+    progress
+        Of the maps of a job. In a snapshot none advances, so what counts is assumed. `launched`: the share that runs or
+        has finished. `finished`: the share that has; before the first one has, no reduce is started, and it starves.
+    waits
+        Offers that each reduce waits for the centre (000: "at most three rounds of heartbeats").
+    """
+
+    def __init__(self, p_rack: float = 0.8, p_off: float = 0.5, progress: str = "launched", waits: int = 3) -> None:
+        self.p_rack, self.p_off, self.progress, self.waits = p_rack, p_off, progress, waits
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        super().start(view, rng)
+        self._costs = SeenCosts("emitted")
+        self._waited: defaultdict[int, int] = defaultdict(int)
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        job = next((job for job in self.jobs(offer) if self._may_start(job, offer)), None)
+        if job is None:
+            return ()
+        task = self._map(job, offer, view) if offer.kind == KINDS[MAP] else self._reduce(job, offer, view)
+        return () if task is None else (task,)
+
+    def _map(self, job: int, offer: Offer, view: View) -> int | None:
+        task = self.random_task(job, offer.kind, view)
+        replicas, rack = view.workload.replicas[task], view.cluster.rack
+        if offer.node in replicas:
+            return task
+        in_rack = rack[offer.node] >= 0 and rack[offer.node] in rack[replicas]
+        return task if self._rng.random() < (self.p_rack if in_rack else self.p_off) else None
+
+    def _may_start(self, job: int, offer: Offer) -> bool:
+        """Whether the job's maps are far enough for another reduce; always of a map slot."""
+        if offer.kind == KINDS[MAP]:
+            return True
+        waiting, running, finished = self.counts(job, MAP)
+        maps = waiting + running + finished
+        counted = finished if self.progress == "finished" else running + finished
+        waiting, *started = self.counts(job, REDUCE)
+        most = -(-counted * (waiting + sum(started)) // maps) if maps else waiting + sum(started)
+        return sum(started) < most
+
+    def _reduce(self, job: int, offer: Offer, view: View) -> int | None:
+        task = self.waiting(job, offer.kind, view)[:1]
+        costs = self._costs.of(task, offer.kind, view)[0]
+        free = view.free_reduce_slots > 0
+        free[self.reduce_nodes(job)] = False
+        number_of = int(task[0])
+        if costs[offer.node] <= costs[free].min() or self._waited[number_of] >= self.waits:
+            return number_of
+        self._waited[number_of] += 1
+        return None
+
+
+HEURISTICS = (
+    Heuristic(
+        name="coupling",
+        paper="000",
+        algorithm="Coupling Scheduler (Tan et al. 2012)",
+        problems=PROBLEMS,
+        doc="a random map, with a chance by its locality; reduces as maps progress, each awaiting a central node",
+        parameters=(
+            Parameter("p_rack", 0.8, parse_share, "chance of a map with data in the rack (assumed)"),
+            Parameter("p_off", 0.5, parse_share, "chance of a map with data in other racks only (assumed)"),
+            Parameter(
+                "progress",
+                "launched",
+                choice("launched", "finished"),
+                "share of a job's maps that lets as many reduces start: those that run too, or not (assumed)",
+            ),
+            Parameter("waits", 3, number(lowest=0, integer=True), "offers that a reduce waits for a central node"),
+        ),
+        policy=CouplingPolicy,
+    ),
+)

@@ -1,0 +1,213 @@
+"""`delay`: delay scheduling, in which a job waits a number of offers for a node with its data, and its formulas.
+
+Hadoop's Fair Scheduler, which delays too, is in `fair`. The paper of delay scheduling is Zaharia et al., EuroSys 2010;
+000 compares with it as part of the Fair Scheduler.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from optsched.errors import UsageError
+from optsched.heuristics.base import Heuristic, Offer, View
+from optsched.heuristics.jobs import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
+from optsched.instance import KINDS, MAP, Ints
+from optsched.problems.base import Parameter, choice, number
+
+__all__ = [
+    "AUTO",
+    "HEURISTICS",
+    "SLOT_PROBLEMS",
+    "DelayPolicy",
+    "locality_bound",
+    "miss_probability",
+    "parse_delay",
+    "skips_for_locality",
+]
+
+#: The problems whose slots are offered to policies.
+SLOT_PROBLEMS = (
+    "lsap",
+    "fair-lsap",
+    "flow",
+    "flow-congestion",
+    "transmission-maps",
+    "transmission-reduces",
+    "transmission",
+)
+
+#: Stands for as many offers as there are nodes with a free slot when the job becomes known: about one heartbeat each.
+AUTO = "auto"
+
+
+def miss_probability(share: float, skips: int) -> float:
+    """(1 - p)^D: the chance that none of D nodes that offer a slot, drawn independently, holds data of a job.
+
+    Parameters
+    ----------
+    share
+        p, share of the nodes that hold data of a waiting task of the job.
+    skips
+        D.
+
+    References
+    ----------
+    Digest 000, section 1.
+
+    Examples
+    --------
+    >>> miss_probability(0.25, 2)
+    0.5625
+    """
+    if not 0 <= share <= 1 or skips < 0:
+        raise UsageError(f"share={share}, skips={skips}: give a share from 0 to 1 and 0 skips or more")
+    return (1 - share) ** skips
+
+
+def locality_bound(skips: int, nodes: int, replicas: int, tasks: int) -> float:
+    """A lower bound on the mean share of a job's tasks that run on their data, with D skips: 1 - x/(N (1 - x)).
+
+    Here x = exp(-R D/M). When K tasks are left, a random node has data of one with probability 1 - (1 - K/M)^R.
+
+    Parameters
+    ----------
+    skips, nodes, replicas, tasks
+        D; M, R and N: nodes of the cluster, replicas of a block, tasks of the job.
+
+    References
+    ----------
+    Zaharia et al., section 4.1.
+
+    Examples
+    --------
+    >>> round(locality_bound(skips=23, nodes=100, replicas=3, tasks=20), 3)
+    0.95
+    """
+    if skips < 0 or min(nodes, replicas, tasks) < 1:
+        raise UsageError("give 0 skips or more, and at least 1 node, replica and task")
+    if not skips:
+        return 0.0
+    missed = math.exp(-replicas * skips / nodes)
+    return max(0.0, 1 - missed / (tasks * (1 - missed)))
+
+
+def skips_for_locality(locality: float, nodes: int, replicas: int, tasks: int) -> int:
+    """The least D whose `locality_bound` reaches a target l: D >= -(M/R) ln((1 - l) N/(1 + (1 - l) N)).
+
+    Parameters
+    ----------
+    locality
+        l, from 0 up to but not 1.
+    nodes, replicas, tasks
+        M, R and N.
+
+    References
+    ----------
+    Digest 000, section 1; Zaharia et al., section 4.1.
+
+    Examples
+    --------
+    >>> skips_for_locality(0.95, nodes=100, replicas=3, tasks=20)
+    24
+    """
+    if not 0 <= locality < 1 or min(nodes, replicas, tasks) < 1:
+        raise UsageError("give a locality from 0 up to but not 1, and at least 1 node, replica and task")
+    if locality == 0:
+        return 0
+    left = (1 - locality) * tasks
+    return math.ceil(nodes / replicas * math.log1p(1 / left))
+
+
+class DelayPolicy(JobPolicy):
+    """Jobs by fewest running tasks; one whose data is not near the node lets the offer pass, so often and no more.
+
+    A reduce slot gets a random reduce of the first job that may run one there.
+
+    Parameters
+    ----------
+    form
+        `skip-count`: a job without data on the node is skipped until it was skipped `D` times, and then takes any slot,
+        with a task of the rack if there is one; a start on data sets its count back to 0. `two-level`: it waits for a
+        node with its data for `D1` skips, then for a rack with its data for `D2` more, and then takes any slot; the
+        level that it has come down to is kept until it starts a task nearer to its data.
+    D, D1, D2
+        Offers that a job lets pass; `auto`: as many as there were nodes with a free map slot when the job was learnt
+        of. A job counts only the offers that come as far as to it.
+    """
+
+    def __init__(
+        self,
+        form: str = "skip-count",
+        D: int | str = AUTO,  # noqa: N803
+        D1: int | str = AUTO,  # noqa: N803
+        D2: int | str = AUTO,  # noqa: N803
+    ) -> None:
+        self.two_level = form == "two-level"
+        self.delays = (D1, D2) if self.two_level else (D, 0)
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self._maps: defaultdict[int, WaitingMaps] = defaultdict(WaitingMaps)
+        self._skips: defaultdict[int, int] = defaultdict(int)
+        self._level: defaultdict[int, int] = defaultdict(int)
+        self._auto: dict[int, int] = {}
+        super().start(view, rng)
+
+    def learn_job(self, job: int, tasks: Ints, view: View) -> None:
+        self._maps[job].add(tasks[view.workload.kind[tasks] == MAP], view)
+        self._auto.setdefault(job, int(np.count_nonzero(view.free_map_slots)))
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        for job in self.jobs(offer):
+            if offer.kind != KINDS[MAP]:
+                return (self.random_task(job, offer.kind, view),)
+            task = self._near(job, offer, view)
+            if task is not None:
+                return (task,)
+        return ()
+
+    def _near(self, job: int, offer: Offer, view: View) -> int | None:
+        """A map of the job that is near enough to its data for as long as the job has waited."""
+        for level in range(self._patience(job) + 1):
+            task = self._maps[job].draw(level, offer.node, view, self._rng)
+            if task is not None:
+                if level == NODE or self.two_level:
+                    self._skips[job], self._level[job] = 0, level
+                return task
+        self._skips[job] += 1
+        return None
+
+    def _patience(self, job: int) -> int:
+        """The farthest level that the job takes by now."""
+        to_rack, to_any = (self._auto[job] if delay == AUTO else int(delay) for delay in self.delays)
+        skips, level = self._skips[job], self._level[job]
+        if not self.two_level:
+            return ANYWHERE if skips >= to_rack else NODE
+        waited = {NODE: (to_rack, to_rack + to_any), RACK: (0, to_any), ANYWHERE: (0, 0)}[level]
+        return ANYWHERE if skips >= waited[1] else RACK if skips >= waited[0] else NODE
+
+
+def parse_delay(given: object) -> int | str:
+    """A parser of a number of offers, or `auto`."""
+    return AUTO if given == AUTO else int(number(lowest=0, integer=True)(given))
+
+
+HEURISTICS = (
+    Heuristic(
+        name="delay",
+        paper="000",
+        algorithm="delay scheduling (Zaharia et al. 2010)",
+        problems=SLOT_PROBLEMS,
+        doc="jobs by fewest running tasks; one without data on the node lets a number of offers pass",
+        parameters=(
+            Parameter("form", "skip-count", choice("skip-count", "two-level"), "one delay, or one for node and rack"),
+            Parameter("D", AUTO, parse_delay, "offers before any slot will do; auto: nodes with a free slot"),
+            Parameter("D1", AUTO, parse_delay, "two-level: offers before a slot in a rack with data will do"),
+            Parameter("D2", AUTO, parse_delay, "two-level: offers more before any slot will do"),
+        ),
+        policy=DelayPolicy,
+    ),
+)

@@ -1,0 +1,209 @@
+"""`probabilistic` and `least-cost`: 000's scheduler, its Algorithms 1 and 2, and what is left of it without chance.
+
+How P_min is tuned, and up to which value nothing can starve, is in `p_min`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from optsched.heuristics.base import Heuristic, Offer, View
+from optsched.heuristics.jobs import JobPolicy
+from optsched.heuristics.seen_costs import SeenCosts, missing_sizes, sizes_parameter
+from optsched.instance import KINDS, MAP, Bools, Floats, Ints
+from optsched.problems.base import Parameter, choice, number
+
+__all__ = ["HEURISTICS", "LeastCostPolicy", "ProbabilisticPolicy", "probability"]
+
+PROBLEMS = ("transmission-maps", "transmission-reduces", "transmission")
+
+
+def probability(cost: Floats, average: Floats) -> Floats:
+    """P of (4) and (5): 1 - exp(-average/cost), and 1 where the cost is 0, whatever the average.
+
+    Examples
+    --------
+    000's worked example with all four nodes free: M1 has its block on D1.
+
+    >>> costs = np.array([0.0, 512.0, 256.0, 1024.0])
+    >>> probability(costs, np.full(4, costs.mean())).round(4).tolist()
+    [1.0, 0.5831, 0.8262, 0.3544]
+    """
+    probable: Floats = -np.expm1(-_ratio(cost, average))
+    return probable
+
+
+def _ratio(cost: Floats, average: Floats) -> Floats:
+    """Average over cost, by which probabilities are ordered: unlike them it does not run up against 1."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio: Floats = np.where(cost == 0, np.inf, average / cost)
+    return ratio
+
+
+class ProbabilisticPolicy(JobPolicy):
+    """Of the tasks of a job the one with the highest probability, which then decides whether it is started.
+
+    The job with the fewest running tasks is asked that has a task waiting and, for a reduce slot, no reduce on the
+    node. C of each of its tasks on the offering node is compared with its average over the nodes with a free slot; the
+    task with the largest P = 1 - exp(-average/C) is taken, ties drawn at random. If P is below `p_min`, or else with
+    probability 1 - P, the slot stays idle this time. One task is started an offer at most.
+
+    Parameters
+    ----------
+    p_min
+        The threshold of the probability, from 0 to 1.
+    average
+        Nodes that the average is over. `free`: all with a free slot, as 000 has it, also those that are barred to the
+        reduces of the job. `eligible`: without those, so that a cheapest node always has C <= average.
+    select
+        `probability`: the largest P, lines 9 and 10. `min_cost`: the least C, which 000 calls the same and which is
+        not (digest 000, erratum 1).
+    sizes
+        What the costs of reduces are computed with: (3), or see `estimated_sizes`.
+    jobs
+        `first`: if the first job's task is not started, the slot stays idle, as in the algorithms. `each`: then the
+        next job is asked, as Hadoop's Fair Scheduler does with its jobs.
+    skip_limit
+        Offers, one after another, that a job may decline because of `p_min`; then `p_min` is not asked until the job
+        starts a task of the kind. None: no limit.
+    """
+
+    def __init__(
+        self,
+        p_min: float = 0.4,
+        average: str = "free",
+        select: str = "probability",
+        sizes: str = "extrapolated",
+        jobs: str = "first",
+        skip_limit: int | None = None,
+    ) -> None:
+        self.p_min, self.average, self.select, self.sizes = p_min, average, select, sizes
+        self.only_first, self.skip_limit = jobs == "first", skip_limit
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        super().start(view, rng)
+        self._costs = SeenCosts(self.sizes)
+        self._skipped: defaultdict[tuple[int, str], int] = defaultdict(int)
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        free = view.free_slots(offer.kind) > 0
+        for job in self.jobs(offer):
+            task = self._algorithm(job, offer, free, view)
+            if task is not None:
+                return (task,)
+            if self.only_first:
+                break
+        return ()
+
+    def _algorithm(self, job: int, offer: Offer, free: Bools, view: View) -> int | None:
+        """Algorithm 1 for a map slot, 2 for a reduce slot."""
+        tasks = self.waiting(job, offer.kind, view)
+        costs = self._costs.of(tasks, offer.kind, view)
+        here = costs[:, offer.node]
+        average = self._averages(costs, job, offer, free)
+        ratio = _ratio(here, average)
+        best = ratio == ratio.max() if self.select == "probability" else here == here.min()
+        chosen = int(self._rng.choice(np.flatnonzero(best)))
+        chance = float(probability(here[chosen], average[chosen]))
+        skipped = (job, offer.kind)
+        if chance < self.p_min and (self.skip_limit is None or self._skipped[skipped] < self.skip_limit):
+            self._skipped[skipped] += 1
+            return None
+        if not self._rng.random() < chance:
+            return None
+        self._skipped[skipped] = 0
+        return int(tasks[chosen])
+
+    def _averages(self, costs: Floats, job: int, offer: Offer, free: Bools) -> Floats:
+        """Cave of each task: over the nodes with a free slot, without those that are barred if so wanted."""
+        nodes = free
+        if self.average == "eligible" and offer.kind != KINDS[MAP]:
+            nodes = free.copy()
+            nodes[self.reduce_nodes(job)] = False
+        among = costs[:, nodes]
+        # A mean of doubles may come out a little below the least of them, which would cost the limit of `p_min`.
+        averages: Floats = np.maximum(among.mean(axis=1), among.min(axis=1))
+        return averages
+
+
+class LeastCostPolicy(JobPolicy):
+    """The task of least cost on the offering node, at once and always; ties at random. The job as in `probabilistic`.
+
+    Parameters
+    ----------
+    sizes
+        What the costs of reduces are computed with; see `estimated_sizes`.
+    """
+
+    def __init__(self, sizes: str = "extrapolated") -> None:
+        self.sizes = sizes
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        super().start(view, rng)
+        self._costs = SeenCosts(self.sizes)
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        for job in self.jobs(offer):
+            tasks: Ints = self.waiting(job, offer.kind, view)
+            here = self._costs.of(tasks, offer.kind, view)[:, offer.node]
+            return (int(self._rng.choice(tasks[here == here.min()])),)
+        return ()
+
+
+def parse_share(given: object) -> float:
+    """A parser of numbers from 0 to 1."""
+    share = float(number(lowest=0)(given))
+    if share > 1:
+        raise ValueError("give a share from 0 to 1")
+    return share
+
+
+def parse_limit(given: object) -> int | None:
+    """A parser of a whole number from 0, or none."""
+    return None if given in (None, "none") else int(number(lowest=0, integer=True)(given))
+
+
+HEURISTICS = (
+    Heuristic(
+        name="probabilistic",
+        paper="000",
+        algorithm="Algorithms 1 and 2 (PNA)",
+        problems=PROBLEMS,
+        doc="the task whose cost here is least beside its average over free nodes, started with that probability",
+        parameters=(
+            Parameter("p_min", 0.4, parse_share, "a probability below it leaves the slot idle (000: 0.4)"),
+            Parameter(
+                "average",
+                "free",
+                choice("free", "eligible"),
+                "average cost over all nodes with a free slot (000), or without those barred to the job's reduces",
+            ),
+            Parameter(
+                "select",
+                "probability",
+                choice("probability", "min_cost"),
+                "the task with the highest probability (000's algorithms), or the least cost (000's words)",
+            ),
+            sizes_parameter("extrapolated"),
+            Parameter("jobs", "first", choice("first", "each"), "ask the first job alone, or each until one starts"),
+            Parameter(
+                "skip_limit", None, parse_limit, "offers that a job may decline in a row because of p_min; none: any"
+            ),
+        ),
+        policy=ProbabilisticPolicy,
+        missing=missing_sizes,
+    ),
+    Heuristic(
+        name="least-cost",
+        paper="000",
+        algorithm="ablation of Algorithms 1 and 2",
+        problems=PROBLEMS,
+        doc="the task that costs least on the offering node, at once and always",
+        parameters=(sizes_parameter("extrapolated"),),
+        policy=LeastCostPolicy,
+        missing=missing_sizes,
+    ),
+)

@@ -1,0 +1,132 @@
+"""The costs (1) and (2) of 000 as a scheduler sees them: distances known, sizes of the shuffle estimated or not.
+
+Problems judge by the true sizes, in exact units; these are doubles for policies to decide by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from optsched.errors import Fault, MissingField
+from optsched.heuristics.base import View
+from optsched.instance import KINDS, MAP, PENDING, REDUCE, Floats, Instance, Ints, Shuffle, Workload
+from optsched.placement import NONE
+from optsched.problems import Problem
+from optsched.problems.base import Parameter, choice
+from optsched.problems.distances import cluster_distances
+from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, seen_sizes
+from optsched.problems.transmission_costs import map_costs
+
+__all__ = ["SeenCosts", "held", "instance_held", "missing_sizes", "sizes_parameter"]
+
+
+def sizes_parameter(default: str) -> Parameter:
+    """The parameter `sizes` of heuristics that look at the shuffle."""
+    told = "MB of the shuffle: extrapolated by progress (000, equation 3), emitted so far, or actual (a perfect guess)"
+    return Parameter("sizes", default, choice(default, *(way for way in SIZES if way != default)), told)
+
+
+def missing_sizes(problem: Problem) -> Sequence[Fault]:
+    """What extrapolation lacks, where the problem places reduces."""
+    if REDUCE not in problem.kinds:
+        return ()
+    try:
+        estimated_sizes(problem.instance)
+    except MissingField as error:
+        return error.faults
+    return ()
+
+
+def held(shuffle: Shuffle, sizes: Floats, node: Ints, reduces: Ints, nodes: int) -> Floats:
+    """W_pf of (2): MB that each node holds for each of `reduces`, shape (reduces, nodes).
+
+    Parameters
+    ----------
+    shuffle, sizes
+        The entries and their MB.
+    node
+        Of each task the node it runs or ran on, or -1; maps without one hold nothing.
+    reduces
+        Tasks.
+    """
+    row = np.full(len(node), NONE)
+    row[reduces] = np.arange(len(reduces))
+    counted = (row[shuffle.reduce] != NONE) & (node[shuffle.map] != NONE)
+    amounts: Floats = np.zeros((len(reduces), nodes))
+    np.add.at(amounts, (row[shuffle.reduce[counted]], node[shuffle.map[counted]]), sizes[counted])
+    return amounts
+
+
+class SeenCosts:
+    """Costs of waiting tasks on all nodes, kept while a view lives and brought up to date as maps are placed.
+
+    Parameters
+    ----------
+    sizes
+        As for `optsched.problems.shuffle_sizes.estimated_sizes`.
+    """
+
+    def __init__(self, sizes: str = "extrapolated") -> None:
+        self._sizes = sizes
+        self._workload: Workload | None = None
+
+    def of(self, tasks: Ints, kind: str, view: View) -> Floats:
+        """C_ij of each task (row) on each node (column); the tasks are of one kind and wait."""
+        self._read(view)
+        costs = self._of_maps(view) if kind == KINDS[MAP] else self._of_reduces(view)
+        rows: Floats = costs[self._row[tasks]]
+        return rows
+
+    def held(self, tasks: Ints, view: View) -> Floats:
+        """MB that each node (column) holds for each reduce (row)."""
+        self._read(view)
+        self._follow_maps(view)
+        rows: Floats = self._held[self._row[tasks]]
+        return rows
+
+    def _read(self, view: View) -> None:
+        """Start afresh where the view is new."""
+        if view.workload is self._workload:
+            return
+        self._workload, self._placed = view.workload, -1
+        self._map_costs: Floats | None = None
+        self._reduce_costs: Floats | None = None
+        self._row = np.full(len(view.workload), NONE)
+        self._maps, self._reduces = view.pending_of("map"), view.pending_of("reduce")
+        for tasks in (self._maps, self._reduces):
+            self._row[tasks] = np.arange(len(tasks))
+        self._shuffle = view.true_shuffle if self._sizes == "actual" else view.shuffle
+        if self._shuffle is not None:
+            self._entries = seen_sizes(view.workload, self._shuffle, view.status, self._sizes)
+
+    def _of_maps(self, view: View) -> Floats:
+        if self._map_costs is None:
+            size, replicas = view.workload.size[self._maps], view.workload.replicas.take(self._maps)
+            self._map_costs = map_costs(size, replicas, cluster_distances(view.cluster))
+        return self._map_costs
+
+    def _of_reduces(self, view: View) -> Floats:
+        self._follow_maps(view)
+        if self._reduce_costs is None:
+            self._reduce_costs = self._held @ cluster_distances(view.cluster)
+        return self._reduce_costs
+
+    def _follow_maps(self, view: View) -> None:
+        """Compute what nodes hold again where maps were placed since."""
+        placed = int(np.count_nonzero(view.status[self._maps] != PENDING))
+        if placed == self._placed:
+            return
+        self._placed, self._reduce_costs = placed, None
+        if self._shuffle is None:
+            self._held = np.zeros((len(self._reduces), len(view.cluster)))
+        else:
+            self._held = held(self._shuffle, self._entries, view.node, self._reduces, len(view.cluster))
+
+
+def instance_held(instance: Instance, node: Ints, reduces: Ints, sizes: str) -> Floats:
+    """As `held`, of a whole instance with a shuffle, by a way to tell the sizes."""
+    shuffle = instance.workload.shuffle
+    assert shuffle is not None
+    return held(shuffle, estimated_sizes(instance, sizes), node, reduces, len(instance.cluster))
