@@ -1,6 +1,6 @@
-"""A family of our own with the fields of every problem, so that all of them can be posed on one instance.
+"""A family of our own with the fields of all problems of the papers, so that all can be posed on one instance.
 
-It is nobody's experiment: it is for gap matrices, which show what a scheduler that cares for one thing costs in another.
+It is nobody's experiment. Gap matrices show on it what a scheduler that cares for one thing costs in another.
 """
 
 from __future__ import annotations
@@ -43,8 +43,11 @@ def _mixed(
         type=np.arange(nodes) % 2,
         type_ids=np.array(["c1", "c2"]),
         slots=np.full(nodes, slots),
-        reduce_slots=np.ones(nodes),
-        capacity={"cpu": np.full(nodes, 4.0), "memory": rng.integers(6, 10, size=nodes, endpoint=True)},
+        reduce_slots=np.ones(nodes, dtype=np.int64),
+        capacity={
+            "cpu": np.full(nodes, 4.0),
+            "memory": rng.integers(6, 10, size=nodes, endpoint=True).astype(np.float64),
+        },
         rate_process=np.array(PROCESS_RATES)[np.arange(nodes) % 2],
         rate_in=np.full(nodes, OUT_RATE),
         rate_out=np.full(nodes, OUT_RATE),
@@ -76,7 +79,7 @@ def _mixed(
         filter_ratio=ratio,
         map_time=map_time,
         group_ids=numbered("g", groups),
-        group_weight=rng.integers(1, 4, size=groups, endpoint=True),
+        group_weight=rng.integers(1, 4, size=groups, endpoint=True).astype(np.float64),
         group_running_tasks=rng.integers(0, 3, size=groups, endpoint=True),
     )
     labels = {
@@ -90,7 +93,7 @@ FAMILIES = (
     Family(
         "mixed",
         "",
-        "Maps and reduces with every field that a problem may need, for gap matrices.",
+        "Maps and reduces with every field that a problem of the papers may need, for gap matrices.",
         {
             "nodes": Parameter(9, "nodes", 1, 8192),
             "tasks": Parameter(12, "maps"),
