@@ -10,6 +10,7 @@ as such, never as a proof.
 from optsched.certificates.capacities import capacity_certificate
 from optsched.certificates.checking import Check, Verdict, certify, proved_bound
 from optsched.certificates.covers import cover_certificate
+from optsched.certificates.flow_congestion import task_price_certificate
 from optsched.certificates.potentials import potential_certificate
 from optsched.certificates.prices import price_certificate
 from optsched.certificates.shares import share_certificate
@@ -24,4 +25,5 @@ __all__ = [
     "price_certificate",
     "proved_bound",
     "share_certificate",
+    "task_price_certificate",
 ]

@@ -8,12 +8,14 @@ from typing import Any
 
 from optsched.certificates.capacities import capacity_proof
 from optsched.certificates.covers import cover_proof
+from optsched.certificates.flow_congestion import task_price_proof
 from optsched.certificates.potentials import potential_proof
 from optsched.certificates.prices import price_proof
 from optsched.certificates.shares import fairness_proof
 from optsched.errors import CertificateInvalid
 from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow
 from optsched.problems.assignment import AssignmentProblem
+from optsched.problems.flow_congestion import FlowCongestion
 from optsched.results import Certificate, Component, Number, Proof, Sense, Solution, Termination, Value
 
 __all__ = ["Check", "Verdict", "certify", "proved_bound"]
@@ -238,6 +240,7 @@ PROOFS: tuple[tuple[Proof, type[AnyProblem], Prover], ...] = (
     (Proof.DUAL, LsapFairness, fairness_proof),
     (Proof.DUAL, AssignmentProblem, price_proof),
     (Proof.DUAL, GeneralizedAssignment, capacity_proof),
+    (Proof.DUAL, FlowCongestion, task_price_proof),
     (Proof.DUAL, MinCostFlow, potential_proof),
     (Proof.COMBINATORIAL, Latency, cover_proof),
 )

@@ -15,7 +15,16 @@ from optsched.errors import UsageError, nearest
 __all__ = ["MODELS", "module"]
 
 #: Problems that have models, by name.
-MODELS = ("lsap", "fair-lsap", "lsap-fairness", "flow", "latency", "generalized-assignment", "min-cost-flow")
+MODELS = (
+    "lsap",
+    "fair-lsap",
+    "lsap-fairness",
+    "flow",
+    "flow-congestion",
+    "latency",
+    "generalized-assignment",
+    "min-cost-flow",
+)
 
 
 def module(problem: str) -> ModuleType:

@@ -16,6 +16,7 @@ from optsched.network import FlowNetwork
 from optsched.problems.base import AnyProblem, Problem
 from optsched.problems.fair_lsap import FairLsap
 from optsched.problems.flow import Flow
+from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.latency import Latency
 from optsched.problems.lsap import Lsap
@@ -27,6 +28,7 @@ __all__ = [
     "AnyProblem",
     "FairLsap",
     "Flow",
+    "FlowCongestion",
     "GeneralizedAssignment",
     "Latency",
     "Lsap",

@@ -18,8 +18,9 @@ from optsched.heuristics.answers import placement_from
 from optsched.placement import Flow
 from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow, Problem
 from optsched.problems.assignment import AssignmentProblem
+from optsched.problems.flow_congestion import FlowCongestion
 from optsched.results import Bound, Decision, FrontierPoint, Solution
-from optsched.routes import assignment, generalized_assignment, latency, lsap_fairness, min_cost_flow
+from optsched.routes import assignment, flow_congestion, generalized_assignment, latency, lsap_fairness, min_cost_flow
 from optsched.routes.latency import latency_search, solve_by
 from optsched.routes.record import Frontier, Record
 from optsched.solvers.profiles import Profile, load_profile
@@ -33,6 +34,7 @@ _SORTS: tuple[tuple[type[AnyProblem], ModuleType], ...] = (
     (Latency, latency),
     (GeneralizedAssignment, generalized_assignment),
     (MinCostFlow, min_cost_flow),
+    (FlowCongestion, flow_congestion),
 )
 
 

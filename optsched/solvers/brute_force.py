@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
 from optsched.errors import TooLarge
 from optsched.instance import Ints
 from optsched.placement import NONE
-from optsched.problems import GeneralizedAssignment, Latency, Problem
+from optsched.problems import FlowCongestion, GeneralizedAssignment, Latency, LsapFairness, Problem
 from optsched.problems.assignment import AssignmentProblem
-from optsched.results import Value
+from optsched.results import Number, Value
 
 __all__ = ["MOST_PLACEMENTS", "best_placement", "pareto_front"]
 
@@ -69,12 +70,16 @@ def _placements(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
             f'{problem.name}: route "brute-force" would try {choices}^{tasks} placements; it takes up to '
             f"{MOST_PLACEMENTS:,}, of up to {MOST_TASKS} tasks; leave the route out and let optsched choose"
         )
-    if isinstance(problem, AssignmentProblem) and len(problem.components) == 1:
+    if isinstance(problem, LsapFairness):
+        yield from _shared_assignments(problem)
+    elif isinstance(problem, AssignmentProblem):
         yield from _assignments(problem)
     elif isinstance(problem, Latency):
         yield from _schedules(problem)
     elif isinstance(problem, GeneralizedAssignment):
         yield from _packings(problem)
+    elif isinstance(problem, FlowCongestion):
+        yield from _congestions(problem)
     else:
         yield from _judged(problem)
 
@@ -120,6 +125,18 @@ def _assignments(problem: AssignmentProblem) -> Iterator[tuple[Value, list[int]]
     yield from place(0, 0, 0)
 
 
+def _shared_assignments(problem: LsapFairness) -> Iterator[tuple[Value, list[int]]]:
+    group_of = problem.pool.tolist()
+
+    @cache
+    def distance(groups: tuple[int, ...]) -> Number:
+        return problem.groups.distance(np.bincount(groups, minlength=len(problem.pools)), problem.relative)
+
+    for (cost,), chosen in _assignments(problem):
+        placed = (group for group, node in zip(group_of, chosen, strict=True) if node != NONE)
+        yield (cost, distance(tuple(sorted(placed)))), chosen
+
+
 def _schedules(problem: Latency) -> Iterator[tuple[Value, list[int]]]:
     tasks, servers = len(problem.tasks), range(len(problem.initial_load))
     local = [set(row.tolist()) for row in problem.replicas]
@@ -157,5 +174,43 @@ def _packings(problem: GeneralizedAssignment) -> Iterator[tuple[Value, list[int]
             before, left[node], chosen[task] = left[node], rest, node
             yield from place(task + 1, total + cost[task][node])
             left[node] = before
+
+    yield from place(0, 0)
+
+
+def _congestions(problem: FlowCongestion) -> Iterator[tuple[Value, list[int]]]:
+    types, chosen = problem.types.of_task.tolist(), [NONE] * len(problem.tasks)
+    left, missing = problem.slots.tolist(), problem.counts.tolist()
+    waiting = np.bincount(problem.kind, minlength=len(missing)).tolist()
+    columns = {node: column for column, node in enumerate(problem.idle_nodes.tolist())}
+    read = problem.read_units[problem.classes.of_task].tolist()
+    sets: dict[int, list[int]] = {node: [] for node in columns}
+
+    @cache
+    def load(node: int, placed: tuple[int, ...]) -> int:
+        added = np.bincount(placed, minlength=len(problem.type_kind))
+        return int(problem.load_units(columns[node], added[None])[0])
+
+    def place(task: int, total: int) -> Iterator[tuple[Value, list[int]]]:
+        if task == len(types):
+            yield (total + sum(load(node, tuple(sorted(tasks))) for node, tasks in sets.items() if tasks),), chosen
+            return
+        kind = problem.kind[task]
+        waiting[kind] -= 1
+        if missing[kind] <= waiting[kind]:
+            yield from place(task + 1, total)
+        if missing[kind]:
+            missing[kind] -= 1
+            for node in columns:
+                if left[kind][node]:
+                    left[kind][node] -= 1
+                    sets[node].append(types[task])
+                    chosen[task] = node
+                    yield from place(task + 1, total + read[task][columns[node]])
+                    chosen[task] = NONE
+                    sets[node].pop()
+                    left[kind][node] += 1
+            missing[kind] += 1
+        waiting[kind] += 1
 
     yield from place(0, 0)

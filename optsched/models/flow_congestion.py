@@ -1,0 +1,292 @@
+"""Models of `flow-congestion`: tasks to slots at least flow-rate penalty, with the load that they add (002).
+
+The load of a node costs what depends on the whole set of its tasks, standard deviation and all. Both models therefore
+choose sets from a list with their costs: patterns, how many tasks of each type. Costs are whole numbers of the
+problem's units, 2^-20 MB/s, so that no tolerance of a solver is as large as a difference.
+
+The compact model of `build_pyomo` counts: classes of tasks that nothing tells apart, hosts of nodes that nothing tells
+apart, and how many nodes of a host take each pattern.
+
+=================== ========================================================================================
+component           what it is
+=================== ========================================================================================
+KINDS, TYPES        map and reduce; tasks of the same kind and rates, each by the id of its first
+CLASSES, HOSTS      classes of equal tasks, hosts of equal nodes, each by the id of its first
+PATTERNS            (host, number): sets of tasks that a node of the host can take, but the empty one
+PAIRS               (class, host) with a slot for the class's kind
+members, size       ids of the tasks of each class; how many they are
+nodes, alike        ids of the nodes of each host; how many they are
+due[k]              how many tasks of the kind are placed
+load_cost[h,p]      what a node of the host costs with the pattern, by its load
+read_cost[c,h]      what a task of the class pays there for reading
+choose[h,p]         whole: nodes of the host with the pattern
+place[c,h]          whole: tasks of the class on nodes of the host
+one_pattern[h]      no more patterns than nodes
+filled[h,t]         tasks of the type on the host are those of its patterns
+class_supply[c]     no more tasks than the class has
+cardinality[k]      due tasks of the kind are placed
+objective           least cost
+=================== ========================================================================================
+
+The literal model of `build_pulp` has 002's arcs from tasks to compute nodes, binary `place.t.n`, and `skip.t` for a
+task that waits; in place of the arcs from nodes to the sink stands the linearisation that the literal effective load
+needs, a binary `pattern.n.number` for each set of tasks on each node. Constraints: `task.t`, `one_pattern.n`,
+`filled.n.type`, `cardinality.kind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.instance import KINDS, Ints
+from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
+from optsched.placement import NONE, Placement
+from optsched.problems.flow_congestion import FlowCongestion
+from optsched.solvers.algebraic import injective_names
+from optsched.solvers.flow_congestion import distributed
+
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+
+
+def build_pyomo(problem: FlowCongestion) -> Any:
+    """Build the compact model; its components are in the module's table.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Linear, with whole variables; its objective is in units of 2^-20 MB/s.
+
+    Raises
+    ------
+    TooLarge
+        If there are too many patterns to list.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> cluster = Cluster(["n1", "n2"], slots=[2, 2], rate_in=[85, 85])
+    >>> problem = FlowCongestion(Instance(cluster, Workload(["t1", "t2"], rate_in=[9.14, 9.14])))
+    >>> model = build_pyomo(problem)
+    >>> f"{solve_pyomo(model, load_profile('exact')).objective / problem.grid:.3f}"
+    '56.806'
+    >>> decode(model, problem).nodes.tolist(), list(model.PATTERNS)
+    ([0, 1], [('n1', 1), ('n1', 2)])
+    """
+    names = _names(problem)
+    classes, hosts = names["class"], names["host"]
+    types, kinds = names["type"], [KINDS[kind] for kind in problem.kinds]
+    kind_of = dict(zip(types, (KINDS[kind] for kind in problem.type_kind.tolist()), strict=True))
+    type_of = {name: types[kind] for name, kind in zip(classes, problem.class_type.tolist(), strict=True)}
+    rows = {name: row for row, name in enumerate(classes)}
+    columns = dict(zip(hosts, problem.hosts.first.tolist(), strict=True))
+    patterns = {name: problem.patterns(host) for host, name in enumerate(hosts)}
+    units = {name: problem.pattern_units(host) for host, name in enumerate(hosts)}
+    slots = {
+        (KINDS[kind], host): int(problem.slots[kind, problem.idle_nodes[column]])
+        for kind in problem.kinds
+        for host, column in columns.items()
+    }
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    nodes = problem.instance.cluster.node_ids[problem.idle_nodes].tolist()
+
+    def ids(listed: list[str], members: Any) -> list[tuple[str, ...]]:
+        return [tuple(listed[member] for member in row.tolist()) for row in members]
+
+    model = pyo.ConcreteModel(problem.name)
+    model.KINDS = pyo.Set(initialize=kinds)
+    model.TYPES = pyo.Set(initialize=types)
+    model.CLASSES = pyo.Set(initialize=classes)
+    model.HOSTS = pyo.Set(initialize=hosts)
+    model.PATTERNS = pyo.Set(
+        initialize=[(host, number) for host in hosts for number in range(1, len(patterns[host]))], dimen=2
+    )
+    model.PAIRS = pyo.Set(initialize=[(c, h) for c in classes for h in hosts if slots[kind_of[type_of[c]], h]], dimen=2)
+    model.members = pyo.Param(
+        model.CLASSES, initialize=dict(zip(classes, ids(tasks, problem.classes.members), strict=True)), within=pyo.Any
+    )
+    model.size = pyo.Param(model.CLASSES, initialize=dict(zip(classes, problem.classes.size.tolist(), strict=True)))
+    model.nodes = pyo.Param(
+        model.HOSTS, initialize=dict(zip(hosts, ids(nodes, problem.hosts.members), strict=True)), within=pyo.Any
+    )
+    model.alike = pyo.Param(model.HOSTS, initialize=dict(zip(hosts, problem.hosts.size.tolist(), strict=True)))
+    model.due = pyo.Param(model.KINDS, initialize=dict(zip(kinds, problem.counts.tolist(), strict=True)))
+    model.load_cost = pyo.Param(model.PATTERNS, initialize={(h, p): int(units[h][p]) for h, p in model.PATTERNS})
+    model.read_cost = pyo.Param(
+        model.PAIRS, initialize={(c, h): int(problem.read_units[rows[c], columns[h]]) for c, h in model.PAIRS}
+    )
+    model.choose = pyo.Var(
+        model.PATTERNS, within=pyo.NonNegativeIntegers, bounds=lambda model, h, p: (0, model.alike[h])
+    )
+    model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeIntegers, bounds=lambda model, c, h: (0, model.size[c]))
+
+    def one_pattern(model: Any, h: str) -> Any:
+        return pyo.quicksum(model.choose[h, p] for p in range(1, len(patterns[h]))) <= model.alike[h]
+
+    def filled(model: Any, h: str, t: str) -> Any:
+        if not slots[kind_of[t], h]:
+            return pyo.Constraint.Skip
+        amounts = patterns[h][:, types.index(t)].tolist()
+        sent = pyo.quicksum(model.place[c, h] for c in classes if type_of[c] == t)
+        return sent == pyo.quicksum(amount * model.choose[h, p] for p, amount in enumerate(amounts) if amount)
+
+    def class_supply(model: Any, c: str) -> Any:
+        offered = [model.place[c, h] for h in hosts if (c, h) in model.PAIRS]
+        return pyo.quicksum(offered) <= model.size[c] if offered else pyo.Constraint.Skip
+
+    def cardinality(model: Any, k: str) -> Any:
+        if not model.due[k]:
+            return pyo.Constraint.Skip
+        return pyo.quicksum(model.place[c, h] for c, h in model.PAIRS if kind_of[type_of[c]] == k) == model.due[k]
+
+    model.one_pattern = pyo.Constraint(model.HOSTS, rule=one_pattern)
+    model.filled = pyo.Constraint(model.HOSTS, model.TYPES, rule=filled)
+    model.class_supply = pyo.Constraint(model.CLASSES, rule=class_supply)
+    model.cardinality = pyo.Constraint(model.KINDS, rule=cardinality)
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum(model.load_cost[pattern] * model.choose[pattern] for pattern in model.PATTERNS)
+        + pyo.quicksum(model.read_cost[pair] * model.place[pair] for pair in model.PAIRS)
+    )
+    return model
+
+
+def _names(problem: FlowCongestion) -> dict[str, list[str]]:
+    """Ids of the first of each class, type and host."""
+    tasks = problem.instance.workload.task_ids[problem.tasks]
+    nodes = problem.instance.cluster.node_ids[problem.idle_nodes]
+    return {
+        "class": tasks[problem.classes.first].tolist(),
+        "type": tasks[problem.types.first].tolist(),
+        "host": nodes[problem.hosts.first].tolist(),
+    }
+
+
+def _sets(problem: FlowCongestion, node: int) -> Iterator[Ints]:
+    """Every set of tasks but the empty one that the node can take: how many of each type."""
+    choices = []
+    for kind in problem.kinds:
+        types = np.flatnonzero(problem.type_kind == kind).tolist()
+        most = int(problem.slots[kind, node])
+        choices.append([some for size in range(most + 1) for some in combinations_with_replacement(types, size)])
+    for parts in product(*choices):
+        amounts = np.bincount(sum(parts, ()), minlength=len(problem.type_kind)).astype(np.int64)
+        if amounts.any() and (amounts <= problem.types.size).all():
+            yield amounts
+
+
+def literal_size(problem: FlowCongestion) -> LiteralSize:
+    """What `build_pulp` would take: a variable for each task, each pair with a slot, and each set of each node."""
+    hosts = range(len(problem.hosts.first))
+    sets = sum((len(problem.patterns(host)) - 1) * int(problem.hosts.size[host]) for host in hosts)
+    entries = sum(int(np.count_nonzero(problem.patterns(host))) * int(problem.hosts.size[host]) for host in hosts)
+    tasks, nodes = len(problem.tasks), len(problem.idle_nodes)
+    offers = [int(np.count_nonzero(problem.slots[kind])) for kind in problem.kinds]
+    pairs = sum(offers[kind] for kind in problem.kind.tolist())
+    filled = sum(offers[kind] for kind in problem.type_kind.tolist())
+    kinds = len(set(problem.kind.tolist()))
+    return LiteralSize.of(
+        tasks + pairs + sets, tasks + nodes + filled + kinds, 2 * tasks + 3 * pairs + 2 * sets + entries
+    )
+
+
+def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build the literal program: an arc for each task and node, and a pattern for each node.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attribute `place` is a dict from (task id, node id) to the variable; the objective is in units of 2^-20
+        MB/s.
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `max_variables` variables, or there are too many patterns to list.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> problem = FlowCongestion(Instance(Cluster(["a"], rate_in=[85]), Workload(["t"], rate_in=[2])))
+    >>> [variable.name for variable in build_pulp(problem).variables()]
+    ['pattern.a.1', 'place.t.a', 'skip.t']
+    """
+    refuse_too_large(problem, literal_size(problem), max_variables, "build_pyomo")
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    nodes = problem.instance.cluster.node_ids[problem.idle_nodes].tolist()
+    task_names, node_names = injective_names(tasks), injective_names(nodes)
+    type_names = [task_names[first] for first in problem.types.first.tolist()]
+    kind = problem.kind.tolist()
+    slots = problem.slots[:, problem.idle_nodes]
+    read = problem.read_units[problem.classes.of_task].tolist()
+
+    model = pulp.LpProblem(problem.name, pulp.LpMinimize)
+    place = {
+        (row, column): model.add_variable(f"place.{task}.{node}", 0, 1, "Integer")
+        for row, task in enumerate(task_names)
+        for column, node in enumerate(node_names)
+        if slots[kind[row], column]
+    }
+    skip = [model.add_variable(f"skip.{task}", 0, 1, "Integer") for task in task_names]
+    sets = [list(_sets(problem, node)) for node in problem.idle_nodes.tolist()]
+    pattern = [
+        [model.add_variable(f"pattern.{node}.{number}", 0, 1, "Integer") for number in range(1, len(listed) + 1)]
+        for node, listed in zip(node_names, sets, strict=True)
+    ]
+    terms = [(arc, read[row][column]) for (row, column), arc in place.items()]
+    for column, (listed, chosen) in enumerate(zip(sets, pattern, strict=True)):
+        terms.extend(zip(chosen, problem.load_units(column, np.array(listed)).tolist(), strict=True))
+    model.setObjective(pulp.LpAffineExpression(terms))
+
+    for row, task in enumerate(task_names):
+        arcs = [place[row, column] for column in range(len(nodes)) if (row, column) in place]
+        model.addConstraint(pulp.lpSum([*arcs, skip[row]]) == 1, f"task.{task}")
+    for column, node in enumerate(node_names):
+        model.addConstraint(pulp.lpSum(pattern[column]) <= 1, f"one_pattern.{node}")
+        for number, (name, members) in enumerate(zip(type_names, problem.types.members, strict=True)):
+            if slots[problem.type_kind[number], column]:
+                sent = [(place[row, column], 1) for row in members.tolist()]
+                held = [
+                    (chosen, -int(amounts[number]))
+                    for chosen, amounts in zip(pattern[column], sets[column], strict=True)
+                ]
+                model.addConstraint(pulp.LpAffineExpression([*sent, *held]) == 0, f"filled.{node}.{name}")
+    for which in sorted(set(kind)):
+        waiting = [skip[row] for row in range(len(tasks)) if kind[row] == which]
+        model.addConstraint(
+            pulp.lpSum(waiting) == len(waiting) - int(problem.counts[which]), f"cardinality.{KINDS[which]}"
+        )
+    model.place = {(tasks[row], nodes[column]): arc for (row, column), arc in place.items()}
+    return model
+
+
+def decode(model: Any, problem: FlowCongestion) -> Placement:
+    """The placement that a solved model stands for, of either kind; it costs what the model says.
+
+    Raises
+    ------
+    UsageError
+        If the model holds no solution, or one that is not whole.
+    """
+    if isinstance(model, pulp.LpProblem):
+        node_of = problem.instance.node_index
+        host = {task: node_of[node] for (task, node), arc in model.place.items() if whole(arc)}
+        tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+        return problem.placement(np.array([host.get(task, NONE) for task in tasks], dtype=np.int64))
+    names = _names(problem)
+    amounts = np.zeros((len(names["class"]), len(names["host"])), dtype=np.int64)
+    rows = {name: row for row, name in enumerate(names["class"])}
+    columns = {name: column for column, name in enumerate(names["host"])}
+    for task_class, host in model.PAIRS:
+        amounts[rows[task_class], columns[host]] = whole(model.place[task_class, host])
+    chosen: list[list[int]] = [[] for _ in names["host"]]
+    for host, number in model.PATTERNS:
+        chosen[columns[host]] += [number] * whole(model.choose[host, number])
+    sets = [problem.patterns(host)[numbers] for host, numbers in enumerate(chosen)]
+    return distributed(problem, sets, amounts)

@@ -1,0 +1,441 @@
+"""`flow-congestion`: tasks to slots at least flow-rate penalty, with the load that the batch itself adds (002).
+
+`flow` freezes the effective load as it is before the decision; here it is that of whatever runs on a node and is
+placed there. What 002 measures (rates, sources, distances) is in `flow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault, InputError, TooLarge
+from optsched.instance import KINDS, LARGEST, MAP, PENDING, REDUCE, Floats, Instance, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.assignment import TaskClasses
+from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid, sequence, switch
+from optsched.problems.flow import (
+    parse_scale,
+    rate_faults,
+    running_rates,
+    source_faults,
+    source_terms,
+    task_rates,
+)
+from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+
+__all__ = ["FlowCongestion"]
+
+#: Patterns of all different nodes beyond which they are not listed, and numbers in all lists.
+MOST_PATTERNS, MOST_ENTRIES = 2_000_000, 2**25
+
+
+class FlowCongestion(Problem):
+    """As many tasks as there are slots for, at least flow-rate penalty under the load that they cause together.
+
+    A task with input rate R on node m costs R (1 + read) + R (1 + e_m/scale): 002, section 3.2, with e_m the effective
+    load of what runs on m *and of all tasks that are placed there*: the sum of their rates less their population
+    standard deviation. e_m is never negative, for a deviation is at most the root of the mean square, and that at most
+    the sum. A map reads from its best replica s: read = r_out(s)/R_out(s) + f_c(s, m), and from beyond every rack, from
+    a source that is not loaded, if it has none. A reduce reads from each node k on which maps ran or run whose output
+    it needs (`shuffle`, of more than 0 MB): R (1 + read) is replaced by the sum of R (1 + r_out(k)/R_out(k) + f_c(k,
+    m)) over k. r_out is frozen as it is, for both.
+
+    Maps take idle slots, reduces idle reduce slots: exactly min(tasks, slots) of either kind are placed. Running and
+    placed tasks of both kinds load a node. What a node's set of tasks adds by its load is rounded once to a multiple
+    of 2^-20, what each task pays for reading likewise.
+
+    Attributes
+    ----------
+    slots
+        int64, shape (2, nodes): idle slots for maps and for reduces, no more than there are tasks of the kind.
+    counts
+        int64, shape (2,): how many maps and how many reduces are placed.
+    idle_nodes
+        int64, shape (idle nodes,): indices of the nodes with a slot for a task that is to be placed.
+    types
+        Tasks of the same kind and rates, which load nodes alike.
+    type_kind, type_rates
+        Kind of each type, int64, shape (types,); its input rate on each idle node, MB/s, shape (types, idle nodes), 0
+        where no slot is for its kind.
+    classes
+        Tasks of the same type that also read alike.
+    class_type
+        int64, shape (classes,).
+    read_units
+        int64, shape (classes, idle nodes): what a task pays for reading, in units of 1/`grid`.
+    hosts
+        Idle nodes that nothing tells apart (positions in `idle_nodes`): same slots, loads, rates and read costs.
+    running_rates
+        For each of `idle_nodes` the input rates of what runs there, MB/s, increasing.
+
+    Examples
+    --------
+    Two Terasorts of 9.14 MB/s on two idle nodes cost less apart than together, though `flow` sees no difference:
+
+    >>> from optsched.instance import Cluster, Workload
+    >>> cluster = Cluster(["n1", "n2"], slots=[2, 2], rate_in=[85, 85])
+    >>> problem = FlowCongestion(Instance(cluster, Workload(["t1", "t2"], rate_in=[9.14, 9.14])), f_c=(0, 0, 0))
+    >>> [f"{float(problem.evaluate(problem.placement(nodes))[0]):.3f}" for nodes in ([0, 1], [0, 0])]
+    ['38.526', '40.491']
+    """
+
+    name = "flow-congestion"
+    title = "tasks to slots, least flow-rate penalty, with the load that they add themselves"
+    paper = "002"
+    kinds = (MAP, REDUCE)
+    components = (Component("penalty", Sense.MIN, "MB/s"),)
+    parameter_table = (
+        Parameter("f_c", (0, 0.1, 1), sequence(3, number(lowest=0)), "distance term: same node, same rack, across"),
+        Parameter(
+            "scale", "rate_in", parse_scale, "divides e_m: the node's rate_in or rate_process, or MB/s (1: literal)"
+        ),
+        Parameter("deviation", True, switch, "whether e_m is less the standard deviation of the rates (002), or not"),
+        Parameter(
+            "weights",
+            "literal",
+            choice("literal", "shuffle"),
+            "of a reduce's sources: 1 each as in 002, or each one's share of the MB that it reads",
+        ),
+    )
+    requires = (
+        "tasks[].rate_in",
+        "nodes[].rate_out of nodes with replicas, or with output of maps that pending reduces need",
+        "nodes[].rate_in of nodes with idle slots, unless scale is a number",
+    )
+    proof = Proof.DUAL
+    grid = GRID
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        state, kind = instance.state, instance.workload.kind
+        pending = [np.flatnonzero((state.status == PENDING) & (kind == which)) for which in cls.kinds]
+        idle = (state.idle_slots > 0, state.idle_reduce_slots > 0)
+        offers = {which: (pending[which], idle[which] & bool(len(pending[which]))) for which in cls.kinds}
+        yield from rate_faults(cls.name, instance, offers, parameters["scale"])
+        held = instance.replicas.take(pending[MAP]).values
+        emitted = [node for sources in _emitted(instance, pending[REDUCE]).values() for node in sources]
+        yield from source_faults(cls.name, instance, np.unique(np.append(held, emitted).astype(np.int64)))
+
+    def prepare(self) -> None:
+        instance = self.instance
+        cluster, scale = instance.cluster, self.parameters["scale"]
+        self.kind: Ints = instance.workload.kind[self.tasks]
+        tasks = np.bincount(self.kind, minlength=len(KINDS)).astype(np.int64)
+        idle = np.stack((instance.state.idle_slots, instance.state.idle_reduce_slots))
+        self.slots: Ints = np.minimum(idle, tasks[:, None]).astype(np.int64)
+        self.counts: Ints = np.minimum(tasks, self.slots.sum(axis=1)).astype(np.int64)
+        self.idle_nodes: Ints = np.flatnonzero(self.slots.any(axis=0)).astype(np.int64)
+        self._column = np.full(len(cluster), -1, dtype=np.int64)
+        self._column[self.idle_nodes] = np.arange(len(self.idle_nodes))
+        self._divisor = np.empty(len(self.idle_nodes))
+        self._divisor[:] = getattr(cluster, scale)[self.idle_nodes] if isinstance(scale, str) else scale
+        self.running_rates: list[Floats] = [
+            np.sort(rates) for rates in running_rates(instance, self.idle_nodes, self.kinds)
+        ]
+        self._prepare_types()
+        self._prepare_reading()
+        for array in (self.slots, self.counts, self.type_kind, self.type_rates, self.class_type, self.read_units):
+            array.setflags(write=False)
+        self._refuse_large_costs()
+
+    def _prepare_types(self) -> None:
+        node_types = self.instance.cluster.type[self.idle_nodes]
+        used, column = np.unique(node_types, return_inverse=True)
+        rates = task_rates(self.instance, self.tasks)[:, used]
+        for which in self.kinds:  # where no slot is for a kind, its rates need not be known
+            offered = np.unique(column[self.slots[which, self.idle_nodes] > 0])
+            rates[np.ix_(self.kind == which, ~np.isin(np.arange(len(used)), offered))] = 0.0
+        keys, of_task = np.unique(np.column_stack((self.kind, rates)), axis=0, return_inverse=True)
+        first, size = np.unique(of_task, return_index=True)[1], np.bincount(of_task.ravel(), minlength=len(keys))
+        self.types = TaskClasses(of_task.ravel(), first.astype(np.int64), size.astype(np.int64))
+        self.type_kind: Ints = keys[:, 0].astype(np.int64)
+        self.type_rates: Floats = keys[:, 1:][:, column].astype(np.float64)
+
+    def _prepare_reading(self) -> None:
+        """Classes of tasks, what each pays for reading, and the hosts."""
+        instance, f_c, across = self.instance, self.parameters["f_c"], float(self.parameters["f_c"][2])
+        emitted = _emitted(instance, self.tasks[self.kind == REDUCE])
+        shared = self.parameters["weights"] == "shuffle"
+        read: list[tuple[tuple[int, float], ...]] = []
+        for task, kind, replicas in zip(self.tasks.tolist(), self.kind.tolist(), self.replicas, strict=True):
+            if kind == MAP:
+                read.append(tuple((node, 1.0) for node in sorted(replicas.tolist())))
+            else:
+                sources = sorted(emitted.get(task, {}).items())
+                total = sum(size for _, size in sources)
+                read.append(tuple((node, size / total if shared else 1.0) for node, size in sources))
+        self.classes = TaskClasses.from_keys(list(zip(self.types.of_task.tolist(), read, strict=True)))
+        self.class_type: Ints = self.types.of_task[self.classes.first]
+        terms = np.zeros((len(self.classes.first), len(self.idle_nodes)))
+        for row, position in enumerate(self.classes.first.tolist()):
+            found = [
+                weight * (1 + source_terms(instance, node, self.idle_nodes, f_c)) for node, weight in read[position]
+            ]
+            if self.kind[position] == REDUCE:
+                terms[row] = sum(found)
+            else:
+                terms[row] = np.min(found, axis=0) if found else 1 + across
+        with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` makes it a cost that is refused
+            self.read_units: Ints = on_grid(self.type_rates[self.class_type] * terms)
+        self._profiles = [
+            (rates.tobytes(), divisor, tuple(own))
+            for rates, divisor, own in zip(
+                self.running_rates, self._divisor.tolist(), self.type_rates.T.tolist(), strict=True
+            )
+        ]
+        self.hosts = TaskClasses.from_keys(
+            [
+                (profile, *self.slots[:, node].tolist(), self.read_units[:, column].tobytes())
+                for column, (profile, node) in enumerate(zip(self._profiles, self.idle_nodes.tolist(), strict=True))
+            ]
+        )
+
+    def _refuse_large_costs(self) -> None:
+        dearest = float(self.read_units.max(initial=0)) * int(self.counts.sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            for column in self.hosts.first.tolist():
+                full = self.slots[self.type_kind, self.idle_nodes[column]] @ self.type_rates[:, column]
+                loaded = 1 + (self.running_rates[column].sum() + full) / self._divisor[column]
+                dearest += float(self.hosts.size[self.hosts.of_task[column]]) * full * loaded * GRID
+        if not dearest <= LARGEST:
+            told = f"costs may total too much, past 2^53/{self.grid}; scale the rates down"
+            raise InputError([Fault("", told)], self.place)
+
+    # The objective ------------------------------------------------------------------------------------------------
+
+    def effective_loads(self, column: int, added: Ints) -> Floats:
+        """e_m of the idle node at `column`, in MB/s, for each row of `added`: how many tasks of each type it gets."""
+        running, rates = self.running_rates[column], self.type_rates[:, column]
+        total = np.full(len(added), running.sum())
+        for kind in np.argsort(rates, kind="stable").tolist():
+            total += added[:, kind] * rates[kind]
+        if not self.parameters["deviation"]:
+            return total
+        number = np.maximum(len(running) + added.sum(axis=1), 1)
+        mean = total / number
+        spread = np.zeros(len(added))
+        for rate in running.tolist():
+            spread += (rate - mean) ** 2
+        for kind in np.argsort(rates, kind="stable").tolist():
+            spread += added[:, kind] * (rates[kind] - mean) ** 2
+        loads: Floats = total - np.sqrt(spread / number)
+        return loads
+
+    def load_units(self, column: int, added: Ints) -> Ints:
+        """What tasks cost by the load of the idle node at `column`, in units: sum of R (1 + e_m/scale).
+
+        Parameters
+        ----------
+        column
+            Position in `idle_nodes`.
+        added
+            int64, shape (sets, types): how many tasks of each type are placed there.
+
+        Returns
+        -------
+        int64 array of shape (sets,)
+        """
+        rates = self.type_rates[:, column]
+        demand = np.zeros(len(added))
+        for kind in np.argsort(rates, kind="stable").tolist():
+            demand += added[:, kind] * rates[kind]
+        return on_grid(demand * (1 + self.effective_loads(column, added) / self._divisor[column]))
+
+    @cached_property
+    def frozen_units(self) -> Ints:
+        """What 002's scheduler takes a task of each class to cost on each idle node: loads as they are, in units.
+
+        int64, shape (classes, idle nodes). With maps only, and no reduce that runs, these are the costs of `flow`.
+        """
+        nothing = np.zeros((1, len(self.type_kind)), dtype=np.int64)
+        loads = [self.effective_loads(column, nothing)[0] for column in range(len(self.idle_nodes))]
+        rates = self.type_rates[self.class_type]
+        return self.read_units + on_grid(rates * (1 + np.array(loads, dtype=np.float64) / self._divisor))
+
+    def units(self, placement: Placement) -> int:
+        """Total cost of a placement in units of 1/`grid`."""
+        nodes = self.nodes_of(placement)
+        placed = np.flatnonzero(nodes != NONE)
+        columns = self._column[nodes[placed]]
+        added = np.zeros((len(self.idle_nodes), len(self.type_kind)), dtype=np.int64)
+        np.add.at(added, (columns, self.types.of_task[placed]), 1)
+        total = int(self.read_units[self.classes.of_task[placed], columns].sum())
+        for column in np.unique(columns).tolist():
+            total += int(self.load_units(column, added[[column]])[0])
+        return total
+
+    def objective(self, placement: Placement, /) -> Value:
+        return (exact(self.units(placement), self.grid),)
+
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        nodes = self.nodes_of(placement)
+        for which, name in zip(self.kinds, ("slots", "reduce-slots"), strict=True):
+            used = np.bincount(nodes[(nodes != NONE) & (self.kind == which)], minlength=self.slots.shape[1])
+            for node in np.flatnonzero(used > self.slots[which]).tolist():
+                over = int(used[node] - self.slots[which, node])
+                yield Violation(name, (str(self.instance.cluster.node_ids[node]),), over)
+            if used.sum() < self.counts[which]:
+                yield Violation("cardinality", (KINDS[which],), int(self.counts[which] - used.sum()))
+
+    @property
+    def offered(self) -> Mapping[str, Ints]:
+        return MappingProxyType({KINDS[which]: self.slots[which] for which in self.kinds})
+
+    @property
+    def due(self) -> int:
+        return int(self.counts.sum())
+
+    # Patterns -----------------------------------------------------------------------------------------------------
+
+    def patterns(self, host: int) -> Ints:
+        """Every set of tasks that a node of `host` can take, the empty one first: how many of each type.
+
+        int64, shape (patterns, types). Of tau types of one kind c slots can take C(c + tau, c) sets (digest 002,
+        section 3).
+
+        Raises
+        ------
+        TooLarge
+            If those of all hosts are too many to list.
+        """
+        return self._tables[host][0]
+
+    def pattern_units(self, host: int) -> Ints:
+        """`load_units` of each of `patterns(host)`, int64, shape (patterns,)."""
+        return self._tables[host][1]
+
+    @cached_property
+    def _tables(self) -> list[tuple[Ints, Ints]]:
+        """Patterns and their units for each host; those with the same slots, or the same loads too, share them."""
+        keys = [tuple(self.slots[:, self.idle_nodes[column]].tolist()) for column in self.hosts.first.tolist()]
+        numbers = {key: self._count_patterns(key) for key in set(keys)}
+        total, entries = sum(numbers[key] for key in keys), sum(numbers.values()) * len(self.type_kind)
+        if total > MOST_PATTERNS or entries > MOST_ENTRIES:
+            raise TooLarge(
+                f"{self.place}: {len(self.type_kind)} types of tasks make {total:,} patterns on "
+                f"{len(keys)} different nodes, too many to list; round the rates so that fewer tasks differ"
+            )
+        lists = {key: self._list_patterns(key) for key in numbers}
+        units: dict[Any, Ints] = {}
+        for column, key in zip(self.hosts.first.tolist(), keys, strict=True):
+            if (self._profiles[column], key) not in units:
+                units[self._profiles[column], key] = self.load_units(column, lists[key])
+        for array in (*lists.values(), *units.values()):
+            array.setflags(write=False)
+        return [
+            (lists[key], units[self._profiles[column], key])
+            for column, key in zip(self.hosts.first.tolist(), keys, strict=True)
+        ]
+
+    def _count_patterns(self, slots: tuple[int, ...]) -> int:
+        product = 1
+        for which, most in enumerate(slots):
+            ways = [1] + [0] * most  # sets of each number of tasks
+            for size in self.types.size[self.type_kind == which].tolist():
+                ways = [sum(ways[max(0, number - size) : number + 1]) for number in range(most + 1)]
+            product *= sum(ways)
+        return product
+
+    def _list_patterns(self, slots: tuple[int, ...]) -> Ints:
+        rows = np.zeros((1, len(self.type_kind)), dtype=np.int64)
+        for place, (which, size) in enumerate(zip(self.type_kind.tolist(), self.types.size.tolist(), strict=True)):
+            left = slots[which] - rows[:, self.type_kind == which].sum(axis=1)
+            choices = np.minimum(left, size) + 1
+            starts = np.repeat(np.cumsum(choices) - choices, choices)
+            rows = np.repeat(rows, choices, axis=0)
+            rows[:, place] = np.arange(len(rows)) - starts
+        return rows
+
+    @property
+    def convex(self) -> bool:
+        """Whether all tasks are of one type, and on no node does one more cost less than the one before it.
+
+        Checked in units on this instance, for rates as in Table 3 make it false (digest 002, section 3). Where it is
+        true the problem is a minimum-cost flow with an arc for each slot.
+        """
+        return len(self.type_kind) == 1 and all(
+            bool((np.diff(self.pattern_units(host), 2) >= 0).all()) for host in range(len(self.hosts.first))
+        )
+
+    # Bounds -------------------------------------------------------------------------------------------------------
+
+    def price_bound(self, count_prices: Ints, class_prices: Ints, scale: int) -> int:
+        """The lower bound, in units, that prices prove; valid whatever the prices (Lagrangian duality).
+
+        Each node takes the set of tasks that is cheapest for it where a task costs its class's price and earns its
+        kind's; what the classes' prices would earn if all tasks ran is taken off, and the kinds' prices of the tasks
+        that do run are added. Since every placement costs a whole number of units, the rest is rounded up to one. No
+        convexity is asked for.
+
+        Parameters
+        ----------
+        count_prices
+            int64, shape (2,): price of placing one map more and one reduce more, in units times `scale`.
+        class_prices
+            int64, shape (classes,): price of a task of each class; negative ones count as 0.
+        scale
+            Denominator of the prices, above 0.
+        """
+        class_prices = np.maximum(class_prices, 0)
+        earned = [int(price) * int(count) for price, count in zip(count_prices, self.counts, strict=True)]
+        total = sum(earned) - sum(
+            price * size for price, size in zip(class_prices.tolist(), self.classes.size.tolist(), strict=True)
+        )
+        for host, alike in enumerate(self.hosts.size.tolist()):
+            total += alike * self._least_reduced(host, count_prices, class_prices, scale)
+        bound: int = -(-total // scale)
+        return bound
+
+    def _least_reduced(self, host: int, count_prices: Ints, class_prices: Ints, scale: int) -> int:
+        """The least of a pattern's cost and the prices of its tasks, on a node of `host`, in units times `scale`."""
+        patterns, units = self.patterns(host), self.pattern_units(host)
+        read = self.read_units[:, self.hosts.first[host]]
+        most = int(max(units.max(), read.max(initial=0))) * scale
+        dearest = int(class_prices.max(initial=0)) + int(np.abs(count_prices).max())
+        whole: Any = np.int64 if (most + dearest) * (int(self.slots.sum()) + 1) < 2**62 else object
+        reduced = units.astype(whole) * scale
+        single = (
+            read.astype(whole) * scale
+            + class_prices.astype(whole)
+            - count_prices.astype(whole)[self.type_kind[self.class_type]]
+        )
+        for kind, amounts in enumerate(patterns.T):
+            members = np.flatnonzero(self.class_type == kind)
+            order = members[np.argsort(single[members], kind="stable")]
+            cheapest = np.repeat(single[order], np.minimum(self.classes.size[order], int(amounts.max())))
+            sums = np.concatenate((np.zeros(1, dtype=whole), np.cumsum(cheapest)))
+            reduced += sums[amounts]
+        return int(reduced.min())
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """The sum of each task's own best node, where nothing runs: an effective load is at least 0."""
+        best = 0
+        for which in self.kinds:
+            offered = self.slots[which, self.idle_nodes] > 0
+            members = np.flatnonzero(self.type_kind[self.class_type] == which)
+            if self.counts[which]:
+                alone = self.read_units + np.floor(self.type_rates[self.class_type] * self.grid).astype(np.int64)
+                least = np.repeat(alone[members][:, offered].min(axis=1), self.classes.size[members])
+                best += int(np.sort(least)[: self.counts[which]].sum())
+        return (Bound("best-node", "penalty", exact(best, self.grid), "penalty, with no load on any node"),)
+
+
+def _emitted(instance: Instance, reduces: Ints) -> dict[int, dict[int, float]]:
+    """For each of `reduces` (task indices) the MB that it reads from each node, of maps that run or ran."""
+    found: dict[int, dict[int, float]] = {}
+    shuffle = instance.workload.shuffle
+    if shuffle is None:
+        return found
+    node = instance.state.node[shuffle.map]
+    known = np.isin(shuffle.reduce, reduces) & (node != NONE) & (shuffle.size > 0)
+    for task, source, size in zip(
+        shuffle.reduce[known].tolist(), node[known].tolist(), shuffle.size[known].tolist(), strict=True
+    ):
+        sources = found.setdefault(task, {})
+        sources[source] = sources.get(source, 0.0) + size
+    return found

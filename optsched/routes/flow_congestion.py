@@ -1,0 +1,64 @@
+"""Routes of `flow-congestion`: the convex flow or the patterns by arrays, or a model, and prices of tasks."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from optsched import models
+from optsched.certificates import task_price_certificate
+from optsched.heuristics.flow_rules import flow_greedy
+from optsched.placement import Placement
+from optsched.problems import FlowCongestion
+from optsched.problems.base import exact
+from optsched.results import Certificate, Proof, Solution, Termination
+from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
+from optsched.solvers.flow_congestion import solve_convex_flow, solve_patterns, task_prices
+from optsched.solvers.profiles import Profile
+
+__all__ = ["ROUTES", "by_route"]
+
+#: The default first.
+ROUTES = ("arrays", *MODELS, "brute-force")
+
+
+def by_route(record: Record, profile: Profile) -> Solution:
+    """By arrays: the convex flow where the instance is convex; else the relaxed patterns' prices, then the patterns.
+
+    Prices prove the optimum where they close it; else it is the solver's word. A model starts with prices too.
+    """
+    if record.route == "brute-force":
+        return by_enumeration(record)
+    problem = record.problem
+    assert isinstance(problem, FlowCongestion)
+    start = record.start or flow_greedy(problem, np.random.default_rng())
+    placement: Placement | None = start
+    if not problem.due:
+        nothing = task_price_certificate(problem, np.zeros_like(problem.counts), np.zeros_like(problem.class_type), 1)
+        return record.solution(placement, (nothing,), None, "nothing to place", {})
+    if record.route == "arrays" and problem.convex:
+        built = time.perf_counter() - record.began
+        outcome, placement, prices = solve_convex_flow(problem, profile)
+    else:
+        prices = task_prices(problem, profile)
+        if record.route == "arrays":
+            built = time.perf_counter() - record.began
+            outcome, placement = solve_patterns(problem, profile, start)
+        else:
+            module = models.module(problem.name)
+            model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
+            built = time.perf_counter() - record.began
+            outcome = solver_of(record.route)(model, profile)
+            placement = None if outcome.objective is None else module.decode(model, problem)
+    certificate = task_price_certificate(problem, *prices)
+    if outcome.status is Termination.OPTIMAL and placement is not None:
+        value = problem.evaluate(placement)[0]
+        check_claim(problem, None if outcome.objective is None else outcome.objective / problem.grid, value)
+        if certificate.claim != value:
+            certificate = Certificate("penalty", Proof.SOLVER, value)
+    elif outcome.bound is not None:
+        word = exact(whole_bound(outcome.bound), problem.grid)
+        if word > certificate.claim:
+            certificate = Certificate("penalty", Proof.SOLVER, word)
+    return record.solution(placement or start, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)

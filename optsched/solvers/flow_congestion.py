@@ -1,0 +1,246 @@
+"""`flow-congestion` by HiGHS on arrays: a flow with an arc for each slot where the instance is convex, else patterns.
+
+Both are one program: loads on the nodes of each host (patterns that exclude each other, or slots that add up) and tasks
+of each class on them. The duals of its rows of tasks are prices, of which `FlowCongestion.price_bound` makes a bound.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from optsched.errors import SolverDisagreement
+from optsched.instance import Floats, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.flow_congestion import FlowCongestion
+from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
+from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.profiles import Profile
+
+__all__ = ["LoadProgram", "TaskPrices", "distributed", "solve_convex_flow", "solve_patterns", "task_prices"]
+
+#: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other all but exact.
+_SCALES = (1, 2**20)
+
+#: Prices beyond this would not be exact as doubles.
+_LARGEST_PRICE = 2**53
+
+
+class TaskPrices(NamedTuple):
+    """Prices of one task more of each kind, and of a task of each class, in units times `scale`; int64."""
+
+    counts: Ints
+    classes: Ints
+    scale: int
+
+
+class LoadProgram:
+    """Loads on hosts and tasks of classes on them, at least cost.
+
+    Columns are the loads, then the pairs of class and host. Rows: no more patterns than a host has nodes; the loads of
+    a host hold as many tasks of each type as are sent there; the supply of each class; how many tasks of each kind run.
+
+    Parameters
+    ----------
+    problem
+        What to solve.
+    patterns
+        Whether the loads are patterns, of which a node takes one at most. Else they are slots, one after another, each
+        at what its task adds: that is right where the problem is convex, and the program is then a network's.
+
+    Attributes
+    ----------
+    host, added, units, most
+        Of each load: its host; tasks of each type, shape (loads, types); cost; how often it may be taken.
+    pair_class, pair_host
+        Of each pair.
+    """
+
+    def __init__(self, problem: FlowCongestion, patterns: bool) -> None:
+        self.problem, self.patterns = problem, patterns
+        hosts, types = len(problem.hosts.first), len(problem.type_kind)
+        tables = [(problem.patterns(host), problem.pattern_units(host)) for host in range(hosts)]
+        if patterns:
+            added, units = [rows[1:] for rows, _ in tables], [costs[1:] for _, costs in tables]
+        else:
+            added, units = ([np.diff(part, axis=0) for part in side] for side in zip(*tables, strict=True))
+        self.host: Ints = np.repeat(np.arange(hosts), [len(rows) for rows in added])
+        self.added: Ints = np.concatenate((np.zeros((0, types), dtype=np.int64), *added))
+        self.units: Ints = np.concatenate((np.zeros(0, dtype=np.int64), *units))
+        self.most: Ints = problem.hosts.size[self.host]
+        nodes = problem.idle_nodes[problem.hosts.first]
+        offered = problem.slots[problem.type_kind[problem.class_type]][:, nodes] > 0
+        self.pair_class, self.pair_host = (side.astype(np.int64) for side in np.nonzero(offered))
+
+    def arrays(self, relaxed: bool = False) -> LinearProgram:
+        """The program as arrays, in the problem's units; `relaxed` makes whole numbers continuous."""
+        problem = self.problem
+        hosts, types = len(problem.hosts.first), len(problem.type_kind)
+        classes, loads, pairs = len(problem.classes.first), len(self.host), len(self.pair_class)
+        linked = hosts + np.arange(hosts * types).reshape(hosts, types)
+        supply = hosts + hosts * types
+        load, type_of_load = np.nonzero(self.added)
+        pair = loads + np.arange(pairs)
+        pair_type = problem.class_type[self.pair_class]
+        rows = (
+            self.host,
+            linked[self.host[load], type_of_load],
+            linked[self.pair_host, pair_type],
+            supply + self.pair_class,
+            supply + classes + problem.type_kind[pair_type],
+        )
+        columns = (np.arange(loads), load, pair, pair, pair)
+        values = (np.ones(loads), -self.added[load, type_of_load], *([np.ones(pairs)] * 3))
+        shape = (supply + classes + len(problem.counts), loads + pairs)
+        read = problem.read_units[self.pair_class, problem.hosts.first[self.pair_host]]
+        nodes = problem.hosts.size if self.patterns else np.full(hosts, np.inf)
+        none = np.zeros(supply - hosts)
+        return LinearProgram(
+            objective=np.concatenate((self.units, read)).astype(np.float64),
+            col_lower=np.zeros(shape[1]),
+            col_upper=np.concatenate((self.most, problem.classes.size[self.pair_class])).astype(np.float64),
+            integer=np.full(shape[1], not relaxed),
+            row_lower=np.concatenate((np.zeros(supply + classes), problem.counts)),
+            row_upper=np.concatenate((nodes, none, problem.classes.size, problem.counts)).astype(np.float64),
+            matrix=sp.csr_array(
+                (np.concatenate(values).astype(np.float64), (np.concatenate(rows), np.concatenate(columns))),
+                shape=shape,
+            ),
+        )
+
+    def prices(self, duals: Floats | None) -> TaskPrices:
+        """The prices, of those that rounding the duals of the rows gives, that prove the better bound; else none.
+
+        Whatever they are, the bound that they prove is valid: no solver is believed.
+        """
+        problem = self.problem
+        classes, kinds = len(problem.classes.first), len(problem.counts)
+        best = TaskPrices(np.zeros(kinds, dtype=np.int64), np.zeros(classes, dtype=np.int64), 1)
+        if duals is None:
+            return best
+        price = np.concatenate((duals[-kinds:], np.maximum(-duals[-kinds - classes : -kinds], 0.0)))
+        bound = problem.price_bound(*best)
+        for scale in _SCALES:
+            scaled = np.rint(price * scale)
+            if np.abs(scaled).max() > _LARGEST_PRICE:
+                continue
+            found = TaskPrices(scaled[:kinds].astype(np.int64), scaled[kinds:].astype(np.int64), scale)
+            proved = problem.price_bound(*found)
+            if proved > bound:
+                best, bound = found, proved
+        return best
+
+    def start(self, placement: Placement) -> Floats:
+        """The columns' values for a feasible placement, where loads are patterns."""
+        problem = self.problem
+        nodes = problem.nodes_of(placement)
+        placed = np.flatnonzero(nodes != NONE)
+        columns = np.searchsorted(problem.idle_nodes, nodes[placed])
+        added = np.zeros((len(problem.idle_nodes), len(problem.type_kind)), dtype=np.int64)
+        np.add.at(added, (columns, problem.types.of_task[placed]), 1)
+        hosts = problem.hosts.of_task
+        load_of = {
+            (host, row.tobytes()): load
+            for load, (host, row) in enumerate(zip(self.host.tolist(), self.added, strict=True))
+        }
+        values = np.zeros(len(self.host) + len(self.pair_class))
+        for column in np.unique(columns).tolist():
+            values[load_of[int(hosts[column]), added[column].tobytes()]] += 1
+        amounts = np.zeros((len(problem.classes.first), len(problem.hosts.first)))
+        np.add.at(amounts, (problem.classes.of_task[placed], hosts[columns]), 1)
+        values[len(self.host) :] = amounts[self.pair_class, self.pair_host]
+        return values
+
+    def placement(self, x: Floats) -> Placement:
+        """The placement that a solution stands for; of slots of alike nodes, each node gets its even part.
+
+        Raises
+        ------
+        SolverDisagreement
+            If it is no feasible placement.
+        """
+        problem = self.problem
+        taken = np.rint(x).astype(np.int64)
+        loads, pairs = taken[: len(self.host)], taken[len(self.host) :]
+        amounts = np.zeros((len(problem.classes.first), len(problem.hosts.first)), dtype=np.int64)
+        amounts[self.pair_class, self.pair_host] = pairs
+        sets = []
+        for host, size in enumerate(problem.hosts.size.tolist()):
+            own = self.host == host
+            if self.patterns:
+                sets.append(np.repeat(self.added[own], loads[own], axis=0))
+            else:
+                total = int(loads[own].sum())
+                sets.append((total + np.arange(size)[::-1, None]) // size)
+        found = distributed(problem, sets, amounts)
+        wrong = problem.violations(found)
+        if wrong:
+            raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
+        return found
+
+
+def distributed(problem: FlowCongestion, sets: list[Ints], amounts: Ints) -> Placement:
+    """The placement in which nodes of each host get given sets of tasks.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    sets
+        For each host the tasks of each type that its first nodes get, shape (nodes of the host or fewer, types).
+    amounts
+        int64, shape (classes, hosts): how many tasks of each class all nodes of the host get; of a type's classes
+        together as many as the sets of the host hold of the type.
+    """
+    nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
+    waiting = [members.tolist() for members in problem.classes.members]
+    for host, (columns, added) in enumerate(zip(problem.hosts.members, sets, strict=True)):
+        for kind in range(len(problem.type_kind)):
+            hosts = np.repeat(problem.idle_nodes[columns[: len(added)]], added[:, kind])
+            tasks: list[int] = []
+            for row in np.flatnonzero((problem.class_type == kind) & (amounts[:, host] > 0)).tolist():
+                sent = int(amounts[row, host])
+                tasks += waiting[row][:sent]
+                del waiting[row][:sent]
+            nodes[tasks] = hosts
+    return problem.placement(nodes)
+
+
+def solve_convex_flow(problem: FlowCongestion, profile: Profile) -> tuple[SolverOutcome, Placement | None, TaskPrices]:
+    """Solve a convex problem as a minimum-cost flow with an arc for each slot of a host.
+
+    The k-th task on a node pays what it adds to the cost of k - 1: where that never falls, the cheapest slots of a node
+    are its first, so the flow costs what its placement costs.
+
+    Returns
+    -------
+    tuple
+        What HiGHS says, in units; the placement that it holds; and prices, which prove it.
+
+    Raises
+    ------
+    ValueError
+        If the problem is not convex.
+    """
+    if not problem.convex:
+        raise ValueError(f"{problem.name}: there are several types of tasks, or one more costs less than one before")
+    program = LoadProgram(problem, patterns=False)
+    found = solve_arrays(program.arrays(relaxed=True), profile)
+    return found.outcome, None if found.x is None else program.placement(found.x), program.prices(found.row_duals)
+
+
+def task_prices(problem: FlowCongestion, profile: Profile) -> TaskPrices:
+    """The prices that the relaxed program of patterns gives."""
+    program = LoadProgram(problem, patterns=True)
+    return program.prices(solve_arrays(program.arrays(relaxed=True), profile).row_duals)
+
+
+def solve_patterns(
+    problem: FlowCongestion, profile: Profile, start: Placement | None = None
+) -> tuple[SolverOutcome, Placement | None]:
+    """Solve the program of patterns, in units; `start` is a feasible placement to begin from."""
+    program = LoadProgram(problem, patterns=True)
+    found: ArraySolution = solve_arrays(program.arrays(), profile, None if start is None else program.start(start))
+    return found.outcome, None if found.x is None else program.placement(found.x)
