@@ -213,7 +213,7 @@ class _Running:
 
     def _row_for(self, node: int) -> int | None:
         """What to start on a tracker: of the jobs that may, the one of lowest utility, its reduces first."""
-        waits = np.array([bool(tasks) for tasks in self._waiting])
+        waits = np.array([bool(tasks) for tasks in self._waiting], dtype=bool)
         fits = (self._demand <= self.free[node]).all(axis=1)
         able = np.flatnonzero(waits & fits & (self._count[:, node] < self._target[:, node]))
         if not len(able):

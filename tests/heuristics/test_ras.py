@@ -1,0 +1,241 @@
+"""Tests of RAS's placement controller: the rounds and their end, what they keep, and how good they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from ras_cases import snapshot, swapping, utilities
+
+from optsched.heuristics import ras as controller
+from optsched.heuristics.ras import map_rounds, ras
+from optsched.instance import Ints
+from optsched.problems.base import GRID
+from optsched.problems.utility import Allocation, Utility, spread_reduces
+
+RNG = np.random.default_rng(0)  # RAS draws nothing
+IMPROVEMENTS = st.sampled_from(["strict", "literal"])
+
+
+def counts_within(room: Ints, demand: Ints, most: Ints) -> Iterator[tuple[int, ...]]:
+    """Every way to put maps on one tracker: counts of each job."""
+    for counts in product(*(range(int(limit) + 1) for limit in most)):
+        if (np.array(counts, dtype=np.int64) @ demand <= room).all():
+            yield counts
+
+
+def best_lowest(problem: Utility, reduces: Ints) -> int:
+    """The highest lowest utility, in units of 2^-20, beside given reduces: every sum of what the trackers can hold."""
+    room = problem.free - reduces.T @ problem.demand_reduce
+    totals = {(0,) * len(problem.jobs)}
+    for node in room:
+        more = list(counts_within(node, problem.demand_map, problem.pending_maps))
+        sums = {tuple(np.minimum(np.add(total, counts), problem.pending_maps)) for total in totals for counts in more}
+        totals = {tuple(int(count) for count in total) for total in sums}
+    placed = reduces.sum(axis=1)
+    return max(int(problem.utility_units(np.array(total), placed).min()) for total in totals)
+
+
+# The endless swap -----------------------------------------------------------------------------------------------------
+
+
+def test_swaps_as_worded_do_not_end() -> None:
+    """Tests digest 001, erratum 8: as worded the controller gives and takes the same map for ever, at -1.
+
+    On the second tracker a map of the first job makes way for one of the second, which does not fit, and is given back.
+    """
+    problem = swapping()
+    reduces = spread_reduces(problem)
+    states = [map_rounds(problem, reduces, rounds=rounds, improvement="literal") for rounds in (1, 2, 50)]
+    assert [state.ended for state in states] == ["rounds", "endless", "endless"]
+    assert [state.lowest for state in states] == [(-1,), (-1, -1), (-1, -1)]
+    assert [state.maps.tolist() for state in states] == [[[1, 2], [0, 1]]] * 3
+    assert best_lowest(problem, reduces) == -GRID // 2
+
+
+def test_the_strict_rule_ends_and_finds_the_optimum() -> None:
+    """Tests that with the rule that a swap must raise the lowest utility the same instance is solved in two rounds."""
+    problem = swapping()
+    found = map_rounds(problem, spread_reduces(problem))
+    assert found.ended == "settled"
+    assert [float(lowest) for lowest in found.lowest] == [-1, -0.5, -0.5]
+    assert found.maps.tolist() == [[0, 2], [1, 1]]
+    assert problem.evaluate(ras(problem, RNG))[0] == found.lowest[-1]
+
+
+@given(utilities(most=6))
+def test_strict_rounds_settle_and_never_fall(problem: Utility) -> None:
+    """Tests that the strict rounds end by themselves, and that the lowest utility rises from round to round."""
+    found = map_rounds(problem, spread_reduces(problem), rounds=1000)
+    assert found.ended == "settled"
+    assert list(found.lowest) == sorted(found.lowest)
+
+
+@given(utilities(most=6))
+def test_each_strict_swap_raises_the_ordered_vector(problem: Utility) -> None:
+    """Tests that a swap that is kept raises 001's ordered vector of utilities, and one that is not changes nothing."""
+
+    class Watched(controller._Trackers):
+        def swap(self, node: int, strict: bool) -> bool:
+            before, maps, free = sorted(self.utility), self.maps.copy(), self.free.copy()
+            kept = super().swap(node, strict)
+            assert kept == (sorted(self.utility) > before)
+            assert kept == (not np.array_equal(maps, self.maps))
+            assert kept or np.array_equal(free, self.free)
+            return kept
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(controller, "_Trackers", Watched)
+        map_rounds(problem, spread_reduces(problem))
+
+
+@given(utilities(most=6))
+def test_literal_rounds_say_when_they_would_not_end(problem: Utility) -> None:
+    """Tests that an endless swap is one: more rounds never change the rest of the record."""
+    reduces = spread_reduces(problem)
+    found = map_rounds(problem, reduces, rounds=60, improvement="literal")
+    assert found.ended in ("settled", "endless")
+    more = map_rounds(problem, reduces, rounds=120, improvement="literal")
+    assert (more.ended, more.lowest) == (found.ended, found.lowest)
+    assert np.array_equal(more.maps, found.maps)
+
+
+# What the placements keep ---------------------------------------------------------------------------------------------
+
+
+@given(utilities(most=6), IMPROVEMENTS, st.integers(1, 3))
+def test_placements_are_feasible_and_work_conserving(problem: Utility, improvement: str, rounds: int) -> None:
+    """Tests that nothing is overloaded, reduces stay where they were spread, and no map that waits fits anywhere."""
+    placement = ras(problem, RNG, rounds=rounds, improvement=improvement)
+    assert not problem.violations(placement)
+    maps, reduces = problem.allocated(placement)
+    assert np.array_equal(reduces, spread_reduces(problem))
+    left = problem.free - maps.T @ problem.demand_map - reduces.T @ problem.demand_reduce
+    for job in np.flatnonzero(maps.sum(axis=1) < problem.pending_maps):
+        assert not (problem.demand_map[job] <= left).all(axis=1).any()
+
+
+@given(utilities(), IMPROVEMENTS)
+def test_never_above_the_optimum(problem: Utility, improvement: str) -> None:
+    """Tests that the lowest utility never exceeds the most possible beside the same reduces."""
+    assume(len(problem.jobs))
+    found = problem.evaluate(ras(problem, RNG, improvement=improvement))[0]
+    assert found * GRID <= best_lowest(problem, spread_reduces(problem))
+
+
+@given(utilities())
+def test_one_job_gets_all_that_fits(problem: Utility) -> None:
+    """Tests that with a single job the first round is optimal."""
+    assume(len(problem.jobs) == 1)
+    assert problem.evaluate(ras(problem, RNG, rounds=1))[0] * GRID == best_lowest(problem, spread_reduces(problem))
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), min_size=1, max_size=3), st.integers(1, 12))
+def test_optimal_with_one_resource_and_equal_demands(jobs: list[tuple[int, int]], room: int) -> None:
+    """Tests that maps which all take the same of one resource are shared optimally (digest 001, section 3)."""
+    problem = Utility(snapshot([[2 * room], [2 * room + 1]], [(required, maps, [2]) for required, maps in jobs]))
+    assert problem.evaluate(ras(problem, RNG))[0] * GRID == best_lowest(problem, spread_reduces(problem))
+
+
+@given(utilities(), st.integers(2, 5), st.data())
+def test_scales_and_orders_of_tasks_do_not_matter(problem: Utility, factor: int, data: st.DataObject) -> None:
+    """Tests that the counts stay if a resource is measured in other units, or the tasks stand in another order."""
+    cluster, workload = problem.instance.cluster, problem.instance.workload
+    order = np.array(data.draw(st.permutations(range(len(workload)))), dtype=np.int64)
+
+    def scaled(columns: Any, rows: Any = slice(None)) -> dict[str, Any]:
+        return {name: column[rows] * factor for name, column in columns.items()}
+
+    other = type(problem)(
+        type(problem.instance)(
+            type(cluster)(cluster.node_ids, capacity=scaled(cluster.capacity)),
+            type(workload)(
+                workload.task_ids[order],
+                job=workload.job[order],
+                kind=workload.kind[order],
+                demand=scaled(workload.demand, order),
+                job_ids=workload.job_ids,
+                goal=workload.goal,
+                map_time=workload.map_time,
+            ),
+        ),
+        **problem.parameters,
+    )
+    for one, same in zip(problem.allocated(ras(problem, RNG)), other.allocated(ras(other, RNG)), strict=True):
+        assert np.array_equal(one, same)
+
+
+# Single rules ---------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_to_place() -> None:
+    """Tests that without jobs the placement is empty and the rounds settle at once."""
+    problem = Utility(snapshot([[1]], []))
+    assert ras(problem, RNG).placed == 0
+    found = map_rounds(problem, spread_reduces(problem))
+    assert (found.ended, found.lowest) == ("settled", (0,))
+
+
+def test_reduces_come_first() -> None:
+    """Tests that reduces take what they need before any map is placed, though the map would be worth as much."""
+    problem = Utility(snapshot([[2]], [(1, 2, [1], 1, [2])]))
+    assert problem.allocated(ras(problem, RNG)).reduces.tolist() == [[1]]
+    assert problem.allocated(ras(problem, RNG)).maps.tolist() == [[0]]
+
+
+def test_maps_without_worth_are_the_last() -> None:
+    """Tests that a job whose reduces found no room takes no map from others: with one its utility is as low."""
+    problem = Utility(snapshot([[3]], [(1, 3, [1], 1, [4]), (1, 2, [1])]))
+    assert problem.allocated(ras(problem, RNG)).maps.tolist() == [[1], [2]]
+
+
+def test_a_job_keeps_a_map_that_it_needs() -> None:
+    """Tests 001's rule of fairness: a job gives up no map if that would leave it at the lowest utility of another."""
+    problem = Utility(snapshot([[2], [2]], [(1, 1, [2]), (1, 1, [2]), (1, 1, [2])]))
+    assert problem.allocated(ras(problem, RNG)).maps.tolist() == [[1, 0], [0, 1], [0, 0]]
+
+
+def test_several_maps_make_way_for_a_large_one() -> None:
+    """Tests that a swap takes as many maps as the taker needs room for, here three, once their job has others."""
+    problem = Utility(snapshot([[7, 9], [6, 0]], [(6, 12, [1, 0]), (2, 2, [3, 1])]))
+    reduces = spread_reduces(problem)
+    assert map_rounds(problem, reduces, rounds=1).maps.tolist() == [[4, 6], [1, 0]]
+    assert map_rounds(problem, reduces, rounds=2).maps.tolist() == [[1, 6], [2, 0]]
+
+
+def test_a_swap_that_fails_is_put_back() -> None:
+    """Tests that two maps that could make way stay, since the taker needs room for three."""
+    problem = Utility(snapshot([[7]], [(3, 6, [1]), (2, 2, [3])]))
+    found = map_rounds(problem, spread_reduces(problem))
+    assert (found.maps.tolist(), found.ended) == ([[4], [1]], "settled")
+    assert map_rounds(problem, spread_reduces(problem), improvement="literal").ended == "endless"
+
+
+def test_unknown_improvement() -> None:
+    """Tests that a reading that there is not is no silent default."""
+    with pytest.raises(KeyError):
+        ras(swapping(), RNG, improvement="lenient")
+
+
+@given(utilities())
+def test_worth_of_maps_is_utility(problem: Utility) -> None:
+    """Tests that what RAS ranks jobs by is the utility that the problem evaluates."""
+    reduces = spread_reduces(problem).sum(axis=1)
+    for job in range(len(problem.jobs)):
+        worth = problem.map_worth(job, int(reduces[job]))
+        for maps in range(int(problem.pending_maps[job]) + 1):
+            counts = np.zeros(len(problem.jobs), dtype=np.int64)
+            counts[job] = maps
+            assert problem.utility_units(counts, reduces)[job] == worth[maps]
+
+
+def test_placement_from_counts() -> None:
+    """Tests that RAS places the first pending tasks of each job."""
+    problem = swapping()
+    assert ras(problem, RNG).nodes.tolist() == [1, 1, -1, 0, 1, -1, -1, -1]
+    assert isinstance(problem.allocated(ras(problem, RNG)), Allocation)
