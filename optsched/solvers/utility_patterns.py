@@ -1,0 +1,318 @@
+"""Patterns of tasks on one node for `utility`: the best one at given prices, all maximal ones, and the linear program.
+
+A pattern says how many maps and reduces of each job one node holds. The linear program over all patterns, by column
+generation (Gilmore and Gomory), asks whether fractions of patterns hold what a lowest utility needs, or how much of the
+trackers they use beside it; its duals are prices of tasks, which `Utility.utility_bound` and
+`Utility.utilisation_bound` turn into proofs. Where a node's room takes too many states it is divided, and rounded so
+that every pattern found is one: prices are then less good, never wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from optsched.instance import Bools, Floats, Ints
+from optsched.problems.knapsack import MOST_STATES, copies_in_powers
+from optsched.problems.utility import Utility
+from optsched.results import Limit
+from optsched.solvers.blocks import Block, ones_at, stacked
+from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.profiles import Profile
+
+__all__ = [
+    "SHORT_SCALE",
+    "USE_SCALE",
+    "Items",
+    "Needs",
+    "Patterns",
+    "Relaxation",
+    "all_patterns",
+    "best_patterns",
+    "relax",
+]
+
+#: Denominator of the prices of tasks that are short, which are at most 1.
+SHORT_SCALE = 2**30
+
+#: Denominator of the prices of tasks in units of utilisation.
+USE_SCALE = 2**10
+
+#: How far a pattern must be better than what the linear program pays for its node, relative to it.
+_BETTER = 1e-9
+
+
+@dataclass(frozen=True)
+class Items:
+    """What is packed: the maps of each job, then the reduces of each job.
+
+    Attributes
+    ----------
+    demand
+        int64, shape (items, resources).
+    limit
+        int64, shape (items,): how many may be placed; none of fixed reduces.
+    share
+        int64, shape (items, types): what one adds to the utilisation.
+    """
+
+    demand: Ints
+    limit: Ints
+    share: Ints
+
+    @classmethod
+    def of(cls, problem: Utility) -> Items:
+        """The items of a problem."""
+        open_reduces = problem.pending_reduces if problem.fixed is None else np.zeros_like(problem.pending_reduces)
+        return cls(
+            np.concatenate([problem.demand_map, problem.demand_reduce]),
+            np.concatenate([problem.pending_maps, open_reduces]),
+            np.concatenate([problem.map_share, problem.reduce_share]),
+        )
+
+
+def best_patterns(rooms: Ints, items: Items, limit: Ints, worth: Floats) -> tuple[Floats, Ints]:
+    """For each room a pattern that is worth most, and its worth; `limit` (items,) of each item are left.
+
+    Parameters
+    ----------
+    rooms
+        int64, shape (rooms, resources).
+    worth
+        float64, shape (items,); what is worth nothing is left out.
+
+    Returns
+    -------
+    tuple
+        float64, shape (rooms,), and int64, shape (rooms, items). Time is items x states x log(limit).
+    """
+    patterns = np.zeros((len(rooms), len(limit)), dtype=np.int64)
+    largest = np.minimum(rooms.max(axis=0, initial=0), (items.demand * limit[:, None]).sum(axis=0))
+    chosen = np.flatnonzero((worth > 0) & (limit > 0) & (items.demand <= largest).all(axis=1))
+    used = np.flatnonzero(items.demand[chosen].any(axis=0))
+    idle = chosen[~items.demand[chosen].any(axis=1)]
+    patterns[:, idle] = limit[idle]
+    chosen = chosen[items.demand[chosen].any(axis=1)]
+    if not len(chosen):
+        return patterns @ worth, patterns
+    demand, largest = items.demand[chosen][:, used], largest[used]
+    rooms = np.minimum(rooms[:, used], largest)
+    divisor = np.gcd.reduce(demand, axis=0)
+    while math.prod((largest // divisor + 1).tolist()) > MOST_STATES:
+        divisor[np.argmax(largest // divisor)] *= 2
+    table = np.zeros((largest // divisor + 1).tolist())
+    steps = -(-demand // divisor)
+    taken: list[tuple[int, int, list[int], Bools]] = []
+    for item, step in zip(chosen.tolist(), steps.tolist(), strict=True):
+        fits = min(extent // size for extent, size in zip((largest // divisor).tolist(), step, strict=True) if size)
+        for part in copies_in_powers(min(int(limit[item]), fits)):
+            shift = [part * size for size in step]
+            ends = tuple(slice(size, None) for size in shift)
+            starts = tuple(slice(extent - size) for size, extent in zip(shift, table.shape, strict=True))
+            gained = table[starts] + part * worth[item]
+            better = np.zeros(table.shape, dtype=bool)
+            better[ends] = gained > table[ends]
+            table[ends] = np.maximum(table[ends], gained)
+            taken.append((item, part, shift, better))
+    left = rooms // divisor
+    for item, part, shift, better in reversed(taken):
+        has = better[tuple(left.T)]
+        patterns[has, item] += part
+        left[has] -= shift
+    return patterns @ worth, patterns
+
+
+def all_patterns(room: Ints, items: Items, most: int) -> Ints | None:
+    """Every maximal pattern of a room: no task can be added. int64, shape (patterns, items); None beyond `most`."""
+    fits = np.flatnonzero((items.limit > 0) & (items.demand <= room).all(axis=1))
+    demand, limit = items.demand[fits].tolist(), items.limit[fits].tolist()
+    found: list[list[int]] = []
+    counts = [0] * len(fits)
+    visits = 0
+
+    def add(place: int, left: list[int]) -> bool:
+        """Go through the counts of the items from `place` on; False once there are too many."""
+        nonlocal visits
+        visits += 1
+        if visits > 20 * most or len(found) > most:
+            return False
+        if place == len(fits):
+            if not any(
+                count < limit[item] and all(need <= have for need, have in zip(demand[item], left, strict=True))
+                for item, count in enumerate(counts)
+            ):
+                found.append(list(counts))
+            return True
+        bounds = [have // need for need, have in zip(demand[place], left, strict=True) if need]
+        for count in range(min([limit[place], *bounds]), -1, -1):
+            counts[place] = count
+            rest = [have - count * need for need, have in zip(demand[place], left, strict=True)]
+            if not add(place + 1, rest):
+                return False
+        counts[place] = 0
+        return True
+
+    if not add(0, room.tolist()) or len(found) > most:
+        return None
+    patterns = np.zeros((len(found), len(items.limit)), dtype=np.int64)
+    patterns[:, fits] = np.array(found, dtype=np.int64).reshape(len(found), len(fits))
+    return patterns
+
+
+@dataclass
+class Patterns:
+    """Patterns that are known so far, each of a type of nodes, without repetition."""
+
+    kind: list[int] = field(default_factory=list)
+    counts: list[Ints] = field(default_factory=list)
+    _known: set[tuple[int, bytes]] = field(default_factory=set)
+
+    def add(self, kind: int, counts: Ints) -> bool:
+        """Add a pattern; False if it was known."""
+        key = kind, counts.tobytes()
+        if key in self._known:
+            return False
+        self._known.add(key)
+        self.kind.append(kind)
+        self.counts.append(counts.copy())
+        return True
+
+    def of_kind(self, kind: int, items: int) -> Ints:
+        """The patterns of one type, shape (patterns, items)."""
+        rows = [counts for other, counts in zip(self.kind, self.counts, strict=True) if other == kind]
+        return np.array(rows, dtype=np.int64).reshape(-1, items)
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """What the linear program over patterns says of a lowest utility.
+
+    Attributes
+    ----------
+    feasible
+        Whether fractions of patterns hold what it needs; None where a limit cut the search short.
+    prices
+        int64, shape (items,): duals of the tasks, times `SHORT_SCALE`, or `USE_SCALE` with `use`.
+    weight
+        float64, shape (patterns,): how many nodes take each pattern.
+    needed
+        int64, shape (items,): of the counts that are enough for each job, those that the fractions are nearest to.
+    limit
+        What cut it short.
+    """
+
+    feasible: bool | None
+    prices: Ints
+    weight: Floats
+    needed: Ints
+    limit: Limit | None = None
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Pairs of counts that give a job a utility: `owner`, shape (pairs,), and `counts`, shape (items, pairs)."""
+
+    owner: Ints
+    counts: Ints
+
+    @classmethod
+    def of(cls, problem: Utility, units: int) -> Needs:
+        """Every pair of which neither count can be less: a job takes one of its pairs, or more."""
+        jobs = len(problem.jobs)
+        needs = [problem.least_maps(job, units) for job in range(jobs)]
+        owner = np.repeat(np.arange(jobs), [len(maps) for _, maps in needs])
+        reduces, maps = (np.concatenate([*(part[place] for part in needs), owner[:0]]) for place in (0, 1))
+        counts = np.zeros((2 * jobs, len(owner)), dtype=np.int64)
+        counts[owner, np.arange(len(owner))] = maps
+        if problem.fixed is None:
+            counts[jobs + owner, np.arange(len(owner))] = reduces
+        # With more reduces and no fewer maps a pair asks for nothing new.
+        fewer = np.ones(len(owner), dtype=bool)
+        fewer[1:] = (owner[1:] != owner[:-1]) | (maps[1:] < maps[:-1])
+        return cls(owner[fewer], counts[:, fewer])
+
+
+def relax(problem: Utility, items: Items, patterns: Patterns, units: int, profile: Profile, use: bool) -> Relaxation:
+    """Solve the linear program over patterns for a lowest utility of `units`, adding patterns as they are needed.
+
+    Parameters
+    ----------
+    patterns
+        Grows; with `use` it must hold patterns that reach `units`.
+    units
+        At most `problem.saturated_units`.
+    use
+        True: most utilisation. False: fewest tasks short of what `units` needs.
+    """
+    count, types = len(items.limit), len(problem.type_size)
+    needs = Needs.of(problem, units)
+    tolerance = _BETTER * max(1.0, float(items.limit.sum()))
+    while True:
+        known = len(patterns.kind)
+        found = solve_arrays(_master(problem, items, patterns, needs, use), profile)
+        if found.x is None or found.row_duals is None:
+            nothing = np.zeros(count, dtype=np.int64)
+            return Relaxation(None, nothing, np.zeros(known), nothing, found.outcome.limit)
+        x, duals = found.x, found.row_duals
+        price = duals[:count] + (duals[count : 2 * count] if use else 0.0)
+        paid = -duals[count * (1 + use) : count * (1 + use) + types]
+        short = float(x[known : known + count].sum()) if not use else 0.0
+        if not use and short <= tolerance:
+            break
+        if use:
+            found_patterns = [
+                best_patterns(problem.type_room[[kind]], items, items.limit, items.share[:, kind] + price)
+                for kind in range(types)
+            ]
+            values = np.concatenate([value for value, _ in found_patterns])
+            best = np.concatenate([pattern for _, pattern in found_patterns])
+        else:
+            values, best = best_patterns(problem.type_room, items, items.limit, price)
+            cost = price @ needs.counts
+            least = sum(float(cost[needs.owner == job].min()) for job in range(len(problem.jobs)))
+            if least - float(problem.type_size @ values) > short / 2:
+                break  # these prices prove it already
+        better = np.flatnonzero(values > paid + _BETTER * np.maximum(1.0, np.abs(paid)))
+        if not sum([patterns.add(kind, best[kind]) for kind in better.tolist()]):
+            break
+    share = x[len(x) - len(needs.owner) :]
+    chosen = [int(np.argmax(np.where(needs.owner == job, share, -1.0))) for job in range(len(problem.jobs))]
+    return Relaxation(
+        short <= tolerance,
+        np.rint(price * (USE_SCALE if use else SHORT_SCALE)).astype(np.int64),
+        np.append(x[:known], np.zeros(len(patterns.kind) - known)),
+        needs.counts[:, chosen].sum(axis=1),
+    )
+
+
+def _master(problem: Utility, items: Items, patterns: Patterns, needs: Needs, use: bool) -> LinearProgram:
+    """The linear program over the known patterns.
+
+    Columns: nodes that take each pattern; tasks short of the need (not with `use`); share of each pair of counts. Rows:
+    what each job needs of each item; with `use` how many there are; nodes of each type; the pairs of each job.
+    """
+    count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(needs.owner), len(problem.jobs)
+    types, short, limits = len(problem.type_size), 0 if use else count, count if use else 0
+    kind = np.array(patterns.kind, dtype=np.int64)
+    held = np.array(patterns.counts, dtype=np.float64).reshape(known, count).T
+    blocks: dict[tuple[int, int], Block] = {
+        (0, 0): held,
+        (0, 1): np.eye(count, short),
+        (0, 2): -needs.counts.astype(np.float64),
+        (2, 0): ones_at(kind, types),
+        (3, 2): ones_at(needs.owner, jobs),
+    }
+    if use:
+        blocks[1, 0] = held
+    unbounded = np.full(known + short + pairs, np.inf)
+    return LinearProgram(
+        objective=np.concatenate([-(items.share[:, kind] * held).sum(axis=0) * use, np.ones(short), np.zeros(pairs)]),
+        col_lower=np.zeros(len(unbounded)),
+        col_upper=unbounded,
+        integer=np.zeros(len(unbounded), dtype=bool),
+        row_lower=np.concatenate([np.zeros(count), np.full(limits + types, -np.inf), np.ones(jobs)]),
+        row_upper=np.concatenate([np.full(count, np.inf), items.limit[:limits], problem.type_size, np.ones(jobs)]),
+        matrix=stacked([count, limits, types, jobs], [known, short, pairs], blocks),
+    )
