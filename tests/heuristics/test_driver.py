@@ -15,8 +15,22 @@ from optsched.errors import HeuristicFailed, UsageError
 from optsched.heuristics.base import Event, Offer, Policy, View
 from optsched.heuristics.driver import Decision, Drive, drive
 from optsched.heuristics.locality import LocalityPolicy
-from optsched.instance import FINISHED, PENDING, REDUCE, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Workload
+from optsched.instance import (
+    FINISHED,
+    MAP,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Instance,
+    Ragged,
+    Shuffle,
+    State,
+    Topology,
+    Workload,
+)
 from optsched.problems import Latency, Lsap, Problem
+from optsched.problems.transmission import Transmission
 
 
 class Greedy(Policy):
@@ -372,3 +386,79 @@ def _until_arrival(told: list[Any]) -> list[Any]:
         if isinstance(entry[0], Event) and entry[0].what == "job-arrived":
             return told[:position]
     return told
+
+
+def two_stages() -> Transmission:
+    """Two maps and two reduces of one job on two nodes with a slot of each kind; m1 is finished."""
+    cluster = Cluster(["a", "b"], slots=[1, 1], topology=Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4}))
+    shuffle = Shuffle(map=[0, 0, 1, 2], reduce=[3, 4, 3, 4], size=[9.0, 8.0, 7.0, 6.0], emitted=[9.0, 8.0, 1.0, np.nan])
+    workload = Workload(
+        ["m1", "m2", "m3", "r1", "r2"],
+        kind=[MAP, MAP, MAP, REDUCE, REDUCE],
+        job=[0] * 5,
+        job_ids=["j"],
+        size=[64.0] * 5,
+        replicas=Ragged.from_rows([[0], [0], [1], [], []]),
+        shuffle=shuffle,
+    )
+    state = State.initial(cluster, workload, status=[FINISHED] + [PENDING] * 4, node=[0] + [-1] * 4)
+    return Transmission(Instance(cluster, workload, state))
+
+
+def test_reduce_slots_are_offered_after_all_map_slots() -> None:
+    """Tests the kinds of offers in a round, the free slots that a view shows, and that no kind is offered in vain."""
+    seen: list[tuple[str, list[int], list[int]]] = []
+
+    class Greedy(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            assert view.free_slots(offer.kind)[offer.node] == offer.free
+            seen.append((offer.kind, view.free_map_slots.tolist(), view.free_reduce_slots.tolist()))
+            return view.pending_of(offer.kind)[:1].tolist()
+
+    result = drive(two_stages(), Greedy())
+    assert [kind for kind, _, _ in seen] == ["map", "map", "reduce", "reduce"]
+    assert seen[0][1:] == ([1, 1], [1, 1])
+    assert seen[2][1] == [0, 0]
+    assert sorted(seen[3][2]) == [0, 1]
+    assert (result.placement.placed, result.rounds, result.starved) == (4, 1, False)
+
+
+def test_sizes_are_seen_where_maps_are_finished() -> None:
+    """Tests that a view hides what only the end of a map tells, but for ablations that ask for the truth."""
+    views: list[View] = []
+
+    class Looking(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            views.append(view)
+            return view.pending_of(offer.kind)[:1].tolist()
+
+    drive(two_stages(), Looking())
+    shuffle, true = views[0].shuffle, views[0].true_shuffle
+    assert shuffle is not None
+    assert true is not None
+    assert np.array_equal(shuffle.size, [9.0, 8.0, np.nan, np.nan], equal_nan=True)
+    assert np.array_equal(shuffle.emitted, [9.0, 8.0, 1.0, np.nan], equal_nan=True)
+    assert true.size.tolist() == [9.0, 8.0, 7.0, 6.0]
+
+
+def test_policy_that_places_one_kind_only_starves() -> None:
+    """Tests that maps which never start end the drive within a bounded number of rounds."""
+
+    class NoMaps(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return view.pending_of("reduce")[:1].tolist() if offer.kind == "reduce" else ()
+
+    result = drive(two_stages(), NoMaps(), max_idle_rounds=7)
+    assert (result.placement.placed, result.starved, result.rounds) == (2, True, 8)
+
+
+def test_task_of_the_other_kind_cannot_be_started() -> None:
+    """Tests that a reduce on a map slot is told, with what to take instead."""
+
+    class Wrong(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return [3]
+
+    told = r'answered task "r1", which is no map that waits; take one of view.pending_of\("map"\)'
+    with pytest.raises(HeuristicFailed, match=told):
+        drive(two_stages(), Wrong())
