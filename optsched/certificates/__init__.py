@@ -14,6 +14,7 @@ from optsched.certificates.flow_congestion import task_price_certificate
 from optsched.certificates.potentials import potential_certificate
 from optsched.certificates.prices import price_certificate
 from optsched.certificates.shares import share_certificate
+from optsched.certificates.traffic import load_certificate, traffic_certificate
 
 __all__ = [
     "Check",
@@ -21,9 +22,11 @@ __all__ = [
     "capacity_certificate",
     "certify",
     "cover_certificate",
+    "load_certificate",
     "potential_certificate",
     "price_certificate",
     "proved_bound",
     "share_certificate",
     "task_price_certificate",
+    "traffic_certificate",
 ]

@@ -22,6 +22,7 @@ MODELS = (
     "flow",
     "flow-congestion",
     "latency",
+    "traffic",
     "generalized-assignment",
     "min-cost-flow",
 )

@@ -22,6 +22,7 @@ from optsched.problems.latency import Latency
 from optsched.problems.lsap import Lsap
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.problems.min_cost_flow import MinCostFlow
+from optsched.problems.traffic import Traffic
 
 __all__ = [
     "PROBLEMS",
@@ -35,13 +36,27 @@ __all__ = [
     "LsapFairness",
     "MinCostFlow",
     "Problem",
+    "Traffic",
     "problem",
     "problem_class",
 ]
 
 #: Every problem by its name, in the order in which they are listed.
 PROBLEMS: Mapping[str, type[AnyProblem]] = MappingProxyType(
-    {kind.name: kind for kind in (Lsap, FairLsap, LsapFairness, Flow, Latency, GeneralizedAssignment, MinCostFlow)}
+    {
+        kind.name: kind
+        for kind in (
+            Lsap,
+            FairLsap,
+            LsapFairness,
+            Flow,
+            FlowCongestion,
+            Latency,
+            Traffic,
+            GeneralizedAssignment,
+            MinCostFlow,
+        )
+    }
 )
 
 

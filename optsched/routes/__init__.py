@@ -19,8 +19,17 @@ from optsched.placement import Flow
 from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow, Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.flow_congestion import FlowCongestion
+from optsched.problems.traffic import Traffic
 from optsched.results import Bound, Decision, FrontierPoint, Solution
-from optsched.routes import assignment, flow_congestion, generalized_assignment, latency, lsap_fairness, min_cost_flow
+from optsched.routes import (
+    assignment,
+    flow_congestion,
+    generalized_assignment,
+    latency,
+    lsap_fairness,
+    min_cost_flow,
+    traffic,
+)
 from optsched.routes.latency import latency_search, solve_by
 from optsched.routes.record import Frontier, Record
 from optsched.solvers.profiles import Profile, load_profile
@@ -35,6 +44,7 @@ _SORTS: tuple[tuple[type[AnyProblem], ModuleType], ...] = (
     (GeneralizedAssignment, generalized_assignment),
     (MinCostFlow, min_cost_flow),
     (FlowCongestion, flow_congestion),
+    (Traffic, traffic),
 )
 
 

@@ -1,0 +1,89 @@
+"""A family for JoSS (001, II.D): jobs of maps and reduces on nodes in several datacenters, blocks in some of them.
+
+The paper gives no experiment of JoSS; sizes, ratios and slots are assumed, and labelled so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.instance import MAP, REDUCE, Cluster, Ints, Ragged, State, Workload
+from optsched.instances.families.base import Drawn, Family, Parameter, require, require_distinct
+from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
+
+__all__ = ["BLOCK", "FAMILIES"]
+
+#: Size of a block in MB.
+BLOCK = 128
+
+
+def _traffic(
+    rng: np.random.Generator,
+    *,
+    nodes: int,
+    tasks: int,
+    datacenters: int,
+    jobs: int,
+    reduces: int,
+    replicas: int,
+    ratio: float,
+    smallest: int,
+    spare: float,
+) -> Drawn:
+    require(datacenters <= nodes, f"datacenters is {datacenters}; it must be at most {nodes}, the number of nodes")
+    require(jobs <= max(tasks, 1), f"jobs is {jobs}; it must be at most {tasks}, the number of maps")
+    require_distinct(replicas, nodes)
+    job_of_map = np.sort(np.concatenate([np.arange(jobs), rng.integers(0, jobs, size=tasks - jobs)])[:tasks])
+    powers = 2 ** np.arange(reduces.bit_length())
+    job_of_reduce = np.repeat(np.arange(jobs), rng.choice(powers, size=jobs))
+    rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas), nodes)
+    count = len(job_of_reduce)
+    workload = Workload(
+        np.concatenate([numbered("m", tasks), numbered("r", count)]),
+        job=np.concatenate([job_of_map, job_of_reduce]),
+        kind=np.repeat([MAP, REDUCE], [tasks, count]),
+        replicas=Ragged(np.append(rows.starts, np.full(count, rows.starts[-1])), rows.values),
+        size=np.concatenate([rng.integers(smallest, BLOCK, size=tasks, endpoint=True), np.full(count, np.nan)]),
+        job_ids=numbered("j", jobs),
+        filter_ratio=rng.integers(0, round(4 * ratio), size=jobs, endpoint=True) / 4,
+    )
+    cluster = Cluster(
+        numbered("n", nodes),
+        datacenter=in_blocks(nodes, datacenters),
+        datacenter_ids=numbered("d", datacenters),
+        slots=_slots(tasks, spare, nodes),
+        reduce_slots=_slots(count, spare, nodes),
+    )
+    labels = {
+        "size": f"assumed: {smallest} to {BLOCK} MB",
+        "reduces": "assumed: a power of 2 for each job, so that most shares are whole",
+        "filter_ratio": "assumed: quarters, uniform; the paper's examples lie below, at and above 1",
+        "slots": f"assumed: {1 + spare:g} slots for each task of their kind, the same on every node but for one",
+    }
+    return Drawn(cluster, workload, State.initial(cluster, workload), labels)
+
+
+def _slots(tasks: int, spare: float, nodes: int) -> Ints:
+    """Slots for `tasks` tasks and a share `spare` more, spread evenly; shape (nodes,)."""
+    return np.bincount(in_blocks(int(np.ceil(tasks * (1 + spare))), nodes), minlength=nodes).astype(np.int64)
+
+
+FAMILIES = (
+    Family(
+        "traffic",
+        "001, section II.D.",
+        "Jobs of maps and reduces on nodes in datacenters, with uniformly random replicas, 1 to R a block.",
+        {
+            "nodes": Parameter(40, "nodes, in datacenters of nearly equal size", 1, 10**6),
+            "tasks": Parameter(120, "maps", 1),
+            "datacenters": Parameter(4, "datacenters (k)", 1, 1000),
+            "jobs": Parameter(10, "jobs, each with at least one map", 1),
+            "reduces": Parameter(4, "most reduces of a job: a power of 2, up to this", 1, 1000),
+            "replicas": Parameter(2, "most replicas of a block, on different nodes: 1 to this", 1, 1000),
+            "ratio": Parameter(2.0, "filter ratios (FP_J) are quarters from 0 to this", 0, 100),
+            "smallest": Parameter(BLOCK, "least size of a block in MB; they are uniform from this to 128", 1, BLOCK),
+            "spare": Parameter(0.5, "slots beyond one a task, as a share of the tasks of their kind", 0, 100),
+        },
+        _traffic,
+    ),
+)

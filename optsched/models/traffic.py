@@ -1,0 +1,301 @@
+"""Models of `traffic`: maps and reduces to datacenters, least traffic between them, within a limit on the load (001).
+
+The traffic is bilinear: what a map sends crosses where its reduce is elsewhere. The compact model of `build_pyomo`
+counts maps of classes that nothing tells apart, and for each class and bundle of reduces how many are together: given
+where the reduces are, the classes fall apart, so that this is as strong as the product of every pair of variables.
+
+=================== ========================================================================================
+component           what it is
+=================== ========================================================================================
+CENTERS             datacenters
+CLASSES, BUNDLES    classes of equal maps, each by the id of its first; reduces that go together, likewise
+PAIRS               (class, bundle) of which one sends to the other
+members, size       ids of the maps of each class; how many they are
+reduces, weight     ids of the reduces of each bundle; how many they are
+alone[c,d]          what crosses for a map of the class there, were all that it sends to cross (MB)
+settled[b,d]        what crosses from maps that run or have ended, with the bundle there (MB)
+send[c,b]           what a map of the class sends to the bundle (MB)
+map_room[d]         maps that the datacenter takes, within its slots and the limit
+reduce_room[d]      reduces that it takes
+place[c,d]          maps of the class in the datacenter; whole
+host[b,d]           the bundle is in the datacenter; binary
+together[c,b,d]     maps of the class that are in the datacenter with the bundle
+placed[c], hosted[b] every map, every bundle is somewhere
+map_slots[d], reduce_slots[d] no datacenter takes more than it has room for
+with_maps[c,b,d], with_bundle[c,b,d] no more are together than there are maps, nor without the bundle
+objective           least traffic (MB)
+=================== ========================================================================================
+
+The literal model of `build_pulp` has a binary `map.m.d` for each map and `reduces.b.d` for each bundle, and for each
+map that sends to a bundle the named product `both.m.b.d` of the two, with constraints `product-map.m.b.d` and
+`product-reduces.m.b.d`; beside these `placed.m`, `hosted.b`, `slots.d` and `reduce-slots.d`. A bundle is named by its
+first reduce. The least load is found by a sequence of limits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.errors import UsageError
+from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
+from optsched.placement import Placement
+from optsched.problems.assignment import TaskClasses
+from optsched.problems.traffic import Bundle, Traffic
+from optsched.solvers.algebraic import injective_names
+
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+
+
+def build_pyomo(problem: Traffic, limit: int | None = None, *, aggregate: bool = True) -> Any:
+    """Build the compact model; its components are in the module's table.
+
+    Parameters
+    ----------
+    problem
+        What to model.
+    limit
+        Most maps in any datacenter; None: no limit.
+    aggregate
+        False: every map is a class of its own, so that a constraint can name any map.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Linear, with whole variables.
+
+    Raises
+    ------
+    UsageError
+        If the limit is no whole number, 0 or more, or nothing is feasible for a plain reason.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> cluster = Cluster(["a", "b"], datacenter=[0, 1], datacenter_ids=["east", "west"])
+    >>> workload = Workload(["m1", "m2", "r"], kind=[0, 0, 1], replicas=Ragged.from_rows([[0], [1], []]),
+    ...     size=[10, 10, 0], job=[0, 0, 0], job_ids=["j"], filter_ratio=[1.5])
+    >>> problem = Traffic(Instance(cluster, workload))
+    >>> model = build_pyomo(problem, limit=1)
+    >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).placed
+    (15.0, 3)
+    """
+    rooms = _rooms(problem, limit)
+    tasks = problem.instance.workload.task_ids[problem.tasks]
+    maps = tasks[problem.maps].tolist()
+    classes = problem.map_classes() if aggregate else TaskClasses.from_keys(range(len(maps)))
+    names = [maps[first] for first in classes.first.tolist()]
+    number = {int(row): name for row, name in zip(classes.first.tolist(), names, strict=True)}
+    bundles = _bundles(problem)
+    send = {
+        (number[row], name): amount
+        for name, (bundle, of) in bundles.items()
+        for row, amount in zip(of.tolist(), (bundle.send / problem.grid).tolist(), strict=True)
+        if row in number and amount
+    }
+    total: dict[str, float] = dict.fromkeys(names, 0.0)
+    for (name, _), amount in send.items():
+        total[name] += amount
+    alone = problem.map_units[classes.first] / problem.grid
+
+    model = pyo.ConcreteModel(problem.name)
+    model.CENTERS = pyo.Set(initialize=problem.datacenters)
+    model.CLASSES = pyo.Set(initialize=names)
+    model.BUNDLES = pyo.Set(initialize=list(bundles))
+    model.PAIRS = pyo.Set(initialize=list(send), dimen=2)
+    members = [tuple(maps[row] for row in rows.tolist()) for rows in classes.members]
+    model.members = pyo.Param(model.CLASSES, initialize=dict(zip(names, members, strict=True)), within=pyo.Any)
+    model.size = pyo.Param(model.CLASSES, initialize=dict(zip(names, classes.size.tolist(), strict=True)))
+    reduces = {name: tuple(tasks[problem.reduces[entry.reduces]].tolist()) for name, (entry, _) in bundles.items()}
+    model.reduces = pyo.Param(model.BUNDLES, initialize=reduces, within=pyo.Any)
+    model.weight = pyo.Param(model.BUNDLES, initialize={name: len(held) for name, held in reduces.items()})
+    model.alone = pyo.Param(
+        model.CLASSES,
+        model.CENTERS,
+        initialize={
+            (name, center): float(alone[row, column]) + total[name]
+            for row, name in enumerate(names)
+            for column, center in enumerate(problem.datacenters)
+        },
+    )
+    model.settled = pyo.Param(
+        model.BUNDLES,
+        model.CENTERS,
+        initialize={
+            (name, center): int(bundle.settled[column]) / problem.grid
+            for name, (bundle, _) in bundles.items()
+            for column, center in enumerate(problem.datacenters)
+        },
+    )
+    model.send = pyo.Param(model.PAIRS, initialize=send)
+    model.map_room = pyo.Param(model.CENTERS, initialize=rooms[0])
+    model.reduce_room = pyo.Param(model.CENTERS, initialize=rooms[1])
+    model.place = pyo.Var(
+        model.CLASSES, model.CENTERS, within=pyo.NonNegativeIntegers, bounds=lambda model, c, d: (0, model.size[c])
+    )
+    model.host = pyo.Var(model.BUNDLES, model.CENTERS, within=pyo.Binary)
+    model.together = pyo.Var(
+        model.PAIRS, model.CENTERS, within=pyo.NonNegativeReals, bounds=lambda model, c, b, d: (0, model.size[c])
+    )
+    model.placed = pyo.Constraint(model.CLASSES, rule=lambda model, c: pyo.quicksum(model.place[c, :]) == model.size[c])
+    model.hosted = pyo.Constraint(model.BUNDLES, rule=lambda model, b: pyo.quicksum(model.host[b, :]) == 1)
+
+    def map_slots(model: Any, d: str) -> Any:
+        return pyo.quicksum(model.place[:, d]) <= model.map_room[d] if names else pyo.Constraint.Skip
+
+    def reduce_slots(model: Any, d: str) -> Any:
+        used = pyo.quicksum(model.weight[b] * model.host[b, d] for b in model.BUNDLES)
+        return used <= model.reduce_room[d] if bundles else pyo.Constraint.Skip
+
+    model.map_slots = pyo.Constraint(model.CENTERS, rule=map_slots)
+    model.reduce_slots = pyo.Constraint(model.CENTERS, rule=reduce_slots)
+    model.with_maps = pyo.Constraint(
+        model.PAIRS, model.CENTERS, rule=lambda model, c, b, d: model.together[c, b, d] <= model.place[c, d]
+    )
+    model.with_bundle = pyo.Constraint(
+        model.PAIRS,
+        model.CENTERS,
+        rule=lambda model, c, b, d: model.together[c, b, d] <= model.size[c] * model.host[b, d],
+    )
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum(model.alone[key] * model.place[key] for key in model.place)
+        + pyo.quicksum(model.settled[key] * model.host[key] for key in model.host)
+        - pyo.quicksum(model.send[c, b] * model.together[c, b, d] for c, b, d in model.together)
+    )
+    return model
+
+
+def _bundles(problem: Traffic) -> dict[str, tuple[Bundle, Any]]:
+    """Each bundle and the maps of its job (places in `problem.maps`), by the id of its first reduce."""
+    ids = problem.instance.workload.task_ids[problem.tasks[problem.reduces]].tolist()
+    return {ids[bundle.reduces[0]]: (bundle, job.maps) for job in problem.jobs for bundle in job.bundles}
+
+
+def _rooms(problem: Traffic, limit: int | None) -> tuple[dict[str, int], dict[str, int]]:
+    """Room for maps and for reduces in each datacenter; UsageError for a wrong limit, or where nothing fits at all."""
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0):
+        raise UsageError(f"limit={limit!r}: give a whole number of maps, 0 or more")
+    if problem.plainly_infeasible is not None:
+        raise UsageError(f"{problem.plainly_infeasible}: there is no placement to model")
+    room = problem.room_within(None if limit is None else int(limit))
+    return (
+        dict(zip(problem.datacenters, room.tolist(), strict=True)),
+        dict(zip(problem.datacenters, problem.reduce_room.tolist(), strict=True)),
+    )
+
+
+def literal_size(problem: Traffic, limit: int | None = None) -> LiteralSize:
+    """What `build_pulp` would take: a binary for each map, bundle and product of these in each datacenter."""
+    centers, bundles = len(problem.datacenters), _bundles(problem).values()
+    products = centers * sum(int(np.count_nonzero(bundle.send)) for bundle, _ in bundles)
+    decided = centers * (len(problem.maps) + len(bundles))
+    rows = len(problem.maps) + len(bundles) + centers * (bool(len(problem.maps)) + bool(bundles)) + 2 * products
+    return LiteralSize.of(decided + products, rows, 3 * decided + 5 * products)
+
+
+def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build the literal model: binaries for each map and each bundle of reduces, and their products by name.
+
+    Parameters
+    ----------
+    problem, limit
+        As `build_pyomo` takes them.
+    max_variables
+        More are refused.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attributes `place` and `host` are dicts from (map id, datacenter) and (id of a bundle's first reduce,
+        datacenter) to the variable.
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `max_variables` variables.
+    UsageError
+        If the limit is no whole number, 0 or more, or nothing is feasible for a plain reason.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> cluster = Cluster(["a"], datacenter=[0], datacenter_ids=["east"])
+    >>> workload = Workload(["m", "r"], kind=[0, 1], size=[10, 0], job=[0, 0], job_ids=["j"], filter_ratio=[1])
+    >>> [str(variable) for variable in build_pulp(Traffic(Instance(cluster, workload))).variables()]
+    ['both.m.r.east', 'map.m.east', 'reduces.r.east']
+    """
+    map_room, reduce_room = _rooms(problem, limit)
+    refuse_too_large(problem, literal_size(problem, limit), max_variables, "build_pyomo")
+    centers, bundles, grid = problem.datacenters, _bundles(problem), problem.grid
+    maps = problem.instance.workload.task_ids[problem.tasks[problem.maps]].tolist()
+    center_names, map_names, bundle_names = injective_names(centers), injective_names(maps), injective_names(bundles)
+    model = pulp.LpProblem(problem.name, pulp.LpMinimize)
+    place = [[model.add_variable(f"map.{m}.{d}", 0, 1, "Integer") for d in center_names] for m in map_names]
+    host = [[model.add_variable(f"reduces.{b}.{d}", 0, 1, "Integer") for d in center_names] for b in bundle_names]
+    cost: list[tuple[Any, float]] = []
+    for arcs, units in zip(place, problem.map_units / grid, strict=True):
+        cost += zip(arcs, units.tolist(), strict=True)
+    for arcs, (bundle, _) in zip(host, bundles.values(), strict=True):
+        cost += zip(arcs, (bundle.settled / grid).tolist(), strict=True)
+    constant = 0.0
+    for name, hosts, (bundle, of) in zip(bundle_names, host, bundles.values(), strict=True):
+        for row, amount in zip(of.tolist(), (bundle.send / grid).tolist(), strict=True):
+            if not amount:
+                continue
+            constant += amount
+            for d, at_map, at_bundle in zip(center_names, place[row], hosts, strict=True):
+                label = f"{map_names[row]}.{name}.{d}"
+                both = model.add_variable(f"both.{label}", 0, 1)
+                cost.append((both, -amount))
+                model.addConstraint(both - at_map <= 0, f"product-map.{label}")
+                model.addConstraint(both - at_bundle <= 0, f"product-reduces.{label}")
+    model.setObjective(pulp.LpAffineExpression(cost, constant))
+    for name, arcs in zip(map_names, place, strict=True):
+        model.addConstraint(pulp.lpSum(arcs) == 1, f"placed.{name}")
+    for name, arcs in zip(bundle_names, host, strict=True):
+        model.addConstraint(pulp.lpSum(arcs) == 1, f"hosted.{name}")
+    weights = [len(bundle.reduces) for bundle, _ in bundles.values()]
+    for column, (center, name) in enumerate(zip(centers, center_names, strict=True)):
+        if maps:
+            model.addConstraint(pulp.lpSum(arcs[column] for arcs in place) <= map_room[center], f"slots.{name}")
+        if bundles:
+            used = pulp.LpAffineExpression([(arcs[column], own) for arcs, own in zip(host, weights, strict=True)])
+            model.addConstraint(used <= reduce_room[center], f"reduce-slots.{name}")
+    model.place = {
+        (m, d): arc for m, arcs in zip(maps, place, strict=True) for d, arc in zip(centers, arcs, strict=True)
+    }
+    model.host = {
+        (b, d): arc for b, arcs in zip(bundles, host, strict=True) for d, arc in zip(centers, arcs, strict=True)
+    }
+    return model
+
+
+def decode(model: Any, problem: Traffic) -> Placement:
+    """The placement that a solved model stands for, of either kind; it causes the traffic that the model says.
+
+    Raises
+    ------
+    UsageError
+        If the model holds no solution, or one that is not whole.
+    """
+    column = {center: place for place, center in enumerate(problem.datacenters)}
+    of_map: dict[str, int] = {}
+    literal = isinstance(model, pulp.LpProblem)
+    if literal:
+        of_map = {name: column[center] for (name, center), variable in model.place.items() if whole(variable)}
+    else:
+        waiting = {name: list(model.members[name]) for name in model.CLASSES}
+        for name, center in model.place:
+            for _ in range(whole(model.place[name, center])):
+                of_map[waiting[name].pop(0)] = column[center]
+    hosts = {name: column[center] for (name, center), variable in model.host.items() if whole(variable)}
+    maps = problem.instance.workload.task_ids[problem.tasks[problem.maps]].tolist()
+    at_reduce = np.zeros(len(problem.reduces), dtype=np.int64)
+    for name, (bundle, _) in _bundles(problem).items():
+        at_reduce[bundle.reduces] = hosts[name]
+    return problem.placed_in(np.array([of_map[name] for name in maps], dtype=np.int64), at_reduce)

@@ -1,0 +1,524 @@
+"""`traffic`: maps and reduces to datacenters, least traffic between these, then least load of the fullest (001, JoSS).
+
+Within a datacenter traffic is free, so its nodes differ only in their slots. Which datacenters cause how much traffic
+is reduced here to three arrays a job (`Job`, `Bundle`); models, engines and certificates read nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault, InputError
+from optsched.instance import FINISHED, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.assignment import TaskClasses
+from optsched.problems.base import GRID, Parameter, Problem, choice, exact, on_grid
+from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+
+__all__ = ["Bundle", "Job", "Traffic"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Bundle:
+    """Reduces of a job that go to one datacenter together: all of them, or with `reduces=free` each alone.
+
+    Attributes
+    ----------
+    reduces
+        Their places in `Traffic.reduces`; int64.
+    send
+        Units that each of the job's maps sends to them all together; int64, shape (maps of the job,).
+    settled
+        Units that the maps which run or have ended send across, with the bundle in each datacenter; int64, shape
+        (datacenters,).
+    """
+
+    reduces: Ints
+    send: Ints
+    settled: Ints
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Job:
+    """The tasks of a job that are to be placed. Those without a job make one of their own, called "", without traffic.
+
+    Attributes
+    ----------
+    name
+        Its id.
+    maps
+        Their places in `Traffic.maps`; int64.
+    bundles
+        Its reduces.
+    """
+
+    name: str
+    maps: Ints
+    bundles: tuple[Bundle, ...]
+
+    @property
+    def alike(self) -> bool:
+        """Whether nothing but their numbers tells the job's bundles apart."""
+        return all(
+            len(other.reduces) == len(self.bundles[0].reduces)
+            and np.array_equal(other.send, self.bundles[0].send)
+            and np.array_equal(other.settled, self.bundles[0].settled)
+            for other in self.bundles[1:]
+        )
+
+
+class Traffic(Problem):
+    """Every pending map and reduce on a node; least MB between datacenters, then fewest maps in the fullest one.
+
+    A map's block (|B_i|) crosses where no replica is in the map's datacenter. What the map sends to a reduce crosses
+    where the two are in different ones: the sizes of `shuffle` for a job that it lists, else |B_i| FP_J
+    (`filter_ratio`) in equal shares to all reduces of the job, each rounded once to 2^-20 MB where not all are whole.
+    Tasks that run or have ended stay where they are: what they exchange with pending ones counts. The load counts
+    maps, since it is their rounds that policy C spreads over datacenters.
+
+    With `capacity=none` slots mean nothing; with `slots` a node takes as many maps and reduces as it has idle slots of
+    each, and where these do not hold all tasks nothing is feasible (a partial placement would look cheap: its reduces
+    that wait receive nothing).
+
+    Attributes
+    ----------
+    datacenters, datacenter
+        Ids of those that have nodes, and the place in them of each node (int64, shape (nodes,)).
+    maps, reduces
+        int64: positions in `tasks` of the two kinds.
+    map_units
+        int64, shape (maps, datacenters): units of 1/`grid` MB that cross with the map there: its block, and what it
+        sends to reduces that run.
+    jobs
+        What the jobs' maps send to their reduces.
+    grid
+        1 where all sizes are whole, else 2^20.
+    map_slots, reduce_slots
+        int64, shape (nodes,): how many maps and reduces a node takes.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> cluster = Cluster(["a", "b"], datacenter=[0, 1], datacenter_ids=["east", "west"])
+    >>> workload = Workload(["m1", "m2", "r"], kind=[0, 0, 1], replicas=Ragged.from_rows([[0], [1], []]),
+    ...     size=[10, 10, 0], job=[0, 0, 0], job_ids=["j"], filter_ratio=[1.5])
+    >>> problem = Traffic(Instance(cluster, workload))
+    >>> problem.evaluate(problem.placement([0, 1, 0])), problem.evaluate(problem.placement([0, 0, 0]))
+    ((15, 1), (10, 2))
+    """
+
+    name = "traffic"
+    title = "maps and reduces to datacenters, least traffic between them, then least load of the fullest"
+    paper = "001"
+    kinds = (MAP, REDUCE)
+    components = (Component("traffic", Sense.MIN, "MB"), Component("load", Sense.MIN, "maps"))
+    parameter_table = (
+        Parameter(
+            "capacity", "none", choice("none", "slots"), "whether idle slots limit what a node takes (001 has no limit)"
+        ),
+        Parameter(
+            "reduces",
+            "together",
+            choice("together", "free"),
+            "all reduces of a job in one datacenter, as policies A, B and C place them (001, II.D), or each anywhere",
+        ),
+    )
+    requires = (
+        "nodes[].datacenter",
+        "tasks[].size of maps",
+        "jobs[].filter_ratio, or shuffle, of jobs with maps and reduces",
+    )
+    proof = Proof.DUAL
+    always_feasible = False
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        workload, state = instance.workload, instance.state
+        for node in np.flatnonzero(instance.cluster.datacenter < 0).tolist():
+            yield Fault(f"nodes[{node}].datacenter", f"{cls.name} needs to know where the node is")
+        who = _Who(instance)
+        for task in np.flatnonzero(who.sized & np.isnan(workload.size)).tolist():
+            yield Fault(f"tasks[{task}].size", f"{cls.name} needs the size of the map's block in MB")
+        for task in np.flatnonzero(who.sending & ~who.pending & (state.node < 0)).tolist():
+            told = f"{cls.name} needs to know where the map ran: reduces of its job wait for what it made"
+            yield Fault(f"tasks[{task}].node", told)
+        for job in np.flatnonzero(who.by_ratio & np.isnan(workload.filter_ratio)).tolist():
+            yield Fault(f"jobs[{job}].filter_ratio", f"{cls.name} needs it (FP_J), or what the maps send in shuffle")
+        if workload.shuffle is not None:
+            ends = workload.job[np.stack([workload.shuffle.map, workload.shuffle.reduce])]
+            for row in np.flatnonzero((ends[0] != ends[1]) | (ends[0] < 0)).tolist():
+                yield Fault(f"shuffle[{row}]", f"{cls.name} needs a map and a reduce of one job")
+
+    def prepare(self) -> None:
+        instance = self.instance
+        cluster, workload = instance.cluster, instance.workload
+        used = np.unique(cluster.datacenter)
+        self.datacenters: tuple[str, ...] = tuple(cluster.datacenter_ids[used].tolist())
+        self.datacenter: Ints = np.searchsorted(used, cluster.datacenter).astype(np.int64)
+        is_map = workload.kind[self.tasks] == MAP
+        self.maps: Ints = np.flatnonzero(is_map).astype(np.int64)
+        self.reduces: Ints = np.flatnonzero(~is_map).astype(np.int64)
+        if self.parameters["capacity"] == "slots":
+            self.map_slots, self.reduce_slots = instance.state.idle_slots, instance.state.idle_reduce_slots
+        else:
+            self.map_slots = np.full(len(cluster), len(self.maps), dtype=np.int64)
+            self.reduce_slots = np.full(len(cluster), len(self.reduces), dtype=np.int64)
+        size = workload.size[self.tasks[self.maps]]
+        sent = _sent(instance)
+        whole = _whole(size) and all(_whole(entry) for entry in sent.values())
+        self.grid = 1 if whole else GRID
+        if (float(size.sum()) + sum(float(entry.sum()) for entry in sent.values())) * self.grid > LARGEST:
+            told = f"traffic may total too much, past 2^53/{self.grid} MB; scale the sizes down"
+            raise InputError([Fault("tasks.size", told)], self.place)
+        crosses: Bools = np.ones((len(self.maps), len(used)), dtype=bool)
+        rows = self.replicas.take(self.maps)
+        crosses[rows.row_of, self.datacenter[rows.values]] = False
+        self.map_units: Ints = crosses * self._units(size)[:, None]
+        self.jobs: tuple[Job, ...] = tuple(self._made_jobs(sent))
+        for array in (self.datacenter, self.maps, self.reduces, self.map_units, self.map_slots, self.reduce_slots):
+            array.setflags(write=False)
+
+    def _units(self, megabytes: Floats) -> Ints:
+        return megabytes.astype(np.int64) if self.grid == 1 else on_grid(megabytes)
+
+    def _made_jobs(self, sent: Mapping[int, Floats]) -> Iterator[Job]:
+        """What each job's maps send to its bundles; adds to `map_units` what they send to reduces that run."""
+        workload, state = self.instance.workload, self.instance.state
+        count = len(self.datacenters)
+        place = np.full(len(workload), -1, dtype=np.int64)  # of each task in `maps` or `reduces`
+        place[self.tasks[self.maps]] = np.arange(len(self.maps))
+        place[self.tasks[self.reduces]] = np.arange(len(self.reduces))
+        where = np.append(self.datacenter, -1)[state.node]
+        for job, members in _by_job(workload.job):
+            pending = state.status[members] == PENDING
+            if not pending.any():
+                continue
+            is_map = workload.kind[members] == MAP
+            maps, reduces = members[is_map & pending], members[~is_map & pending]
+            settled, running = members[is_map & ~pending], members[~is_map & (state.status[members] == RUNNING)]
+            if job < 0 or job not in sent:  # nothing is sent
+                none = np.zeros((len(maps) + len(settled), len(reduces) + len(running)), dtype=np.int64)
+                units = none
+            else:
+                units = self._units(sent[job])
+            # Rows of `units`: pending maps, settled ones; columns: pending reduces, running ones.
+            to_running = units[: len(maps), len(reduces) :]
+            self.map_units[place[maps]] += _across(to_running, where[running], count)
+            together = self.parameters["reduces"] == "together" and job >= 0
+            groups = [np.arange(len(reduces))] if together and len(reduces) else [[own] for own in range(len(reduces))]
+            bundles = []
+            for group in groups:
+                send = units[: len(maps), group].sum(axis=1)
+                from_settled = units[len(maps) :, group].sum(axis=1)[None, :]
+                crossing = _across(from_settled, where[settled], count)[0]
+                bundles.append(Bundle(place[reduces[group]], send, crossing))
+            name = str(workload.job_ids[job]) if job >= 0 else ""
+            yield Job(name, place[maps], tuple(bundles))
+
+    # Value and feasibility -----------------------------------------------------------------------------------------
+
+    def objective(self, placement: Placement, /) -> Value:
+        at = self.datacenter[self.nodes_of(placement)]
+        at_map, at_reduce = at[self.maps], at[self.reduces]
+        units = int(self.map_units[np.arange(len(self.maps)), at_map].sum())
+        for job in self.jobs:
+            for bundle in job.bundles:
+                host = at_reduce[bundle.reduces[0]]
+                units += int(bundle.send[at_map[job.maps] != host].sum()) + int(bundle.settled[host])
+        return exact(units, self.grid), int(np.bincount(at_map).max(initial=0))
+
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        ids, node_ids = self.instance.workload.task_ids[self.tasks], self.instance.cluster.node_ids
+        nodes = self.nodes_of(placement)
+        for task in np.flatnonzero(nodes == NONE).tolist():
+            yield Violation("every-task-placed", (str(ids[task]),), 1)
+        for constraint, tasks, slots in (
+            ("slots", self.maps, self.map_slots),
+            ("reduce-slots", self.reduces, self.reduce_slots),
+        ):
+            hosts = nodes[tasks]
+            used = np.bincount(hosts[hosts != NONE], minlength=len(slots))
+            for node in np.flatnonzero(used > slots).tolist():
+                yield Violation(constraint, (str(node_ids[node]),), int(used[node] - slots[node]))
+        at = np.append(self.datacenter, NONE)[nodes[self.reduces]]
+        for job in self.jobs:
+            for bundle in job.bundles:
+                hosts = at[bundle.reduces]
+                hosts = hosts[hosts != NONE]
+                apart = len(hosts) - int(np.bincount(hosts).max(initial=0))
+                if apart:
+                    yield Violation("reduces-together", (job.name,), apart)
+
+    @property
+    def plainly_infeasible(self) -> str | None:
+        if len(self.tasks) and not self.datacenters:
+            return "there is no node"
+        for tasks, room, kind in ((self.maps, self.map_room, "map"), (self.reduces, self.reduce_room, "reduce")):
+            if len(tasks) > int(room.sum()):
+                return f"{len(tasks)} {kind}s are pending, and only {int(room.sum())} {kind} slots are idle"
+        for job in self.jobs:
+            for bundle in job.bundles:
+                if len(bundle.reduces) > int(self.reduce_room.max()):
+                    told = f"no datacenter has idle reduce slots for the {len(bundle.reduces)} reduces of job"
+                    return f"{told} {job.name} together"
+        return None
+
+    @property
+    def offered(self) -> Mapping[str, Ints]:
+        """Slots of each node; where these mean nothing, as many as there are tasks."""
+        return MappingProxyType({"map": self.map_slots, "reduce": self.reduce_slots})
+
+    @property
+    def due(self) -> int:
+        return len(self.tasks)
+
+    @cached_property
+    def map_room(self) -> Ints:
+        """How many maps each datacenter takes; int64, shape (datacenters,)."""
+        return _room(self.map_slots, self.datacenter, len(self.datacenters), len(self.maps))
+
+    @cached_property
+    def reduce_room(self) -> Ints:
+        """How many reduces each datacenter takes; int64, shape (datacenters,)."""
+        return _room(self.reduce_slots, self.datacenter, len(self.datacenters), len(self.reduces))
+
+    def room_within(self, limit: int | None) -> Ints:
+        """How many maps each datacenter takes under a limit on the load; None: no limit."""
+        return self.map_room if limit is None else np.minimum(self.map_room, limit)
+
+    def holds(self, limit: int | None) -> bool:
+        """Whether counting lets all maps be placed under a limit on the load."""
+        return len(self.maps) <= int(self.room_within(limit).sum())
+
+    @property
+    def least_load(self) -> int:
+        """The least load that counting does not rule out: the maps spread evenly, as far as there is room."""
+        low, high = 0, len(self.maps)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.holds(middle) else (middle + 1, high)
+        return low
+
+    def placed_in(self, datacenter_of_map: Ints, datacenter_of_reduce: Ints) -> Placement:
+        """A placement with each map and reduce in a given datacenter, spread over its slots in turn.
+
+        Parameters
+        ----------
+        datacenter_of_map, datacenter_of_reduce
+            int64, shapes (maps,) and (reduces,); no more in a datacenter than there is room.
+        """
+        nodes = np.full(len(self.tasks), NONE, dtype=np.int64)
+        for tasks, at, slots in (
+            (self.maps, datacenter_of_map, self.map_slots),
+            (self.reduces, datacenter_of_reduce, self.reduce_slots),
+        ):
+            for center in np.unique(at).tolist():
+                inside = tasks[at == center]
+                local = np.flatnonzero(self.datacenter == center)
+                slots_of = np.minimum(slots[local], len(inside))
+                node = np.repeat(local, slots_of)
+                turn = np.arange(len(node)) - np.repeat(np.cumsum(slots_of) - slots_of, slots_of)
+                nodes[inside] = node[np.argsort(turn, kind="stable")[: len(inside)]]
+        return self.placement(nodes)
+
+    def locality_counts(self, placement: Placement) -> Mapping[str, int]:
+        """How many maps have a replica on their own node (VPS-local), in their datacenter only, and in neither."""
+        nodes = self.nodes_of(placement)
+        rows = self.replicas.take(self.maps)
+        hosts = nodes[self.maps]
+        on_node, near = np.zeros(len(hosts), dtype=bool), np.zeros(len(hosts), dtype=bool)
+        on_node[rows.row_of[rows.values == hosts[rows.row_of]]] = True
+        near[rows.row_of[self.datacenter[rows.values] == self.datacenter[hosts[rows.row_of]]]] = True
+        counts = int(on_node.sum()), int((near & ~on_node).sum()), int((~near).sum())
+        return dict(zip(("node", "datacenter", "remote"), counts, strict=True))
+
+    # What is proved ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def step(self) -> int:
+        """Every placement's units of traffic are a multiple of this: the greatest common divisor of what can cross."""
+        parts = [self.map_units.ravel()]
+        parts += [part for job in self.jobs for bundle in job.bundles for part in (bundle.send, bundle.settled)]
+        return max(1, int(np.gcd.reduce(np.concatenate(parts))) if sum(map(len, parts)) else 1)
+
+    def map_classes(self) -> TaskClasses:
+        """Maps that are the same to the problem: same job, same crossings, same amounts sent."""
+        key: list[object] = [None] * len(self.maps)
+        for number, job in enumerate(self.jobs):
+            sends = np.stack([bundle.send for bundle in job.bundles], axis=1) if job.bundles else self.maps[:0]
+            for place, row in enumerate(job.maps.tolist()):
+                sent = sends[place].tobytes() if job.bundles else b""
+                key[row] = (number, self.map_units[row].tobytes(), sent)
+        return TaskClasses.from_keys(key)
+
+    def price_bound(self, map_prices: Ints, reduce_prices: Ints, scale: int, limit: int | None = None) -> int:
+        """Units of traffic that prices of slots prove every placement to cause; valid whatever they are.
+
+        Lagrangian duality: a job that pays for slots falls apart from the others, its bundles choose a datacenter each,
+        and given that its maps do, each on its own: a closed form. A map that serves several bundles that differ is
+        shared out among them in equal parts (each may then want it elsewhere: still a bound). What the slots earn is
+        taken off, and the rest is rounded up to a multiple of `step`. Without prices this is the optimum without
+        capacities, wherever a job's bundles are alike.
+
+        Parameters
+        ----------
+        map_prices, reduce_prices
+            int64, shape (datacenters,): price of a map slot and of a reduce slot of each datacenter, in units times
+            `scale`; negative ones count as 0.
+        scale
+            Denominator of the prices, above 0.
+        limit
+            A limit on the load, under which the bound is for placements within it only.
+        """
+        map_prices, reduce_prices = np.maximum(map_prices, 0), np.maximum(reduce_prices, 0)
+        largest = max((len(job.bundles) for job in self.jobs if job.bundles), default=1) * (
+            scale * self._most_units
+            + len(self.maps) * int(map_prices.max(initial=0))
+            + len(self.reduces) * int(reduce_prices.max(initial=0))
+        )
+        kind: Any = np.int64 if largest < 2**62 else object
+        base = self.map_units.astype(kind) * scale + map_prices.astype(kind)
+        least = base.min(axis=1, initial=largest)
+        total = Fraction(0)
+        for job in self.jobs:
+            if not job.bundles:
+                total += int(least[job.maps].sum())
+                continue
+            alike = job.alike
+            for bundle in job.bundles[:1] if alike else job.bundles:
+                shares = len(job.bundles)
+                anywhere = least[job.maps] + bundle.send.astype(kind) * (scale * shares)
+                with_maps = np.minimum(base[job.maps], anywhere[:, None]).sum(axis=0)
+                own = bundle.settled.astype(kind) * scale + reduce_prices.astype(kind) * len(bundle.reduces)
+                paid = int((with_maps + own * shares).min())
+                total += Fraction(paid * shares if alike else paid, shares)
+        earned = _product(map_prices, self.room_within(limit)) + _product(reduce_prices, self.reduce_room)
+        return -int(-(total - earned) // (scale * self.step)) * self.step
+
+    @cached_property
+    def _most_units(self) -> int:
+        """More units than any placement lets cross."""
+        sends = sum(int(bundle.send.sum()) + int(bundle.settled.max(initial=0)) for bundle in self._bundles)
+        return int(self.map_units.max(axis=1, initial=0).sum()) + sends
+
+    @property
+    def _bundles(self) -> Iterator[Bundle]:
+        return (bundle for job in self.jobs for bundle in job.bundles)
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """Each job in the datacenters that are best for it alone, and the maps spread evenly."""
+        free = np.zeros(len(self.datacenters), dtype=np.int64)
+        best = exact(self.price_bound(free, free, 1), self.grid) if self.datacenters else 0
+        return (
+            Bound("best-datacenter", "traffic", best, "traffic, with every slot free for every task", "digest 001, 3"),
+            Bound("even-spread", "load", self.least_load, "load, at any traffic"),
+        )
+
+
+class _Who:
+    """Which tasks and jobs exchange data with a pending task; the masks that `missing` and `_sent` share.
+
+    Attributes
+    ----------
+    pending
+        bool, shape (tasks,).
+    sending
+        bool, shape (tasks,): maps that a reduce which matters receives from.
+    sized
+        bool, shape (tasks,): maps whose size matters.
+    by_ratio
+        bool, shape (jobs,): jobs whose maps send by `filter_ratio`.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        workload, status, job = instance.workload, instance.state.status, instance.workload.job
+        is_map, jobs = workload.kind == MAP, len(workload.job_ids)
+        self.pending = status == PENDING
+
+        def having(tasks: Bools) -> Bools:
+            return np.bincount(job[tasks & (job >= 0)], minlength=jobs) > 0
+
+        def of(jobs_: Bools) -> Bools:
+            picked: Bools = np.append(jobs_, False)[job]  # a task without a job picks the last entry
+            return picked
+
+        waiting, live = having(~is_map & self.pending), having(~is_map & (status != FINISHED))
+        self.sending = is_map & np.where(self.pending, of(live), of(waiting))
+        listed = np.zeros(jobs, dtype=bool)
+        if workload.shuffle is not None:
+            ends = job[workload.shuffle.map]
+            listed[ends[ends >= 0]] = True
+        self.exchanging = having(self.sending)
+        self.by_ratio = self.exchanging & ~listed
+        self.sized = (is_map & self.pending) | (self.sending & of(self.by_ratio))
+
+
+def _sent(instance: Instance) -> dict[int, Floats]:
+    """MB that the maps of each job send to its reduces, shape (maps, reduces), where a pending task has a part in it.
+
+    Rows are its pending maps and then those that run or have ended; columns its pending reduces and then those that
+    run. In each the order is that of the instance.
+    """
+    workload, status = instance.workload, instance.state.status
+    who = _Who(instance)
+    place = np.zeros(len(workload), dtype=np.int64)
+    sent: dict[int, Floats] = {}
+    for job, members in _by_job(workload.job):
+        if job < 0 or not who.exchanging[job]:
+            continue
+        is_map = workload.kind[members] == MAP
+        maps = members[is_map]
+        maps = np.concatenate([maps[status[maps] == PENDING], maps[status[maps] != PENDING]])
+        every = members[~is_map]
+        reduces = np.concatenate([every[status[every] == PENDING], every[status[every] == RUNNING]])
+        if who.by_ratio[job]:
+            matters = who.sending[maps]
+            share = np.where(matters, workload.size[maps], 0.0) * workload.filter_ratio[job] / len(every)
+            sent[job] = np.repeat(share[:, None], len(reduces), axis=1)
+            continue
+        shuffle = workload.shuffle
+        assert shuffle is not None  # else the job is not listed in it
+        own = (workload.job[shuffle.map] == job) & (status[shuffle.reduce] != FINISHED)
+        place[maps], place[reduces] = np.arange(len(maps)), np.arange(len(reduces))
+        sent[job] = np.zeros((len(maps), len(reduces)))
+        np.add.at(sent[job], (place[shuffle.map[own]], place[shuffle.reduce[own]]), shuffle.size[own])
+    return sent
+
+
+def _by_job(job: Ints) -> Iterator[tuple[int, Ints]]:
+    """Each job that has tasks (-1: none) and its tasks, increasing."""
+    order = np.argsort(job, kind="stable")
+    numbers, starts = np.unique(job[order], return_index=True)
+    if len(job):
+        yield from zip(numbers.tolist(), np.split(order, starts[1:]), strict=True)
+
+
+def _across(units: Ints, where: Ints, count: int) -> Ints:
+    """What crosses, for each row of `units` and each of `count` datacenters, when column i is settled at `where[i]`."""
+    inside = np.zeros((len(units), count), dtype=np.int64)
+    for column, center in enumerate(where.tolist()):
+        inside[:, center] += units[:, column]
+    across: Ints = units.sum(axis=1)[:, None] - inside
+    return across
+
+
+def _room(slots: Ints, datacenter: Ints, count: int, tasks: int) -> Ints:
+    """Slots of each datacenter, no more than there are tasks."""
+    room: Ints = np.zeros(count, dtype=np.int64)
+    np.add.at(room, datacenter, np.minimum(slots, tasks))
+    return np.minimum(room, tasks)
+
+
+def _product(prices: Ints, amounts: Ints) -> int:
+    return sum(price * amount for price, amount in zip(prices.tolist(), amounts.tolist(), strict=True))
+
+
+def _whole(values: Floats) -> bool:
+    return bool((values == np.rint(values)).all())

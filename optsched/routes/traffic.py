@@ -1,0 +1,90 @@
+"""Routes of `traffic`: prices of slots with closed form and relaxation, a MIP where these do not close, the models."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from optsched import models
+from optsched.certificates.traffic import SlotPrices, load_certificate, traffic_certificate
+from optsched.placement import Placement
+from optsched.problems.traffic import Traffic
+from optsched.results import Limit, Solution, Termination
+from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, solver_of
+from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.profiles import Profile
+from optsched.solvers.traffic import TrafficSearch
+
+__all__ = ["ROUTES", "by_route", "frontier", "traffic_search"]
+
+#: The default first.
+ROUTES = ("search", "arrays", *MODELS, "brute-force")
+
+
+def by_route(record: Record, profile: Profile) -> Solution:
+    """Least traffic, then least load at it, by the record's route; prices prove whatever they reach."""
+    problem = record.problem
+    assert isinstance(problem, Traffic)
+    if (told := problem.plainly_infeasible) is not None:
+        return record.solution(None, (), None, told, {}, unanswered=Termination.INFEASIBLE)
+    if not len(problem.tasks):
+        free = SlotPrices.none(problem)
+        nothing = traffic_certificate(problem, free), load_certificate(problem, -1, free)
+        return record.solution(problem.placement([]), nothing, None, "nothing to place", {})
+    if record.route == "brute-force":
+        return by_enumeration(record)
+    search = traffic_search(problem, profile, record.start, record.route)
+    certificates = [traffic_certificate(problem, SlotPrices.none(problem))]
+    placement: Placement | None = None
+    limit: Limit | None
+    built = time.perf_counter() - record.began
+    try:
+        known = search.at(None)
+        if not known.feasible:
+            unanswered = Termination.INFEASIBLE
+            return record.solution(None, (), None, search.raw_status, search.solver, built, unanswered=unanswered)
+        certificates, placement, limit = [search.traffic_certificate(known)], known.placement, search.stopped
+        if known.closed:
+            assert known.units is not None
+            best, load = search.least_load(known)
+            placement = best.placement
+            certificates.append(search.load_certificate(load, known.units))
+            limit = search.stopped
+    except KeyboardInterrupt:
+        limit = Limit.INTERRUPTED
+    return record.solution(placement, tuple(certificates), limit, search.raw_status, search.solver, built)
+
+
+def traffic_search(
+    problem: Traffic, profile: Profile, start: Placement | None = None, route: str = ROUTES[0]
+) -> TrafficSearch:
+    """The search that answers all questions about a `traffic` problem, each computed once."""
+    if route in MODELS:
+        return TrafficSearch(problem, profile, start, decide=_Model(route), shortcuts=False)
+    return TrafficSearch(problem, profile, start, shortcuts=route == "search")
+
+
+class _Model:
+    """Settles a limit by the model of a route."""
+
+    def __init__(self, route: str) -> None:
+        self._route = route
+
+    def __call__(
+        self, search: TrafficSearch, limit: int | None, profile: Profile, start: Placement | None
+    ) -> tuple[SolverOutcome, Placement | None]:
+        module = models.module(search.problem.name)
+        build: Any = module.build_pyomo if self._route == "pyomo" else module.build_pulp
+        model = build(search.problem, limit=limit)
+        outcome = solver_of(self._route)(model, profile)
+        return outcome, None if outcome.objective is None else module.decode(model, search.problem)
+
+
+def frontier(problem: Traffic, profile: Profile, route: str) -> Frontier:
+    """Every Pareto-optimal (traffic, load); none where nothing is feasible."""
+    if problem.plainly_infeasible is not None or not len(problem.tasks):
+        return Frontier(problem.name, ("traffic", "load"), (), True, None)
+    search = traffic_search(problem, profile, route=route)
+    points, limit = search.frontier()
+    complete = not search.at(None).feasible or (bool(points) and points[-1].objective[1] == problem.least_load)
+    return Frontier(problem.name, ("traffic", "load"), tuple(points), complete, limit)

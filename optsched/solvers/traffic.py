@@ -1,0 +1,456 @@
+"""`traffic` exactly: least traffic within one limit on the load after another, by prices of slots, or else a MIP.
+
+With prices of the slots of each datacenter the jobs fall apart, and the best datacenter of each is a closed form
+(`Traffic.price_bound`): a bound that anybody can check. The prices are duals of the linear relaxation of a program over
+classes of maps. Where its reduces lie whole and the bound is met, nothing else is needed; else branch and bound
+decides, and the proof is the solver's word.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from optsched.certificates.traffic import SlotPrices, load_certificate, traffic_certificate
+from optsched.errors import SolverDisagreement
+from optsched.instance import Floats, Ints
+from optsched.placement import Placement
+from optsched.problems.base import exact
+from optsched.problems.traffic import Traffic
+from optsched.results import Certificate, FrontierPoint, Limit, Number, Proof, Termination
+from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.profiles import Profile
+
+__all__ = ["TrafficProgram", "TrafficSearch", "WithinLimit", "best_apart"]
+
+#: Denominators that prices are rounded to: 1 is exact where the duals are whole, the other all but exact.
+_SCALES = (1, 2**20)
+
+#: Prices beyond this would not be exact as doubles.
+_LARGEST_PRICE = 2**53
+
+#: How far a solver's bound is believed, relative to it.
+_AGREES = 1e-6
+
+#: How far from a whole number a solver's value may be.
+_WHOLE = 1e-5
+
+
+@dataclass(frozen=True)
+class WithinLimit:
+    """What is known within one limit on the load.
+
+    Attributes
+    ----------
+    limit
+        The limit; None: no limit.
+    placement, units
+        The best placement held within it and its units of traffic; None where none is held.
+    bound
+        Units that every placement within it causes, at least.
+    prices
+        The best prices known, which prove `proved` units of that.
+    proved
+        What the prices prove.
+    feasible
+        False where a solver says that nothing is feasible.
+    """
+
+    limit: int | None
+    placement: Placement | None
+    units: int | None
+    bound: int
+    prices: SlotPrices
+    proved: int
+    feasible: bool = True
+
+    @property
+    def closed(self) -> bool:
+        """Whether the least traffic within the limit is known."""
+        return self.units == self.bound
+
+
+#: Decides what prices leave open: (search, limit, profile, start) to the solver's word and what it holds.
+Decider = Callable[["TrafficSearch", int | None, Profile, Placement | None], tuple[SolverOutcome, Placement | None]]
+
+
+class TrafficSearch:
+    """Answers about one `traffic` problem, each computed once.
+
+    Parameters
+    ----------
+    problem
+        What to solve, not plainly infeasible.
+    profile
+        Limits; a time limit holds for the search as a whole.
+    start
+        A feasible placement to begin from.
+    decide
+        What settles what prices leave open; by default the program with HiGHS and arrays. Its figures are in MB.
+    shortcuts
+        Whether closed form and relaxation may hold the placement; without them everything goes to `decide`.
+
+    Attributes
+    ----------
+    solver, raw_status, stopped
+        Of what decided last: names and options, its words, and what cut it short.
+    """
+
+    def __init__(
+        self,
+        problem: Traffic,
+        profile: Profile,
+        start: Placement | None = None,
+        decide: Decider | None = None,
+        shortcuts: bool = True,
+    ) -> None:
+        self.problem, self.profile, self.start = problem, profile, start
+        self.decide = decide if decide is not None else by_arrays
+        self.shortcuts = shortcuts
+        self.solver: dict[str, Any] = {}
+        self.raw_status = "prices close it"
+        self.stopped: Limit | None = None
+        self._deadline = None if profile.time_limit is None else time.monotonic() + profile.time_limit
+        self._programs: dict[int | None, WithinLimit] = {}
+        self._known: dict[int | None, WithinLimit] = {}
+
+    def units(self, placement: Placement) -> int:
+        """Units of traffic of a feasible placement."""
+        return int(self.problem.objective(placement)[0] * self.problem.grid)
+
+    def load(self, placement: Placement) -> int:
+        """Load of a feasible placement."""
+        return int(self.problem.objective(placement)[1])
+
+    def priced(self, limit: int | None) -> WithinLimit:
+        """What closed form and prices say within a limit, with the relaxation's placement where that is whole."""
+        if limit not in self._programs:
+            self._programs[limit] = self._priced(limit)
+        return self._programs[limit]
+
+    def _priced(self, limit: int | None) -> WithinLimit:
+        problem = self.problem
+        prices = SlotPrices.none(problem)
+        proved = problem.price_bound(*prices, limit)
+        known = WithinLimit(limit, None, None, proved, prices, proved)
+        if self.shortcuts:
+            known = self._holding(known, best_apart(problem))
+        if known.closed:
+            return known
+        program = TrafficProgram(problem, limit)
+        found = solve_arrays(program.relaxed, self.left())
+        for prices in [] if found.row_duals is None else program.prices(found.row_duals):
+            proved = problem.price_bound(*prices, limit)
+            if proved > known.proved:
+                known = replace(known, bound=proved, prices=prices, proved=proved)
+        if self.shortcuts and found.x is not None and program.whole(found.x):
+            known = self._holding(known, program.placement(found.x))
+        return known
+
+    def at(self, limit: int | None) -> WithinLimit:
+        """The least traffic within a limit, computed once."""
+        if limit not in self._known:
+            self._known[limit] = self._examine(self.priced(limit))
+        return self._known[limit]
+
+    def _examine(self, known: WithinLimit) -> WithinLimit:
+        for held in (self.start, *(other.placement for other in self._known.values())):
+            known = self._holding(known, held)
+        if known.closed and self.shortcuts:
+            return known
+        outcome, placement = self.decide(self, known.limit, self.left(), known.placement)
+        self.solver, self.raw_status, self.stopped = dict(outcome.solver), outcome.raw_status, outcome.limit
+        if outcome.status is Termination.INFEASIBLE:
+            if known.placement is not None:
+                raise SolverDisagreement(f"{self.problem.name}: a solver says that nothing is feasible; it is")
+            return replace(known, feasible=False)
+        if placement is not None:
+            if wrong := self.problem.violations(placement):
+                raise SolverDisagreement(f"{self.problem.name}: a solver holds a placement that violates {wrong[0]}")
+            if outcome.status is Termination.OPTIMAL:
+                self.check(outcome.objective, self.problem.objective(placement)[0])
+        known = self._holding(known, placement)
+        if outcome.bound is not None:
+            step, claimed = self.problem.step, outcome.bound * self.problem.grid
+            word = int(np.ceil((claimed - _AGREES * max(1.0, abs(claimed))) / step)) * step
+            if outcome.status is Termination.OPTIMAL and known.units is not None:
+                word = known.units
+            known = replace(known, bound=max(known.bound, word))
+        return known
+
+    def check(self, claimed: float | None, value: Number) -> None:
+        """Raise SolverDisagreement where a solver's own figure is not the re-evaluated one."""
+        if claimed is not None and abs(claimed - float(value)) > _AGREES * max(1.0, abs(float(value))):
+            raise SolverDisagreement(
+                f"{self.problem.name}: the solver says {claimed}, the placement is worth {float(value)}"
+            )
+
+    def _holding(self, known: WithinLimit, placement: Placement | None) -> WithinLimit:
+        """The same with the better of what is held and a placement, if that is feasible and within the limit."""
+        if placement is None or self.problem.violations(placement):
+            return known
+        units, load = self.units(placement), self.load(placement)
+        if (known.limit is not None and load > known.limit) or (known.units is not None and known.units <= units):
+            return known
+        return replace(known, placement=placement, units=units)
+
+    def left(self) -> Profile:
+        """The profile with the time that is left."""
+        if self._deadline is None:
+            return self.profile
+        return self.profile.with_limits(time_limit=max(0.0, self._deadline - time.monotonic()))
+
+    def least_load(self, known: WithinLimit) -> tuple[WithinLimit, int]:
+        """What holds the least load at the traffic of `known`, which is closed, and the proved least load there.
+
+        The two differ where the search was cut short. Prices rule out limits by bisection; what they leave is decided
+        from below.
+        """
+        assert known.units is not None
+        assert known.placement is not None
+        best, traffic = known, known.units
+        low, high = self.problem.least_load, self.load(known.placement)
+        if low < high and self.priced(high - 1).proved > traffic:
+            return best, high
+        while low < high:
+            middle = (low + high) // 2
+            if self.priced(middle).proved > traffic:
+                low = middle + 1
+            else:
+                high = middle
+        while low < self.load(best.placement):  # type: ignore[arg-type]
+            within = self.at(low)
+            if within.units == traffic:
+                return within, low
+            if within.bound <= traffic:
+                return best, low
+            low += 1
+        return best, low
+
+    # Certificates and frontier -------------------------------------------------------------------------------------
+
+    def traffic_certificate(self, known: WithinLimit) -> Certificate:
+        """Proof of the traffic without a limit: its prices, or the solver's word where that says more."""
+        if known.bound > known.proved:
+            return Certificate("traffic", Proof.SOLVER, exact(known.bound, self.problem.grid))
+        return traffic_certificate(self.problem, known.prices)
+
+    def load_certificate(self, load: int, traffic: int) -> Certificate:
+        """Proof that no placement with at most `traffic` units has less than `load`: counting, prices, or a word."""
+        if load <= self.problem.least_load:
+            return load_certificate(self.problem, load - 1, SlotPrices.none(self.problem))
+        known = self.priced(load - 1)
+        if known.proved > traffic:
+            return load_certificate(self.problem, load - 1, known.prices)
+        return Certificate("load", Proof.SOLVER, load)
+
+    def frontier(self) -> tuple[list[FrontierPoint], Limit | None]:
+        """Every Pareto-optimal point by increasing traffic, and what cut the search short, if anything did."""
+        points: list[FrontierPoint] = []
+        known = self.at(None)
+        while known.closed:
+            assert known.units is not None
+            best, load = self.least_load(known)
+            assert best.placement is not None
+            if self.load(best.placement) != load:
+                return points, self.stopped
+            value = self.problem.evaluate(best.placement)
+            # Less traffic than this point's, if any, takes the load of the point before.
+            first = points[-1].certificates[1] if points else self.traffic_certificate(known)
+            if points:
+                first = self.load_certificate(int(points[-1].objective[1]), known.units - 1)
+            points.append(FrontierPoint(value, best.placement, (first, self.load_certificate(load, known.units))))
+            if load <= self.problem.least_load:
+                return points, None
+            known = self.at(load - 1)
+        return points, self.stopped
+
+
+def best_apart(problem: Traffic) -> Placement | None:
+    """Each job where it causes least traffic, as if slots were free; None where there are not enough there.
+
+    The first of equally good datacenters, for bundles; maps stay with their reduces where that costs nothing.
+    """
+    at_map = np.argmin(problem.map_units, axis=1)
+    at_reduce = np.zeros(len(problem.reduces), dtype=np.int64)
+    for job in problem.jobs:
+        own = problem.map_units[job.maps]
+        for bundle in job.bundles:
+            elsewhere = own.min(axis=1) + bundle.send * len(job.bundles)
+            with_maps = np.minimum(own, elsewhere[:, None]).sum(axis=0)
+            host = int(np.argmin(with_maps + bundle.settled * len(job.bundles)))
+            at_reduce[bundle.reduces] = host
+            at_map[job.maps[own[:, host] <= elsewhere]] = host
+    rooms = ((at_map, problem.map_room), (at_reduce, problem.reduce_room))
+    if any((np.bincount(at, minlength=len(room)) > room).any() for at, room in rooms):
+        return None
+    return problem.placed_in(at_map, at_reduce)
+
+
+class TrafficProgram:
+    """The program of the least traffic within a limit on the load, over classes of maps.
+
+    Columns: `u[b,w]` bundle b of reduces in datacenter w (binary); `x[c,d]` maps of class c in datacenter d; and for
+    each pair of a class and a bundle that it sends to `z[p,w]`, maps of the class that are in w with the bundle. Rows:
+    room for maps and for reduces in each datacenter, each class and each bundle placed, z <= x, z <= size u. Objective:
+    what crosses if nothing were together, less what is. It is as strong as products of all x and u: given u, each
+    class falls apart. In units of the problem's `step`.
+    """
+
+    def __init__(self, problem: Traffic, limit: int | None) -> None:
+        self.problem = problem
+        self.centers = count = len(problem.datacenters)
+        self.classes = problem.map_classes()
+        self.size = size = self.classes.size
+        self.bundles = [bundle for job in problem.jobs for bundle in job.bundles]
+        pair_class, pair_bundle, send = self._pairs()
+        classes, bundles, pairs = len(size), len(self.bundles), len(send)
+        place = np.arange(count)
+        x_at, z_at = bundles * count, (bundles + classes) * count
+        columns = z_at + pairs * count
+        total = np.bincount(pair_class, weights=send, minlength=classes)
+        alone = problem.map_units[self.classes.first] + total[:, None]
+        settled = np.concatenate([bundle.settled for bundle in self.bundles]) if bundles else np.zeros(0)
+        objective = np.concatenate([settled, alone.ravel(), -np.repeat(send, count)]) / problem.step
+        self.rows = _Rows()
+        weight = np.repeat([float(len(bundle.reduces)) for bundle in self.bundles], count)
+        none = np.full(count, -np.inf)
+        self.rows.add(np.tile(place, classes), x_at + np.arange(classes * count), 1.0, none, problem.room_within(limit))
+        self.rows.add(np.tile(place, bundles), np.arange(bundles * count), weight, none, problem.reduce_room)
+        self.rows.add(np.repeat(np.arange(classes), count), x_at + np.arange(classes * count), 1.0, size, size)
+        one = np.ones(bundles)
+        self.rows.add(np.repeat(np.arange(bundles), count), np.arange(bundles * count), 1.0, one, one)
+        row, upper = np.arange(pairs * count), np.zeros(pairs * count)
+        z, x = z_at + row, x_at + np.repeat(pair_class, count) * count + np.tile(place, pairs)
+        u, sizes = np.repeat(pair_bundle, count) * count + np.tile(place, pairs), np.repeat(size[pair_class], count)
+        both = np.concatenate([row, row])
+        for other, times in ((x, np.ones(len(row))), (u, sizes)):
+            values = np.concatenate([np.ones(len(row)), -times])
+            self.rows.add(both, np.concatenate([z, other]), values, np.full(len(row), -np.inf), upper)
+        integer = np.zeros(columns, dtype=bool)
+        integer[:x_at] = True
+        self._x_at, self._z_at, self._pair = x_at, z_at, (pair_class, pair_bundle)
+        most = np.concatenate([np.ones(x_at), np.repeat(size, count), sizes]).astype(np.float64)
+        self.integral = self.rows.program(objective, most, integer)
+        self.relaxed = replace(self.integral, integer=np.zeros(columns, dtype=bool))
+
+    def _pairs(self) -> tuple[Ints, Ints, Ints]:
+        """Each class and bundle of which one sends to the other, and how much a map sends."""
+        class_of_map = self.classes.of_task
+        first = np.zeros(len(class_of_map), dtype=bool)
+        first[self.classes.first] = True
+        found: list[tuple[Ints, Ints, Ints]] = []
+        bundle_at = 0
+        for job in self.problem.jobs:
+            chosen = np.flatnonzero(first[job.maps])
+            for bundle in job.bundles:
+                sending = chosen[bundle.send[chosen] > 0]
+                own = np.full(len(sending), bundle_at)
+                found.append((class_of_map[job.maps[sending]], own, bundle.send[sending]))
+                bundle_at += 1
+        if not found:
+            empty = np.zeros(0, dtype=np.int64)
+            return empty, empty, empty
+        classes, bundles, sends = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return classes, bundles, sends
+
+    def prices(self, row_duals: Floats) -> Iterator[SlotPrices]:
+        """The prices that duals of the relaxation round to, but for those that are too large to be exact."""
+        price = np.maximum(-row_duals[: 2 * self.centers] * self.problem.step, 0.0)
+        for scale in _SCALES:
+            scaled = np.rint(price * scale)
+            if float(scaled.max(initial=0.0)) <= _LARGEST_PRICE:
+                whole = scaled.astype(np.int64)
+                yield SlotPrices(whole[: self.centers], whole[self.centers :], scale)
+
+    def whole(self, x: Floats) -> bool:
+        """Whether bundles and maps lie whole in a solution."""
+        placed = x[: self._z_at]
+        return bool((np.abs(placed - np.rint(placed)) <= _WHOLE).all())
+
+    def placement(self, x: Floats) -> Placement:
+        """The placement that a whole solution stands for."""
+        host = x[: self._x_at].reshape(-1, self.centers).argmax(axis=1)
+        at_reduce = np.zeros(len(self.problem.reduces), dtype=np.int64)
+        for bundle, center in zip(self.bundles, host.tolist(), strict=True):
+            at_reduce[bundle.reduces] = center
+        at_map = np.zeros(len(self.problem.maps), dtype=np.int64)
+        counts = np.rint(x[self._x_at : self._z_at]).astype(np.int64).reshape(-1, self.centers)
+        for members, row in zip(self.classes.members, counts, strict=True):
+            at_map[members] = np.repeat(np.arange(self.centers), row)
+        return self.problem.placed_in(at_map, at_reduce)
+
+    def with_bundles_at(self, x: Floats) -> LinearProgram:
+        """The relaxation with each bundle where a solution has it: a network, whose vertices are whole."""
+        lower, upper = np.zeros(len(x)), self.relaxed.col_upper.copy()
+        chosen = np.rint(x[: self._x_at])
+        lower[: self._x_at], upper[: self._x_at] = chosen, chosen
+        return replace(self.relaxed, col_lower=lower, col_upper=upper)
+
+    def values(self, placement: Placement) -> Floats:
+        """The solution that a placement is."""
+        problem, count = self.problem, self.centers
+        at = problem.datacenter[problem.nodes_of(placement)]
+        u = np.zeros((len(self.bundles), count))
+        u[np.arange(len(self.bundles)), [at[problem.reduces[bundle.reduces[0]]] for bundle in self.bundles]] = 1.0
+        x = np.zeros((len(self.size), count))
+        np.add.at(x, (self.classes.of_task, at[problem.maps]), 1.0)
+        pair_class, pair_bundle = self._pair
+        z = np.minimum(x[pair_class], u[pair_bundle] * self.size[pair_class, None])
+        return np.concatenate([u.ravel(), x.ravel(), z.ravel()])
+
+
+class _Rows:
+    """Rows of a program, gathered block by block."""
+
+    def __init__(self) -> None:
+        self._row: list[Ints] = []
+        self._column: list[Ints] = []
+        self._value: list[Floats] = []
+        self._lower: list[Floats] = []
+        self._upper: list[Floats] = []
+        self._height = 0
+
+    def add(self, row: Ints, column: Ints, value: Floats | float, lower: Any, upper: Any) -> None:
+        """A block of rows, numbered from 0, one for each of `lower` and `upper`."""
+        self._row.append(row + self._height)
+        self._column.append(column)
+        self._value.append(np.broadcast_to(np.asarray(value, dtype=np.float64), row.shape))
+        self._lower.append(np.asarray(lower, dtype=np.float64))
+        self._upper.append(np.asarray(upper, dtype=np.float64))
+        self._height += len(self._lower[-1])
+
+    def program(self, objective: Floats, upper: Floats, integer: Any) -> LinearProgram:
+        """The program of all rows with variables from 0 to `upper`."""
+        place = np.concatenate(self._row), np.concatenate(self._column)
+        matrix = sp.csr_array((np.concatenate(self._value), place), shape=(self._height, len(objective)))
+        rows = np.concatenate(self._lower), np.concatenate(self._upper)
+        return LinearProgram(objective, np.zeros(len(objective)), upper, integer, *rows, matrix)
+
+
+def by_arrays(
+    search: TrafficSearch, limit: int | None, profile: Profile, start: Placement | None
+) -> tuple[SolverOutcome, Placement | None]:
+    """Branch and bound with HiGHS; its figures are turned into MB."""
+    program = TrafficProgram(search.problem, limit)
+    found = solve_arrays(program.integral, profile, None if start is None else program.values(start))
+    outcome, x, unit = found.outcome, found.x, search.problem.step / search.problem.grid
+    if x is None:
+        return _scaled(outcome, unit), None
+    if not program.whole(x):
+        x = solve_arrays(program.with_bundles_at(x), replace(profile, time_limit=None)).x
+        if x is None or not program.whole(x):
+            raise SolverDisagreement(f"{search.problem.name}: HiGHS finds no vertex where its solution has the reduces")
+    return _scaled(outcome, unit), program.placement(x)
+
+
+def _scaled(outcome: SolverOutcome, unit: float) -> SolverOutcome:
+    """The outcome with its figures times `unit`."""
+    objective, bound = (None if value is None else value * unit for value in (outcome.objective, outcome.bound))
+    return replace(outcome, objective=objective, bound=bound)
