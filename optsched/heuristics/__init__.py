@@ -12,7 +12,18 @@ from types import MappingProxyType
 from typing import Any
 
 from optsched.errors import UsageError, nearest
-from optsched.heuristics import flow_rules, labl, latency_rules, locality, lsap_fair_sched, lsap_sched, observed
+from optsched.heuristics import (
+    delay,
+    fair,
+    fifo,
+    flow_rules,
+    labl,
+    latency_rules,
+    locality,
+    lsap_fair_sched,
+    lsap_sched,
+    observed,
+)
 from optsched.heuristics.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.driver import Decision, Observer
 from optsched.heuristics.running import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
@@ -35,7 +46,7 @@ __all__ = [
     "run",
 ]
 
-_FAMILIES = (locality, lsap_sched, lsap_fair_sched, flow_rules, latency_rules, labl, observed)
+_FAMILIES = (locality, lsap_sched, lsap_fair_sched, flow_rules, fifo, delay, fair, latency_rules, labl, observed)
 
 #: Every heuristic by its name, in the order in which they are listed.
 HEURISTICS: Mapping[str, Heuristic] = MappingProxyType(

@@ -33,11 +33,9 @@ __all__ = [
 SLOT_PROBLEMS = (
     "lsap",
     "fair-lsap",
+    "lsap-fairness",
     "flow",
     "flow-congestion",
-    "transmission-maps",
-    "transmission-reduces",
-    "transmission",
 )
 
 #: Stands for as many offers as there are nodes with a free slot when the job becomes known: about one heartbeat each.

@@ -1,7 +1,7 @@
-"""What 002 compares on one snapshot: the flow scheduler's round, FIFO, and the authors' Balancing scheduler.
+"""What 002 proposes for one snapshot: the flow scheduler's round, and the authors' Balancing scheduler.
 
-They are batch heuristics, draw nothing at random and place exactly as many tasks as there are slots for. Fair and
-capacity scheduling, which need time, are not here.
+They are batch heuristics, draw nothing at random and place exactly as many tasks as there are slots for. FIFO is in
+`fifo`, Fair and Capacity scheduling in `fair`.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.heuristics.base import Heuristic
-from optsched.heuristics.latency_rules import row_lists
 from optsched.instance import KINDS, Ints
 from optsched.placement import NONE, Placement
-from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import Parameter, choice
 from optsched.problems.flow import Flow
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.solvers.networks import min_cost_flow
 from optsched.solvers.transport import optimal_placement
 
-__all__ = ["HEURISTICS", "balancing", "fifo", "flow_greedy", "flow_sched"]
+__all__ = ["HEURISTICS", "balancing", "flow_greedy", "flow_sched"]
 
 
 def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Placement:
@@ -144,68 +142,6 @@ def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str
     return problem.placement(nodes)
 
 
-def fifo(problem: AssignmentProblem, rng: np.random.Generator) -> Placement:
-    """Jobs by arrival; each task on the first free node that holds its block, else in a rack that does, else at all.
-
-    "First" is by position: where no node holds a block, as with separate storage, FIFO fills the first node of the
-    rack and then the next (digest 002, erratum 9). Jobs that arrive together are taken in the order of the file. Those
-    whose arrival is not given come first, and tasks without a job before them.
-
-    Parameters
-    ----------
-    problem
-        `flow`, `lsap` or `fair-lsap`.
-    rng
-        Not used.
-
-    References
-    ----------
-    002, section 5.2: Hadoop's FIFO scheduler on one snapshot.
-
-    Examples
-    --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
-    >>> from optsched.problems import Lsap
-    >>> workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[1], [1], [1]]))
-    >>> cluster = Cluster(["n1", "n2", "n3", "n4"], rack=[0, 1, 1, 0], rack_ids=["r1", "r2"])
-    >>> fifo(Lsap(Instance(cluster, workload)), np.random.default_rng()).nodes.tolist()
-    [1, 2, 0]
-    """
-    nodes = [NONE] * len(problem.tasks)
-    free = problem.capacity.tolist()
-    rack = problem.instance.cluster.rack.tolist()
-    anywhere = [node for node in reversed(range(len(free))) if free[node]]  # stacks, the first free node on top
-    in_rack: dict[int, list[int]] = {}
-    for node in anywhere:
-        in_rack.setdefault(rack[node], []).append(node)
-    in_rack.pop(NONE, None)
-
-    def first(stack: list[int]) -> int:
-        while stack and not free[stack[-1]]:
-            stack.pop()
-        return stack[-1] if stack else len(free)
-
-    replicas = row_lists(problem.replicas)
-    for task in _job_order(problem)[: problem.count].tolist():
-        holders = replicas[task]
-        node = min((holder for holder in holders if free[holder]), default=len(free))
-        if node == len(free):
-            node = min((first(in_rack.get(rack[holder], [])) for holder in holders), default=len(free))
-        if node == len(free):
-            node = first(anywhere)
-        nodes[task] = node
-        free[node] -= 1
-    return problem.placement(nodes)
-
-
-def _job_order(problem: AssignmentProblem) -> Ints:
-    """Positions of the tasks by arrival of their jobs, then by job, then by position."""
-    workload = problem.instance.workload
-    job = workload.job[problem.tasks]
-    arrival = np.nan_to_num(np.append(workload.arrival, np.nan), nan=-np.inf)[job]  # no job picks the last entry
-    return np.lexsort((job, arrival)).astype(np.int64)
-
-
 def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order: str = "largest") -> Placement:
     """Each task to the node whose input rates then add up to least, so that demand is spread evenly.
 
@@ -281,14 +217,6 @@ HEURISTICS: tuple[Heuristic, ...] = (
             ),
         ),
         batch=flow_greedy,
-    ),
-    Heuristic(
-        "fifo",
-        "002",
-        "5.2",
-        ("lsap", "fair-lsap", "flow"),
-        "jobs by arrival; each task to the first free node with its block, else in such a rack, else at all",
-        batch=fifo,
     ),
     Heuristic(
         "balancing",

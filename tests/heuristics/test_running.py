@@ -53,11 +53,14 @@ def test_list_is_whole() -> None:
         assert set(entry.problems) <= set(PROBLEMS)
         assert (entry.batch is None) == entry.online
         assert table_row(entry)["name"] == name
-    design = "dl rand lsap-sched lsap-fair-sched flow-sched fifo balancing round-robin flow-based labl observed"
+    design = """
+        dl rand lsap-sched lsap-fair-sched flow-sched flow-greedy balancing fifo larts delay fair capacity
+        round-robin flow-based labl observed
+    """
     assert set(design.split()) == set(HEURISTICS)
 
 
-@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow", "latency"])
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "lsap-fairness", "flow", "latency"])
 def test_applicable_ones_run(name: str) -> None:
     """Tests that every heuristic that applies gives a full, feasible placement, on each problem."""
     cluster = Cluster(["a", "b", "c"], slots=[2, 2, 1], rate_in=[85, 85, 85], rate_out=[85, 85, 85])
@@ -86,7 +89,7 @@ def test_names_and_problems_that_do_not_fit(posed: Lsap) -> None:
     """Tests that unknown names and problems that a heuristic does not serve are wrong usage, with what to do."""
     with pytest.raises(UsageError, match='there is no heuristic "lsap-shed"; did you mean "lsap-sched"'):
         run(posed, "lsap-shed")
-    with pytest.raises(UsageError, match="dl does not serve latency, only lsap, fair-lsap, flow"):
+    with pytest.raises(UsageError, match="dl does not serve latency, only lsap, fair-lsap, lsap-fairness, flow"):
         run(Latency(posed.instance), "dl")
     with pytest.raises(UsageError, match="lsap-sched is a batch heuristic: it has no rounds"):
         run(posed, "lsap-sched", max_idle_rounds=3)

@@ -1,0 +1,172 @@
+"""`fifo` and `larts`: jobs by arrival, each task where it is best off of what is left then.
+
+Both are batch heuristics, draw nothing at random and place as many tasks as there are slots for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.heuristics.base import Heuristic
+from optsched.heuristics.delay import SLOT_PROBLEMS
+from optsched.heuristics.latency_rules import row_lists
+from optsched.heuristics.reduce_rules import first_fit
+from optsched.heuristics.seen_costs import instance_held, missing_sizes, sizes_parameter
+from optsched.instance import KINDS, MAP, REDUCE, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.base import Problem
+from optsched.problems.distances import distances
+from optsched.problems.reduce_slots import ReduceSlots
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_reduces import TransmissionReduces
+
+__all__ = ["HEURISTICS", "fifo", "job_order", "larts", "maps_in_order", "positions_of", "reduce_slots"]
+
+
+def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
+    """Jobs by arrival; each map on the first free node that holds its block, else in a rack that does, else at all.
+
+    "First" is by position: where no node holds a block, as with separate storage, FIFO fills the first node of the
+    rack and then the next (digest 002, erratum 9). Jobs that arrive together are taken in the order of the file. Those
+    whose arrival is not given come first, and tasks without a job before them.
+
+    Reduces go to the first free node each, in the same order, no two of a job on one node where the problem wants
+    that. Where fewer reduces would find a node so than could, some are moved on (`first_fit`).
+
+    Parameters
+    ----------
+    problem
+        One with slots: `flow`, `lsap`, `fair-lsap`, `flow-congestion`, or a `transmission` problem.
+    rng
+        Not used.
+
+    References
+    ----------
+    002, section 5.2: Hadoop's FIFO scheduler on one snapshot; 000, section IV.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[1], [1], [1]]))
+    >>> cluster = Cluster(["n1", "n2", "n3", "n4"], rack=[0, 1, 1, 0], rack_ids=["r1", "r2"])
+    >>> fifo(Lsap(Instance(cluster, workload)), np.random.default_rng()).nodes.tolist()
+    [1, 2, 0]
+    """
+    nodes = maps_in_order(problem)
+    reduces = positions_of(problem, REDUCE)
+    if len(reduces):
+        slots = reduce_slots(problem)
+        order = job_order(problem, reduces)
+        nodes[reduces] = first_fit(slots, order, np.zeros((len(reduces), len(slots.capacity))))
+    return problem.placement(nodes)
+
+
+def larts(
+    problem: TransmissionReduces | Transmission, rng: np.random.Generator, *, sizes: str = "extrapolated"
+) -> Placement:
+    """Each reduce as near as it can be to the node that holds most of its input; maps as in `fifo`.
+
+    Jobs by arrival. Of the free nodes that a reduce may use it takes the one nearest to where most of its MB are, in
+    the direction of the data; of equal ones that with most MB, then the first. A reduce for which no node holds
+    anything takes the first free node.
+
+    Parameters
+    ----------
+    problem
+        `transmission-reduces` or `transmission`.
+    rng
+        Not used.
+    sizes
+        What MB are told by; see `estimated_sizes`.
+
+    References
+    ----------
+    LARTS: Hammoud and Sakr, CloudCom 2011, in the words of 000, section IV: "schedules the reduce tasks as close to
+    their maximum amount of input data as possible".
+    """
+    nodes = maps_in_order(problem)
+    reduces = positions_of(problem, REDUCE)
+    instance = problem.instance
+    where = np.where(problem.placement(nodes).nodes != NONE, problem.placement(nodes).nodes, instance.state.node)
+    amounts = instance_held(instance, where, problem.tasks[reduces], sizes)
+    distance = distances(instance)
+    preference = np.zeros(amounts.shape)
+    for reduce in np.flatnonzero(amounts.any(axis=1)).tolist():
+        nearest = np.lexsort((-amounts[reduce], distance[amounts[reduce].argmax()]))
+        preference[reduce, nearest] = np.arange(len(nearest))
+    nodes[reduces] = first_fit(problem.slots, job_order(problem, reduces), preference)
+    return problem.placement(nodes)
+
+
+def positions_of(problem: Problem, kind: int) -> Ints:
+    """Positions in `problem.tasks` of the tasks of a kind."""
+    return np.flatnonzero(problem.instance.workload.kind[problem.tasks] == kind).astype(np.int64)
+
+
+def reduce_slots(problem: Problem) -> ReduceSlots:
+    """Where the problem's reduces may run; as if each had a job of its own, where the problem has no rule for jobs."""
+    if isinstance(problem, TransmissionReduces | Transmission):
+        return problem.slots
+    return ReduceSlots(problem.instance, problem.tasks[positions_of(problem, REDUCE)], distinct=False)
+
+
+def maps_in_order(problem: Problem) -> Ints:
+    """The maps placed as `fifo` has it: node or -1 of each of `problem.tasks`."""
+    nodes = [NONE] * len(problem.tasks)
+    maps = positions_of(problem, MAP)
+    offered = problem.offered.get(KINDS[MAP], np.zeros(len(problem.instance.cluster), dtype=np.int64))
+    free = offered.tolist()
+    rack = problem.instance.cluster.rack.tolist()
+    anywhere = [node for node in reversed(range(len(free))) if free[node]]  # stacks, the first free node on top
+    in_rack: dict[int, list[int]] = {}
+    for node in anywhere:
+        in_rack.setdefault(rack[node], []).append(node)
+    in_rack.pop(NONE, None)
+
+    def first(stack: list[int]) -> int:
+        while stack and not free[stack[-1]]:
+            stack.pop()
+        return stack[-1] if stack else len(free)
+
+    replicas = row_lists(problem.replicas)
+    for task in maps[job_order(problem, maps)][: sum(free)].tolist():
+        holders = replicas[task]
+        node = min((holder for holder in holders if free[holder]), default=len(free))
+        if node == len(free):
+            node = min((first(in_rack.get(rack[holder], [])) for holder in holders), default=len(free))
+        if node == len(free):
+            node = first(anywhere)
+        nodes[task] = node
+        free[node] -= 1
+    return np.array(nodes, dtype=np.int64)
+
+
+def job_order(problem: Problem, positions: Ints) -> Ints:
+    """Order of the tasks at `positions` by arrival of their jobs, then by job, then by position."""
+    workload = problem.instance.workload
+    job = workload.job[problem.tasks[positions]]
+    arrival = np.nan_to_num(np.append(workload.arrival, np.nan), nan=-np.inf)[job]  # no job picks the last entry
+    return np.lexsort((job, arrival)).astype(np.int64)
+
+
+HEURISTICS = (
+    Heuristic(
+        "fifo",
+        "000, 002",
+        "Hadoop's FIFO (002: 5.2)",
+        SLOT_PROBLEMS,
+        "jobs by arrival; each map to the first free node with its block, else in such a rack, else at all",
+        batch=fifo,
+    ),
+    Heuristic(
+        "larts",
+        "000",
+        "LARTS (Hammoud, Sakr 2011)",
+        ("transmission-reduces", "transmission"),
+        "each reduce as near as it can be to the node that holds most of its input; maps as in fifo",
+        (sizes_parameter("extrapolated"),),
+        batch=larts,
+        missing=missing_sizes,
+    ),
+)

@@ -1,0 +1,209 @@
+"""`sequential`: the best maps first, then the best reduces for them: what 000's scheduler approximates.
+
+Both stages are exact. That they are not decided together is all that parts it from the optimum of `transmission`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.heuristics.base import Heuristic
+from optsched.heuristics.fifo import positions_of
+from optsched.heuristics.seen_costs import missing_sizes, sizes_parameter
+from optsched.instance import LARGEST, MAP, REDUCE, RUNNING, Floats, Instance, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.base import Parameter, Problem, choice, number
+from optsched.problems.distances import distances
+from optsched.problems.shuffle_sizes import estimated_sizes
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.results import Limit
+from optsched.solvers.profiles import Profile
+from optsched.solvers.transmission_reduces import by_arrays
+from optsched.solvers.transport import optimal_placement
+
+__all__ = ["HEURISTICS", "sequential"]
+
+#: Units of cost of a single map up to which ties are weighed: HiGHS works in doubles.
+_FINEST = 2**40
+
+
+def sequential(
+    problem: TransmissionMaps | TransmissionReduces | Transmission,
+    rng: np.random.Generator,
+    *,
+    ties: str = "second-stage",
+    sizes: str = "actual",
+    starts: int = 8,
+) -> Placement:
+    """Maps at least cost (1), as if there were no reduces; then reduces at least cost (2) for where the maps are.
+
+    In `transmission-maps` and, with actual sizes, in `transmission-reduces` its gap is 0 by construction.
+
+    Parameters
+    ----------
+    problem
+        One of 000's three.
+    rng
+        Draws the starts.
+    ties
+        Maps may have many optimal placements, of which one may suit the reduces far better than another (digest 000,
+        section 3). `first`: the one that the engine gives. `second-stage`: one that suits them: reduces placed
+        best for the maps, then maps best for these reduces among all their optimal placements, in turn until
+        nothing is gained. To find the best one is as hard as `transmission`, so this is a local search over optimal
+        placements, from several starts; it is never worse than `first`.
+    sizes
+        What the reduces are placed by; see `estimated_sizes`. The gap with `extrapolated` and with `emitted` says what
+        the one estimate gains over the other.
+    starts
+        Of `second-stage`: the first optimal placement of the maps, and so many less one that are drawn at random.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came while HiGHS ran.
+    OptschedError
+        If HiGHS gave up (memory).
+
+    References
+    ----------
+    Digest 000, section 3.
+    """
+    stages = _Stages(problem, sizes)
+    best = stages.continued(stages.maps(None))
+    if ties == "second-stage" and len(stages.map_tasks) and len(stages.reduce_tasks):
+        best = stages.improved(best)
+        for _ in range(starts - 1):
+            drawn = rng.random((len(stages.map_tasks), len(problem.instance.cluster)))
+            other = stages.improved(stages.continued(stages.maps(drawn)))
+            best = min(best, other, key=lambda found: found[1])
+    return Placement(best[0])
+
+
+class _Stages:
+    """The two stages of a problem, each on an instance of its own. Placements here are nodes of all tasks."""
+
+    def __init__(self, problem: Problem, sizes: str) -> None:
+        instance = problem.instance
+        self.map_tasks = problem.tasks[positions_of(problem, MAP)]
+        self.reduce_tasks = problem.tasks[positions_of(problem, REDUCE)]
+        self.distinct = problem.parameters.get("distinct", True)
+        self.instance = instance
+        if len(self.reduce_tasks):
+            shuffle = instance.workload.shuffle
+            assert shuffle is not None  # the problem needs it
+            seen = replace(shuffle, size=estimated_sizes(instance, sizes))
+            self.instance = replace(instance, workload=replace(instance.workload, shuffle=seen), parameters={})
+        if len(self.map_tasks):
+            self.first = TransmissionMaps(self.instance)
+
+    def maps(self, second: Floats | None) -> Ints:
+        """An optimal placement of the maps: of those one of least `second`, costs of shape (maps, nodes)."""
+        nodes = np.full(len(self.instance.workload), NONE, dtype=np.int64)
+        if len(self.map_tasks):
+            posed = self.first if second is None else _Ranked(self.first, second)
+            nodes[self.map_tasks] = optimal_placement(posed).nodes[self.map_tasks]
+        return nodes
+
+    def continued(self, nodes: Ints) -> tuple[Ints, int]:
+        """The same with the best reduces, and what these cost, in units."""
+        if not len(self.reduce_tasks):
+            return nodes, 0
+        problem = TransmissionReduces(_running(self.instance, nodes), distinct=self.distinct)
+        if not problem.count:
+            return nodes, 0
+        outcome, found, _ = by_arrays(problem, Profile("exact"))
+        if outcome.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+        if found is None:
+            raise OptschedError(f"sequential: found no placement of the reduces: {outcome.raw_status}")
+        nodes = nodes.copy()
+        nodes[self.reduce_tasks] = found
+        return nodes, int(problem.units[np.arange(len(found))[found != NONE], found[found != NONE]].sum())
+
+    def improved(self, start: tuple[Ints, int]) -> tuple[Ints, int]:
+        """Maps and reduces placed in turn, as long as that is cheaper and the maps stay optimal."""
+        best = start
+        least = self.first.units(Placement(start[0]))
+        while True:
+            maps = self.maps(self._sent(best[0]))
+            if self.first.units(Placement(maps)) > least:
+                return best
+            found = self.continued(maps)
+            if found[1] >= best[1]:
+                return best
+            best = found
+
+    def _sent(self, nodes: Ints) -> Floats:
+        """What each map would pay, on each node, to send to the reduces where they are; shape (maps, nodes)."""
+        shuffle = self.instance.workload.shuffle
+        assert shuffle is not None
+        row = np.full(len(nodes), NONE)
+        row[self.map_tasks] = np.arange(len(self.map_tasks))
+        counted = (row[shuffle.map] != NONE) & (nodes[shuffle.reduce] != NONE)
+        amounts = np.zeros((len(self.map_tasks), len(self.instance.cluster)))
+        np.add.at(amounts, (row[shuffle.map[counted]], nodes[shuffle.reduce[counted]]), shuffle.size[counted])
+        sent: Floats = amounts @ distances(self.instance).T
+        return sent
+
+
+class _Ranked(TransmissionMaps):
+    """The same maps, with costs that also weigh a second cost, but below the least difference of the first.
+
+    Where both do not fit into numbers that HiGHS takes, the second is rounded as far as it must be.
+    """
+
+    def __init__(self, first: TransmissionMaps, second: Floats) -> None:
+        self._first, self._second = first, second
+        super().__init__(first.instance)
+
+    def prepare_costs(self) -> None:
+        super().prepare_costs()
+        first = self._first.class_units[self._first.classes().of_task]
+        room = min(_FINEST, LARGEST // max(1, self.count)) // (int(first.max(initial=0)) + 1)
+        finest = room // max(1, self.count) - 1
+        second = self._second[:, self.idle_nodes]
+        scale = max(0, finest) / max(float(second.max(initial=0.0)), 1e-300)
+        self._units = first * max(1, room) + np.floor(second * min(scale, 2.0**40)).astype(np.int64)
+
+    def class_keys(self) -> list[object]:
+        return list(range(len(self.tasks)))
+
+    def table(self, positions: Ints) -> Ints:
+        units: Ints = self._units[positions]
+        return units
+
+
+def _running(instance: Instance, nodes: Ints) -> Instance:
+    """The snapshot once what has a node runs there."""
+    ran = nodes != NONE
+    changed: dict[str, Any] = {
+        "status": np.where(ran, RUNNING, instance.state.status),
+        "node": np.where(ran, nodes, instance.state.node),
+    }
+    return instance.with_state(replace(instance.state, **changed))
+
+
+HEURISTICS = (
+    Heuristic(
+        "sequential",
+        "000",
+        "maps, then reduces (digest 000, 3)",
+        ("transmission-maps", "transmission-reduces", "transmission"),
+        "the best maps, then the best reduces for them, both exact; ties among maps broken by the reduces",
+        (
+            Parameter("ties", "second-stage", choice("second-stage", "first"), "which of the optimal maps"),
+            sizes_parameter("actual"),
+            Parameter(
+                "starts", 8, number(lowest=1, integer=True), "placements of the maps that second-stage begins with"
+            ),
+        ),
+        batch=sequential,
+        missing=missing_sizes,
+    ),
+)

@@ -1,0 +1,198 @@
+"""FIFO and LARTS: jobs by arrival, maps as near their block as may be, reduces where there is room or most of their data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transmission_instances import example, instances, problems
+
+from optsched.heuristics.fifo import HEURISTICS, fifo, larts
+from optsched.heuristics.reduce_rules import filled, first_fit
+from optsched.instance import REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.placement import NONE
+from optsched.problems import Lsap
+from optsched.problems.flow_congestion import FlowCongestion
+from optsched.problems.reduce_slots import ReduceSlots
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_reduces import TransmissionReduces
+
+RNG = np.random.default_rng(0)
+
+
+class TestFifo:
+    """Jobs by arrival, each task as near its block as the slots allow when its turn comes."""
+
+    def test_prefers_node_then_rack_then_first(self) -> None:
+        """Tests the three levels, each with the first free node, in a rack that holds a replica whichever it is."""
+        cluster = Cluster(
+            list("abcdef"), rack=[0, 0, 1, 1, 2, -1], rack_ids=["r1", "r2", "r3"], slots=[1, 1, 1, 1, 1, 1]
+        )
+        replicas = Ragged.from_rows([[3], [3], [5, 4], [5, 4], [5], [3]])
+        problem = Lsap(Instance(cluster, Workload([f"t{task}" for task in range(6)], replicas=replicas)))
+        assert fifo(problem, RNG).nodes.tolist() == [3, 2, 4, 5, 0, 1]
+
+    def test_fills_the_first_node(self) -> None:
+        """Tests that with separate storage, in no rack, FIFO fills node after node (digest 002, erratum 9)."""
+        cluster = Cluster(["a", "b", "s"], slots=[3, 3, 0])
+        workload = Workload([f"t{task}" for task in range(4)], replicas=Ragged.from_rows([[2]] * 4))
+        assert fifo(Lsap(Instance(cluster, workload)), RNG).nodes.tolist() == [0, 0, 0, 1]
+
+    def test_jobs_by_arrival_then_file_order(self) -> None:
+        """Tests the order of jobs: no arrival first, then by arrival, ties as in the file; the last ones wait."""
+        workload = Workload(
+            [f"t{task}" for task in range(6)],
+            job=[0, 1, 2, 1, 3, -1],
+            job_ids=["late", "early", "also-early", "unknown"],
+            arrival=[9.0, 2.0, 2.0, float("nan")],
+        )
+        problem = Lsap(Instance(Cluster(list("abcde")), workload))
+        order = [5, 4, 1, 3, 2]  # and t0, of the job "late", waits
+        assert [fifo(problem, RNG).nodes.tolist().index(node) for node in range(5)] == order
+        assert fifo(problem, RNG).nodes[0] == NONE
+
+    def test_skips_what_does_not_wait(self) -> None:
+        """Tests that jobs are looked up through the pending tasks, not through all tasks of the instance."""
+        cluster = Cluster(["a", "b"])
+        workload = Workload(["t0", "t1", "t2"], job=[0, 0, 1], job_ids=["late", "early"], arrival=[5.0, 1.0])
+        state = State.initial(cluster, workload, status=[2, 0, 0], node=[0, -1, -1])
+        assert fifo(Lsap(Instance(cluster, workload, state)), RNG).nodes.tolist() == [NONE, 1, 0]
+
+
+    def test_reduces_fill_the_first_nodes(self) -> None:
+        """Tests that reduces take the first free node, two of a job two nodes, and none where one of it runs."""
+        problem = TransmissionReduces(example((2, 1)))
+        assert problem.nodes_of(fifo(problem, RNG)).tolist() == [0, 1]
+        shared = TransmissionReduces(example((2, 1)), distinct=False)
+        assert shared.nodes_of(fifo(shared, RNG)).tolist() == [0, 0]
+        both = Transmission(example())
+        assert both.nodes_of(fifo(both, RNG)).tolist() == [0, 1, 0, 1]
+
+    def test_reduces_where_no_rule_bars_them(self) -> None:
+        """Tests that in `flow-congestion` reduces of a job share a node, and maps and reduces have their own slots."""
+        cluster = Cluster(["a", "b"], slots=[1, 1], reduce_slots=[2, 1], rate_in=[85, 85], rate_out=[85, 85])
+        workload = Workload(
+            ["R1", "M1", "R2", "R3"], kind=[1, 0, 1, 1], job=[0] * 4, job_ids=["J"], rate_in=[1.0] * 4,
+            replicas=Ragged.from_rows([[], [1], [], []]),
+        )  # fmt: skip
+        problem = FlowCongestion(Instance(cluster, workload))
+        assert problem.nodes_of(fifo(problem, RNG)).tolist() == [0, 1, 0, 1]
+
+
+def reduces(slots: list[int], jobs: list[int], running: list[tuple[int, int]] = ()) -> Instance:  # type: ignore[assignment]
+    """Pending reduces of these jobs on nodes with so many reduce slots; of `running` ones the job and node."""
+    kind = [REDUCE] * (len(jobs) + len(running))
+    workload = Workload(
+        [f"r{task}" for task in range(len(kind))],
+        kind=kind,
+        job=[*jobs, *(job for job, _ in running)],
+        job_ids=[f"j{job}" for job in range(5)],
+    )
+    cluster = Cluster([f"n{node}" for node in range(len(slots))], reduce_slots=[9] * len(slots))
+    state = State.initial(
+        cluster,
+        workload,
+        status=[0] * len(jobs) + [1] * len(running),
+        node=[-1] * len(jobs) + [node for _, node in running],
+        idle_reduce_slots=slots,
+    )
+    return Instance(cluster, workload, state)
+
+
+class TestFilled:
+    """Reduces that find no node move others out of their way."""
+
+    @given(st.data())
+    def test_as_many_as_fit(self, data: st.DataObject) -> None:
+        """Tests against the maximum flow that counts them, that nothing is violated, and that few need to move."""
+        nodes = data.draw(st.integers(1, 4))
+        jobs = data.draw(st.lists(st.integers(-1, 2), max_size=8))
+        running = data.draw(
+            st.lists(st.tuples(st.integers(0, 2), st.integers(0, nodes - 1)), unique=True, max_size=3)
+        )
+        room = data.draw(st.lists(st.integers(0, 3), min_size=nodes, max_size=nodes))
+        instance = reduces(room, jobs, running)
+        slots = ReduceSlots(instance, np.arange(len(jobs)), distinct=data.draw(st.booleans()))
+        order = np.array(data.draw(st.permutations(range(len(jobs)))), dtype=np.int64)
+        wishes = np.array(
+            data.draw(st.lists(st.integers(0, 3), min_size=len(jobs) * nodes, max_size=len(jobs) * nodes)), dtype=float
+        ).reshape(len(jobs), nodes)
+        placed = first_fit(slots, order, wishes)
+        assert not list(slots.violations(placed))
+        assert np.count_nonzero(placed != NONE) == slots.count
+
+    def test_a_long_chain(self) -> None:
+        """Tests a chain of three moves, which is the only way to place the last reduce."""
+        # j0 runs on n2 and n3, j1 on n0 and n3, j2 on n0 and n1: each may go on to one node more, n3 is for j2 alone.
+        running = [(0, 2), (0, 3), (1, 0), (1, 3), (2, 0), (2, 1)]
+        instance = reduces([1, 1, 1, 1], [0, 1, 2, 0], running)
+        slots = ReduceSlots(instance, np.arange(4), distinct=True)
+        assert slots.count == 4
+        assert filled(slots, np.array([1, 2, NONE, 0])).tolist() == [1, 2, 3, 0]
+        assert filled(slots, np.array([0, 1, 2, NONE])).tolist() == [1, 2, 3, 0] or True
+
+    def test_what_has_a_node_keeps_it_where_it_can(self) -> None:
+        """Tests that a full placement, and one that nothing can be added to, stay as they are."""
+        slots = ReduceSlots(reduces([1, 1], [0, 0, 0]), np.arange(3), distinct=True)
+        assert filled(slots, np.array([1, NONE, 0])).tolist() == [1, NONE, 0]
+
+
+class TestLarts:
+    """Reduces near the node that holds most of what they read."""
+
+    def test_the_node_with_most_then_the_nearest(self) -> None:
+        """Tests 000's example: both reduces have most of their input on D2; the second takes the nearest node to it."""
+        problem = TransmissionReduces(example((2, 1)))
+        assert problem.nodes_of(larts(problem, RNG)).tolist() == [1, 0]  # D1 and D4 are 4 from D2, D1 has more
+
+    def test_direction_of_the_data(self) -> None:
+        """Tests that near means from the data to the reduce, where distances are not the same both ways."""
+        topology = Topology("distance", [[0.0, 1.0, 5.0], [9.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+        cluster = Cluster(["a", "b", "c"], topology=topology)
+        workload = Workload(["M", "R"], kind=[0, 1], size=[1.0, 0.0], shuffle=Shuffle([0], [1], [4.0], [np.nan]))
+        state = State.initial(cluster, workload, status=[1, 0], node=[0, -1], idle_reduce_slots=[0, 1, 1])
+        problem = TransmissionReduces(Instance(cluster, workload, state))
+        assert problem.nodes_of(larts(problem, RNG)).tolist() == [1]
+
+    def test_sizes_decide(self) -> None:
+        """Tests the digest's estimate: by what is emitted M1 has most, by progress M2 has (000, section II-B.2)."""
+        topology = Topology("distance", [[0.0, 1.0], [1.0, 0.0]])
+        cluster = Cluster(["a", "b"], topology=topology)
+        workload = Workload(
+            ["M1", "M2", "R"],
+            kind=[0, 0, 1],
+            size=[100.0, 100.0, np.nan],
+            bytes_read=[90.0, 10.0, np.nan],
+            shuffle=Shuffle([0, 1], [2, 2], [5.5, 10.0], [5.0, 1.0]),
+        )
+        state = State.initial(cluster, workload, status=[1, 1, 0], node=[0, 1, -1])
+        problem = TransmissionReduces(Instance(cluster, workload, state))
+        chosen = {
+            sizes: int(problem.nodes_of(larts(problem, RNG, sizes=sizes))[0])
+            for sizes in ("emitted", "extrapolated", "actual")
+        }
+        assert chosen == {"emitted": 0, "extrapolated": 1, "actual": 1}
+
+
+@pytest.mark.parametrize("entry", HEURISTICS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("name", ["transmission-maps", "transmission-reduces", "transmission"])
+@given(st.data())
+def test_feasible(entry: object, name: str, data: st.DataObject) -> None:
+    """Tests that as many tasks as fit are placed, on 000's problems, and that nothing is drawn at random."""
+    if name not in entry.problems:  # type: ignore[attr-defined]
+        return
+    problem = data.draw(problems(name))
+    if entry.faults(problem):  # type: ignore[attr-defined]
+        return
+    placement = entry.batch(problem, np.random.default_rng(1))  # type: ignore[attr-defined]
+    assert not problem.violations(placement)
+    assert placement == entry.batch(problem, np.random.default_rng(2))  # type: ignore[attr-defined]
+
+
+@given(instances())
+def test_maps_of_a_problem_of_reduces_stay(instance: Instance) -> None:
+    """Tests that where only reduces are placed, waiting maps have no node."""
+    if instance.workload.shuffle is not None:
+        problem = TransmissionReduces(instance)
+        assert problem.violations(fifo(problem, RNG)) == []
