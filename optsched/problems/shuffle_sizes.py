@@ -87,7 +87,7 @@ def extrapolated(emitted: Floats, sender: Ints, receiver: Ints, size: Floats, by
 
     1. d_j > 0 and A_jf known: A_jf B_j / d_j, and A_jf where the map has read its block or more.
     2. Else, as the maps of the same job that have progressed: B_j times what these have emitted for f over what they
-       have read. Hence the split over the reduces is theirs too.
+       have read, but for those whose A_jf is not known. Hence the split over the reduces is theirs too.
     3. Else no map of the job has progressed, or the map has no job: a uniform guess, B_j over the number of reduces
        that the map sends to. It supposes that a map emits as much as it reads.
 
@@ -114,19 +114,20 @@ def extrapolated(emitted: Floats, sender: Ints, receiver: Ints, size: Floats, by
     """
     if not len(emitted):
         return np.zeros(0)
-    block, read = size[sender], bytes_read[sender]
+    block, read, owner = size[sender], bytes_read[sender], job[sender]
     progressed: Bools = (read > 0) & ~np.isnan(emitted)
     estimate = block / np.bincount(sender)[sender]
-    tasks = len(size)
-    # What maps that have progressed read counts once a map, whichever reduces it sends to.
-    known = np.unique(sender[progressed])
-    known = known[job[known] >= 0]
-    jobs = int(job.max(initial=-1)) + 1
-    read_of_job = np.bincount(job[known], bytes_read[known], jobs)
-    own = progressed & (job[sender] >= 0)
-    pairs, place = np.unique(job[sender] * tasks + receiver, return_inverse=True)
-    emitted_for = np.bincount(place[own], emitted[own], len(pairs))
-    typical = (job[sender] >= 0) & (np.append(read_of_job, 0.0)[job[sender]] > 0)
-    estimate[typical] = block[typical] * emitted_for[place[typical]] / read_of_job[job[sender[typical]]]
+    # Of each job the maps that have progressed, less those of them whose output for the reduce is not known.
+    maps = np.unique(sender[progressed])
+    maps = maps[job[maps] >= 0]
+    pairs, pair = np.unique(owner * len(size) + receiver, return_inverse=True)
+    silent = np.isin(sender, maps) & np.isnan(emitted)
+    jobs = int(job.max(initial=-1)) + 2  # job -1 picks the last place, which stays 0
+    count = np.bincount(job[maps], minlength=jobs)[owner] - np.bincount(pair[silent], minlength=len(pairs))[pair]
+    total = np.bincount(job[maps], bytes_read[maps], jobs)[owner]
+    total -= np.bincount(pair[silent], read[silent], len(pairs))[pair]
+    emitted_for = np.bincount(pair[progressed], emitted[progressed], len(pairs))[pair]
+    typical = (count > 0) & (total > 0)
+    estimate[typical] = block[typical] * emitted_for[typical] / total[typical]
     estimate[progressed] = emitted[progressed] * np.maximum(block[progressed] / read[progressed], 1.0)
     return estimate
