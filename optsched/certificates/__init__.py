@@ -15,6 +15,7 @@ from optsched.certificates.potentials import potential_certificate
 from optsched.certificates.prices import price_certificate
 from optsched.certificates.shares import share_certificate
 from optsched.certificates.traffic import load_certificate, traffic_certificate
+from optsched.certificates.transmission_reduces import reduce_certificate
 
 __all__ = [
     "Check",
@@ -26,6 +27,7 @@ __all__ = [
     "potential_certificate",
     "price_certificate",
     "proved_bound",
+    "reduce_certificate",
     "share_certificate",
     "task_price_certificate",
     "traffic_certificate",

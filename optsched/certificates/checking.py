@@ -13,11 +13,13 @@ from optsched.certificates.potentials import potential_proof
 from optsched.certificates.prices import price_proof
 from optsched.certificates.shares import fairness_proof
 from optsched.certificates.traffic import slot_price_proof
+from optsched.certificates.transmission_reduces import reduce_proof
 from optsched.errors import CertificateInvalid
 from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.traffic import Traffic
+from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Certificate, Component, Number, Proof, Sense, Solution, Termination, Value
 
 __all__ = ["Check", "Verdict", "certify", "proved_bound"]
@@ -243,6 +245,7 @@ PROOFS: tuple[tuple[Proof, type[AnyProblem], Prover], ...] = (
     (Proof.DUAL, AssignmentProblem, price_proof),
     (Proof.DUAL, GeneralizedAssignment, capacity_proof),
     (Proof.DUAL, FlowCongestion, task_price_proof),
+    (Proof.DUAL, TransmissionReduces, reduce_proof),
     (Proof.DUAL, MinCostFlow, potential_proof),
     (Proof.DUAL, Traffic, slot_price_proof),
     (Proof.COMBINATORIAL, Latency, cover_proof),

@@ -22,6 +22,8 @@ MODELS = (
     "flow",
     "flow-congestion",
     "latency",
+    "transmission-maps",
+    "transmission-reduces",
     "traffic",
     "generalized-assignment",
     "min-cost-flow",

@@ -23,6 +23,8 @@ from optsched.problems.lsap import Lsap
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.problems.traffic import Traffic
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
 
 __all__ = [
     "PROBLEMS",
@@ -37,6 +39,8 @@ __all__ = [
     "MinCostFlow",
     "Problem",
     "Traffic",
+    "TransmissionMaps",
+    "TransmissionReduces",
     "problem",
     "problem_class",
 ]
@@ -52,6 +56,8 @@ PROBLEMS: Mapping[str, type[AnyProblem]] = MappingProxyType(
             Flow,
             FlowCongestion,
             Latency,
+            TransmissionMaps,
+            TransmissionReduces,
             Traffic,
             GeneralizedAssignment,
             MinCostFlow,

@@ -20,6 +20,7 @@ from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFa
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.traffic import Traffic
+from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Bound, Decision, FrontierPoint, Solution
 from optsched.routes import (
     assignment,
@@ -29,6 +30,7 @@ from optsched.routes import (
     lsap_fairness,
     min_cost_flow,
     traffic,
+    transmission_reduces,
 )
 from optsched.routes.latency import latency_search, solve_by
 from optsched.routes.record import Frontier, Record
@@ -44,6 +46,7 @@ _SORTS: tuple[tuple[type[AnyProblem], ModuleType], ...] = (
     (GeneralizedAssignment, generalized_assignment),
     (MinCostFlow, min_cost_flow),
     (FlowCongestion, flow_congestion),
+    (TransmissionReduces, transmission_reduces),
     (Traffic, traffic),
 )
 
