@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from optsched.heuristics.base import Heuristic
-from optsched.instance import LARGEST, Ints
+from optsched.instance import Ints
 from optsched.placement import Placement
 from optsched.problems.base import GRID, Parameter, choice, exact, number
 from optsched.problems.utility import Allocation, Utility, spread_reduces
@@ -199,7 +199,7 @@ class _Trackers:
         taker = int(waiting[np.argmin(self.utility[waiting])])
         before, givers = int(self.utility[taker]), list[int]()
         while not (fits := bool((self._demand[taker] <= self.free[node]).all())):
-            floor = before if strict else _lowest_of_others(self.utility)
+            floor = before if strict else self.utility.min()  # a job at the minimum itself has none to give
             able = (self.maps[:, node] > 0) & (self.fewer > floor)
             able[taker] = False
             if not able.any():
@@ -226,14 +226,6 @@ class _Trackers:
         worth, count = self._worth[job], len(self._worth[job]) - 1 - int(self.waiting[job])
         self.utility[job], self.fewer[job] = worth[count], worth[max(count - 1, 0)]
         self.gains[job] = count + 1 < len(worth) and bool(worth[count + 1] > worth[count])
-
-
-def _lowest_of_others(utility: Ints) -> Ints:
-    """For each job the lowest utility of another one."""
-    first = int(np.argmin(utility))
-    floor = np.full(len(utility), utility[first])
-    floor[first] = np.delete(utility, first).min(initial=LARGEST)
-    return floor
 
 
 HEURISTICS = (

@@ -216,6 +216,32 @@ def test_a_swap_that_fails_is_put_back() -> None:
     assert map_rounds(problem, spread_reduces(problem), improvement="literal").ended == "endless"
 
 
+def test_the_lowest_job_is_given_to_first() -> None:
+    """Tests that maps go in turn to equal jobs, and that a job which requires more gets more."""
+    for room, jobs, expected in ((4, [(2, 6, [1])] * 2, [[2], [2]]), (6, [(2, 6, [1]), (4, 6, [1])], [[2], [4]])):
+        problem = Utility(snapshot([[room]], jobs))
+        assert map_rounds(problem, spread_reduces(problem), rounds=1).maps.tolist() == expected
+
+
+def test_the_highest_job_gives_first() -> None:
+    """Tests that of two jobs that could make way, at 1/2 and at 0, the one of higher utility does.
+
+    Both have maps on the second tracker too, on which no map of the taker fits.
+    """
+    problem = Utility(snapshot([[8, 9], [10, 0]], [(2, 4, [2, 0]), (2, 2, [3, 1]), (4, 9, [2, 0])]))
+    reduces = spread_reduces(problem)
+    once, twice = (map_rounds(problem, reduces, rounds=rounds).maps for rounds in (1, 2))
+    assert once.tolist() == [[1, 2], [1, 0], [1, 3]]
+    assert twice.tolist() == [[0, 2], [2, 0], [1, 3]]
+
+
+def test_the_taker_gives_nothing() -> None:
+    """Tests that a job does not make way for itself where another one, which has all its maps, is lower still."""
+    problem = Utility(snapshot([[8]], [(9, 1, [1]), (2, 5, [2])]))
+    found = map_rounds(problem, spread_reduces(problem), improvement="literal")
+    assert (found.maps.tolist(), found.ended) == ([[1], [3]], "settled")
+
+
 def test_unknown_improvement() -> None:
     """Tests that a reading that there is not is no silent default."""
     with pytest.raises(KeyError):
