@@ -30,10 +30,17 @@ FAIR = {
 PARAMETERS: dict[str, dict[str, list[Any]]] = {
     "lsap": {"levels": [(0, 1, 1), (0, 1, 2), (0, 0, 3), (2, 5, 9), (0, 0, 0)]},
     "fair-lsap": FAIR,
+    "lsap-fairness": {"distance": ["absolute", "relative"]},
     "flow": {
         "f_c": [(0, 0.1, 1), (0, 0, 1), (0.5, 0.1, 0.2)],
         "scale": ["rate_in", "rate_process", 1],
         "include_task": [False, True],
+    },
+    "flow-congestion": {
+        "f_c": [(0, 0.1, 1), (0, 0, 1), (0.5, 0.1, 0.2)],
+        "scale": ["rate_in", "rate_process", 1],
+        "deviation": [True, False],
+        "weights": ["literal", "shuffle"],
     },
     "latency": {},  # its two weights are drawn together
 }

@@ -25,7 +25,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.Rat
 KINDS = {
     "lsap": {Proof.DUAL},
     "fair-lsap": {Proof.DUAL},
+    "lsap-fairness": {Proof.DUAL},
     "flow": {Proof.DUAL},
+    "flow-congestion": {Proof.DUAL, Proof.SOLVER},
     "latency": {Proof.COMBINATORIAL, Proof.SOLVER},
 }
 
@@ -70,10 +72,14 @@ def check_heuristics(problem: Problem, solution: Solution) -> None:
         assert report.feasible, (entry.name, report.violations)
 
 
-def check_front(problem: Latency) -> None:
+#: Routes to the frontier of the problems that have one.
+FRONTS = {"latency": ("search", "arrays", "pyomo"), "lsap-fairness": ("arrays", "network-simplex", "pyomo")}
+
+
+def check_front(problem: Problem) -> None:
     """Every route's frontier is the enumerated one, and each point is what its placement is worth."""
-    expected = pareto_front(problem) if len(problem.tasks) else []
-    for route in ("search", "arrays", "pyomo"):
+    expected = pareto_front(problem) if len(problem.tasks) or problem.name != "latency" else []
+    for route in FRONTS[problem.name]:
         found = frontier(problem, route=route)
         assert found.complete
         assert found.values == expected, route
@@ -87,7 +93,7 @@ def check(problem: Problem) -> None:
     solution = check_routes(problem, best)
     check_bounds(problem, best)
     check_heuristics(problem, solution)
-    if isinstance(problem, Latency):
+    if problem.name in FRONTS:
         check_front(problem)
 
 

@@ -139,7 +139,7 @@ def test_everything_by_default() -> None:
     left_out = {"scale", "network"}
     names = {entry.path.name.partition(".json")[0] for entry in library().values() if not left_out & set(entry.tags)}
     assert {entry["instance"] for entry in found} == names
-    assert {entry["problem"] for entry in found} == {"lsap", "fair-lsap", "flow", "latency"}
+    assert {entry["problem"] for entry in found} == {"lsap", "fair-lsap", "lsap-fairness", "flow", "latency"}
     assert all(entry["error"] is None and entry["reference_kind"] == "optimum" for entry in found)
     assert min(gap for entry in found if isinstance(gap := entry["relative_gap"], float)) >= 0
 
@@ -243,7 +243,7 @@ def test_instance_of_which_nothing_can_be_posed(tmp_path: Path) -> None:
     file = write(tmp_path / "odd.json", parameters={"lsap": {"levels": [3, 2, 1]}, "latency": {"w_loc": -1}})
     result = run(file)
     assert result.exit_code == 3
-    assert "none of lsap, fair-lsap, flow, latency, generalized-assignment can be posed" in result.stderr
+    assert "none of lsap, fair-lsap, lsap-fairness, flow, latency, generalized-assignment can be posed" in result.stderr
 
 
 def test_heuristic_without_its_fields(tmp_path: Path) -> None:

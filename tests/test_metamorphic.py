@@ -14,7 +14,7 @@ from strategies import PARAMETERS, instances, problems
 
 from optsched.instance import Instance
 from optsched.instances.files import from_document, to_document
-from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
+from optsched.problems import FairLsap, Flow, FlowCongestion, Latency, Lsap, LsapFairness, Problem
 from optsched.problems.base import GRID
 from optsched.results import Number, Value
 from optsched.routes import frontier, solve
@@ -66,11 +66,11 @@ def test_permutation(name: str) -> None:
     law()
 
 
-@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow", "latency"])
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "lsap-fairness", "flow", "flow-congestion", "latency"])
 def test_added_replica(name: str) -> None:
     """Tests that one replica more is never worse.
 
-    Two exceptions are left out: with `selection=fixed` replicas also decide who is within a ration, and in `flow` a
+    Two exceptions are left out: with `selection=fixed` replicas also decide who is within a ration, and in 002's a
     task without replicas reads from an idle source, which its first replica may not be.
     """
 
@@ -82,7 +82,7 @@ def test_added_replica(name: str) -> None:
         open_tasks = [
             row
             for row, task in enumerate(pending(problem, document))
-            if len(task.get("replicas", [])) < len(nodes) and (name != "flow" or task.get("replicas"))
+            if len(task.get("replicas", [])) < len(nodes) and (not name.startswith("flow") or task.get("replicas"))
         ]
         assume(open_tasks)
         row = data.draw(st.sampled_from(open_tasks))
@@ -97,7 +97,7 @@ def test_added_replica(name: str) -> None:
     law()
 
 
-@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow"])
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "lsap-fairness", "flow", "flow-congestion"])
 def test_added_slot(name: str) -> None:
     """Tests that one idle slot more is never worse where no more tasks run for it.
 
@@ -119,8 +119,7 @@ def test_added_slot(name: str) -> None:
         after = again(problem, added)
         if name == "fair-lsap":
             assume(after.instance.cluster.slots.sum() == problem.instance.cluster.slots.sum())
-        assert isinstance(after, Lsap | FairLsap | Flow)
-        if after.count == problem.count:
+        if after.due == problem.due:
             assert optimum(after) <= optimum(problem)
         elif isinstance(after, Lsap):
             assert optimum(after)[0] <= optimum(problem)[0] + after.levels[2]
@@ -130,7 +129,10 @@ def test_added_slot(name: str) -> None:
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_scaling(name: str) -> None:
-    """Tests that an optimum scales with the costs; where costs are rounded, up to half a grid unit a rounding."""
+    """Tests that an optimum scales with the costs; where costs are rounded, up to half a grid unit a rounding.
+
+    Weights of groups are shares: their scale is nothing.
+    """
     factor = 3
 
     @some
@@ -145,6 +147,8 @@ def test_scaling(name: str) -> None:
                         node[key] *= factor
                 if "running_rates" in node:
                     node["running_rates"] = [rate * factor for rate in node["running_rates"]]
+            for group in document["groups"]:
+                group["weight"] *= 4  # exact in any weight
             for task in document["tasks"]:
                 rate = task.get("rate_in", 0)
                 task["rate_in"] = (
@@ -157,14 +161,16 @@ def test_scaling(name: str) -> None:
             parameters = {key: problem.parameters[key] * factor for key in ("alpha", "fairness")}
         elif isinstance(problem, Latency):
             parameters = {"w_loc": problem.w_loc * factor, "w_rem": problem.w_rem * factor}
-        elif not isinstance(problem.parameters["scale"], str):
+        elif not isinstance(problem.parameters.get("scale", "none"), str):
             parameters["scale"] = problem.parameters["scale"] * factor
         after = again(problem, scaled, **parameters)
         if isinstance(problem, Lsap | Latency):
             assert optimum(after) == tuple(factor * entry for entry in optimum(problem))
+        elif isinstance(problem, LsapFairness):
+            assert optimum(after) == optimum(problem)
         else:
-            assert isinstance(problem, FairLsap | Flow)
-            roundings = problem.count * (2 if isinstance(problem, FairLsap) else 1)
+            assert isinstance(problem, FairLsap | Flow | FlowCongestion)
+            roundings = problem.due * (1 if isinstance(problem, Flow) else 2)
             assert 2 * abs(optimum(after)[0] - factor * optimum(problem)[0]) * GRID <= roundings * (factor + 1)
 
     law()

@@ -83,7 +83,8 @@ def test_nothing_to_place_is_optimal(name: str) -> None:
     for route in routes_of(posed):
         solution = solve(posed, route=route)
         assert solution.optimal
-        assert set(solution.objective or ()) == {0}
+        assert solution.objective is not None
+        assert set(solution.objective) == ({0, 1} if name == "lsap-fairness" else {0})  # nothing runs: no share is due
         assert certify(posed, solution).valid
     if name == "latency":
         found = frontier(posed)

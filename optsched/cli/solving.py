@@ -253,7 +253,11 @@ _PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
     show_default=True,
     help="Of LP and MPS: the compact program (Pyomo) or the paper's own (PuLP).",
 )
-@click.option("--limit", type=click.IntRange(0, 2**53), help="Of latency: the program at this limit on the makespan.")
+@click.option(
+    "--limit",
+    type=click.IntRange(0, 2**53),
+    help="Of latency and lsap-fairness: the program at this limit on the first component.",
+)
 def export(
     instance: str, problem_name: str | None, params: tuple[str, ...], target: str, model: str, limit: int | None
 ) -> None:
@@ -301,7 +305,7 @@ def _network(problem: Problem) -> FlowNetwork:
     from optsched.problems.assignment import AssignmentProblem
     from optsched.solvers.transport import TransportNetwork
 
-    if not isinstance(problem, AssignmentProblem):
+    if not isinstance(problem, AssignmentProblem) or len(problem.components) > 1:
         raise UsageError(f"{problem.name} is no flow network; export it to .lp or .mps")
     network = TransportNetwork(problem)
     unit = f"costs in units of 1/{problem.grid}" if problem.grid > 1 else "costs as they are"
@@ -328,8 +332,8 @@ def _program_text(problem: AnyProblem, suffix: str, kind: str, limit: int | None
     module = models.module(problem.name)
     options: dict[str, Any] = {}
     if limit is not None:
-        if problem.name != "latency":
-            raise UsageError(f"--limit is of latency; {problem.name} has none")
+        if problem.name not in ("latency", "lsap-fairness"):
+            raise UsageError(f"--limit is of latency and lsap-fairness; {problem.name} has none")
         options["limit"] = limit
     built = module.build_pyomo(problem, **options) if kind == "compact" else module.build_pulp(problem, **options)
     with tempfile.TemporaryDirectory() as folder:

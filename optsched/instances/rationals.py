@@ -11,7 +11,8 @@ from optsched.results import Number
 
 __all__ = ["read_number", "spelled"]
 
-_RATIONAL = re.compile(r"(-?[0-9]{1,40})/([1-9][0-9]{0,39})")
+#: A fraction of real weights may take more digits than any double; conversion must stay quick.
+_RATIONAL = re.compile(r"(-?[0-9]{1,1000})/([1-9][0-9]{0,999})")
 
 
 def spelled(value: Number | None) -> int | str | None:

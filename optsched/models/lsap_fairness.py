@@ -131,7 +131,8 @@ def literal_size(problem: LsapFairness, limit: int | None = None) -> LiteralSize
     size, groups = square_size(problem), len(problem.groups.ids)
     if limit is None:
         return size
-    return LiteralSize(size.variables + 2 * groups, size.constraints + groups + 1, size.megabytes)
+    variables = size.variables + 2 * groups + (not problem.total)
+    return LiteralSize(variables, size.constraints + groups + (size.variables > 0), size.megabytes)
 
 
 def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
@@ -163,7 +164,7 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
     if limit is None:
         return model
     most = _checked(limit)
-    if problem.count:
+    if len(model.objective):
         model.addConstraint(model.objective <= most, "locality")
     ids = problem.instance.workload.task_ids[problem.tasks].tolist()
     group_of = dict(zip(ids, problem.pool.tolist(), strict=True))

@@ -115,11 +115,13 @@ def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:
     The least distance is convex in the number of tasks off their data, so each step helps until the last one.
     """
     names = (problem.components[0].name, problem.components[1].name)
-    if not problem.count:
-        return Frontier(problem.name, names, (), True, None)
-    _, matching = most_local(problem)
-    off_data = problem.count - matching.size
+    nodes, matching = most_local(problem)
     earlier = _locality_certificate(problem, matching)
+    if not problem.count:
+        nothing = problem.placement(nodes)
+        only = FrontierPoint(problem.evaluate(nothing), nothing, (earlier, _nothing(problem)))
+        return Frontier(problem.name, names, (only,), True, None)
+    off_data = problem.count - matching.size
     search = _Search(problem, route, profile)
     points: list[FrontierPoint] = []
     limit: Limit | None = None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from optsched.instance import RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.placement import NONE
-from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
+from optsched.problems import FairLsap, Flow, Latency, Lsap, LsapFairness, Problem
 from optsched.results import Value
 
 # Ids that a careless name for a file would confuse.
@@ -58,8 +58,8 @@ def lsap_problems(draw: st.DrawFn) -> Lsap:
 
 
 @st.composite
-def fair_lsap_problems(draw: st.DrawFn) -> FairLsap:
-    """`fair-lsap` with every variant of its parameters."""
+def grouped_instances(draw: st.DrawFn) -> Instance:
+    """Tasks of one to three groups with weights and running maps."""
     tasks, nodes = draw(sizes())
     groups = draw(st.integers(1, 3))
     cluster = Cluster(NODE_IDS[:nodes], slots=[3] * nodes, **draw(racks(nodes)))
@@ -74,14 +74,26 @@ def fair_lsap_problems(draw: st.DrawFn) -> FairLsap:
         group_running_tasks=column(draw, st.integers(0, 3), groups),
     )
     state = State.initial(cluster, workload, idle_slots=column(draw, st.integers(0, 2), nodes))
+    return Instance(cluster, workload, state)
+
+
+@st.composite
+def fair_lsap_problems(draw: st.DrawFn) -> FairLsap:
+    """`fair-lsap` with every variant of its parameters."""
     return FairLsap(
-        Instance(cluster, workload, state),
+        draw(grouped_instances()),
         alpha=draw(st.sampled_from([0, 20, 50, 0.3])),
         gfc=draw(st.sampled_from(["ratio", "difference"])),
         selection=draw(st.sampled_from(["fixed", "free"])),
         overflow=draw(st.sampled_from(["weight", "complement", "flat", "naive"])),
         fairness=draw(st.sampled_from([0, 1, 0.7])),
     )
+
+
+@st.composite
+def lsap_fairness_problems(draw: st.DrawFn) -> LsapFairness:
+    """`lsap-fairness` with both distances."""
+    return LsapFairness(draw(grouped_instances()), distance=draw(st.sampled_from(["absolute", "relative"])))
 
 
 @st.composite

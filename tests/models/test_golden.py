@@ -20,7 +20,9 @@ WRITE = os.environ.get("OPTSCHED_WRITE_GOLDEN") == "1"
 EXAMPLES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "lsap-guo-fig2": ("lsap", "problem", {}),
     "fair-lsap-three-groups": ("fair-lsap", "problem", {}),
+    "lsap-fairness-three-groups": ("lsap-fairness", "problem", {"limit": 1}),
     "flow-table3": ("flow", "problem", {}),
+    "flow-congestion-round": ("flow-congestion", "problem", {}),
     "latency-counterexample": ("latency", "problem", {"limit": 3}),
     "latency-loaded-server": ("latency", "loaded", {}),
     "generalized-assignment-knapsacks": ("generalized-assignment", "problem", {}),

@@ -6,11 +6,18 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from model_problems import fair_lsap_problems, flow_problems, latency_problems, lsap_problems, values
+from model_problems import (
+    fair_lsap_problems,
+    flow_problems,
+    latency_problems,
+    lsap_fairness_problems,
+    lsap_problems,
+    values,
+)
 
 from optsched import models
 from optsched.placement import Placement
-from optsched.problems import Latency, Problem
+from optsched.problems import Latency, LsapFairness, Problem
 from optsched.results import Termination, Value
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import load_profile
@@ -81,9 +88,30 @@ def check_latency(problem: Latency) -> None:
             assert work == expected == pytest.approx(fixed[0], abs=1e-6), (kind, limit)
 
 
+def check_lsap_fairness(problem: LsapFairness) -> None:
+    """Both models against enumeration: fewest tasks off their data, and the least distance at each limit on them."""
+    found = values(problem)
+    fewest = int(min(found)[0])
+    check_size(problem)
+    for kind in ("pulp", "pyomo"):
+        free = solved(problem, kind)
+        assert free is not None
+        assert problem.evaluate(free[1])[0] == fewest == pytest.approx(free[0], abs=1e-6), kind
+        for limit in range(max(0, fewest - 1), problem.count + 1):
+            fixed = solved(problem, kind, limit=limit)
+            assert (fixed is None) == (limit < fewest), (kind, limit)
+            if fixed is not None:
+                off_data, distance = problem.evaluate(fixed[1])
+                assert off_data <= limit
+                assert distance == min(entry[1] for entry in found if entry[0] <= limit), (kind, limit)
+                assert fixed[0] == pytest.approx(float(distance), abs=1e-6), (kind, limit)
+    check_size(problem, limit=fewest)
+
+
 CASES = {
     "lsap": (lsap_problems(), check_assignment),
     "fair-lsap": (fair_lsap_problems(), check_assignment),
+    "lsap-fairness": (lsap_fairness_problems(), check_lsap_fairness),
     "flow": (flow_problems(), check_assignment),
     "latency": (latency_problems(), check_latency),
 }
