@@ -17,6 +17,7 @@ from optsched.heuristics import (
     fair,
     fifo,
     flow_rules,
+    joss,
     labl,
     latency_rules,
     locality,
@@ -46,7 +47,7 @@ __all__ = [
     "run",
 ]
 
-_FAMILIES = (locality, lsap_sched, lsap_fair_sched, flow_rules, fifo, delay, fair, latency_rules, labl, observed)
+_FAMILIES = (locality, lsap_sched, lsap_fair_sched, flow_rules, fifo, delay, fair, latency_rules, labl, joss, observed)
 
 #: Every heuristic by its name, in the order in which they are listed.
 HEURISTICS: Mapping[str, Heuristic] = MappingProxyType(

@@ -1,0 +1,281 @@
+"""`joss-t` and `joss-j`: JoSS's classes of jobs, its policies A, B and C, its two ways to hand out tasks (001, II.D).
+
+The paper defines classes, policies and the threshold; it names the two variants and says only what each is for ("a fast
+task assignment", "to further increase the VPS-locality"), and that a job is large by its input against "the average
+datacenter scale". What is filled in is said where it stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optsched.errors import UsageError
+from optsched.heuristics.base import Event, Heuristic, Offer, Policy, View
+from optsched.instance import KINDS, MAP, PENDING, Ints
+from optsched.problems.base import Parameter, choice, number
+
+__all__ = ["HEURISTICS", "JossPolicy", "threshold", "worst_case_a", "worst_case_b"]
+
+
+def threshold(datacenters: int) -> float:
+    """The ratio beyond which a job is reduce-heavy, td = k/(k-1): where the worst cases of A and B cross (001, (5)).
+
+    With one datacenter nothing ever crosses, and no job is reduce-heavy.
+
+    >>> [round(threshold(k), 3) for k in (1, 2, 3, 4)]
+    [inf, 2.0, 1.5, 1.333]
+    """
+    if datacenters < 1:
+        raise UsageError(f"datacenters={datacenters}: give 1 or more")
+    return math.inf if datacenters == 1 else datacenters / (datacenters - 1)
+
+
+def worst_case_a(sizes: npt.ArrayLike) -> float:
+    """TR1, MB that cross under policy A at worst: every block is elsewhere (001, (2)).
+
+    >>> worst_case_a([30, 30])
+    60.0
+    """
+    return float(np.sum(np.asarray(sizes, dtype=np.float64)))
+
+
+def worst_case_b(sizes: npt.ArrayLike, ratio: float, datacenters: int) -> float:
+    """TR2, MB that cross under policy B at worst: maps spread evenly, so (k-1)/k of the reduces' input (001, (3)).
+
+    The paper prints (K+1)/K before its formula; the formula's (k-1)/k is meant.
+
+    >>> worst_case_b([30, 30], 1.5, 3)
+    60.0
+    """
+    return (datacenters - 1) / datacenters * ratio * worst_case_a(sizes)
+
+
+class JossPolicy(Policy):
+    """Puts each job's tasks into queues of datacenters as it arrives; a node takes from those of its own.
+
+    A small job (at most `large` maps) is reduce-heavy where S_reduce / S_map > td and goes by policy A, else by B; a
+    large one by C (001, II.D).
+
+    * A: all maps and reduces to the datacenter with the fewest tasks in its queues (of equals the first).
+    * B: again and again the datacenter that holds the most blocks of the job still to be assigned gets those maps;
+      the reduces go to the one that holds the most of all. Maps whose block is held nowhere go with the reduces.
+    * C: as B, but to queues of the job's own in each datacenter, beside those of the small jobs.
+
+    A node takes one task an offer, from the queues of its datacenter in turn: the head of the queue (variant T), or the
+    first map in it that has its block on the node, else the head (variant J).
+
+    Parameters
+    ----------
+    variant
+        "t" or "j".
+    td
+        Ratio beyond which a job is reduce-heavy; None: `threshold` of the number of datacenters.
+    policy
+        "auto", or "A", "B", "C" for all jobs alike: an ablation.
+    large
+        Most maps of a small job; None: map slots of the average datacenter (the paper says "average datacenter scale").
+    idle
+        What a node does while the queues of its datacenter are empty: `wait`, as "all these tasks can be executed only
+        by the VPSs at cen_w" has it; or `steal` the head of the longest queue elsewhere, so that a full datacenter
+        starves nobody: our own, and it may part reduces that policies put together.
+    """
+
+    def __init__(
+        self,
+        variant: str,
+        td: float | None = None,
+        policy: str = "auto",
+        large: float | None = None,
+        idle: str = "wait",
+    ) -> None:
+        self.variant, self.td, self.policy, self.large, self.idle = variant, td, policy, large, idle
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        cluster = view.cluster
+        used, self._center = np.unique(cluster.datacenter, return_inverse=True)
+        self._centers = len(used)
+        self._queues: dict[str, list[list[_Queue]]] = {
+            kind: [[_Queue()] for _ in range(self._centers)] for kind in KINDS
+        }
+        self._turn = {kind: [0] * self._centers for kind in KINDS}
+        self._td = self.td if self.td is not None else threshold(max(1, self._centers))
+        average = float(cluster.slots.sum()) / max(1, self._centers)
+        self._large = self.large if self.large is not None else average
+        for job in range(-1, len(view.workload.job_ids)):
+            self._enter(job, view)
+
+    def notify(self, event: Event, view: View) -> None:
+        if event.what == "job-arrived":
+            self._enter(event.index, view)
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        center = int(self._center[offer.node])
+        task = self._from_turn(offer, center, view)
+        if task is None and self.idle == "steal":
+            waiting = [sum(queue.length for queue in queues) for queues in self._queues[offer.kind]]
+            longest = int(np.argmax(waiting))
+            task = self._from_turn(offer, longest, view)
+        return () if task is None else (task,)
+
+    # Classes and policies ------------------------------------------------------------------------------------------
+
+    def classify(self, job: int, view: View) -> str:
+        """The policy that serves a job of the view: "A", "B" or "C"."""
+        if self.policy != "auto":
+            return self.policy
+        of_job = view.workload.job == job
+        maps = of_job & (view.workload.kind == MAP)
+        if np.count_nonzero(maps) > self._large:
+            return "C"
+        return "A" if self._ratio(job, maps, view) > self._td else "B"
+
+    def _ratio(self, job: int, maps: npt.NDArray[np.bool_], view: View) -> float:
+        """S_reduce / S_map of a job, known from its profile: its filter ratio, else what `shuffle` says it sends."""
+        workload = view.workload
+        if job >= 0 and not np.isnan(workload.filter_ratio[job]):
+            return float(workload.filter_ratio[job])
+        if view.true_shuffle is None:
+            return 0.0
+        received = float(view.true_shuffle.size[maps[view.true_shuffle.map]].sum())
+        read = float(np.nansum(workload.size[maps]))
+        return received / read if read else math.inf if received else 0.0
+
+    def _enter(self, job: int, view: View) -> None:
+        """Put the waiting tasks of a job into queues."""
+        workload = view.workload
+        members = np.flatnonzero(workload.job == job)
+        waits = members[view.status[members] == PENDING]
+        if not len(waits):
+            return
+        policy = self.classify(job, view)
+        maps, reduces = waits[workload.kind[waits] == MAP], waits[workload.kind[waits] != MAP]
+        if policy == "A":
+            self._append(self._least_waiting(), maps, reduces, view, own=False)
+            return
+        blocks = members[workload.kind[members] == MAP]
+        held = np.zeros((len(blocks), self._centers), dtype=bool)
+        rows = workload.replicas.take(blocks)
+        held[rows.row_of, self._center[rows.values]] = True
+        most = int(np.argmax(held.sum(axis=0))) if held.any() else self._least_waiting()
+        shares: defaultdict[int, list[int]] = defaultdict(list)
+        left = held[np.isin(blocks, maps)]
+        unassigned = np.ones(len(maps), dtype=bool)
+        while (left & unassigned[:, None]).any():
+            center = int(np.argmax((left & unassigned[:, None]).sum(axis=0)))
+            chosen = unassigned & left[:, center]
+            shares[center] += maps[chosen].tolist()
+            unassigned &= ~chosen
+        shares[most] += maps[unassigned].tolist()
+        for center, own_maps in shares.items():
+            self._append(center, own_maps, reduces if center == most else (), view, own=policy == "C")
+
+    def _least_waiting(self) -> int:
+        """The datacenter with the fewest tasks in its queues."""
+        waiting = [
+            sum(queue.length for kind in KINDS for queue in self._queues[kind][center])
+            for center in range(self._centers)
+        ]
+        return int(np.argmin(waiting))
+
+    def _append(self, center: int, maps: Iterable[int], reduces: Iterable[int], view: View, own: bool) -> None:
+        """Tasks to the ends of a datacenter's queues, or to new ones of their own."""
+        for kind, tasks in zip(KINDS, (maps, reduces), strict=True):
+            queues = self._queues[kind][center]
+            if own:
+                queues.append(_Queue())
+            for task in tasks:
+                queues[-1 if own else 0].append(int(task), view.workload.replicas[int(task)])
+
+    # Handing out ---------------------------------------------------------------------------------------------------
+
+    def _from_turn(self, offer: Offer, center: int, view: View) -> int | None:
+        """A task of the next queue of a datacenter that has one; queues of large jobs that are empty go away."""
+        queues = self._queues[offer.kind][center]
+        queues[1:] = [queue for queue in queues[1:] if queue.length]
+        turn = self._turn[offer.kind]
+        for step in range(len(queues)):
+            at = (turn[center] + step) % len(queues)
+            if queues[at].length:
+                turn[center] = at + 1
+                node = offer.node if self.variant == "j" else None
+                return queues[at].take(node, view.status)
+        return None
+
+
+class _Queue:
+    """Tasks in the order of arrival, and for each node those that have their block on it, likewise."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._tasks: deque[int] = deque()
+        self._local: defaultdict[int, deque[int]] = defaultdict(deque)
+
+    def append(self, task: int, nodes: Ints) -> None:
+        """A task at the end."""
+        self.length += 1
+        self._tasks.append(task)
+        for node in nodes.tolist():
+            self._local[node].append(task)
+
+    def take(self, node: int | None, status: Ints) -> int:
+        """The first task with its block on `node`, else the head; those that were taken otherwise are passed over."""
+        self.length -= 1
+        for tasks in (self._local[node], self._tasks) if node is not None else (self._tasks,):
+            while tasks:
+                task = tasks.popleft()
+                if status[task] == PENDING:
+                    return task
+        raise AssertionError("a queue that is not empty has a waiting task")
+
+
+def _or_auto(parse: Any) -> Any:
+    """A parser of "auto", which is None, or of what another reads."""
+    return lambda given: None if given in (None, "auto") else parse(given)
+
+
+_PARAMETERS = (
+    Parameter("td", None, _or_auto(number(lowest=0)), "ratio beyond which a job is reduce-heavy; auto: k/(k-1) (001)"),
+    Parameter("policy", "auto", choice("auto", "A", "B", "C"), "one policy for all jobs: an ablation; auto: by class"),
+    Parameter(
+        "large", None, _or_auto(number(lowest=0)), "most maps of a small job; auto: map slots of the average datacenter"
+    ),
+    Parameter(
+        "idle", "wait", choice("wait", "steal"), "a node whose datacenter's queues are empty waits (001), or not"
+    ),
+)
+
+
+def _joss_t(**values: Any) -> JossPolicy:
+    return JossPolicy("t", **values)
+
+
+def _joss_j(**values: Any) -> JossPolicy:
+    return JossPolicy("j", **values)
+
+
+HEURISTICS = (
+    Heuristic(
+        name="joss-t",
+        paper="001",
+        algorithm="II.D, JoSS-T",
+        problems=("traffic",),
+        doc="jobs to queues of datacenters by class; a node takes the heads of its datacenter's queues in turn",
+        parameters=_PARAMETERS,
+        policy=_joss_t,
+    ),
+    Heuristic(
+        name="joss-j",
+        paper="001",
+        algorithm="II.D, JoSS-J",
+        problems=("traffic",),
+        doc="the same queues; a node prefers a map of the queue that has its block on it",
+        parameters=_PARAMETERS,
+        policy=_joss_j,
+    ),
+)
