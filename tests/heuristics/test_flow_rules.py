@@ -67,7 +67,7 @@ def test_flow_sched_is_optimal_in_flow(instance: Instance) -> None:
 @pytest.mark.parametrize("entry", HEURISTICS, ids=lambda entry: entry.name)
 @given(instance=instances())
 def test_feasible_and_not_below_the_optimum(entry: Heuristic, instance: Instance) -> None:
-    """Tests that each rule places exactly as many tasks as are due, on every problem that it serves and can be posed."""
+    """Tests that each rule places exactly as many tasks as are due, on every problem that it serves."""
     for name in entry.problems:
         if problem_class(name).applies(instance):
             continue
