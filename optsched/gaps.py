@@ -21,13 +21,19 @@ from optsched.placement import Placement
 from optsched.problems import Latency, Lsap, Problem, problem_class
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Number, Proof, Sense, Solution, Value, Violation
-from optsched.routes import latency_search, solve, solve_by
+from optsched.routes import Frontier, frontier, latency_search, solve, solve_by
 from optsched.solvers.latency_search import LatencySearch
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = ["GapReport", "Reference", "gap", "gap_of", "gap_waves"]
 
 Gaps = tuple[Number | None, ...]
+
+#: For problems with two components: the methods of `Reference` that say how far a value is from the frontier.
+_BESIDE_THE_FRONTIER = {
+    "latency": ("work_gap_at_makespan", "makespan_gap_at_work"),
+    "lsap-fairness": ("fairness_gap_at_locality", "locality_gap_at_fairness"),
+}
 
 
 class Reference:
@@ -98,6 +104,21 @@ class Reference:
         """Makespan beyond the least with no more work; None where that is not proved."""
         least = self._search.least_makespan_with(int(value[1]))
         return None if least is None else value[0] - least
+
+    @cached_property
+    def _front(self) -> Frontier:
+        return frontier(self.problem, self.profile)
+
+    def fairness_gap_at_locality(self, value: Value) -> Number | None:
+        """Fairness distance beyond the least with no more tasks off their data; None where that is not proved."""
+        known = [point[1] for point in self._front.values if point[0] <= value[0]]
+        settled = self._front.complete or len(known) < len(self._front)
+        return value[1] - known[-1] if known and settled else None
+
+    def locality_gap_at_fairness(self, value: Value) -> Number | None:
+        """Tasks off their data beyond the fewest with no larger fairness distance; None where that is not proved."""
+        fewest = next((point[0] for point in self._front.values if point[1] <= value[1]), None)
+        return None if fewest is None else value[0] - fewest
 
 
 def _check_same(problem: Problem, name: str, instance_sha256: str, parameters: Mapping[str, Any]) -> None:
@@ -246,10 +267,9 @@ class GapReport:
             "solve_seconds": solution.solve_seconds,
             "heuristic_seconds": self.run.seconds,
         }
-        if isinstance(self.problem, Latency):
-            for name in ("work_gap_at_makespan", "makespan_gap_at_work"):
-                known = getattr(self.reference, name)(self.objective) if self.objective is not None else None
-                record[name] = _plain(known)
+        for name in _BESIDE_THE_FRONTIER.get(self.problem.name, ()):
+            known = getattr(self.reference, name)(self.objective) if self.objective is not None else None
+            record[name] = _plain(known)
         if self.run.rounds is not None:
             record["rounds"] = self.run.rounds
             record["idle_slot_time"] = self.run.idle_slot_time

@@ -18,7 +18,7 @@ from strategies import problems
 from optsched.certificates import certify, proved_bound
 from optsched.cli import cli
 from optsched.errors import CertificateInvalid, MissingField, SolverDisagreement, UsageError
-from optsched.gaps import gap
+from optsched.gaps import Reference, gap
 from optsched.heuristics import applicable
 from optsched.instance import RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
@@ -264,6 +264,25 @@ def test_heuristics_serve_it() -> None:
     assert fair.absolute_gap == (2, None)
 
 
+def test_gaps_beside_the_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests what a placement is above the frontier in each component, and None where the frontier is not known."""
+    reference = Reference(SMALL)
+    swapped = gap(SMALL, lambda problem, rng: [None, None, None, "B", "A"], reference=reference).record()
+    assert swapped["objective"] == [2, 11 / 30]
+    assert (swapped["fairness_gap_at_locality"], swapped["locality_gap_at_fairness"]) == (1 / 9, 2)
+    best = gap(SMALL, lambda problem, rng: ["A", "B", None, None, None], reference=reference).record()
+    assert (best["fairness_gap_at_locality"], best["locality_gap_at_fairness"]) == (0, 0)
+    monkeypatch.setattr(CappedNetwork, "fairest", interrupted)
+    unknown = Reference(SMALL, solution=reference.solution)
+    assert unknown.fairness_gap_at_locality((2, Fraction(11, 30))) is None
+    assert unknown.locality_gap_at_fairness((2, Fraction(11, 30))) is None
+
+
+def interrupted(*_: Any) -> Fairest:
+    """An engine during which Ctrl-C comes."""
+    raise KeyboardInterrupt
+
+
 # Certificates ------------------------------------------------------------------------------------------------------
 
 
@@ -335,11 +354,6 @@ def test_false_claims_are_caught() -> None:
 
 
 # Limits and disagreement -------------------------------------------------------------------------------------------
-
-
-def interrupted(*_: Any) -> Fairest:
-    """An engine during which Ctrl-C comes."""
-    raise KeyboardInterrupt
 
 
 def test_interrupts_are_results(monkeypatch: pytest.MonkeyPatch) -> None:
