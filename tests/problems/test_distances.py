@@ -1,0 +1,138 @@
+"""Distances of nodes: each form of a topology, its faults with their places, and a matrix for each cluster once."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transmission_instances import DISTANCES, topologies
+
+from optsched.errors import InputError, MissingField
+from optsched.instance import Cluster, Instance, State, Topology, Workload
+from optsched.problems import distances as module
+from optsched.problems.distances import cluster_distances, distances, topology_of
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def posed(topology: Topology | None, nodes: int = 3, **columns: Any) -> Instance:
+    """An instance of nodes alone."""
+    return Instance(Cluster(NAMES[:nodes], topology=topology, **columns), Workload([]), name="few")
+
+
+def test_matrix_is_taken_as_it_is() -> None:
+    """Tests that 000's own distances stay, although h(2,3) = 10 > h(2,1) + h(1,3) = 6 (digest 000, erratum 8)."""
+    found = distances(posed(Topology("distance", DISTANCES), 4))
+    assert found.tolist() == DISTANCES
+    assert found[1, 2] > found[1, 0] + found[0, 2]
+
+
+def test_direction() -> None:
+    """Tests that entries are from row to column."""
+    matrix = [[0.0, 1.0, 2.0], [3.0, 0.0, 4.0], [5.0, 6.0, 0.0]]
+    assert distances(posed(Topology("distance", matrix))).tolist() == matrix
+    rates = np.array(matrix) + 8 * np.eye(3)
+    assert distances(posed(Topology("rate", rates)))[1].tolist() == [1 / 3, 0.0, 1 / 4]
+
+
+def test_rates_on_the_diagonal_do_not_matter() -> None:
+    """Tests that a node is at distance 0 from itself whatever rate it has with itself."""
+    assert np.diagonal(distances(posed(Topology("rate", [[0.0, 2.0], [2.0, 7.0]]), 2))).tolist() == [0.0, 0.0]
+
+
+def test_hops() -> None:
+    """Tests hops within and beyond racks, and that a node without rack is beyond every rack, its own too."""
+    hops = {"node": 0.5, "rack": 2.0, "off_rack": 4.0}
+    instance = posed(Topology("hops", hops=hops), 4, rack=[0, 0, -1, -1], rack_ids=["r"])
+    assert distances(instance).tolist() == [
+        [0.5, 2.0, 4.0, 4.0],
+        [2.0, 0.5, 4.0, 4.0],
+        [4.0, 4.0, 0.5, 4.0],
+        [4.0, 4.0, 4.0, 0.5],
+    ]
+
+
+def test_links() -> None:
+    """Tests the quickest path over switches, the better of parallel links, and links that nobody needs."""
+    links = (("a", "s", 4.0), ("s", "b", 2.0), ("b", "a", 1.0), ("s", "b", 1.0), ("c", "b", 2.0), ("c", "c", 1.0))
+    found = distances(posed(Topology("links", links=(*links, ("far", "away", 1.0)))))
+    assert found.tolist() == [[0.0, 0.75, 1.25], [0.75, 0.0, 0.5], [1.25, 0.5, 0.0]]
+
+
+@given(st.integers(1, 4).flatmap(lambda nodes: st.tuples(st.just(nodes), topologies(nodes))))
+def test_links_against_networkx(made: tuple[int, Topology]) -> None:
+    """Tests the four forms: links as networkx walks them and the same both ways, 0 to a node itself but by hops."""
+    nodes, topology = made
+    found = cluster_distances(Cluster([f"n{node}" for node in range(nodes)], topology=topology))
+    assert found.shape == (nodes, nodes)
+    assert np.isfinite(found).all()
+    assert (found >= 0).all()
+    if topology.hops is None:
+        assert not np.diagonal(found).any()
+    if topology.form == "links":
+        graph = networkx.MultiGraph()
+        for one, other, rate in topology.links:
+            graph.add_edge(one, other, seconds=1 / rate)
+        walked = dict(networkx.all_pairs_dijkstra_path_length(graph, weight="seconds"))
+        assert np.allclose(found, [[walked[f"n{i}"][f"n{j}"] for j in range(nodes)] for i in range(nodes)])
+        assert np.array_equal(found, found.T)
+
+
+def test_snapshots_share_the_matrix() -> None:
+    """Tests that a matrix is computed once a cluster, and cannot be written to."""
+    instance = posed(Topology("distance", DISTANCES), 4)
+    later = instance.with_state(State.initial(instance.cluster, instance.workload, idle_slots=[0] * 4))
+    assert distances(later) is distances(instance)
+    assert not distances(instance).flags.writeable
+    assert distances(posed(Topology("distance", DISTANCES), 4)) is not distances(instance)
+
+
+def test_no_nodes() -> None:
+    """Tests that links of no node at all are no distance."""
+    assert distances(posed(Topology("links", links=()), 0)).shape == (0, 0)
+
+
+def test_missing_topology() -> None:
+    """Tests that an absent topology is a missing field, with its forms."""
+    with pytest.raises(MissingField, match=r"few: topology: .* give one of distance, hops, rate and links"):
+        distances(posed(None))
+
+
+def test_every_rate_that_is_none() -> None:
+    """Tests that each rate of 0, or too small to divide by, is told with its place."""
+    with pytest.raises(InputError) as caught:
+        distances(posed(Topology("rate", [[0.0, 0.0, 1.0], [1.0, 0.0, 5e-324], [1.0, 1.0, 0.0]])))
+    assert [fault.place for fault in caught.value.faults] == ["topology.rate[0][1]", "topology.rate[1][2]"]
+    assert "give one in MB/s, above 0" in str(caught.value)
+
+
+def test_every_node_that_no_link_reaches() -> None:
+    """Tests that nodes which no path joins to the first are named, or joined by one too slow."""
+    with pytest.raises(InputError) as caught:
+        distances(posed(Topology("links", links=(("a", "b", 1.0), ("c", "s", 1.0), ("d", "a", 5e-324))), 4))
+    assert [re.findall('"(.)"', fault.message) for fault in caught.value.faults] == [["c", "a"], ["d", "a"]]
+
+
+def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a matrix which would fill the memory is refused with the limit."""
+    monkeypatch.setattr(module, "MOST_NODES", 2)
+    with pytest.raises(InputError, match="3 nodes have no dense matrix of distances here: 2 at most"):
+        distances(posed(Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2})))
+
+
+def test_topology_of_a_graph() -> None:
+    """Tests that a networkx graph becomes links, parallel ones too, and that what is no such graph is refused."""
+    graph = networkx.MultiGraph()
+    graph.add_edge("a", "b", speed=2.0)
+    graph.add_edge("a", "b", speed=4.0)
+    assert distances(posed(topology_of(graph, "speed"), 2))[0, 1] == 0.25
+    graph.add_edge("b", "c")
+    with pytest.raises(InputError, match=r'graph\[b\]\[c\]: has no "speed"'):
+        topology_of(graph, "speed")
+    with pytest.raises(InputError, match="undirected"):
+        topology_of(networkx.DiGraph())

@@ -1,0 +1,294 @@
+"""`transmission`: maps and reduces at once: 000's example, the terms of the cost, its attributes against its value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transmission_instances import DISTANCES, SENT, example, instances, problems
+
+from optsched.errors import InputError, MissingField
+from optsched.heuristics.waves import waves
+from optsched.instance import (
+    FINISHED,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Floats,
+    Instance,
+    Ragged,
+    Shuffle,
+    State,
+    Topology,
+    Workload,
+)
+from optsched.placement import NONE
+from optsched.problems import Problem
+from optsched.problems.base import GRID
+from optsched.problems.distances import distances
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.results import Number, Violation
+from optsched.solvers.brute_force import best_placement
+
+
+def test_worked_example() -> None:
+    """Tests 000's example: 256 + 0 for the maps, 200 for the reduces, 456 in all (section II-B, Figure 2)."""
+    problem = Transmission(example())
+    assert problem.evaluate(problem.placement([2, 1, 0, 2])) == (456,)
+    assert problem.map_units.tolist() == [[0, 512, 256, 1024], [512, 0, 1280, 512]]
+    assert [column.tolist() for column in problem.entries] == [[0, 0, 1, 1], [0, 1, 0, 1], np.ravel(SENT).tolist()]
+    assert problem.entry_units(2).tolist() == (20 * np.array(DISTANCES)).tolist()
+
+
+def test_joint_optima_of_the_worked_example() -> None:
+    """Tests the digest's 80 with maps local, R1 on D2 and R2 on D1, and 60 where both reduces share D2."""
+    value, nodes = best_placement(Transmission(example()))  # type: ignore[misc]
+    assert (value, nodes.tolist()) == ((80,), [0, 1, 1, 0])
+    value, nodes = best_placement(Transmission(example(), distinct=False))  # type: ignore[misc]
+    assert (value, nodes.tolist()) == ((60,), [0, 1, 1, 1])
+
+
+def test_one_stage_after_the_other_is_dearer() -> None:
+    """Tests that maps alone cost nothing at best, and that the joint optimum is not that of the paper's maps."""
+    maps = TransmissionMaps(example())
+    assert best_placement(maps)[0] == (0,)  # type: ignore[index]
+    after = TransmissionReduces(example((2, 1)))
+    assert 256 + best_placement(after)[0][0] == 406  # type: ignore[index]
+
+
+def test_terms_of_what_has_a_node_already() -> None:
+    """Tests linear terms: a pending map sends to running and finished reduces, a reduce fetches from running maps."""
+    base = example()
+    states = {"R1": RUNNING, "R2": FINISHED}
+    for reduce, (name, status) in enumerate(states.items()):
+        now, node = np.zeros(4, dtype=np.int64), np.full(4, NONE)
+        now[2 + reduce], node[2 + reduce] = status, 3
+        problem = Transmission(base.with_state(replace(base.state, status=now, node=node)))
+        sent = [SENT[0][reduce] * DISTANCES[at][3] for at in range(4)]
+        assert (problem.map_units[0] - [0, 512, 256, 1024]).tolist() == sent, name
+        assert len(problem.reduces) == 1
+    status, node = np.array([RUNNING, PENDING, PENDING, RUNNING]), np.array([2, -1, -1, 0])
+    problem = Transmission(base.with_state(replace(base.state, status=status, node=node)))
+    assert problem.reduce_units.tolist() == [[10 * DISTANCES[2][at] for at in range(4)]]
+    assert [column.tolist() for column in problem.entries] == [[0], [0], [20.0]]
+    # M1 to R2 run both: what they exchange is nobody's decision any more.
+    assert problem.evaluate(problem.placement([1, 1])) == (10 * 10 + 10 * 4,)
+
+
+def test_violations() -> None:
+    """Tests that slots and cardinality name the kind, and reduces of a job that share a node their job."""
+    base = example(reduce_slots=2)
+    state = replace(base.state, idle_slots=np.array([1, 0, 0, 0]))
+    problem = Transmission(base.with_state(state))
+    assert (problem.map_count, problem.reduce_count, problem.due) == (1, 2, 3)
+    assert {kind: slots.tolist() for kind, slots in problem.offered.items()} == {"map": [1, 0, 0, 0], "reduce": [2] * 4}
+    assert problem.violations(problem.placement([0, 0, 3, 3])) == [
+        Violation("slots", ("map", "D1"), 1),
+        Violation("distinct", ("J", "D4"), 1),
+    ]
+    assert problem.violations(problem.placement([-1, -1, -1, 3])) == [
+        Violation("cardinality", ("map",), 1),
+        Violation("cardinality", ("reduce",), 1),
+    ]
+    shared = Transmission(base.with_state(state), distinct=False)
+    assert shared.violations(shared.placement([0, -1, 3, 3])) == []
+    single = example(reduce_slots=1)
+    one = Transmission(single, distinct=False)
+    assert one.violations(one.placement([0, 1, 3, 3])) == [Violation("slots", ("reduce", "D4"), 1)]
+
+
+def test_missing_fields() -> None:
+    """Tests that topology, shuffle, sizes and replicas that are missing are told, all of them."""
+    with pytest.raises(MissingField) as caught:
+        Transmission(Instance(Cluster(["a"]), Workload(["m", "r"], kind=[0, REDUCE])))
+    assert [fault.place for fault in caught.value.faults] == [
+        "topology",
+        "shuffle",
+        "tasks[0].size",
+        "tasks[0].replicas",
+    ]
+
+
+@pytest.mark.parametrize("sent", [2.0**50, 2.0**53])
+def test_costs_that_are_not_exact(sent: float) -> None:
+    """Tests that totals past 2^53 are refused, where linear terms or products of two decisions may make them."""
+    instance = example()
+    workload = replace(instance.workload, shuffle=Shuffle([0], [2], [sent], [np.nan]))
+    with pytest.raises(InputError, match=r"transmission: costs may total too much, past 2\^53/1; scale sizes or"):
+        Transmission(Instance(instance.cluster, workload))
+    status, node = np.array([RUNNING, PENDING, PENDING, PENDING]), np.array([0, -1, -1, -1])
+    with pytest.raises(InputError, match=r"past 2\^53/1"):
+        Transmission(Instance(instance.cluster, workload, replace(instance.state, status=status, node=node)))
+
+
+def plainly(problem: Transmission, nodes: np.ndarray) -> Fraction:
+    """The cost of a placement term by term, as 000 writes it, each product rounded to the grid."""
+    instance, distance = problem.instance, distances(problem.instance)
+    now, shuffle = instance.state.node.copy(), instance.workload.shuffle
+    now[problem.tasks[nodes != NONE]] = nodes[nodes != NONE]
+    decided = set(problem.tasks[nodes != NONE].tolist())
+
+    def cost(size: float, source: int, target: int) -> Fraction:
+        return Fraction(round(size * distance[source, target] * GRID), GRID)
+
+    total = Fraction(0)
+    for task in decided:
+        if instance.workload.kind[task] != REDUCE:
+            sources = instance.replicas[task].tolist()
+            total += min(cost(instance.workload.size[task], source, now[task]) for source in sources)
+    assert shuffle is not None
+    for sender, receiver, size in zip(
+        shuffle.map.tolist(), shuffle.reduce.tolist(), shuffle.size.tolist(), strict=True
+    ):
+        if {sender, receiver} & decided and now[sender] != NONE and now[receiver] != NONE:
+            total += cost(size, now[sender], now[receiver])
+    return total
+
+
+@given(problems("transmission"), st.randoms(use_true_random=False))
+def test_value_term_by_term(problem: Problem, random: st.DataObject) -> None:
+    """Tests the value of any placement, feasible or not, against a plain sum over maps and shuffle entries."""
+    assert isinstance(problem, Transmission)
+    for _ in range(5):
+        nodes = np.array([random.randint(-1, len(problem.instance.cluster) - 1) for _ in problem.tasks], dtype=np.int64)  # type: ignore[attr-defined]
+        value = problem.objective(problem.placement(nodes))[0]
+        assert value == plainly(problem, nodes)
+        units = sum(int(problem.map_units[row, nodes[at]]) for row, at in enumerate(problem.maps) if nodes[at] != NONE)
+        units += sum(
+            int(problem.reduce_units[row, nodes[at]]) for row, at in enumerate(problem.reduces) if nodes[at] != NONE
+        )
+        for entry, (row, column) in enumerate(zip(problem.entries.map, problem.entries.reduce, strict=True)):
+            ends = nodes[problem.maps[row]], nodes[problem.reduces[column]]
+            units += int(problem.entry_units(entry)[ends]) if NONE not in ends else 0
+        assert value == Fraction(units, problem.grid)
+
+
+@given(instances())
+def test_stages_alone_are_the_joint_problem_without_the_other(instance: Instance) -> None:
+    """Tests that without pending reduces it is the problem of maps plus what running reduces fetch, and the reverse."""
+    if instance.workload.shuffle is None:
+        return
+    problem = Transmission(instance)
+    if not len(problem.maps):
+        alone = TransmissionReduces(instance)
+        assert best_placement(problem)[0] == best_placement(alone)[0]  # type: ignore[index]
+        assert problem.reduce_count == alone.count
+    fixed = instance.state.status != PENDING
+    if not len(problem.reduces) and not (instance.workload.kind[fixed] == REDUCE).any():
+        assert best_placement(problem)[0] == best_placement(TransmissionMaps(instance))[0]  # type: ignore[index]
+
+
+@given(problems("transmission"))
+def test_cheap_bound(problem: Problem) -> None:
+    """Tests that the bound with nothing contended is no more than the optimum."""
+    best = best_placement(problem)
+    assert best is not None
+    assert problem.cheap_bounds()[0].value <= best[0][0]
+
+
+def with_distances(instance: Instance, matrix: Floats) -> Instance:
+    """The same instance with another matrix of distances, 0 from a node to itself."""
+    topology = Topology("distance", matrix * (1 - np.eye(len(matrix))))
+    return Instance(replace(instance.cluster, topology=topology), instance.workload, instance.state)
+
+
+def with_sizes(instance: Instance, factor: float) -> Instance:
+    """The same instance with all sizes so many times as large."""
+    workload, shuffle = instance.workload, instance.workload.shuffle
+    assert shuffle is not None
+    sizes = replace(workload, size=workload.size * factor, shuffle=replace(shuffle, size=shuffle.size * factor))
+    return Instance(instance.cluster, sizes, instance.state)
+
+
+def least(instance: Instance) -> Number:
+    """The joint optimum."""
+    best = best_placement(Transmission(instance))
+    assert best is not None
+    return best[0][0]
+
+
+@given(instances(), st.integers(2, 3))
+def test_scaling(instance: Instance, factor: int) -> None:
+    """Tests that distances, or all sizes, scaled by a whole number scale the optimum where nothing is rounded."""
+    if instance.workload.shuffle is None:
+        return
+    matrix = np.rint(distances(instance))
+    whole = with_sizes(with_distances(instance, matrix), 20)
+    assert Transmission(whole).grid == 1
+    assert least(with_distances(whole, matrix * factor)) == least(with_sizes(whole, factor)) == factor * least(whole)
+
+
+@given(instances())
+def test_more_slots_and_nearer_nodes_are_never_worse(instance: Instance) -> None:
+    """Tests that one slot more where all tasks are placed, or shorter distances, never raise the optimum."""
+    if instance.workload.shuffle is None:
+        return
+    problem = Transmission(instance)
+    matrix = distances(instance)
+    assert least(with_distances(instance, matrix / 2)) <= least(with_distances(instance, matrix))
+    if problem.due == len(problem.tasks) and instance.cluster.slots[0] > instance.state.idle_slots[0]:
+        more = instance.state.idle_slots + np.eye(len(matrix), dtype=np.int64)[0]
+        assert least(instance.with_state(replace(instance.state, idle_slots=more))) <= least(instance)
+
+
+@given(instances(), st.randoms(use_true_random=False))
+def test_renumbering_nodes(instance: Instance, random: st.DataObject) -> None:
+    """Tests that the optimum does not depend on the order of the nodes."""
+    if instance.workload.shuffle is None:
+        return
+    nodes = len(instance.cluster)
+    order = list(range(nodes))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    place = np.argsort(order)
+    plain = with_distances(instance, distances(instance))
+    cluster = Cluster(
+        instance.cluster.node_ids[order],
+        slots=instance.cluster.slots[order],
+        reduce_slots=instance.cluster.reduce_slots[order],
+        topology=Topology("distance", distances(plain)[np.ix_(order, order)]),
+    )
+    workload = replace(instance.workload, replicas=Ragged(instance.replicas.starts, place[instance.replicas.values]))
+    state = instance.state
+    moved = State(
+        state.status,
+        np.where(state.node >= 0, place[state.node], NONE),
+        state.start,
+        state.idle_slots[order],
+        state.idle_reduce_slots[order],
+        state.load[order],
+    )
+    assert least(Instance(cluster, workload, moved)) == least(plain)
+
+
+def test_reduces_in_waves() -> None:
+    """Tests that more reduces than nodes are done wave after wave, none of a job twice on a node in a wave."""
+    cluster = Cluster(
+        ["a", "b"], slots=[2, 2], reduce_slots=[2, 2], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]])
+    )
+    shuffle = Shuffle([0] * 5 + [1] * 5, [*range(2, 7)] * 2, np.full(10, 3.0), np.full(10, np.nan))
+    workload = Workload(
+        ["m0", "m1", *(f"r{task}" for task in range(5))],
+        kind=[0, 0] + [REDUCE] * 5,
+        job=[0] * 7,
+        job_ids=["J"],
+        size=[64.0] * 7,
+        replicas=Ragged.from_rows([[0], [0], *([] for _ in range(5))]),
+        shuffle=shuffle,
+    )
+
+    def optimum(problem: Problem, rng: np.random.Generator) -> np.ndarray:
+        found = best_placement(problem)
+        assert found is not None
+        return found[1]
+
+    done = list(waves("transmission-reduces", Instance(cluster, workload), optimum))
+    assert [wave.run.raise_if_failed().placed for wave in done] == [2, 2, 1]
+    assert all(wave.snapshot.state.idle_reduce_slots.tolist() == [2, 2] for wave in done)
+    assert (done[-1].snapshot.state.status[2:] == FINISHED).sum() == 4
