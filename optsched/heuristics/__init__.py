@@ -13,6 +13,7 @@ from typing import Any
 
 from optsched.errors import UsageError, nearest
 from optsched.heuristics import (
+    coupling,
     delay,
     fair,
     fifo,
@@ -24,6 +25,9 @@ from optsched.heuristics import (
     lsap_fair_sched,
     lsap_sched,
     observed,
+    probabilistic,
+    quincy,
+    sequential,
 )
 from optsched.heuristics.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.driver import Decision, Observer
@@ -47,7 +51,23 @@ __all__ = [
     "run",
 ]
 
-_FAMILIES = (locality, lsap_sched, lsap_fair_sched, flow_rules, fifo, delay, fair, latency_rules, labl, joss, observed)
+_FAMILIES = (
+    locality,
+    lsap_sched,
+    lsap_fair_sched,
+    flow_rules,
+    fifo,
+    delay,
+    fair,
+    probabilistic,
+    coupling,
+    quincy,
+    sequential,
+    latency_rules,
+    labl,
+    joss,
+    observed,
+)
 
 #: Every heuristic by its name, in the order in which they are listed.
 HEURISTICS: Mapping[str, Heuristic] = MappingProxyType(

@@ -36,6 +36,9 @@ SLOT_PROBLEMS = (
     "lsap-fairness",
     "flow",
     "flow-congestion",
+    "transmission-maps",
+    "transmission-reduces",
+    "transmission",
 )
 
 #: Stands for as many offers as there are nodes with a free slot when the job becomes known: about one heartbeat each.

@@ -1,4 +1,4 @@
-"""FIFO and LARTS: jobs by arrival, maps as near their block as may be, reduces where there is room or most of their data."""
+"""FIFO and LARTS: jobs by arrival, maps as near their block as may be, reduces where room or most of their data is."""
 
 from __future__ import annotations
 
@@ -59,7 +59,6 @@ class TestFifo:
         state = State.initial(cluster, workload, status=[2, 0, 0], node=[0, -1, -1])
         assert fifo(Lsap(Instance(cluster, workload, state)), RNG).nodes.tolist() == [NONE, 1, 0]
 
-
     def test_reduces_fill_the_first_nodes(self) -> None:
         """Tests that reduces take the first free node, two of a job two nodes, and none where one of it runs."""
         problem = TransmissionReduces(example((2, 1)))
@@ -108,9 +107,7 @@ class TestFilled:
         """Tests against the maximum flow that counts them, that nothing is violated, and that few need to move."""
         nodes = data.draw(st.integers(1, 4))
         jobs = data.draw(st.lists(st.integers(-1, 2), max_size=8))
-        running = data.draw(
-            st.lists(st.tuples(st.integers(0, 2), st.integers(0, nodes - 1)), unique=True, max_size=3)
-        )
+        running = data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, nodes - 1)), unique=True, max_size=3))
         room = data.draw(st.lists(st.integers(0, 3), min_size=nodes, max_size=nodes))
         instance = reduces(room, jobs, running)
         slots = ReduceSlots(instance, np.arange(len(jobs)), distinct=data.draw(st.booleans()))

@@ -55,7 +55,8 @@ def test_list_is_whole() -> None:
         assert table_row(entry)["name"] == name
     design = """
         dl rand lsap-sched lsap-fair-sched flow-sched flow-greedy balancing fifo larts delay fair capacity
-        round-robin flow-based labl observed
+        probabilistic least-cost coupling quincy sequential round-robin flow-based labl
+        joss-t joss-j observed
     """
     assert set(design.split()) == set(HEURISTICS)
 

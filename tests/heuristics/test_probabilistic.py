@@ -1,0 +1,297 @@
+"""000's scheduler: probabilities of the worked example, readings of Algorithms 1 and 2, starvation; its ablation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from transmission_instances import example
+
+from optsched.errors import UsageError
+from optsched.heuristics.base import Offer, View
+from optsched.heuristics.driver import Decision, drive
+from optsched.heuristics.probabilistic import HEURISTICS, LeastCostPolicy, ProbabilisticPolicy, probability
+from optsched.heuristics.running import run_heuristic
+from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.problems import Problem
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
+
+
+def barred_case() -> TransmissionReduces:
+    """Digest 000, erratum 6: two nodes with two reduce slots, all map output on D1, one reduce of the job there."""
+    cluster = Cluster(["D1", "D2"], reduce_slots=[2, 2], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]]))
+    workload = Workload(
+        ["M1", "R1", "R2"],
+        kind=[MAP, REDUCE, REDUCE],
+        job=[0, 0, 0],
+        job_ids=["J"],
+        size=[10.0, np.nan, np.nan],
+        shuffle=Shuffle([0, 0], [1, 2], [5.0, 5.0], [5.0, 5.0]),
+        bytes_read=[10.0, np.nan, np.nan],
+    )
+    state = State.initial(cluster, workload, status=[1, 1, 0], node=[0, 0, -1], idle_reduce_slots=[1, 2])
+    return TransmissionReduces(Instance(cluster, workload, state))
+
+
+def equal_costs(idle: int = 3) -> TransmissionMaps:
+    """A map as far from its block on each idle node."""
+    distance = np.ones((idle + 1, idle + 1)) - np.eye(idle + 1)
+    cluster = Cluster([f"n{node}" for node in range(idle + 1)], topology=Topology("distance", distance))
+    workload = Workload(["M1"], size=[64.0], replicas=Ragged.from_rows([[0]]))
+    return TransmissionMaps(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0] + [1] * idle)))
+
+
+class Peek:
+    """Takes nothing and keeps what it sees."""
+
+    view: View
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self.view = view
+
+    def offer(self, offer: Offer, view: View) -> tuple[int, ...]:
+        return ()
+
+
+def first_view(problem: Problem) -> View:
+    """What a policy sees when it starts."""
+    peek = Peek()
+    drive(problem, peek, max_idle_rounds=1)
+    return peek.view
+
+
+def first_answers(problem: Problem, policy: Any, node: int, kind: str, times: int = 400) -> Counter[tuple[int, ...]]:
+    """What a policy answers to a first offer of a node, for so many seeds."""
+    view = first_view(problem)
+    offer = Offer(0.0, node, kind, int(view.free_slots(kind)[node]))
+    counted: Counter[tuple[int, ...]] = Counter()
+    for seed in range(times):
+        policy.start(view, np.random.default_rng(seed))
+        counted[tuple(policy.offer(offer, view))] += 1
+    return counted
+
+
+class TestProbability:
+    """Equations (4) and (5)."""
+
+    def test_worked_example(self) -> None:
+        """Tests the digest's table with all four nodes free: M1's average is 448, M2's 576."""
+        problem = TransmissionMaps(example())
+        costs = problem.class_units[problem.classes().of_task].astype(float)
+        averages = costs.mean(axis=1)
+        assert averages.tolist() == [448, 576]
+        found = probability(costs, averages[:, None] * np.ones(4))
+        assert found.round(4).tolist() == [[1, 0.5831, 0.8262, 0.3544], [0.6753, 1, 0.3624, 0.6753]]
+
+    def test_nothing_to_move_is_certain(self) -> None:
+        """Tests 0/0, which is 1 as any cost of 0 is (digest 000, erratum 4), and that no average is impossible."""
+        assert probability(np.array([0.0, 0.0, 4.0]), np.array([0.0, 5.0, 0.0])).tolist() == [1, 1, 0]
+
+
+class TestMaps:
+    """Algorithm 1."""
+
+    def test_takes_the_highest_probability_with_that_probability(self) -> None:
+        """Tests D3, where M1 has P = .8262 and M2 .3624: M1 or nobody, at the rate of P (4 sigma)."""
+        counted = first_answers(TransmissionMaps(example()), ProbabilisticPolicy(0.4), 2, "map", 2000)
+        assert set(counted) == {(0,), ()}
+        assert counted[(0,)] / 2000 == pytest.approx(0.8262, abs=4 * 0.0085)
+
+    def test_threshold(self) -> None:
+        """Tests D4, where M2's .6753 is the best: taken up to that threshold, and never beyond."""
+        problem = TransmissionMaps(example())
+        assert first_answers(problem, ProbabilisticPolicy(0.675), 3, "map")[(1,)] > 200
+        assert first_answers(problem, ProbabilisticPolicy(0.676), 3, "map") == {(): 400}
+
+    def test_local_maps_start_at_once(self) -> None:
+        """Tests that a map on its block has P = 1, whatever the threshold."""
+        assert first_answers(TransmissionMaps(example()), ProbabilisticPolicy(1.0), 0, "map", 50) == {(0,): 50}
+
+    def test_average_is_over_nodes_with_free_slots(self) -> None:
+        """Tests that nodes without a free slot do not count, and that slots of a node count once."""
+        instance = example()
+        state = State.initial(instance.cluster, instance.workload, idle_slots=[0, 2, 1, 0])
+        problem = TransmissionMaps(instance.with_state(state))
+        # M1 on D3 costs 256, and 512 on D2: P = 1 - exp(-384/256) = .777; by slots it would be .811.
+        assert first_answers(problem, ProbabilisticPolicy(0.776), 2, "map")[(0,)] > 200
+        assert first_answers(problem, ProbabilisticPolicy(0.778), 2, "map") == {(): 400}
+
+    def test_least_cost_is_not_highest_probability(self) -> None:
+        """Tests digest 000, erratum 1: A at 10 of average 10 has P = .632, B at 20 of average 60 has .950."""
+        distance = [[0.0] * 4, [0.0] * 4, [10.0, 10.0, 0.0, 0.0], [100.0, 20.0, 0.0, 0.0]]
+        cluster = Cluster(["n0", "n1", "a", "b"], topology=Topology("distance", distance))
+        workload = Workload(["A", "B"], size=[1.0, 1.0], replicas=Ragged.from_rows([[2], [3]]))
+        state = State.initial(cluster, workload, idle_slots=[1, 1, 0, 0])
+        problem = TransmissionMaps(Instance(cluster, workload, state))
+        assert problem.class_units.tolist() == [[10, 10], [100, 20]]
+        assert set(first_answers(problem, ProbabilisticPolicy(0.9), 1, "map")) == {(1,), ()}
+        assert set(first_answers(problem, ProbabilisticPolicy(0.6, select="min_cost"), 1, "map")) == {(0,), ()}
+        assert first_answers(problem, ProbabilisticPolicy(0.7, select="min_cost"), 1, "map") == {(): 400}
+        assert first_answers(problem, LeastCostPolicy(), 1, "map") == {(0,): 400}
+
+    def test_ties_are_drawn(self) -> None:
+        """Tests that of several maps with P = 1, of any size, each is taken at times."""
+        cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]]))
+        workload = Workload(["a", "b", "c"], size=[1.0, 9.0, 0.0], replicas=Ragged.from_rows([[0], [0], [1]]))
+        counted = first_answers(TransmissionMaps(Instance(cluster, workload)), ProbabilisticPolicy(), 0, "map")
+        assert set(counted) == {(0,), (1,), (2,)}
+        assert min(counted.values()) > 90
+
+
+class TestJobs:
+    """Which job is asked."""
+
+    def test_fewest_running_tasks_first(self) -> None:
+        """Tests that the job that runs least is asked alone, or with `each` the others after it."""
+        distance = [[0.0, 9.0, 9.0], [9.0, 0.0, 1.0], [9.0, 1.0, 0.0]]
+        cluster = Cluster(["a", "b", "c"], topology=Topology("distance", distance))
+        workload = Workload(
+            ["t0", "t1", "t2"],
+            job=[0, 1, 1],
+            job_ids=["idle", "served"],
+            size=[1.0, 1.0, 1.0],
+            replicas=Ragged.from_rows([[1], [0], [0]]),
+        )
+        state = State.initial(cluster, workload, status=[0, 0, 1], node=[-1, -1, 2], idle_slots=[1, 0, 1])
+        problem = TransmissionMaps(Instance(cluster, workload, state))
+        # On node a the first job's map costs 9, on c 1: P = 1 - exp(-5/9) = .426.
+        assert first_answers(problem, ProbabilisticPolicy(0.5), 0, "map") == {(): 400}
+        assert first_answers(problem, ProbabilisticPolicy(0.5, jobs="each"), 0, "map") == {(1,): 400}
+
+    def test_a_barred_job_blocks_nobody(self) -> None:
+        """Tests that a reduce slot goes to the next job where the first runs a reduce on the node (line 1)."""
+        hops = {"node": 0.0, "rack": 1.0, "off_rack": 2.0}
+        cluster = Cluster(["a", "b"], reduce_slots=[2, 1], topology=Topology("hops", hops=hops))
+        workload = Workload(
+            ["m", "r0", "r1", "r2", "r3", "r4"],
+            kind=[MAP] + [REDUCE] * 5,
+            job=[0, 0, 0, 1, 1, 1],
+            job_ids=["j0", "j1"],
+            size=[1.0] * 6,
+            shuffle=Shuffle([0], [1], [1.0], [1.0]),
+        )
+        state = State.initial(cluster, workload, status=[2, 1, 0, 1, 1, 0], node=[1, 0, -1, 1, 1, -1])
+        problem = TransmissionReduces(Instance(cluster, workload, state))
+        assert first_answers(problem, ProbabilisticPolicy(), 0, "reduce") == {(5,): 400}
+        assert first_answers(problem, LeastCostPolicy(), 1, "reduce") == {(2,): 400}
+        shared = TransmissionReduces(problem.instance, distinct=False)
+        assert first_answers(shared, LeastCostPolicy(), 0, "reduce") == {(2,): 400}
+
+
+class TestReduces:
+    """Algorithm 2."""
+
+    def test_worked_example(self) -> None:
+        """Tests D3 after M1 on D3 and M2 on D2, all free: R1 costs [100, 100, 200, 140], R2 half: a tie in P."""
+        problem = TransmissionReduces(example((2, 1)))
+        counted = first_answers(problem, ProbabilisticPolicy(0.4, sizes="actual"), 2, "reduce", 2000)
+        assert set(counted) == {(2,), (3,), ()}
+        chance = 1 - np.exp(-135 / 200)
+        assert 1 - counted[()] / 2000 == pytest.approx(chance, abs=4 * 0.0112)
+
+    def test_barred_node_starves(self) -> None:
+        """Tests the digest's case at the paper's own P_min: P = 1 - exp(-1/2) = .393, so R2 waits for ever on D2."""
+        problem = barred_case()
+        run = drive(problem, ProbabilisticPolicy(), max_idle_rounds=25)
+        assert (run.starved, run.rounds, run.placement.placed) == (True, 25, 0)
+        assert not drive(problem, ProbabilisticPolicy(0.39)).starved
+
+    def test_average_over_eligible_nodes_does_not(self) -> None:
+        """Tests that without the barred node P is 1 - 1/e, and the reduce starts."""
+        problem = barred_case()
+        for seed in range(20):
+            run = drive(problem, ProbabilisticPolicy(average="eligible"), seed)
+            assert not run.starved
+            assert problem.evaluate(run.placement) == (5,)
+        assert drive(problem, ProbabilisticPolicy(0.633, average="eligible")).starved
+
+    def test_estimates_decide(self) -> None:
+        """Tests 000's example of estimates: by emitted sizes the reduce is dear beside M2, by progress beside M1."""
+        cluster = Cluster(["a", "b"], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]]))
+        workload = Workload(
+            ["M1", "M2", "R"],
+            kind=[0, 0, 1],
+            size=[100.0, 100.0, np.nan],
+            bytes_read=[90.0, 10.0, np.nan],
+            shuffle=Shuffle([0, 1], [2, 2], [5.5, 10.0], [5.0, 1.0]),
+        )
+        state = State.initial(cluster, workload, status=[1, 1, 0], node=[0, 1, -1])
+        problem = TransmissionReduces(Instance(cluster, workload, state))
+        chances = {"emitted": (1.0, 5.0), "extrapolated": (10.0, 50 / 9), "actual": (10.0, 5.5)}  # cost on a, on b
+        for sizes, costs in chances.items():
+            for node, cost in enumerate(costs):
+                chance = -np.expm1(-sum(costs) / 2 / cost)
+                below, above = (ProbabilisticPolicy(chance + step, sizes=sizes) for step in (-1e-9, 1e-9))
+                assert first_answers(problem, below, node, "reduce", 60)[(2,)] > 0
+                assert first_answers(problem, above, node, "reduce", 60) == {(): 60}
+
+    def test_maps_placed_in_the_same_drive_count(self) -> None:
+        """Tests that in `transmission` a reduce is placed by where the maps of the same round went."""
+        problem = Transmission(example(reduce_slots=1))
+        seen = Counter[tuple[int, ...]]()
+        for seed in range(60):
+            run = drive(problem, LeastCostPolicy("actual"), seed)
+            assert not problem.violations(run.placement)
+            seen[tuple(problem.nodes_of(run.placement)[:2].tolist())] += 1
+        assert len(seen) > 3
+
+
+class TestStarvation:
+    """A policy that would wait for ever is given up after so many rounds."""
+
+    def test_equal_costs_beyond_the_limit(self) -> None:
+        """Tests that equal costs everywhere starve for any P_min above 1 - 1/e, and for none up to it."""
+        problem = equal_costs()
+        beyond = drive(problem, ProbabilisticPolicy(0.6322), max_idle_rounds=40)
+        assert (beyond.starved, beyond.rounds, beyond.idle_slot_time) == (True, 40, 120)
+        for seed in range(20):
+            assert not drive(problem, ProbabilisticPolicy(1 - np.exp(-1)), seed).starved
+
+    def test_skip_limit_ends_it(self) -> None:
+        """Tests that a job that has declined so often is no longer asked for P_min."""
+        problem = equal_costs(idle=1)
+        limited = drive(problem, ProbabilisticPolicy(0.9, skip_limit=7))
+        assert not limited.starved
+        assert limited.rounds > 7
+        assert drive(problem, ProbabilisticPolicy(0.9, skip_limit=7), max_idle_rounds=7).starved
+        assert not drive(barred_case(), ProbabilisticPolicy(skip_limit=0)).starved
+
+    def test_the_rounds_of_a_skip_limit(self) -> None:
+        """Tests that the limit counts offers in a row, and begins anew when the job has started a task."""
+        problem = equal_costs(idle=1)
+        view = first_view(problem)
+        policy = ProbabilisticPolicy(0.9, skip_limit=3)
+        policy.start(view, np.random.default_rng(0))
+        offers = [policy.offer(Offer(0.0, 1, "map", 1), view) for _ in range(30)]
+        assert offers[:3] == [(), (), ()]
+        assert (0,) in offers[3:]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "complaint"),
+    [
+        ({"p_min": 1.5}, "give a share from 0 to 1"),
+        ({"p_min": -0.1}, "give a number that is 0 or more"),
+        ({"average": "all"}, "average='all'"),
+        ({"select": "least"}, "select='least'"),
+        ({"sizes": "guessed"}, "sizes='guessed'"),
+        ({"skip_limit": -1}, "give a number that is 0 or more"),
+        ({"skip_limit": 1.5}, "give a whole number"),
+    ],
+)
+def test_wrong_parameters(parameters: dict[str, Any], complaint: str) -> None:
+    """Tests that values out of range are wrong usage."""
+    with pytest.raises(UsageError, match=complaint):
+        run_heuristic(TransmissionMaps(example()), HEURISTICS[0], **parameters)
+
+
+def test_one_task_an_offer() -> None:
+    """Tests that an offer of two slots is answered with one task at most."""
+    decisions: list[Decision] = []
+    drive(TransmissionMaps(example()), LeastCostPolicy(), observers=[lambda *told: decisions.append(told[2])])
+    assert {len(decision.tasks) for decision in decisions} == {1}
+    assert decisions[0].offer.free == 2
