@@ -25,6 +25,8 @@ EXAMPLES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "flow-congestion-round": ("flow-congestion", "problem", {}),
     "latency-counterexample": ("latency", "problem", {"limit": 3}),
     "latency-loaded-server": ("latency", "loaded", {}),
+    "transmission-maps-largest-p": ("transmission-maps", "problem", {}),
+    "transmission-reduces-pna-example": ("transmission-reduces", "problem", {}),
     "generalized-assignment-knapsacks": ("generalized-assignment", "problem", {}),
     "min-cost-flow-negative-cycle": ("min-cost-flow", "problem", {}),
 }
