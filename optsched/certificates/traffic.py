@@ -1,8 +1,13 @@
-"""Prices of the slots of datacenters in a `traffic` problem: a `dual` proof of the traffic, and of the load at it."""
+"""Prices of the slots of datacenters in a `traffic` problem: a `dual` proof of the traffic, and of the load at it.
+
+Where prices alone leave a gap, the proof goes by cases: a bundle of reduces in each datacenter, with prices of its own
+for those cases that the others do not settle.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +19,10 @@ from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["SlotPrices", "load_certificate", "slot_price_proof", "traffic_certificate"]
+__all__ = ["Cases", "SlotPrices", "load_certificate", "slot_price_proof", "traffic_certificate"]
+
+#: Cases within cases, at most: nobody finds more, and a checker must not run out of stack.
+_DEEPEST = 100
 
 
 class SlotPrices(NamedTuple):
@@ -31,51 +39,103 @@ class SlotPrices(NamedTuple):
         return cls(free, free, 1)
 
 
-def traffic_certificate(problem: Traffic, prices: SlotPrices) -> Certificate:
+@dataclass(frozen=True)
+class Cases:
+    """Prices, and where these do not settle it a bundle (its place in `Traffic.bundles`) whose datacenter decides.
+
+    `inside` has the datacenters with more to say than these prices do for the bundle there.
+    """
+
+    prices: SlotPrices
+    bundle: int | None = None
+    inside: Mapping[int, Cases] = field(default_factory=dict)
+
+    def bound(self, problem: Traffic, limit: int | None = None, hosts: Mapping[int, int] | None = None) -> int:
+        """Units of traffic that every placement within the limit causes, with those bundles where `hosts` says."""
+        hosts = hosts or {}
+        alone = problem.price_bound(*self.prices, limit, hosts)
+        if self.bundle is None:
+            return alone
+        cases = []
+        for center in range(len(problem.datacenters)):
+            there = {**hosts, self.bundle: center}
+            case = problem.price_bound(*self.prices, limit, there)
+            if center in self.inside:
+                case = max(case, self.inside[center].bound(problem, limit, there))
+            cases.append(case)
+        return max(alone, min(cases))
+
+
+def traffic_certificate(problem: Traffic, cases: Cases) -> Certificate:
     """The certificate that prices make (`Traffic.price_bound`); it claims just what they prove."""
-    claim = exact(problem.price_bound(*prices), problem.grid)
-    return Certificate("traffic", Proof.DUAL, claim, _data(problem, prices))
+    claim = exact(cases.bound(problem), problem.grid)
+    return Certificate("traffic", Proof.DUAL, claim, _written(problem, cases))
 
 
-def load_certificate(problem: Traffic, limit: int, prices: SlotPrices) -> Certificate:
+def load_certificate(problem: Traffic, limit: int, cases: Cases) -> Certificate:
     """The certificate that within a limit on the load the traffic is more than the one that is held.
 
     Below `Traffic.least_load`, which counting proves, no prices are needed.
     """
-    return Certificate("load", Proof.DUAL, limit + 1, {"limit": limit, **_data(problem, prices)})
+    return Certificate("load", Proof.DUAL, limit + 1, {"limit": limit, **_written(problem, cases)})
 
 
 def slot_price_proof(problem: Traffic, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's prices prove; on the load given the traffic of `objective`."""
     data = certificate.data
-    scale = integer(data, "scale")
-    if scale < 1:
-        raise CertificateInvalid(f"scale: must be above 0, not {scale}")
-    prices = SlotPrices(_prices(problem, data, "map_prices"), _prices(problem, data, "reduce_prices"), scale)
+    names = problem.instance.workload.task_ids[problem.tasks[problem.reduces]]
+    cases = _read(problem, data, {str(names[bundle.reduces[0]]): at for at, bundle in enumerate(problem.bundles)})
     if certificate.component == "traffic":
-        return exact(problem.price_bound(*prices), problem.grid)
+        return exact(cases.bound(problem), problem.grid)
     limit = integer(data, "limit")
     if limit < problem.least_load:
         return problem.least_load
     if objective is None:
         raise CertificateInvalid("limit: a proof of the load takes the traffic of a placement as given; there is none")
-    beyond = exact(problem.price_bound(*prices, limit), problem.grid) > objective[0]
-    return limit + 1 if beyond else problem.least_load
+    return limit + 1 if exact(cases.bound(problem, limit), problem.grid) > objective[0] else problem.least_load
 
 
-def _data(problem: Traffic, prices: SlotPrices) -> dict[str, Any]:
-    return {
-        "map_prices": priced(problem.datacenters, prices.maps),
-        "reduce_prices": priced(problem.datacenters, prices.reduces),
-        "scale": prices.scale,
+def _written(problem: Traffic, cases: Cases) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "map_prices": priced(problem.datacenters, cases.prices.maps),
+        "reduce_prices": priced(problem.datacenters, cases.prices.reduces),
+        "scale": cases.prices.scale,
     }
+    if cases.bundle is not None:
+        first = problem.reduces[problem.bundles[cases.bundle].reduces[0]]
+        data["reduce"] = str(problem.instance.workload.task_ids[problem.tasks[first]])
+        data["in"] = {problem.datacenters[center]: _written(problem, case) for center, case in cases.inside.items()}
+    return data
+
+
+def _read(problem: Traffic, data: Mapping[str, Any], bundles: Mapping[str, int], depth: int = 0) -> Cases:
+    scale = integer(data, "scale")
+    if scale < 1:
+        raise CertificateInvalid(f"scale: must be above 0, not {scale}")
+    if depth > _DEEPEST:
+        raise CertificateInvalid(f"in: there are cases within more than {_DEEPEST} others")
+    prices = SlotPrices(_prices(problem, data, "map_prices"), _prices(problem, data, "reduce_prices"), scale)
+    if "reduce" not in data:
+        return Cases(prices)
+    named = data["reduce"]
+    if not isinstance(named, str) or named not in bundles:
+        raise CertificateInvalid(f"reduce: {named!r} is not the first of reduces that go together")
+    inside = {}
+    given = mapping(data, "in")
+    for center in given:
+        inside[_place(problem, center, "in")] = _read(problem, mapping(given, center), bundles, depth + 1)
+    return Cases(prices, bundles[named], inside)
 
 
 def _prices(problem: Traffic, data: Mapping[str, Any], key: str) -> Ints:
     given = mapping(data, key)
     prices = np.zeros(len(problem.datacenters), dtype=np.int64)
     for center in given:
-        if center not in problem.datacenters:
-            raise CertificateInvalid(f'{key}: there is no datacenter "{center}"')
-        prices[problem.datacenters.index(center)] = integer(given, center)
+        prices[_place(problem, center, key)] = integer(given, center)
     return prices
+
+
+def _place(problem: Traffic, center: str, key: str) -> int:
+    if center not in problem.datacenters:
+        raise CertificateInvalid(f'{key}: there is no datacenter "{center}"')
+    return problem.datacenters.index(center)

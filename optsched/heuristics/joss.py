@@ -82,8 +82,8 @@ class JossPolicy(Policy):
         Most maps of a small job; None: map slots of the average datacenter (the paper says "average datacenter scale").
     idle
         What a node does while the queues of its datacenter are empty: `wait`, as "all these tasks can be executed only
-        by the VPSs at cen_w" has it; or `steal` the head of the longest queue elsewhere, so that a full datacenter
-        starves nobody: our own, and it may part reduces that policies put together.
+        by the VPSs at cen_w" has it; or `steal` a map of the longest queue elsewhere, once each of its slots has passed
+        in vain, so that a full datacenter starves no map: our own.
     """
 
     def __init__(
@@ -104,6 +104,7 @@ class JossPolicy(Policy):
             kind: [[_Queue()] for _ in range(self._centers)] for kind in KINDS
         }
         self._turn = {kind: [0] * self._centers for kind in KINDS}
+        self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of a node that were offered in vain
         self._td = self.td if self.td is not None else threshold(max(1, self._centers))
         average = float(cluster.slots.sum()) / max(1, self._centers)
         self._large = self.large if self.large is not None else average
@@ -117,10 +118,12 @@ class JossPolicy(Policy):
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         center = int(self._center[offer.node])
         task = self._from_turn(offer, center, view)
-        if task is None and self.idle == "steal":
-            waiting = [sum(queue.length for queue in queues) for queues in self._queues[offer.kind]]
-            longest = int(np.argmax(waiting))
-            task = self._from_turn(offer, longest, view)
+        if task is None and self.idle == "steal" and offer.kind == KINDS[MAP]:
+            if self._passed[offer.node] < offer.free:
+                self._passed[offer.node] += 1
+            else:
+                waiting = [sum(queue.length for queue in queues) for queues in self._queues[offer.kind]]
+                task = self._from_turn(offer, int(np.argmax(waiting)), view)
         return () if task is None else (task,)
 
     # Classes and policies ------------------------------------------------------------------------------------------
@@ -246,7 +249,10 @@ _PARAMETERS = (
         "large", None, _or_auto(number(lowest=0)), "most maps of a small job; auto: map slots of the average datacenter"
     ),
     Parameter(
-        "idle", "wait", choice("wait", "steal"), "a node whose datacenter's queues are empty waits (001), or not"
+        "idle",
+        "wait",
+        choice("wait", "steal"),
+        "while its datacenter's queues are empty a node waits (001), or steals a map",
     ),
 )
 

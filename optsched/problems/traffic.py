@@ -266,8 +266,9 @@ class Traffic(Problem):
         for job in self.jobs:
             for bundle in job.bundles:
                 if len(bundle.reduces) > int(self.reduce_room.max()):
-                    told = f"no datacenter has idle reduce slots for the {len(bundle.reduces)} reduces of job"
-                    return f"{told} {job.name} together"
+                    return (
+                        f"no datacenter has {len(bundle.reduces)} idle reduce slots, which job {job.name} needs in one"
+                    )
         return None
 
     @property
@@ -278,6 +279,11 @@ class Traffic(Problem):
     @property
     def due(self) -> int:
         return len(self.tasks)
+
+    @cached_property
+    def bundles(self) -> tuple[Bundle, ...]:
+        """The bundles of all jobs, in their order."""
+        return tuple(bundle for job in self.jobs for bundle in job.bundles)
 
     @cached_property
     def map_room(self) -> Ints:
@@ -345,7 +351,7 @@ class Traffic(Problem):
     def step(self) -> int:
         """Every placement's units of traffic are a multiple of this: the greatest common divisor of what can cross."""
         parts = [self.map_units.ravel()]
-        parts += [part for job in self.jobs for bundle in job.bundles for part in (bundle.send, bundle.settled)]
+        parts += [part for bundle in self.bundles for part in (bundle.send, bundle.settled)]
         return max(1, int(np.gcd.reduce(np.concatenate(parts))) if sum(map(len, parts)) else 1)
 
     def map_classes(self) -> TaskClasses:
@@ -358,7 +364,14 @@ class Traffic(Problem):
                 key[row] = (number, self.map_units[row].tobytes(), sent)
         return TaskClasses.from_keys(key)
 
-    def price_bound(self, map_prices: Ints, reduce_prices: Ints, scale: int, limit: int | None = None) -> int:
+    def price_bound(
+        self,
+        map_prices: Ints,
+        reduce_prices: Ints,
+        scale: int,
+        limit: int | None = None,
+        hosts: Mapping[int, int] = MappingProxyType({}),
+    ) -> int:
         """Units of traffic that prices of slots prove every placement to cause; valid whatever they are.
 
         Lagrangian duality: a job that pays for slots falls apart from the others, its bundles choose a datacenter each,
@@ -376,6 +389,8 @@ class Traffic(Problem):
             Denominator of the prices, above 0.
         limit
             A limit on the load, under which the bound is for placements within it only.
+        hosts
+            Datacenters of some bundles (their places in `bundles`), for placements that have them there only.
         """
         map_prices, reduce_prices = np.maximum(map_prices, 0), np.maximum(reduce_prices, 0)
         largest = max((len(job.bundles) for job in self.jobs if job.bundles), default=1) * (
@@ -386,31 +401,28 @@ class Traffic(Problem):
         kind: Any = np.int64 if largest < 2**62 else object
         base = self.map_units.astype(kind) * scale + map_prices.astype(kind)
         least = base.min(axis=1, initial=largest)
-        total = Fraction(0)
+        total, first = Fraction(0), 0
         for job in self.jobs:
-            if not job.bundles:
+            shares = len(job.bundles)
+            if not shares:
                 total += int(least[job.maps].sum())
-                continue
-            alike = job.alike
-            for bundle in job.bundles[:1] if alike else job.bundles:
-                shares = len(job.bundles)
+            settled = [hosts.get(number) for number in range(first, first + shares)]
+            first += shares
+            alike = shares > 0 and job.alike and settled == [None] * shares
+            for bundle, host in zip(job.bundles[: 1 if alike else shares], settled, strict=False):
                 anywhere = least[job.maps] + bundle.send.astype(kind) * (scale * shares)
                 with_maps = np.minimum(base[job.maps], anywhere[:, None]).sum(axis=0)
                 own = bundle.settled.astype(kind) * scale + reduce_prices.astype(kind) * len(bundle.reduces)
-                paid = int((with_maps + own * shares).min())
-                total += Fraction(paid * shares if alike else paid, shares)
+                paid = with_maps + own * shares
+                total += Fraction(int(paid.min() if host is None else paid[host]), 1 if alike else shares)
         earned = _product(map_prices, self.room_within(limit)) + _product(reduce_prices, self.reduce_room)
         return -int(-(total - earned) // (scale * self.step)) * self.step
 
     @cached_property
     def _most_units(self) -> int:
         """More units than any placement lets cross."""
-        sends = sum(int(bundle.send.sum()) + int(bundle.settled.max(initial=0)) for bundle in self._bundles)
+        sends = sum(int(bundle.send.sum()) + int(bundle.settled.max(initial=0)) for bundle in self.bundles)
         return int(self.map_units.max(axis=1, initial=0).sum()) + sends
-
-    @property
-    def _bundles(self) -> Iterator[Bundle]:
-        return (bundle for job in self.jobs for bundle in job.bundles)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """Each job in the datacenters that are best for it alone, and the maps spread evenly."""

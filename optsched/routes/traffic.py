@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from optsched import models
-from optsched.certificates.traffic import SlotPrices, load_certificate, traffic_certificate
+from optsched.certificates.traffic import Cases, SlotPrices, load_certificate, traffic_certificate
 from optsched.placement import Placement
 from optsched.problems.traffic import Traffic
 from optsched.results import Limit, Solution, Termination
@@ -28,13 +28,13 @@ def by_route(record: Record, profile: Profile) -> Solution:
     if (told := problem.plainly_infeasible) is not None:
         return record.solution(None, (), None, told, {}, unanswered=Termination.INFEASIBLE)
     if not len(problem.tasks):
-        free = SlotPrices.none(problem)
+        free = Cases(SlotPrices.none(problem))
         nothing = traffic_certificate(problem, free), load_certificate(problem, -1, free)
         return record.solution(problem.placement([]), nothing, None, "nothing to place", {})
     if record.route == "brute-force":
         return by_enumeration(record)
     search = traffic_search(problem, profile, record.start, record.route)
-    certificates = [traffic_certificate(problem, SlotPrices.none(problem))]
+    certificates = [traffic_certificate(problem, Cases(SlotPrices.none(problem)))]
     placement: Placement | None = None
     limit: Limit | None
     built = time.perf_counter() - record.began

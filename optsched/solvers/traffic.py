@@ -2,21 +2,22 @@
 
 With prices of the slots of each datacenter the jobs fall apart, and the best datacenter of each is a closed form
 (`Traffic.price_bound`): a bound that anybody can check. The prices are duals of the linear relaxation of a program over
-classes of maps. Where its reduces lie whole and the bound is met, nothing else is needed; else branch and bound
-decides, and the proof is the solver's word.
+classes of maps. Where its reduces lie whole and the bound is met, nothing else is needed; else branch and bound finds
+the optimum, and a search through the datacenters of single jobs looks for prices that prove it case by case. Only where
+that takes too many cases is the proof the solver's word.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.certificates.traffic import SlotPrices, load_certificate, traffic_certificate
+from optsched.certificates.traffic import Cases, SlotPrices, load_certificate, traffic_certificate
 from optsched.errors import SolverDisagreement
 from optsched.instance import Floats, Ints
 from optsched.placement import Placement
@@ -34,6 +35,9 @@ _SCALES = (1, 2**20)
 
 #: Prices beyond this would not be exact as doubles.
 _LARGEST_PRICE = 2**53
+
+#: Relaxations that the search for a proof by cases solves, at most.
+_MOST_CASES = 60
 
 #: How far a solver's bound is believed, relative to it.
 _AGREES = 1e-6
@@ -237,18 +241,60 @@ class TrafficSearch:
 
     def traffic_certificate(self, known: WithinLimit) -> Certificate:
         """Proof of the traffic without a limit: its prices, or the solver's word where that says more."""
+        cases = Cases(known.prices)
         if known.bound > known.proved:
-            return Certificate("traffic", Proof.SOLVER, exact(known.bound, self.problem.grid))
-        return traffic_certificate(self.problem, known.prices)
+            proof = self.proof(None, known.bound) if known.closed else None
+            if proof is None:
+                return Certificate("traffic", Proof.SOLVER, exact(known.bound, self.problem.grid))
+            cases = proof
+        return traffic_certificate(self.problem, cases)
 
     def load_certificate(self, load: int, traffic: int) -> Certificate:
         """Proof that no placement with at most `traffic` units has less than `load`: counting, prices, or a word."""
         if load <= self.problem.least_load:
-            return load_certificate(self.problem, load - 1, SlotPrices.none(self.problem))
-        known = self.priced(load - 1)
-        if known.proved > traffic:
-            return load_certificate(self.problem, load - 1, known.prices)
-        return Certificate("load", Proof.SOLVER, load)
+            return load_certificate(self.problem, load - 1, Cases(SlotPrices.none(self.problem)))
+        proof = self.proof(load - 1, traffic + 1)
+        if proof is None:
+            return Certificate("load", Proof.SOLVER, load)
+        return load_certificate(self.problem, load - 1, proof)
+
+    def proof(self, limit: int | None, target: int) -> Cases | None:
+        """Prices, by cases where need be, which prove that placements within a limit cause `target` units or more.
+
+        Branch and bound on the datacenter of the bundle that the relaxation parts most; what the prices of a case
+        settle by themselves is not looked into. None where they prove it not within `_MOST_CASES` relaxations.
+        """
+        known = self.priced(limit)
+        if known.proved >= target:
+            return Cases(known.prices)
+        program, left = TrafficProgram(self.problem, limit), _MOST_CASES
+
+        def cases(hosts: dict[int, int]) -> Cases | None:
+            nonlocal left
+            left -= 1
+            found = solve_arrays(program.with_hosts(hosts), self.left()) if left >= 0 else None
+            if found is None or found.x is None or found.row_duals is None:
+                return None
+            bounds = [
+                (self.problem.price_bound(*prices, limit, hosts), prices) for prices in program.prices(found.row_duals)
+            ]
+            proved, prices = max(bounds, key=lambda entry: entry[0], default=(0, known.prices))
+            if proved >= target:
+                return Cases(prices)
+            bundle = program.most_parted(found.x)
+            if bundle is None:
+                return None
+            inside: dict[int, Cases] = {}
+            for center in range(program.centers):
+                there = {**hosts, bundle: center}
+                if self.problem.price_bound(*prices, limit, there) < target:
+                    case = cases(there)
+                    if case is None:
+                        return None
+                    inside[center] = case
+            return Cases(prices, bundle, inside)
+
+        return cases({})
 
     def frontier(self) -> tuple[list[FrontierPoint], Limit | None]:
         """Every Pareto-optimal point by increasing traffic, and what cut the search short, if anything did."""
@@ -308,7 +354,7 @@ class TrafficProgram:
         self.centers = count = len(problem.datacenters)
         self.classes = problem.map_classes()
         self.size = size = self.classes.size
-        self.bundles = [bundle for job in problem.jobs for bundle in job.bundles]
+        self.bundles = problem.bundles
         pair_class, pair_bundle, send = self._pairs()
         classes, bundles, pairs = len(size), len(self.bundles), len(send)
         place = np.arange(count)
@@ -385,6 +431,19 @@ class TrafficProgram:
         for members, row in zip(self.classes.members, counts, strict=True):
             at_map[members] = np.repeat(np.arange(self.centers), row)
         return self.problem.placed_in(at_map, at_reduce)
+
+    def most_parted(self, x: Floats) -> int | None:
+        """The bundle that lies least whole in a solution; None where all are whole."""
+        share = x[: self._x_at].reshape(-1, self.centers).max(axis=1)
+        return int(share.argmin()) if share.min(initial=1.0) < 1.0 - _WHOLE else None
+
+    def with_hosts(self, hosts: Mapping[int, int]) -> LinearProgram:
+        """The relaxation with some bundles in given datacenters."""
+        lower, upper = np.zeros(len(self.relaxed.objective)), self.relaxed.col_upper.copy()
+        for bundle, center in hosts.items():
+            upper[bundle * self.centers : (bundle + 1) * self.centers] = 0.0
+            lower[bundle * self.centers + center] = upper[bundle * self.centers + center] = 1.0
+        return replace(self.relaxed, col_lower=lower, col_upper=upper)
 
     def with_bundles_at(self, x: Floats) -> LinearProgram:
         """The relaxation with each bundle where a solution has it: a network, whose vertices are whole."""
