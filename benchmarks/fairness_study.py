@@ -41,7 +41,11 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "dl-sched (sweep)": ("dl", {}),
     "lsap-sched": ("lsap-sched", {}),
     "rand-sched (1)": ("rand", {}),
-    "lsap-fair-sched, FC = GFC, alpha 50": ("lsap-fair-sched", {"overflow": "naive", "alpha": 50}),
+    **{
+        f"FC = GFC, {gfc}, alpha {alpha}": ("lsap-fair-sched", {"overflow": "naive", "gfc": gfc, "alpha": alpha})
+        for gfc in ("ratio", "difference")
+        for alpha in (1, 20, 50, 100)
+    },
 }
 
 
