@@ -13,7 +13,7 @@ import numpy as np
 
 from optsched.errors import UsageError, nearest
 from optsched.heuristics import AnyHeuristic, HeuristicRun, run
-from optsched.instance import FINISHED, Instance, Ints
+from optsched.instance import FINISHED, MAP, REDUCE, Instance, Ints
 from optsched.placement import NONE
 from optsched.problems import Problem, problem
 
@@ -70,7 +70,7 @@ def waves(
         The first wave runs with it as it is; later ones with (seed, wave).
     idle
         `same`: the slots that the wave has used are idle again. `fresh`: as many idle slots are drawn from all slots of
-        the cluster, as in 003's simulations (digest 003, multi-wave simulator).
+        the cluster, as in 003's simulations (digest 003, multi-wave simulator), of each kind of task that is placed.
 
     Yields
     ------
@@ -105,20 +105,20 @@ def waves(
             return
         if any(violation.constraint != "cardinality" for violation in posed.violations(placement)):
             return
-        snapshot, index = _after(snapshot, placement.nodes, drawn if idle == "fresh" else None), index + 1
+        snapshot = _after(snapshot, placement.nodes, posed.kinds, drawn if idle == "fresh" else None)
+        index += 1
 
 
-def _after(snapshot: Instance, nodes: Ints, rng: np.random.Generator | None) -> Instance:
-    """The snapshot once the placed tasks have finished, with idle slots drawn afresh where there is a generator."""
+def _after(snapshot: Instance, nodes: Ints, kinds: tuple[int, ...], rng: np.random.Generator | None) -> Instance:
+    """The snapshot once the placed tasks have finished where they ran; their slots are idle again.
+
+    Where there is a generator, as many idle slots as before are drawn afresh, of each kind that is placed.
+    """
     state, ran = snapshot.state, nodes != NONE
-    slots = snapshot.cluster.slots
-    return snapshot.with_state(
-        replace(
-            state,
-            status=np.where(ran, FINISHED, state.status),
-            node=np.where(ran, nodes, state.node),
-            idle_slots=state.idle_slots
-            if rng is None
-            else rng.multivariate_hypergeometric(slots, int(state.idle_slots.sum())),
-        )
-    )
+    idle: dict[str, Any] = {}
+    for kind, slots, free in ((MAP, "slots", "idle_slots"), (REDUCE, "reduce_slots", "idle_reduce_slots")):
+        if kind in kinds and rng is not None:
+            many = int(getattr(state, free).sum())
+            idle[free] = rng.multivariate_hypergeometric(getattr(snapshot.cluster, slots), many)
+    status, node = np.where(ran, FINISHED, state.status), np.where(ran, nodes, state.node)
+    return snapshot.with_state(replace(state, status=status, node=node, **idle))

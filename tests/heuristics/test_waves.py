@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import pytest
 from optsched.errors import UsageError
 from optsched.heuristics import Offer, Policy, View, run
 from optsched.heuristics.waves import Wave, waves
-from optsched.instance import FINISHED, PENDING, Cluster, Instance, State, Workload
+from optsched.instance import FINISHED, MAP, PENDING, REDUCE, Cluster, Instance, Shuffle, State, Topology, Workload
 from optsched.instances.families.sampling import distinct_nodes, idle_slots
-from optsched.problems import Lsap
+from optsched.placement import Placement
+from optsched.problems import Lsap, Problem, TransmissionReduces
+from optsched.routes import solve
 
 
 def snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
@@ -144,3 +147,53 @@ def test_figure_6ab_worst_number_of_tasks() -> None:
     shares = {tasks: local_share((1000, 2, 200, tasks, 3), 60, "dl") for tasks in (16, 128, 512, 2048)}
     assert min(shares, key=lambda tasks: shares[tasks]) == 128
     assert shares[128] == pytest.approx(0.415, abs=4 * 0.04 / 60**0.5)
+
+
+def reduces(count: int) -> Instance:
+    """A job's finished map on the first of three nodes with two reduce slots each, and so many reduces of the job."""
+    cluster = Cluster(
+        ["n0", "n1", "n2"],
+        reduce_slots=[2] * 3,
+        topology=Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2}),
+    )
+    shuffle = Shuffle([0] * count, range(1, count + 1), np.full(count, 3.0), np.full(count, np.nan))
+    kind, job = [MAP] + [REDUCE] * count, [0] * (count + 1)
+    names = ["m", *(f"r{task}" for task in range(count))]
+    workload = Workload(names, kind=kind, job=job, job_ids=["J"], shuffle=shuffle)
+    status, node = [FINISHED] + [PENDING] * count, [0] + [-1] * count
+    return Instance(cluster, workload, State.initial(cluster, workload, status=status, node=node))
+
+
+@pytest.mark.parametrize("idle", ["same", "fresh"])
+def test_more_reduces_than_nodes(idle: str) -> None:
+    """Tests that a job's reduces are done in waves of one a node, their slots idle again, for want of more nodes."""
+
+    def optimum(problem: TransmissionReduces, rng: np.random.Generator) -> Placement:
+        decision = solve(problem).decision
+        assert isinstance(decision, Placement)
+        return decision
+
+    instance = reduces(7)
+    done = list(waves("transmission-reduces", instance, optimum, idle=idle))
+    assert [wave.run.raise_if_failed().placed for wave in done] == [3, 3, 1]
+    assert all(wave.snapshot.state.idle_reduce_slots.sum() == 6 for wave in done)
+    assert [int((wave.snapshot.state.status == FINISHED).sum()) for wave in done] == [1, 4, 7]
+    costs = [wave.problem.evaluate(wave.run.raise_if_failed()) for wave in done]
+    assert costs == [(12,), (12,), (0,)]
+    shared = waves("transmission-reduces", instance, optimum, idle=idle, problem_parameters={"distinct": False})
+    assert [wave.run.raise_if_failed().placed for wave in shared] == [6, 1]
+
+
+def test_only_slots_of_the_kind_are_drawn_afresh() -> None:
+    """Tests that waves of reduces leave the map slots as they are, and waves of maps the reduce slots."""
+    instance = reduces(7)
+    state = replace(instance.state, idle_slots=np.array([1, 0, 0]), idle_reduce_slots=np.array([0, 2, 0]))
+
+    def first(problem: Problem, rng: np.random.Generator) -> list[int]:
+        return [1, *([-1] * (len(problem.tasks) - 1))]
+
+    seen = [
+        wave.snapshot.state for wave in waves("transmission-reduces", instance.with_state(state), first, idle="fresh")
+    ]
+    assert all(entry.idle_slots.tolist() == [1, 0, 0] for entry in seen)
+    assert {tuple(entry.idle_reduce_slots.tolist()) for entry in seen} != {(0, 2, 0)}

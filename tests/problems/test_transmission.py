@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from transmission_instances import DISTANCES, SENT, example, instances, problems
 
 from optsched.errors import InputError, MissingField
-from optsched.heuristics.waves import waves
 from optsched.instance import (
     FINISHED,
     PENDING,
@@ -265,30 +264,3 @@ def test_renumbering_nodes(instance: Instance, random: st.DataObject) -> None:
         state.load[order],
     )
     assert least(Instance(cluster, workload, moved)) == least(plain)
-
-
-def test_reduces_in_waves() -> None:
-    """Tests that more reduces than nodes are done wave after wave, none of a job twice on a node in a wave."""
-    cluster = Cluster(
-        ["a", "b"], slots=[2, 2], reduce_slots=[2, 2], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]])
-    )
-    shuffle = Shuffle([0] * 5 + [1] * 5, [*range(2, 7)] * 2, np.full(10, 3.0), np.full(10, np.nan))
-    workload = Workload(
-        ["m0", "m1", *(f"r{task}" for task in range(5))],
-        kind=[0, 0] + [REDUCE] * 5,
-        job=[0] * 7,
-        job_ids=["J"],
-        size=[64.0] * 7,
-        replicas=Ragged.from_rows([[0], [0], *([] for _ in range(5))]),
-        shuffle=shuffle,
-    )
-
-    def optimum(problem: Problem, rng: np.random.Generator) -> np.ndarray:
-        found = best_placement(problem)
-        assert found is not None
-        return found[1]
-
-    done = list(waves("transmission-reduces", Instance(cluster, workload), optimum))
-    assert [wave.run.raise_if_failed().placed for wave in done] == [2, 2, 1]
-    assert all(wave.snapshot.state.idle_reduce_slots.tolist() == [2, 2] for wave in done)
-    assert (done[-1].snapshot.state.status[2:] == FINISHED).sum() == 4
