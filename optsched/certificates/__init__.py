@@ -16,6 +16,7 @@ from optsched.certificates.prices import price_certificate
 from optsched.certificates.shares import share_certificate
 from optsched.certificates.traffic import load_certificate, traffic_certificate
 from optsched.certificates.transmission_reduces import reduce_certificate
+from optsched.certificates.utility import utilisation_certificate, utility_certificate
 
 __all__ = [
     "Check",
@@ -31,4 +32,6 @@ __all__ = [
     "share_certificate",
     "task_price_certificate",
     "traffic_certificate",
+    "utilisation_certificate",
+    "utility_certificate",
 ]

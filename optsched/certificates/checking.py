@@ -14,12 +14,14 @@ from optsched.certificates.prices import price_proof
 from optsched.certificates.shares import fairness_proof
 from optsched.certificates.traffic import slot_price_proof
 from optsched.certificates.transmission_reduces import reduce_proof
+from optsched.certificates.utility import job_price_proof
 from optsched.errors import CertificateInvalid
 from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.traffic import Traffic
 from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.problems.utility import Utility
 from optsched.results import Certificate, Component, Number, Proof, Sense, Solution, Termination, Value
 
 __all__ = ["Check", "Verdict", "certify", "proved_bound"]
@@ -248,5 +250,6 @@ PROOFS: tuple[tuple[Proof, type[AnyProblem], Prover], ...] = (
     (Proof.DUAL, TransmissionReduces, reduce_proof),
     (Proof.DUAL, MinCostFlow, potential_proof),
     (Proof.DUAL, Traffic, slot_price_proof),
+    (Proof.DUAL, Utility, job_price_proof),
     (Proof.COMBINATORIAL, Latency, cover_proof),
 )

@@ -24,6 +24,7 @@ MODELS = (
     "latency",
     "transmission-maps",
     "transmission-reduces",
+    "utility",
     "traffic",
     "generalized-assignment",
     "min-cost-flow",

@@ -25,6 +25,7 @@ from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.problems.traffic import Traffic
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.problems.utility import Utility
 
 __all__ = [
     "PROBLEMS",
@@ -41,6 +42,7 @@ __all__ = [
     "Traffic",
     "TransmissionMaps",
     "TransmissionReduces",
+    "Utility",
     "problem",
     "problem_class",
 ]
@@ -58,6 +60,7 @@ PROBLEMS: Mapping[str, type[AnyProblem]] = MappingProxyType(
             Latency,
             TransmissionMaps,
             TransmissionReduces,
+            Utility,
             Traffic,
             GeneralizedAssignment,
             MinCostFlow,

@@ -21,6 +21,7 @@ from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.traffic import Traffic
 from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.problems.utility import Utility
 from optsched.results import Bound, Decision, FrontierPoint, Solution
 from optsched.routes import (
     assignment,
@@ -31,6 +32,7 @@ from optsched.routes import (
     min_cost_flow,
     traffic,
     transmission_reduces,
+    utility,
 )
 from optsched.routes.latency import latency_search, solve_by
 from optsched.routes.record import Frontier, Record
@@ -48,6 +50,7 @@ _SORTS: tuple[tuple[type[AnyProblem], ModuleType], ...] = (
     (FlowCongestion, flow_congestion),
     (TransmissionReduces, transmission_reduces),
     (Traffic, traffic),
+    (Utility, utility),
 )
 
 

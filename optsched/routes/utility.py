@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
+import numpy as np
+
+from optsched import models
+from optsched.certificates.utility import utilisation_certificate, utility_certificate
+from optsched.instance import Ints
+from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
-from optsched.results import Solution
-from optsched.routes.record import MODELS, Record, by_enumeration
+from optsched.results import Certificate, Proof, Solution, Termination
+from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
+from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 from optsched.solvers.utility import UtilitySearch
+from optsched.solvers.utility_program import counts_of
 
 __all__ = ["ROUTES", "by_route"]
 
@@ -16,10 +26,68 @@ ROUTES = ("thresholds", *MODELS, "brute-force")
 
 def by_route(record: Record, profile: Profile) -> Solution:
     """The highest lowest utility, then the most utilisation; prices of tasks prove them, or the solver's word."""
-    if record.route == "brute-force":
-        return by_enumeration(record)
     problem = record.problem
     assert isinstance(problem, Utility)
-    search = UtilitySearch(problem, profile, record.start)
+    if record.route == "brute-force":
+        return by_enumeration(record)
+    if record.route == "pulp" and len(problem.jobs):
+        return _by_literal(record, profile)
+    if record.route == "thresholds":
+        search = UtilitySearch(problem, profile, record.start)
+    else:
+        search = UtilitySearch(problem, profile, record.start, decide=_compact_pyomo, shortcuts=False)
     search.run()
     return record.solution(search.placement, search.certificates, search.limit, search.raw_status, search.solver)
+
+
+def _compact_pyomo(
+    problem: Utility, units: int, use: bool, profile: Profile, start: Ints | None
+) -> tuple[SolverOutcome, Ints | None]:
+    """Settle a threshold by the compact Pyomo model; the bound is of the negated utilisation, as with arrays."""
+    module = models.module(problem.name)
+    model = module.build_pyomo(problem, limit=exact(units, GRID))
+    if not use:
+        model.objective.expr = 0 * model.objective.expr
+    outcome = solver_of("pyomo")(model, profile)
+    counts = None
+    if outcome.objective is not None:
+        counts = counts_of(problem, module.decode(model, problem))
+    return outcome, counts
+
+
+def _by_literal(record: Record, profile: Profile) -> Solution:
+    """The tabulated program twice: the highest lowest utility, then the most utilisation beside it."""
+    problem = record.problem
+    assert isinstance(problem, Utility)
+    module = models.module(problem.name)
+    none = np.zeros(len(problem.jobs), dtype=np.int64)
+    model = module.build_pulp(problem)
+    built = time.perf_counter() - record.began
+    first = solver_of("pulp")(model, profile)
+    certificates = [utility_certificate(problem, none, none)]
+    if first.bound is not None:
+        # Between two utilities that some job may have nothing is attained.
+        units = problem.utility_below(-whole_bound(-first.bound * GRID) + 1)
+        if units < certificates[0].claim * GRID:
+            certificates[0] = Certificate("lowest-utility", Proof.SOLVER, exact(units, GRID))
+    placement = None if first.objective is None else module.decode(model, problem)
+    if placement is None or first.status is not Termination.OPTIMAL:
+        return record.solution(placement, tuple(certificates), first.limit, first.raw_status, first.solver, built)
+    lowest = problem.evaluate(placement)[0]
+    check_claim(problem, first.objective, lowest)
+    model = module.build_pulp(problem, limit=lowest)
+    if profile.time_limit is not None:
+        left = profile.time_limit - (time.perf_counter() - record.began)
+        profile = profile.with_limits(time_limit=max(0.0, left))
+    second = solver_of("pulp")(model, profile)
+    certificates.append(utilisation_certificate(problem, int(lowest * GRID), none, none, 1))
+    if second.objective is not None:
+        placement = module.decode(model, problem)
+    if second.bound is not None:
+        used = exact(-whole_bound(-second.bound), GRID)
+        if second.status is Termination.OPTIMAL:
+            used = problem.evaluate(placement)[1]
+            check_claim(problem, (second.objective or 0.0) / GRID, used)
+        if used < certificates[1].claim:
+            certificates[1] = Certificate("utilisation", Proof.SOLVER, used)
+    return record.solution(placement, tuple(certificates), second.limit, second.raw_status, second.solver, built)

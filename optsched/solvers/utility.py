@@ -24,7 +24,6 @@ from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 from optsched.solvers.utility_patterns import (
-    SHORT_SCALE,
     USE_SCALE,
     Items,
     Patterns,
@@ -33,12 +32,15 @@ from optsched.solvers.utility_patterns import (
     best_patterns,
     relax,
 )
-from optsched.solvers.utility_program import allocation_of, solve_integer_program
+from optsched.solvers.utility_program import allocation_of, counts_of, solve_integer_program
 
 __all__ = ["Decider", "UtilitySearch"]
 
 #: Branch-and-bound nodes for the programs over known patterns, which may well have no solution.
 _NODES_OF_A_TRY = 500
+
+#: Of patterns that are worth the same at the prices, those of large tasks go first: small ones fill what is left.
+_TIE = 1e-3
 
 #: A type of nodes is exact by patterns up to this many, else node by node, up to so many columns in all.
 _MOST_PATTERNS, _MOST_COLUMNS = 5_000, 20_000
@@ -84,9 +86,7 @@ class UtilitySearch:
         self._deadline = None if self.profile.time_limit is None else time.monotonic() + self.profile.time_limit
         self.counts: Ints = np.zeros((len(self.items.limit), len(problem.node_type)), dtype=np.int64)
         if self.start is not None:
-            self.counts[:] = np.concatenate(problem.allocated(self.start))
-            if problem.fixed is not None:
-                self.counts[len(problem.jobs) :] = 0
+            self.counts = counts_of(problem, self.start)
 
     # What is held -----------------------------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class UtilitySearch:
         constant = problem.objective(self.placement)[1] * GRID - self.used(self.counts)
         target = int(proof.claim * GRID - constant)
         if self.shortcuts and self.used(self.counts) < target:
-            self._keep(self._rounded(relaxation, USE_SCALE))
+            self._keep(self._rounded(relaxation))
             self._fill()
         if self.shortcuts and self.used(self.counts) < target:
             outcome, found = self._known_patterns(units, use=True)
@@ -251,7 +251,7 @@ class UtilitySearch:
         if value > (self.lowest(self.counts), self.used(self.counts)):
             self.counts = counts.copy()
 
-    def _rounded(self, relaxation: Relaxation, scale: int = SHORT_SCALE) -> Ints:
+    def _rounded(self, relaxation: Relaxation) -> Ints:
         """Whole patterns of the fractions, then on each node that is left the pattern worth most of what is missing."""
         problem, items = self.problem, self.items
         counts = np.zeros_like(self.counts)
@@ -266,12 +266,15 @@ class UtilitySearch:
                 taken = np.minimum(pattern, left)
                 counts[:, nodes.pop()] = taken
                 left -= taken
-        worth = np.maximum(relaxation.prices / scale, 0.0) + 1e-6
+        largest = np.maximum(problem.room.max(axis=0, initial=0), 1)
+        prices = np.maximum(relaxation.prices, 0) / max(1, int(relaxation.prices.max(initial=0)))
+        worth = prices + _TIE * (items.demand / largest).sum(axis=1)
         for node in [node for nodes in idle for node in nodes]:
             missing = np.minimum(left, np.maximum(relaxation.needed - counts.sum(axis=1), 0))
             if not missing.any():
                 break
             pattern = best_patterns(problem.room[[node]], items, missing, worth)[1][0]
+            self.patterns.add(int(problem.node_type[node]), pattern)
             counts[:, node] = pattern
             left -= pattern
         return counts

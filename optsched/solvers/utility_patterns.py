@@ -161,6 +161,19 @@ def all_patterns(room: Ints, items: Items, most: int) -> Ints | None:
     return patterns
 
 
+def deal(patterns: Ints, times: Ints, placed: Ints) -> Ints:
+    """Tasks on each of the nodes that take patterns: `times` (patterns,) of each, `placed` (items,) tasks in all.
+
+    What patterns hold beyond the tasks that are placed is left out, on the last nodes. Shape (nodes, items).
+
+    >>> deal(np.array([[2, 1], [0, 3]]), np.array([2, 1]), np.array([3, 4])).tolist()
+    [[2, 1], [1, 1], [0, 2]]
+    """
+    upto = np.minimum(np.cumsum(np.repeat(patterns, times, axis=0), axis=0), placed)
+    dealt: Ints = np.diff(upto, axis=0, prepend=0)
+    return dealt
+
+
 @dataclass
 class Patterns:
     """Patterns that are known so far, each of a type of nodes, without repetition."""

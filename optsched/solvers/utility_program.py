@@ -15,14 +15,15 @@ import scipy.sparse as sp
 
 from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
+from optsched.placement import Placement
 from optsched.problems.utility import Allocation, Utility
 from optsched.solvers.blocks import Block, ones_at, stacked
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
-from optsched.solvers.utility_patterns import Items, Needs
+from optsched.solvers.utility_patterns import Items, Needs, deal
 
-__all__ = ["allocation_of", "solve_integer_program"]
+__all__ = ["allocation_of", "counts_of", "solve_integer_program"]
 
 
 def solve_integer_program(
@@ -86,6 +87,14 @@ def allocation_of(problem: Utility, counts: Ints) -> Allocation:
     return Allocation(maps, reduces if problem.fixed is None else problem.fixed)
 
 
+def counts_of(problem: Utility, placement: Placement) -> Ints:
+    """Counts of items by node in a placement, shape (items, nodes); fixed reduces are none of them."""
+    counts: Ints = np.concatenate(problem.allocated(placement))
+    if problem.fixed is not None:
+        counts[len(problem.jobs) :] = 0
+    return counts
+
+
 @dataclass(frozen=True)
 class _Columns:
     """Columns of the program: counts on single nodes, then nodes that take a pattern, then tasks placed by type.
@@ -133,11 +142,9 @@ class _Columns:
         placed[self.placed_kind, self.placed_item] = x[len(self.item) + len(self.kind) : self.width]
         for kind in np.unique(self.kind).tolist():
             own = np.flatnonzero(self.kind == kind)
-            rows = np.repeat(self.pattern[own], times[own], axis=0)
-            nodes = np.flatnonzero(problem.node_type == kind)[: len(rows)]
-            # What a pattern holds beyond the tasks that are placed is left out, on the last nodes.
-            upto = np.minimum(np.cumsum(rows, axis=0), placed[kind])
-            counts[:, nodes] = np.diff(upto, axis=0, prepend=0).T
+            dealt = deal(self.pattern[own], times[own], placed[kind])
+            nodes = np.flatnonzero(problem.node_type == kind)[: len(dealt)]
+            counts[:, nodes] = dealt.T
         return counts
 
 
