@@ -139,6 +139,7 @@ class FlowCongestion(Problem):
         ]
         self._prepare_types()
         self._prepare_reading()
+        self._prepare_hosts()
         for array in (self.slots, self.counts, self.type_kind, self.type_rates, self.class_type, self.read_units):
             array.setflags(write=False)
         self._refuse_large_costs()
@@ -157,37 +158,44 @@ class FlowCongestion(Problem):
         self.type_rates: Floats = keys[:, 1:][:, column].astype(np.float64)
 
     def _prepare_reading(self) -> None:
-        """Classes of tasks, what each pays for reading, and the hosts."""
-        instance, f_c, across = self.instance, self.parameters["f_c"], float(self.parameters["f_c"][2])
-        emitted = _emitted(instance, self.tasks[self.kind == REDUCE])
+        """Classes of tasks, and what each pays for reading."""
+        sources = self._sources()
+        self.classes = TaskClasses.from_keys(list(zip(self.types.of_task.tolist(), sources, strict=True)))
+        self.class_type: Ints = self.types.of_task[self.classes.first]
+        with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` makes it a cost that is refused
+            terms = self._read_terms([sources[position] for position in self.classes.first.tolist()])
+            self.read_units: Ints = on_grid(self.type_rates[self.class_type] * terms)
+
+    def _sources(self) -> list[tuple[tuple[int, float], ...]]:
+        """The nodes that each task reads from, or may read from if it is a map, with their weights."""
+        emitted = _emitted(self.instance, self.tasks[self.kind == REDUCE])
         shared = self.parameters["weights"] == "shuffle"
-        read: list[tuple[tuple[int, float], ...]] = []
+        sources: list[tuple[tuple[int, float], ...]] = []
         for task, kind, replicas in zip(self.tasks.tolist(), self.kind.tolist(), self.replicas, strict=True):
             if kind == MAP:
-                read.append(tuple((node, 1.0) for node in sorted(replicas.tolist())))
+                sources.append(tuple((node, 1.0) for node in sorted(replicas.tolist())))
             else:
-                sources = sorted(emitted.get(task, {}).items())
-                total = sum(size for _, size in sources)
-                read.append(tuple((node, size / total if shared else 1.0) for node, size in sources))
-        self.classes = TaskClasses.from_keys(list(zip(self.types.of_task.tolist(), read, strict=True)))
-        self.class_type: Ints = self.types.of_task[self.classes.first]
-        terms = np.zeros((len(self.classes.first), len(self.idle_nodes)))
-        for row, position in enumerate(self.classes.first.tolist()):
-            found = [
-                weight * (1 + source_terms(instance, node, self.idle_nodes, f_c)) for node, weight in read[position]
-            ]
-            if self.kind[position] == REDUCE:
+                sizes = sorted(emitted.get(task, {}).items())
+                total = sum(size for _, size in sizes)
+                sources.append(tuple((node, size / total if shared else 1.0) for node, size in sizes))
+        return sources
+
+    def _read_terms(self, sources: list[tuple[tuple[int, float], ...]]) -> Floats:
+        """What multiplies the rate of a task of each class (row) on each idle node (column)."""
+        f_c = self.parameters["f_c"]
+        terms = np.zeros((len(sources), len(self.idle_nodes)))
+        for row, listed in enumerate(sources):
+            found = [weight * (1 + source_terms(self.instance, node, self.idle_nodes, f_c)) for node, weight in listed]
+            if self.type_kind[self.class_type[row]] == REDUCE:
                 terms[row] = sum(found)
             else:
-                terms[row] = np.min(found, axis=0) if found else 1 + across
-        with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` makes it a cost that is refused
-            self.read_units: Ints = on_grid(self.type_rates[self.class_type] * terms)
-        self._profiles = [
-            (rates.tobytes(), divisor, tuple(own))
-            for rates, divisor, own in zip(
-                self.running_rates, self._divisor.tolist(), self.type_rates.T.tolist(), strict=True
-            )
-        ]
+                terms[row] = np.min(found, axis=0) if found else 1 + float(f_c[2])
+        return terms
+
+    def _prepare_hosts(self) -> None:
+        own = zip(self.running_rates, self._divisor.tolist(), self.type_rates.T.tolist(), strict=True)
+        #: Of each idle node, what its load costs depend on.
+        self._profiles = [(running.tobytes(), divisor, tuple(rates)) for running, divisor, rates in own]
         self.hosts = TaskClasses.from_keys(
             [
                 (profile, *self.slots[:, node].tolist(), self.read_units[:, column].tobytes())

@@ -1,0 +1,461 @@
+"""`flow-congestion`: the formula against its words, 002's own rates, reduces, patterns, bounds, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from congestion_instances import instances, problems
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optsched.errors import InputError, MissingField, TooLarge, UsageError
+from optsched.instance import (
+    FINISHED,
+    MAP,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Instance,
+    Ints,
+    Ragged,
+    Shuffle,
+    State,
+    Workload,
+)
+from optsched.instances.files import load
+from optsched.placement import NONE, Placement
+from optsched.problems import Flow, FlowCongestion
+from optsched.problems import flow_congestion as module
+from optsched.problems.base import GRID
+from optsched.problems.flow import effective_load
+from optsched.resources import folder
+from optsched.routes import solve
+from optsched.solvers.brute_force import best_placement
+
+#: 002, Table 3: WordCount, Terasort, Grep, NoComputation in clusters 1 and 2.
+TABLE3 = [[3.04, 9.14, 0.23, 16.0], [3.2, 12.8, 0.27, 21.3]]
+
+
+def two_nodes(running: list[list[float]], slots: int = 4, **columns: Any) -> Cluster:
+    """Nodes n1 and n2 of 85 MB/s."""
+    given: dict[str, Any] = {
+        "slots": [slots, slots],
+        "rate_in": [85.0, 85.0],
+        "rate_out": [85.0, 85.0],
+        "running_rates": Ragged.from_rows(running, float),
+    }
+    return Cluster(["n1", "n2"], **{**given, **columns})
+
+
+def posed(cluster: Cluster, rates: list[float], **parameters: Any) -> FlowCongestion:
+    """Maps without replicas."""
+    workload = Workload([f"t{task}" for task in range(len(rates))], rate_in=rates)
+    return FlowCongestion(Instance(cluster, workload), **parameters)
+
+
+def paper(name: str) -> Instance:
+    """A worked example of the library."""
+    instance = load(folder("instances") / "papers" / f"{name}.json")
+    assert isinstance(instance, Instance)
+    return instance
+
+
+def value(problem: FlowCongestion, nodes: list[int]) -> float:
+    """Penalty of a placement in MB/s."""
+    return float(problem.evaluate(problem.placement(nodes))[0])
+
+
+def in_words(problem: FlowCongestion, placement: Placement) -> float:
+    """The penalty as 002 words it, task after task, in plain floats; nothing of the package but the instance."""
+    instance, parameters = problem.instance, problem.parameters
+    cluster, workload, state = instance.cluster, instance.workload, instance.state
+
+    def rate(task: int, node: int) -> float:
+        if workload.rate_in_by_type is None or cluster.type[node] < 0:
+            return float(workload.rate_in[task])
+        own = float(workload.rate_in_by_type[task, cluster.type[node]])
+        return float(workload.rate_in[task]) if np.isnan(own) else own
+
+    def read(source: int, node: int) -> float:
+        same_rack = cluster.rack[source] == cluster.rack[node] != -1
+        f_c = parameters["f_c"][0 if source == node else 1 if same_rack else 2]
+        return float(1 + cluster.out_in_use[source] / cluster.rate_out[source] + f_c)
+
+    total = 0.0
+    for node in range(len(cluster)):
+        there = np.flatnonzero(placement.nodes == node).tolist()
+        running = [task for task in range(len(workload)) if state.status[task] == RUNNING and state.node[task] == node]
+        rates = [*cluster.running_rates[node].tolist(), *(rate(task, node) for task in [*running, *there])]
+        effective = sum(rates) - (statistics.pstdev(rates) if rates and parameters["deviation"] else 0)
+        scale = parameters["scale"]
+        if isinstance(scale, str):
+            scale = float(getattr(cluster, scale)[node])
+        for task in there:
+            if workload.kind[task] == MAP:
+                sources = [read(source, node) for source in workload.replicas[task].tolist()]
+                reading = min(sources, default=1 + parameters["f_c"][2])
+            else:
+                sizes: dict[int, float] = {}
+                assert workload.shuffle is None or len(workload.shuffle)
+                shuffle = workload.shuffle or Shuffle([], [], [], [])
+                for sender, receiver, size in zip(shuffle.map, shuffle.reduce, shuffle.size, strict=True):
+                    if receiver == task and state.node[sender] >= 0 and size > 0:
+                        sizes[int(state.node[sender])] = sizes.get(int(state.node[sender]), 0) + float(size)
+                whole = sum(sizes.values())
+                weight = {k: size / whole if parameters["weights"] == "shuffle" else 1 for k, size in sizes.items()}
+                reading = sum(weight[k] * read(k, node) for k in sizes)
+            total += rate(task, node) * reading + rate(task, node) * (1 + effective / scale)
+    return total
+
+
+def some_placement(problem: FlowCongestion, random: np.random.Generator) -> Placement:
+    """A feasible placement, drawn."""
+    nodes = np.full(len(problem.tasks), NONE)
+    for kind in (MAP, REDUCE):
+        slots = random.permutation(np.repeat(np.arange(problem.slots.shape[1]), problem.slots[kind]))
+        tasks = random.permutation(np.flatnonzero(problem.kind == kind))
+        some = int(problem.counts[kind])
+        nodes[tasks[:some]] = slots[:some]
+    return problem.placement(nodes)
+
+
+@settings(max_examples=150)
+@given(problems(), st.integers(0, 5))
+def test_objective_is_what_the_paper_words(problem: FlowCongestion, seed: int) -> None:
+    """Tests the objective of any placement against the paper's words in plain floats, up to one rounding a term."""
+    placement = some_placement(problem, np.random.default_rng(seed))
+    assert not problem.violations(placement)
+    roundings = 2 * problem.due
+    assert float(problem.evaluate(placement)[0]) == pytest.approx(in_words(problem, placement), abs=roundings / GRID)
+
+
+def test_penalty_by_hand() -> None:
+    """Tests two Terasorts beside a Grep on a node of cluster 1: e_m = 18.51 - 4.2002, over 85."""
+    problem = posed(two_nodes([[0.23], []]), [9.14, 9.14], f_c=(0, 0, 0))
+    together = 2 * 9.14 * (2 + (18.51 - 4.200214) / 85)
+    assert value(problem, [0, 0]) == pytest.approx(together, abs=1e-5)
+    assert value(problem, [0, 1]) == pytest.approx(9.14 * (2 + (9.37 - 4.455) / 85) + 9.14 * (2 + 9.14 / 85), abs=1e-5)
+    literal = posed(two_nodes([[0.23], []]), [9.14, 9.14], f_c=(0, 0, 0), scale=1)
+    assert value(literal, [0, 0]) == pytest.approx(2 * 9.14 * (2 + 18.51 - 4.200214), abs=1e-4)
+
+
+def test_a_task_can_lighten_a_node() -> None:
+    """Tests that the effective load falls from 12.8 to 6.805 where a Grep joins a Terasort, and is never negative."""
+    problem = posed(two_nodes([[12.8], []]), [0.27])
+    loads = problem.effective_loads(0, np.array([[0], [1]]))
+    assert loads.tolist() == pytest.approx([12.8, 12.8 + 0.27 - 6.265])
+    flat = [rate for rates in TABLE3 for rate in rates]
+    for size in range(4):
+        for rates in itertools.combinations_with_replacement(flat, size):
+            node = posed(two_nodes([list(rates), []]), [3.04])
+            found = node.effective_loads(0, np.zeros((1, 1), dtype=np.int64))[0]
+            assert found == pytest.approx(effective_load(np.array(rates)))
+            assert found >= 0
+
+
+class TestConvexity:
+    """Where one more task may cost less than the one before (digest 002, section 3)."""
+
+    def test_counterexample(self) -> None:
+        """Tests that two Greps on nodes with {12.8, 12.8} cost 11.3202 apart and 11.2725 together, as in the digest."""
+        problem = FlowCongestion(paper("hsu-not-convex"))
+        units = problem.load_units(0, np.array([[1], [2]])) / GRID
+        assert [2 * units[0], units[1]] == pytest.approx([11.3202, 11.2725], abs=5e-5)
+        assert not problem.convex
+        assert value(problem, [0, 1]) == pytest.approx(12.4002, abs=5e-5)
+        assert value(problem, [0, 0]) == pytest.approx(12.3525, abs=5e-5)
+        assert best_placement(problem)[0] == problem.evaluate(problem.placement([0, 0]))  # type: ignore[index]
+
+    def test_convex_without_the_deviation(self) -> None:
+        """Tests that the same instance is convex where e_m is the plain sum; then the Greps go apart."""
+        problem = FlowCongestion(paper("hsu-not-convex"), deviation=False)
+        assert problem.convex
+        assert value(problem, [0, 1]) < value(problem, [0, 0])
+
+    @pytest.mark.parametrize("scale", [1, 85])
+    def test_how_often(self, scale: float) -> None:
+        """Tests how many second differences are negative with up to three of Table 3's maps running: 13 of 840."""
+        negative = total = 0
+        for rates in TABLE3:
+            for size, rate in itertools.product(range(4), rates):
+                for running in itertools.combinations_with_replacement(rates, size):
+                    problem = posed(two_nodes([list(running), list(running)]), [rate] * 4, scale=scale)
+                    second = np.diff(problem.pattern_units(0), 2)
+                    assert problem.convex == bool((second >= 0).all())
+                    negative, total = negative + int((second < 0).sum()), total + len(second)
+        assert (negative, total) == (13, 840)
+
+    def test_several_types(self) -> None:
+        """Tests that several types are never one convex flow, a map and a reduce of one rate included."""
+        assert not posed(two_nodes([[], []]), [3.04, 3.2]).convex
+        workload = Workload(["m", "r"], kind=[MAP, REDUCE], rate_in=[3.04, 3.04])
+        assert not FlowCongestion(Instance(two_nodes([[], []]), workload)).convex
+
+
+class TestReduces:
+    """Reduces read from where maps ran, 002's sum over sources or weighted by shares."""
+
+    def instance(self, **state: Any) -> Instance:
+        """Maps a and b ran on n1 (40 of 85 MB/s in use) and n2, c waits; reduce r reads 30, 10 and 60 MB of them."""
+        cluster = two_nodes([[], []], rack=[0, 0], rack_ids=["k"], out_in_use=[42.5, 0.0])
+        workload = Workload(
+            ["a", "b", "c", "r"],
+            kind=[MAP, MAP, MAP, REDUCE],
+            rate_in=[1.0, 1.0, 1.0, 10.0],
+            shuffle=Shuffle([0, 1, 2], [3, 3, 3], [30.0, 10.0, 60.0], [np.nan] * 3),
+        )
+        given: dict[str, Any] = {"status": [FINISHED, FINISHED, PENDING, PENDING], "node": [0, 1, -1, -1]}
+        return Instance(cluster, workload, State.initial(cluster, workload, **{**given, **state}))
+
+    @pytest.mark.parametrize(
+        ("weights", "on_n1", "on_n2"), [("literal", 1.5 + 1.1, 1.6 + 1.0), ("shuffle", 1.4, 0.75 * 1.6 + 0.25)]
+    )
+    def test_read_cost(self, weights: str, on_n1: float, on_n2: float) -> None:
+        """Tests r_out/R_out + f_c of each source, with 1 each or the share of the 40 MB that have a node."""
+        problem = FlowCongestion(self.instance(), weights=weights)
+        row = int(problem.classes.of_task[list(problem.tasks).index(3)])
+        assert (problem.read_units[row] / GRID).tolist() == pytest.approx([10 * on_n1, 10 * on_n2], abs=1e-5)
+
+    def test_both_kinds_load_a_node(self) -> None:
+        """Tests that a map and a reduce on one node share its effective load, and that a running reduce counts."""
+        problem = FlowCongestion(self.instance(), weights="shuffle")
+        load = 11 - 4.5
+        expected = 1 * 2 + 1 * (1 + load / 85) + 10 * 1.4 + 10 * (1 + load / 85)
+        assert value(problem, [0, 0]) == pytest.approx(expected, abs=1e-5)
+        busy = FlowCongestion(self.instance(status=[RUNNING, FINISHED, PENDING, PENDING]))
+        assert busy.running_rates[0].tolist() == [1.0]
+        running = FlowCongestion(self.instance(status=[FINISHED, FINISHED, PENDING, RUNNING], node=[0, 1, -1, 1]))
+        assert [rates.tolist() for rates in running.running_rates] == [[], [10.0]]
+
+    def test_slots_of_their_own(self) -> None:
+        """Tests the violations: too many of either kind on a node, and too few placed, each with its kind."""
+        problem = FlowCongestion(self.instance(idle_slots=[0, 1], idle_reduce_slots=[1, 0]))
+        assert problem.due == 2
+        assert {kind: slots.tolist() for kind, slots in problem.offered.items()} == {"map": [0, 1], "reduce": [1, 0]}
+        assert [str(entry) for entry in problem.violations(problem.placement([0, 1]))] == [
+            "slots(n1) by 1",
+            "reduce-slots(n2) by 1",
+        ]
+        assert [str(entry) for entry in problem.violations(problem.placement([1, NONE]))] == [
+            "cardinality(reduce) by 1"
+        ]
+        assert [str(entry) for entry in problem.violations(problem.placement([NONE, 0]))] == ["cardinality(map) by 1"]
+        assert not problem.violations(problem.placement([1, 0]))
+
+
+class TestAgainstFlow:
+    """What relates the problem to `flow`, whose loads are frozen."""
+
+    @settings(max_examples=60)
+    @given(instances())
+    def test_frozen_units_are_those_of_flow(self, instance: Instance) -> None:
+        """Tests that with loads frozen a map costs what it does in `flow`, up to a rounding, where no reduce runs."""
+        reduces = instance.workload.kind == REDUCE
+        if not (reduces & (instance.state.status != FINISHED)).any():
+            flow, problem = Flow(instance), FlowCongestion(instance)
+            nodes = problem.idle_nodes
+            assert np.array_equal(nodes, flow.idle_nodes)
+            if len(problem.tasks):
+                frozen = problem.frozen_units[problem.classes.of_task]
+                assert np.abs(frozen - flow.class_units[flow.classes().of_task]).max(initial=0) <= 1
+
+    @settings(max_examples=60)
+    @given(instances(), st.sampled_from(["rate_in", 1]))
+    def test_one_slot_a_node(self, instance: Instance, scale: Any) -> None:
+        """Tests that with one slot a node and no reduces the optimum is that of `flow` that counts the task itself."""
+        state = instance.state
+        if (instance.workload.kind == REDUCE).any():
+            return
+        single = instance.with_state(
+            State(
+                state.status,
+                state.node,
+                state.start,
+                np.minimum(state.idle_slots, 1),
+                state.idle_reduce_slots,
+                state.load,
+            )
+        )
+        alone, flow = FlowCongestion(single, scale=scale), Flow(single, scale=scale, include_task=True)
+        found, expected = solve(alone).objective, solve(flow).objective
+        assert found is not None
+        assert expected is not None
+        assert abs(found[0] - expected[0]) * GRID <= alone.due
+
+    @settings(max_examples=30)
+    @given(problems(deviation=True))
+    def test_deviation_never_costs(self, problem: FlowCongestion) -> None:
+        """Tests that the optimum with the standard deviation taken off is at most that without."""
+        plain = FlowCongestion(problem.instance, **{**problem.parameters, "deviation": False})
+        less, more = solve(problem).objective, solve(plain).objective
+        assert less is not None
+        assert more is not None
+        assert less[0] <= more[0]
+
+
+@settings(max_examples=150)
+@given(problems(), st.data())
+def test_any_prices_bound_the_optimum(problem: FlowCongestion, data: st.DataObject) -> None:
+    """Tests that what any prices prove, negative or absurd, is at most the optimum; so is the cheap bound."""
+    best = best_placement(problem)
+    assert best is not None
+    limit = data.draw(st.sampled_from([10, 30 * GRID, 2**53]))
+
+    def prices(length: int) -> Ints:
+        drawn = data.draw(st.lists(st.integers(-limit, limit), min_size=length, max_size=length))
+        return np.array(drawn, dtype=np.int64)
+
+    scale = data.draw(st.sampled_from([1, 3, 2**20]))
+    bound = problem.price_bound(prices(2), prices(len(problem.classes.first)), scale)
+    assert Fraction(bound, GRID) <= best[0][0]
+    (cheap,) = problem.cheap_bounds()
+    assert (cheap.name, cheap.component) == ("best-node", "penalty")
+    assert 0 <= cheap.value <= best[0][0]
+
+
+def test_large_prices_are_exact() -> None:
+    """Tests that prices beyond int64 are added in Python integers: the bound is the same with all scaled up."""
+    problem = FlowCongestion(paper("hsu-two-clusters"))
+    counts, classes = np.array([17 * GRID, 0]), np.array([0, 5, GRID, 2])
+    once = problem.price_bound(counts, classes, 1)
+    assert once == problem.price_bound(counts * 2**20, classes * 2**20, 2**20)
+    assert problem.price_bound(counts * 2**28, classes * 2**28, 2**28) == once
+
+
+class TestPatterns:
+    """The sets of tasks that a node can take."""
+
+    @settings(max_examples=80)
+    @given(problems())
+    def test_every_set_once(self, problem: FlowCongestion) -> None:
+        """Tests that patterns are all sets within slots and supply, once each, the empty one first and free."""
+        for host, column in enumerate(problem.hosts.first.tolist()):
+            slots = problem.slots[:, problem.idle_nodes[column]]
+            ranges = [range(size + 1) for size in problem.types.size.tolist()]
+            expected = {
+                amounts
+                for amounts in itertools.product(*ranges)
+                if all(np.array(amounts)[problem.type_kind == kind].sum() <= slots[kind] for kind in (MAP, REDUCE))
+            }
+            found = [tuple(row) for row in problem.patterns(host).tolist()]
+            assert set(found) == expected
+            assert len(found) == len(expected)
+            assert not any(found[0])
+            assert problem.pattern_units(host)[0] == 0
+            assert not problem.patterns(host).flags.writeable
+
+    def test_seventy(self) -> None:
+        """Tests that four types and four slots have the 70 patterns of the digest, shared by nodes with equal slots."""
+        problem = posed(two_nodes([[1.0], []]), [rate for rate in TABLE3[0] for _ in range(4)])
+        assert [len(problem.patterns(host)) for host in (0, 1)] == [70, 70]
+        assert problem.patterns(0) is problem.patterns(1)
+        assert not np.array_equal(problem.pattern_units(0), problem.pattern_units(1))
+
+    @pytest.mark.parametrize(("name", "limit"), [("MOST_PATTERNS", 5), ("MOST_ENTRIES", 7)])
+    def test_too_many(self, name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Tests that too many patterns, or too long lists of them, are refused with their number and what to do."""
+        monkeypatch.setattr(module, name, limit)
+        problem = posed(two_nodes([[1.0], []], slots=2), [1.0, 2.0])
+        told = "2 types of tasks make 8 patterns on 2 different nodes, too many to list; round the rates"
+        with pytest.raises(TooLarge, match=told):
+            problem.patterns(0)
+        assert problem.evaluate(problem.placement([0, 1]))[0] > 0
+
+
+def test_nothing_to_place() -> None:
+    """Tests that no tasks, no slots, or neither cost nothing and are feasible."""
+    cluster = two_nodes([[], []])
+    for rates, idle in (([], [2, 2]), ([1.0, 2.0], [0, 0]), ([], [0, 0])):
+        workload = Workload([f"t{task}" for task in range(len(rates))], rate_in=rates)
+        problem = FlowCongestion(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle)))
+        assert problem.due == 0
+        assert problem.evaluate(problem.placement([NONE] * len(rates))) == (0,)
+        assert problem.cheap_bounds()[0].value == 0
+        assert problem.price_bound(np.array([3, 3]), np.zeros(len(problem.classes.first), dtype=np.int64), 1) == 0
+
+
+def test_hosts_and_classes() -> None:
+    """Tests that equal nodes are one host and equal tasks one class; loads, slots and where blocks lie tell apart."""
+    cluster = Cluster(
+        ["a", "b", "c", "d"],
+        slots=[2, 2, 2, 3],
+        rate_in=[85.0] * 4,
+        rate_out=[85.0] * 4,
+        running_rates=Ragged.from_rows([[1.0, 3.0], [3.0, 1.0], [], [1.0, 3.0]], float),
+    )
+    workload = Workload(list("tuvw"), rate_in=[1.0] * 4, replicas=Ragged.from_rows([[2], [2], [3, 2], [2, 3]]))
+    problem = FlowCongestion(Instance(cluster, workload))
+    assert problem.hosts.of_task.tolist() == [0, 0, 1, 2]
+    assert problem.classes.of_task.tolist() == [0, 0, 1, 1]
+    assert problem.types.size.tolist() == [4]
+
+
+@pytest.mark.parametrize(
+    ("columns", "rates", "faults"),
+    [
+        ({}, [np.nan, 1.0], ["tasks[0].rate_in: flow-congestion needs the task's input rate in MB/s"]),
+        ({}, [1.0, np.nan], ["tasks[1].rate_in: flow-congestion needs the task's input rate in MB/s"]),
+        (
+            {"rate_in": [np.nan, 85.0], "rate_out": [85.0, np.nan]},
+            [1.0, 1.0],
+            [
+                "nodes[0].rate_in: flow-congestion needs a positive rate, or scale=1 (literal)",
+                "nodes[1].rate_out: flow-congestion needs a positive rate: tasks read their blocks from this node",
+            ],
+        ),
+    ],
+)
+def test_missing_fields(columns: dict[str, Any], rates: list[float], faults: list[str]) -> None:
+    """Tests that rates of pending maps and reduces, of nodes with slots, and of sources of reduces are asked for."""
+    cluster = two_nodes([[], []], **columns)
+    workload = Workload(
+        ["m", "r", "a"],
+        kind=[MAP, REDUCE, MAP],
+        rate_in=[*rates, np.nan],
+        shuffle=Shuffle([2], [1], [5.0], [np.nan]),
+    )
+    state = State.initial(cluster, workload, status=[PENDING, PENDING, FINISHED], node=[-1, -1, 1])
+    with pytest.raises(MissingField) as caught:
+        FlowCongestion(Instance(cluster, workload, state))
+    assert [str(fault) for fault in caught.value.faults] == faults
+
+
+def test_what_is_not_missed() -> None:
+    """Tests that reduce slots ask for nothing where no reduce waits, nor types of nodes without a slot."""
+    cluster = two_nodes([[], []], rate_in=[85.0, np.nan], type=[0, 1], type_ids=["c1", "c2"])
+    workload = Workload(["m"], rate_in_by_type=[[1.0, np.nan]])
+    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 0]))
+    assert FlowCongestion(instance).idle_nodes.tolist() == [0]
+
+
+def test_rates_of_a_kind_without_slots() -> None:
+    """Tests that a reduce's rate is not asked for on a node that has slots for maps only."""
+    cluster = two_nodes([[], []], type=[0, 1], type_ids=["c1", "c2"])
+    workload = Workload(["m", "r"], kind=[MAP, REDUCE], rate_in_by_type=[[1.0, 2.0], [np.nan, 3.0]])
+    state = State.initial(cluster, workload, idle_slots=[1, 1], idle_reduce_slots=[0, 1])
+    problem = FlowCongestion(Instance(cluster, workload, state))
+    assert problem.type_rates.tolist() == [[1.0, 2.0], [0.0, 3.0]]
+
+
+@pytest.mark.parametrize("parameters", [{"weights": "bytes"}, {"scale": 0}, {"deviation": "perhaps"}, {"f_c": (0, 1)}])
+def test_wrong_parameters(parameters: dict[str, Any]) -> None:
+    """Tests that a value that no parameter takes is wrong usage."""
+    with pytest.raises(UsageError, match=f"flow-congestion: {next(iter(parameters))}="):
+        posed(two_nodes([[], []]), [1.0], **parameters)
+
+
+@pytest.mark.parametrize(
+    ("columns", "parameters"),
+    [({}, {"scale": 1}), ({}, {"scale": 1e-300}), ({"out_in_use": [1.0, 1.0], "rate_out": [5e-324, 5e-324]}, {})],
+)
+def test_costs_past_exact_arithmetic(columns: dict[str, Any], parameters: dict[str, Any]) -> None:
+    """Tests that rates whose costs might pass exact arithmetic, or are infinite, are refused."""
+    workload = Workload(["t"], rate_in=[2.0**33], replicas=Ragged.from_rows([[0]]))
+    with pytest.raises(InputError, match=r"past 2\^53/1048576; scale the rates down"):
+        FlowCongestion(Instance(two_nodes([[], []], **columns), workload), **parameters)
