@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from optsched.instance import RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.placement import NONE
-from optsched.problems import FairLsap, Flow, Latency, Lsap, LsapFairness, Problem
+from optsched.problems import FairLsap, Flow, Latency, Lsap, LsapFairness, Problem, TransmissionReduces
 from optsched.results import Value
 
 # Ids that a careless name for a file would confuse.
@@ -154,5 +154,6 @@ def values(problem: Problem) -> set[Value]:
             answer.count(node) <= capacity[node] for node in set(answer) - {NONE}
         ):
             placement = problem.placement(np.array(answer, dtype=np.int64))
-            found.add(problem.objective(placement))
+            if not isinstance(problem, TransmissionReduces) or not problem.violations(placement):
+                found.add(problem.objective(placement))
     return found

@@ -14,6 +14,7 @@ from model_problems import (
     lsap_problems,
     values,
 )
+from transmission_instances import problems as transmission_problems
 
 from optsched import models
 from optsched.placement import Placement
@@ -114,6 +115,8 @@ CASES = {
     "lsap-fairness": (lsap_fairness_problems(), check_lsap_fairness),
     "flow": (flow_problems(), check_assignment),
     "latency": (latency_problems(), check_latency),
+    "transmission-maps": (transmission_problems("transmission-maps"), check_assignment),
+    "transmission-reduces": (transmission_problems("transmission-reduces"), check_assignment),
 }
 
 

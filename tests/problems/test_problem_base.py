@@ -23,8 +23,9 @@ def simple(parameters: dict[str, Any] | None = None, tasks: int = 2) -> Instance
 
 def test_problems_by_name() -> None:
     """Tests that a name gives its problem, and an unknown one the nearest."""
-    placed = ["lsap", "fair-lsap", "lsap-fairness", "flow", "flow-congestion", "latency", "traffic"]
-    assert list(PROBLEMS) == [*placed, "generalized-assignment", "min-cost-flow"]
+    placed = ["lsap", "fair-lsap", "lsap-fairness", "flow", "flow-congestion", "latency"]
+    both_stages = ["transmission-maps", "transmission-reduces", "traffic"]
+    assert list(PROBLEMS) == [*placed, *both_stages, "generalized-assignment", "min-cost-flow"]
     assert isinstance(problem("latency", simple(), w_rem=5), Latency)
     assert problem_class("flow") is Flow
     with pytest.raises(UsageError, match='there is no problem "lsapp"; did you mean "lsap"'):
