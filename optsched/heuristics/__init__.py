@@ -16,6 +16,7 @@ from optsched.heuristics import (
     coupling,
     delay,
     fair,
+    fair_sharing,
     fifo,
     flow_rules,
     joss,
@@ -27,6 +28,7 @@ from optsched.heuristics import (
     observed,
     probabilistic,
     quincy,
+    ras,
     sequential,
 )
 from optsched.heuristics.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
@@ -66,6 +68,8 @@ _FAMILIES = (
     latency_rules,
     labl,
     joss,
+    ras,
+    fair_sharing,
     observed,
 )
 
