@@ -65,8 +65,8 @@ class LoadProgram:
         if patterns:
             added, units = [rows[1:] for rows, _ in tables], [costs[1:] for _, costs in tables]
         else:
-            added, units = ([np.diff(part, axis=0) for part in side] for side in zip(*tables, strict=True))
-        self.host: Ints = np.repeat(np.arange(hosts), [len(rows) for rows in added])
+            added, units = [np.diff(rows, axis=0) for rows, _ in tables], [np.diff(costs) for _, costs in tables]
+        self.host: Ints = np.repeat(np.arange(hosts), np.array([len(rows) for rows in added], dtype=np.int64))
         self.added: Ints = np.concatenate((np.zeros((0, types), dtype=np.int64), *added))
         self.units: Ints = np.concatenate((np.zeros(0, dtype=np.int64), *units))
         self.most: Ints = problem.hosts.size[self.host]

@@ -1,0 +1,265 @@
+"""`flow-congestion`: routes against enumeration, the convex flow and where it is refused, proofs and their faults."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from congestion_instances import of_one_type, problems
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optsched.certificates import certify, proved_bound, task_price_certificate
+from optsched.errors import CertificateInvalid, SolverDisagreement, TooLarge
+from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.files import load
+from optsched.instances.generate import generate
+from optsched.models.flow_congestion import build_pulp, build_pyomo, literal_size
+from optsched.problems import FlowCongestion
+from optsched.problems import flow_congestion as module
+from optsched.problems.base import GRID
+from optsched.resources import folder
+from optsched.results import Certificate, Limit, Proof, Termination
+from optsched.routes import routes_of, solve
+from optsched.solvers.brute_force import _judged, best_placement
+from optsched.solvers.flow_congestion import LoadProgram, solve_convex_flow, solve_patterns, task_prices
+from optsched.solvers.highs import solve_arrays
+from optsched.solvers.profiles import Profile
+
+EXACT = Profile("exact")
+
+
+def paper(name: str, **parameters: Any) -> FlowCongestion:
+    """The problem on a worked example of the library."""
+    instance = load(folder("instances") / "papers" / f"{name}.json")
+    assert isinstance(instance, Instance)
+    return FlowCongestion(instance, **parameters)
+
+
+def check_routes(problem: FlowCongestion) -> None:
+    """Every route finds the enumerated optimum and certifies."""
+    best = best_placement(problem)
+    assert best is not None
+    for route in routes_of(problem):
+        solution = solve(problem, route=route)
+        assert solution.objective == best[0] == solution.bound, route
+        verdict = certify(problem, solution)
+        assert verdict.valid, f"{route}: {verdict}"
+        assert verdict.proved == (solution.certificate is Proof.DUAL), route
+    size, model = literal_size(problem), build_pulp(problem)
+    assert (len(model.variables()), len(list(model.constraints()))) == (size.variables, size.constraints)
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_every_route(problem: FlowCongestion) -> None:
+    """Tests that arrays, Pyomo, PuLP and enumeration agree with reduces, running tasks and every parameter."""
+    check_routes(problem)
+
+
+@pytest.mark.thorough
+@settings(max_examples=1500)
+@given(problems())
+def test_every_route_at_length(problem: FlowCongestion) -> None:
+    """Tests the same on many more instances."""
+    check_routes(problem)
+
+
+@settings(max_examples=25)
+@given(problems(weights="literal", scale="rate_in"))
+def test_enumeration_against_the_plain_one(problem: FlowCongestion) -> None:
+    """Tests that the quick enumeration finds what trying every node for every task does."""
+    if (len(problem.instance.cluster) + 1) ** len(problem.tasks) <= 300:
+        best = best_placement(problem)
+        assert best is not None
+        assert best[0] == min(value for value, _ in _judged(problem))
+
+
+class TestConvexFlow:
+    """One type of tasks, where each costs no less than the one before it."""
+
+    @settings(max_examples=80)
+    @given(of_one_type(), st.booleans())
+    def test_against_enumeration(self, instance: Instance, deviation: bool) -> None:
+        """Tests that where the instance is convex its flow is optimal, and its own prices prove it; else it refuses."""
+        problem = FlowCongestion(instance, deviation=deviation)
+        if not problem.convex:
+            assert deviation
+            with pytest.raises(ValueError, match="several types of tasks, or one more costs less"):
+                solve_convex_flow(problem, EXACT)
+            return
+        best = best_placement(problem)
+        outcome, placement, prices = solve_convex_flow(problem, EXACT)
+        assert best is not None
+        assert placement is not None
+        assert problem.evaluate(placement) == best[0]
+        assert outcome.objective == pytest.approx(problem.units(placement), abs=0.1)
+        assert problem.price_bound(*prices) == problem.units(placement)
+        _, other = solve_patterns(problem, EXACT)
+        assert other is not None
+        assert problem.evaluate(other) == best[0]
+
+    def test_slots_are_no_model_of_the_counterexample(self) -> None:
+        """Tests that an arc for each slot promises less than any placement costs where the instance is not convex.
+
+        It takes the cheaper second slot of a node without the first.
+        """
+        problem = paper("hsu-not-convex")
+        promised = solve_arrays(LoadProgram(problem, patterns=False).arrays(relaxed=True), EXACT).outcome.objective
+        solution = solve(problem)
+        assert solution.objective is not None
+        assert promised is not None
+        assert promised < solution.objective[0] * GRID - 1000
+        assert solution.solver["interface"] == "arrays"
+        assert float(solution.objective[0]) == pytest.approx(12.3525, abs=5e-5)
+        assert certify(problem, solution).valid
+
+    def test_alike_nodes_share_evenly(self) -> None:
+        """Tests that seven tasks on three alike nodes go 3, 2, 2."""
+        cluster = Cluster(["a", "b", "c"], slots=[4, 4, 4], rate_in=[85.0] * 3)
+        problem = FlowCongestion(Instance(cluster, Workload([f"t{task}" for task in range(7)], rate_in=[9.14] * 7)))
+        _, placement, _ = solve_convex_flow(problem, EXACT)
+        assert placement is not None
+        assert sorted(np.bincount(placement.nodes).tolist()) == [2, 2, 3]
+
+
+class TestPatterns:
+    """The program of patterns."""
+
+    @settings(max_examples=40)
+    @given(problems(), st.integers(0, 3))
+    def test_start(self, problem: FlowCongestion, seed: int) -> None:
+        """Tests that a placement makes columns that are feasible, cost the same, and stand for a placement as dear."""
+        nodes = np.full(len(problem.tasks), -1)
+        random = np.random.default_rng(seed)
+        for kind in problem.kinds:
+            slots = random.permutation(np.repeat(np.arange(problem.slots.shape[1]), problem.slots[kind]))
+            tasks = random.permutation(np.flatnonzero(problem.kind == kind))[: problem.counts[kind]]
+            nodes[tasks] = slots[: len(tasks)]
+        placement = problem.placement(nodes)
+        program = LoadProgram(problem, patterns=True)
+        arrays, x = program.arrays(), program.start(placement)
+        assert (arrays.col_lower <= x).all()
+        assert (x <= arrays.col_upper).all()
+        rows = arrays.matrix @ x
+        assert (arrays.row_lower <= rows).all()
+        assert (rows <= arrays.row_upper).all()
+        assert arrays.objective @ x == problem.units(placement)
+        assert problem.units(program.placement(x)) == problem.units(placement)
+
+    def test_start_is_used(self) -> None:
+        """Tests that a start is never lost, at whatever limit."""
+        problem = FlowCongestion(generate("flow", seed=3, nodes=9, tasks=14))
+        best = solve(problem).decision
+        held = solve(problem, start=best, profile=EXACT.with_limits(time_limit=0))
+        assert held.objective == problem.evaluate(best)  # type: ignore[arg-type]
+        held = solve(problem, profile=EXACT.with_limits(time_limit=0))
+        assert (held.termination, held.limit) == (Termination.FEASIBLE, Limit.TIME)
+        assert certify(problem, held).valid
+
+    def test_disagreement(self) -> None:
+        """Tests that columns that are no placement are the solver's fault, and said to be."""
+        problem = paper("hsu-not-convex")
+        program = LoadProgram(problem, patterns=True)
+        with pytest.raises(SolverDisagreement, match=r"HiGHS holds a placement that violates cardinality\(map\) by 2"):
+            program.placement(np.zeros(len(program.host) + len(program.pair_class)))
+
+    def test_prices(self) -> None:
+        """Tests that prices past 2^53 are passed over, and that without duals there are none."""
+        problem = paper("hsu-two-clusters")
+        program = LoadProgram(problem, patterns=True)
+        duals = solve_arrays(program.arrays(relaxed=True), EXACT).row_duals
+        assert duals is not None
+        assert problem.price_bound(*program.prices(duals)) == problem.price_bound(*task_prices(problem, EXACT))
+        for useless in (None, duals * 2.0**40):
+            counts, classes, scale = program.prices(useless)
+            assert (counts.tolist(), classes.tolist(), scale) == ([0, 0], [0] * 4, 1)
+
+    @pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
+    def test_too_many(self, route: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Tests that every route refuses what cannot be listed, with a message that says what to do."""
+        monkeypatch.setattr(module, "MOST_PATTERNS", 5)
+        with pytest.raises(TooLarge, match="4 types of tasks make 22 patterns on 2 different nodes, too many to list"):
+            solve(paper("hsu-two-clusters"), route=route)
+
+
+def test_models_name_what_they_hold() -> None:
+    """Tests that hosts, classes and types go by the id of their first, and that reduces have their own cardinality."""
+    model = build_pyomo(paper("hsu-reduces"))
+    assert list(model.HOSTS) == ["n1", "n2", "n3"]
+    assert list(model.CLASSES) == ["t3", "wr", "tr"]
+    assert sorted(model.TYPES) == ["t3", "tr", "wr"]
+    assert {kind: model.due[kind] for kind in model.KINDS} == {"map": 1, "reduce": 2}
+    names = [str(variable) for variable in build_pulp(paper("hsu-reduces")).variables()]
+    assert "place.wr.n3" in names
+    assert "skip.t3" in names
+
+
+class TestCertificate:
+    """Prices as proofs, and what is wrong with them."""
+
+    def solved(self) -> tuple[FlowCongestion, Certificate]:
+        """An instance that prices close, and its certificate."""
+        problem = paper("hsu-two-clusters")
+        (certificate,) = solve(problem).certificates
+        assert certificate.kind is Proof.DUAL
+        return problem, certificate
+
+    def test_data(self) -> None:
+        """Tests that the data is prices by kind and by the first task of a class, and proves the claim."""
+        problem, certificate = self.solved()
+        assert set(certificate.data) == {"count_prices", "class_prices", "scale", "unit"}
+        assert set(certificate.data["count_prices"]) == {"map", "reduce"}
+        assert set(certificate.data["class_prices"]) <= {"wordcount", "terasort", "grep", "nocomputation"}
+        assert certificate.data["unit"] == f"1/{GRID * certificate.data['scale']}"
+        assert proved_bound(problem, certificate) == certificate.claim
+
+    @pytest.mark.parametrize(
+        ("change", "told"),
+        [
+            ({"scale": 0}, "scale: must be above 0, not 0"),
+            ({"scale": None}, "scale: must be an integer"),
+            ({"count_prices": []}, "count_prices: must be an object"),
+            ({"count_prices": {"map": 1}}, "reduce: must be an integer"),
+            ({"count_prices": {"map": 1.5, "reduce": 0}}, "map: must be an integer"),
+            ({"class_prices": {"sort": 1}}, 'class_prices: no class of tasks has "sort" as its first'),
+            ({"class_prices": {"grep": 2**54}}, "grep: must be an integer up to"),
+        ],
+    )
+    def test_wrong_data(self, change: dict[str, Any], told: str) -> None:
+        """Tests that data of another form proves nothing, and says what is wrong."""
+        problem, certificate = self.solved()
+        with pytest.raises(CertificateInvalid, match=told):
+            proved_bound(problem, replace(certificate, data={**certificate.data, **change}))
+
+    def test_seeded_faults(self) -> None:
+        """Tests that a claim one unit too high is caught, and that moved prices prove less, never more."""
+        problem, certificate = self.solved()
+        solution = solve(problem)
+        unit = Fraction(1, GRID)
+        high = replace(certificate, claim=certificate.claim + unit)
+        forged = replace(solution, certificates=(high,), bound=(high.claim,))
+        assert not certify(problem, forged).valid
+        for name in ("count_prices", "class_prices"):
+            for key, price in certificate.data[name].items():
+                for step in (-GRID * certificate.data["scale"], GRID * certificate.data["scale"]):
+                    data = copy.deepcopy(dict(certificate.data))
+                    data[name] = {**data[name], key: price + step}
+                    assert proved_bound(problem, replace(certificate, data=data)) <= certificate.claim
+
+    def test_too_many_patterns_prove_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Tests that a certificate whose check would list too many patterns is invalid, not a crash."""
+        problem, certificate = self.solved()
+        again = FlowCongestion(problem.instance)
+        monkeypatch.setattr(module, "MOST_PATTERNS", 5)
+        with pytest.raises(CertificateInvalid, match="too many to list"):
+            proved_bound(again, certificate)
+
+    def test_no_prices_prove_the_least(self) -> None:
+        """Tests that prices of 0 prove 0: every node may stay empty."""
+        problem = paper("hsu-two-clusters")
+        assert task_price_certificate(problem, np.zeros(2, dtype=int), np.zeros(4, dtype=int), 1).claim == 0
