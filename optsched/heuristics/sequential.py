@@ -22,7 +22,7 @@ from optsched.problems.shuffle_sizes import estimated_sizes
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Limit
+from optsched.results import Limit, Number
 from optsched.solvers.profiles import Profile
 from optsched.solvers.transmission_reduces import by_arrays
 from optsched.solvers.transport import optimal_placement
@@ -80,8 +80,7 @@ def sequential(
         best = stages.improved(best)
         for _ in range(starts - 1):
             drawn = rng.random((len(stages.map_tasks), len(problem.instance.cluster)))
-            other = stages.improved(stages.continued(stages.maps(drawn)))
-            best = min(best, other, key=lambda found: found[1])
+            best = min(best, stages.improved(stages.continued(stages.maps(drawn))), key=lambda found: found[1])
     return Placement(best[0])
 
 
@@ -94,6 +93,8 @@ class _Stages:
         self.reduce_tasks = problem.tasks[positions_of(problem, REDUCE)]
         self.distinct = problem.parameters.get("distinct", True)
         self.instance = instance
+        #: What came of each placement of the maps so far.
+        self._continued: dict[bytes, tuple[Ints, Number]] = {}
         if len(self.reduce_tasks):
             shuffle = instance.workload.shuffle
             assert shuffle is not None  # the problem needs it
@@ -110,8 +111,13 @@ class _Stages:
             nodes[self.map_tasks] = optimal_placement(posed).nodes[self.map_tasks]
         return nodes
 
-    def continued(self, nodes: Ints) -> tuple[Ints, int]:
-        """The same with the best reduces, and what these cost, in units."""
+    def continued(self, nodes: Ints) -> tuple[Ints, Number]:
+        """The same with the best reduces, and what these cost."""
+        if nodes.tobytes() not in self._continued:
+            self._continued[nodes.tobytes()] = self._with_reduces(nodes)
+        return self._continued[nodes.tobytes()]
+
+    def _with_reduces(self, nodes: Ints) -> tuple[Ints, Number]:
         if not len(self.reduce_tasks):
             return nodes, 0
         problem = TransmissionReduces(_running(self.instance, nodes), distinct=self.distinct)
@@ -122,11 +128,11 @@ class _Stages:
             raise KeyboardInterrupt
         if found is None:
             raise OptschedError(f"sequential: found no placement of the reduces: {outcome.raw_status}")
-        nodes = nodes.copy()
-        nodes[self.reduce_tasks] = found
-        return nodes, int(problem.units[np.arange(len(found))[found != NONE], found[found != NONE]].sum())
+        reduces = problem.placement(found)
+        nodes = np.where(reduces.nodes != NONE, reduces.nodes, nodes)
+        return nodes, problem.objective(reduces)[0]
 
-    def improved(self, start: tuple[Ints, int]) -> tuple[Ints, int]:
+    def improved(self, start: tuple[Ints, Number]) -> tuple[Ints, Number]:
         """Maps and reduces placed in turn, as long as that is cheaper and the maps stay optimal."""
         best = start
         least = self.first.units(Placement(start[0]))

@@ -1,0 +1,169 @@
+"""Fair and Capacity scheduling: whose turn it is, and which job of a pool or queue gets the slot."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from test_probabilistic import first_view
+
+from optsched.errors import UsageError
+from optsched.heuristics import run
+from optsched.heuristics.base import Event, Offer, View
+from optsched.heuristics.fair import CapacityPolicy, FairPolicy
+from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.problems import FairLsap, FlowCongestion, Lsap, Problem
+from optsched.problems.transmission_reduces import TransmissionReduces
+
+HOPS = Topology("hops", hops={"node": 0.0, "rack": 2.0, "off_rack": 4.0})
+
+
+def posed(jobs: list[int], groups: list[int], weights: list[float], running: tuple[int, ...] = (), **more: Any) -> Lsap:
+    """Maps of these jobs, of groups with weights; those in `running` run. Nodes a, b in a rack, c in another."""
+    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r1", "r2"], slots=[9] * 3)
+    replicas = Ragged.from_rows(more.pop("replicas", [[0]] * len(jobs)))
+    workload = Workload(
+        [f"t{task}" for task in range(len(jobs))],
+        job=jobs,
+        job_ids=[f"j{job}" for job in range(len(groups))],
+        job_group=groups,
+        group_ids=[f"g{group}" for group in range(len(weights))],
+        group_weight=weights,
+        replicas=replicas,
+        **more,
+    )
+    status = [RUNNING if task in running else 0 for task in range(len(jobs))]
+    state = State.initial(cluster, workload, status=status, node=[1 if code else -1 for code in status])
+    return Lsap(Instance(cluster, workload, state))
+
+
+def order(policy: Any, view: View, offers: int, node: int = 0) -> list[int]:
+    """The tasks that are started on so many slots of a node, each told to the policy."""
+    policy.start(view, np.random.default_rng(0))
+    status = view.status.base
+    started = []
+    for _ in range(offers):
+        answer = policy.offer(Offer(0.0, node, "map", 9), view)
+        started.extend(answer)
+        for task in answer:
+            status[task] = RUNNING
+            policy.notify(Event(0.0, "task-started", task), view)
+    return started
+
+
+class TestPools:
+    """Groups share by their weights, whichever policy."""
+
+    @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
+    def test_by_weight(self, policy: Any) -> None:
+        """Tests that of weights 2 and 1 the heavier gets two of three slots."""
+        view = first_view(posed([0] * 6 + [1] * 6, [0, 1], [2.0, 1.0]))
+        groups = [0 if task < 6 else 1 for task in order(policy, view, 9)]
+        assert groups == [0, 1, 0, 0, 1, 0, 0, 1, 0]
+
+    @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
+    def test_running_tasks_count(self, policy: Any) -> None:
+        """Tests that a group that runs two goes last until the other has as many."""
+        view = first_view(posed([0] * 4 + [1] * 4, [0, 1], [1.0, 1.0], running=(0, 1)))
+        assert [task < 4 for task in order(policy, view, 4)] == [False, False, True, False]
+
+    @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
+    def test_running_tasks_that_are_only_counted(self, policy: Any) -> None:
+        """Tests `running_tasks` of a group, and a weight of 0, which goes last."""
+        view = first_view(posed([0] * 2 + [1] * 2 + [2] * 2, [0, 1, 2], [1.0, 1.0, 0.0], group_running_tasks=[1, 0, 0]))
+        assert [task // 2 for task in order(policy, view, 6)] == [1, 0, 1, 0, 2, 2]
+
+    def test_jobs_of_a_pool_by_running_tasks(self) -> None:
+        """Tests that within a pool the jobs take turns under Fair, and go by arrival under Capacity."""
+        jobs = [0, 0, 1, 1]
+        fair = order(FairPolicy(), first_view(posed(jobs, [0, 0], [1.0])), 4)
+        assert [jobs[task] for task in fair] == [0, 1, 0, 1]
+        capacity = order(CapacityPolicy(), first_view(posed(jobs, [0, 0], [1.0])), 4)
+        assert [jobs[task] for task in capacity] == [0, 0, 1, 1]
+
+    def test_jobs_without_group_and_tasks_without_job(self) -> None:
+        """Tests that they are a pool of weight 1, in which tasks without a job are one job."""
+        view = first_view(posed([0, 0, -1, 1], [0, -1], [1.0]))
+        assert order(FairPolicy(), view, 4) in ([2, 0, 3, 1], [2, 1, 3, 0])
+
+
+class TestFair:
+    """Delay scheduling within fair shares."""
+
+    def test_delay_of_none_and_of_node_and_rack(self) -> None:
+        """Tests that without delay any slot is taken, else a job waits for its node and as long again for its rack."""
+        for delay, passes in ((0, 0), (2, 4)):
+            view = first_view(posed([0], [0], [1.0], replicas=[[0]]))
+            policy = FairPolicy(delay)
+            policy.start(view, np.random.default_rng(0))
+            told = [policy.offer(Offer(0.0, 2, "map", 9), view) for _ in range(passes + 1)]
+            assert told == [()] * passes + [(0,)]
+
+    def test_serves_fairness(self) -> None:
+        """Tests that with equal weights and slots for half of the tasks each group gets half of the slots."""
+        problem = FairLsap(posed([0] * 54 + [1] * 54, [0, 1], [1.0, 1.0]).instance)
+        placement = run(problem, "fair", 3).raise_if_failed()
+        assert not problem.violations(placement)
+        ran = np.flatnonzero(placement.nodes >= 0)
+        assert sorted(Counter((ran >= 54).tolist()).values()) == [13, 14]
+
+    def test_reduces_at_random_where_no_rule_bars_them(self) -> None:
+        """Tests `flow-congestion`, which knows no rule of one reduce of a job a node and needs no topology."""
+        cluster = Cluster(["a"], slots=[1], reduce_slots=[3], rate_in=[85], rate_out=[85])
+        workload = Workload(
+            ["R1", "R2", "R3", "M"], kind=[REDUCE] * 3 + [MAP], job=[0] * 4, job_ids=["J"], rate_in=[1.0] * 4,
+            shuffle=Shuffle([3], [0], [1.0], [1.0]),
+        )  # fmt: skip
+        problem: Problem = FlowCongestion(Instance(cluster, workload))
+        for name in ("fair", "capacity", "delay"):
+            assert run(problem, name).raise_if_failed().nodes.tolist() == [0, 0, 0, 0]
+
+
+class TestCapacity:
+    """The job of the queue whose data is nearest to the slot."""
+
+    def test_nearest_job(self) -> None:
+        """Tests node before rack before any, whichever job came first, and the first job where they are alike."""
+        replicas = [[2], [1], [0], [0]]
+        jobs = [0, 1, 2, 3]
+        assert order(CapacityPolicy(), first_view(posed(jobs, [0] * 4, [1.0], replicas=replicas)), 4) == [2, 3, 1, 0]
+        assert order(CapacityPolicy(), first_view(posed(jobs, [0] * 4, [1.0], replicas=replicas)), 4, 2) == [0, 1, 2, 3]
+
+    def test_a_queue_that_is_behind_goes_before_locality(self) -> None:
+        """Tests that shares count before locality: the queue without a running task takes a remote one."""
+        view = first_view(posed([0, 0, 1], [0, 1], [1.0, 1.0], running=(0,), replicas=[[0], [0], [2]]))
+        assert order(CapacityPolicy(), view, 2) == [2, 1]
+
+    def reduces(self) -> TransmissionReduces:
+        """A job whose map output is on c alone: 5 MB for R1 and 9 MB for R2."""
+        cluster = Cluster(["a", "b", "c"], reduce_slots=[1] * 3, topology=HOPS)
+        workload = Workload(
+            ["M", "R1", "R2"],
+            kind=[MAP, REDUCE, REDUCE],
+            job=[0] * 3,
+            job_ids=["J"],
+            shuffle=Shuffle([0, 0], [1, 2], [50.0, 50.0], [5.0, 9.0]),
+        )
+        return TransmissionReduces(
+            Instance(cluster, workload, State.initial(cluster, workload, status=[1, 0, 0], node=[2, -1, -1]))
+        )
+
+    @pytest.mark.parametrize(("delay", "passes"), [(0, 0), (2, 2), ("auto", 3)])
+    def test_reduces_wait_for_their_data(self, delay: Any, passes: int) -> None:
+        """Tests that a job lets so many offers pass of nodes with nothing for it, and takes most MB where there is."""
+        view = first_view(self.reduces())
+        policy = CapacityPolicy(delay)
+        policy.start(view, np.random.default_rng(0))
+        away = [policy.offer(Offer(0.0, 0, "reduce", 1), view) for _ in range(passes + 1)]
+        assert away == [()] * passes + [(1,)]
+        if delay:
+            assert policy.offer(Offer(0.0, 2, "reduce", 1), view) == (2,)
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("fair", {"delay": 0.5}), ("capacity", {"reduce_delay": "never"})])
+def test_wrong_parameters(name: str, wrong: dict[str, Any]) -> None:
+    """Tests that delays are whole numbers or auto."""
+    with pytest.raises(UsageError, match="give a"):
+        run(posed([0], [0], [1.0]), name, **wrong)

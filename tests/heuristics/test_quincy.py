@@ -1,0 +1,91 @@
+"""Quincy: its flow against SciPy's dense assignment of the same three levels, and what it does not see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transmission_instances import example, problems
+
+from optsched.errors import UsageError
+from optsched.heuristics.quincy import HEURISTICS, quincy
+from optsched.heuristics.running import run_heuristic
+from optsched.instance import Cluster, Instance, Ragged, State, Topology, Workload
+from optsched.problems import Problem
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.solvers.networks import assign_dense
+
+RNG = np.random.default_rng(0)
+
+
+def moved(problem: TransmissionMaps, rack: float, off_rack: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """What Quincy pays for each map on each node, written down pair by pair."""
+    racks = problem.instance.cluster.rack
+    costs = np.zeros((len(problem.tasks), len(racks)))
+    for task, holders in enumerate(problem.replicas):
+        for node in range(len(racks)):
+            near = any(racks[node] == racks[holder] >= 0 for holder in holders)
+            level = 0.0 if node in holders else rack if near else off_rack
+            costs[task, node] = level * problem.sizes[task]
+    return costs
+
+
+@given(st.data(), st.sampled_from([(1, 2), (1, 1), (0, 5), (3, 1), (0, 0)]))
+def test_least_megabytes(data: st.DataObject, levels: tuple[int, int]) -> None:
+    """Tests that the flow is feasible and moves as few MB, weighed by level, as the dense assignment does.
+
+    Also where a core switch is cheaper than a rack's: then a map may go through the cluster to its own rack.
+    """
+    problem: Any = data.draw(problems("transmission-maps"))
+    placement = quincy(problem, RNG, rack=levels[0], off_rack=levels[1])
+    assert not problem.violations(placement)
+    costs = moved(problem, min(levels), levels[1])
+    dense = assign_dense(np.rint(costs * 10).astype(np.int64), problem.capacity, problem.count)
+    found = problem.nodes_of(placement)
+    paid = [costs[nodes >= 0, nodes[nodes >= 0]].sum() for nodes in (found, dense)]
+    assert paid[0] == pytest.approx(paid[1])
+
+
+@given(problem=problems("transmission"))
+def test_maps_and_reduces(problem: Problem) -> None:
+    """Tests that both are placed feasibly, the same whatever the generator."""
+    placement = quincy(problem, np.random.default_rng(1))  # type: ignore[arg-type]
+    assert not problem.violations(placement)
+    assert placement == quincy(problem, np.random.default_rng(2))  # type: ignore[arg-type]
+
+
+def test_knows_no_distance() -> None:
+    """Tests that of nodes beyond the rack one is as good as another, however far it is."""
+    cluster = Cluster(
+        ["a", "b", "c"], topology=Topology("distance", [[0.0, 90.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    )
+    workload = Workload(["t"], size=[1.0], replicas=Ragged.from_rows([[0]]))
+    costs = set()
+    for idle in ([0, 1, 0], [0, 0, 1], [0, 1, 1]):
+        problem = TransmissionMaps(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle)))
+        costs.add(int(problem.evaluate(quincy(problem, RNG))[0]))
+    assert costs == {1, 90}
+
+
+def test_large_blocks_first() -> None:
+    """Tests that of two maps with data on the same free node the larger one gets it."""
+    hops = Topology("hops", hops={"node": 0.0, "rack": 2.0, "off_rack": 4.0})
+    cluster = Cluster(["a", "b"], topology=hops)
+    workload = Workload(["small", "large"], size=[64.0, 128.0], replicas=Ragged.from_rows([[0], [0]]))
+    assert quincy(TransmissionMaps(Instance(cluster, workload)), RNG).nodes.tolist() == [1, 0]
+
+
+def test_reduces_as_fifo() -> None:
+    """Tests that reduces, which Quincy as 000 has it does not weigh, fill the first nodes."""
+    assert quincy(Transmission(example()), RNG).nodes.tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("wrong", [{"rack": -1}, {"off_rack": "far"}])
+def test_wrong_parameters(wrong: dict[str, Any]) -> None:
+    """Tests that costs of an MB are numbers of 0 or more."""
+    with pytest.raises(UsageError, match="quincy: "):
+        run_heuristic(TransmissionMaps(example()), HEURISTICS[0], **wrong)

@@ -1,0 +1,164 @@
+"""Maps first, reduces then: both stages exact, and ties among optimal maps broken by the reduces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transmission_instances import example, problems
+
+from optsched.errors import UsageError
+from optsched.heuristics.running import run_heuristic
+from optsched.heuristics.sequential import HEURISTICS, sequential
+from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.placement import NONE, Placement
+from optsched.problems import Problem
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
+
+
+def rng() -> np.random.Generator:
+    """A fresh generator."""
+    return np.random.default_rng(0)
+
+
+def feasible(problem: Problem) -> list[Placement]:
+    """Every feasible placement."""
+    nodes = range(NONE, len(problem.instance.cluster))
+    made = (problem.placement(list(choice)) for choice in product(nodes, repeat=len(problem.tasks)))
+    return [placement for placement in made if not problem.violations(placement)]
+
+
+def test_worked_example() -> None:
+    """Tests that 000's example is solved: its maps have one optimal placement, and joint and sequential are 80."""
+    problem = Transmission(example())
+    placement = sequential(problem, rng())
+    assert placement.nodes[:2].tolist() == [0, 1]
+    assert problem.evaluate(placement) == (80,)
+    assert Transmission(example(), distinct=False).evaluate(
+        sequential(Transmission(example(), distinct=False), rng())
+    ) == (60,)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("maps", TransmissionMaps), ("reduces", TransmissionReduces)])
+@given(st.data())
+def test_one_stage_is_optimal(name: str, kind: type[Problem], data: st.DataObject) -> None:
+    """Tests a gap of 0 in either stage alone, against all placements."""
+    problem = data.draw(problems(f"transmission-{name}"))
+    assert isinstance(problem, kind)
+    placement = sequential(problem, rng())  # type: ignore[arg-type]
+    assert not problem.violations(placement)
+    assert problem.evaluate(placement) == min(problem.evaluate(each) for each in feasible(problem))
+
+
+@settings(max_examples=40)
+@given(problem=problems("transmission"))
+def test_maps_first_then_the_best_reduces(problem: Problem) -> None:
+    """Tests against all placements: maps at least cost (1), and reduces best for these maps; ties never worse."""
+    assert isinstance(problem, Transmission)
+    alone = TransmissionMaps(problem.instance)
+    every = feasible(problem)
+    least = min(alone.units(placement) for placement in every)
+    found = {ties: sequential(problem, rng(), ties=ties) for ties in ("first", "second-stage")}
+    for placement in found.values():
+        assert not problem.violations(placement)
+        assert alone.units(placement) == least
+        maps = problem.nodes_of(placement)[problem.maps]
+        same = [each for each in every if np.array_equal(problem.nodes_of(each)[problem.maps], maps)]
+        best = min(second_stage(problem, each) for each in same)
+        assert second_stage(problem, placement) == best
+    assert second_stage(problem, found["second-stage"]) <= second_stage(problem, found["first"])
+    lowest = min(second_stage(problem, each) for each in every if alone.units(each) == least)
+    # The search is local; on instances as small as these it finds the best of the optimal maps.
+    assert second_stage(problem, found["second-stage"]) == lowest
+
+
+def second_stage(problem: Transmission, placement: Placement) -> Any:
+    """Cost (2) of a placement: that of its reduces once its maps run."""
+    state = problem.instance.state
+    nodes = placement.nodes.copy()
+    maps = problem.tasks[problem.maps]
+    ran = np.zeros(len(nodes), dtype=bool)
+    ran[maps] = nodes[maps] != NONE
+    later = replace(state, status=np.where(ran, 1, state.status), node=np.where(ran, nodes, state.node))
+    reduces = TransmissionReduces(problem.instance.with_state(later), distinct=problem.parameters["distinct"])
+    nodes[maps] = NONE
+    return reduces.evaluate(Placement(nodes))[0]
+
+
+def two_replicas() -> Transmission:
+    """Two maps with replicas on a and on b, both of which are local anywhere, and one reduce that must run on b."""
+    far = Topology("distance", [[0.0, 5.0], [5.0, 0.0]])
+    cluster = Cluster(["a", "b"], slots=[2, 2], topology=far)
+    workload = Workload(
+        ["M1", "M2", "R"],
+        kind=[MAP, MAP, REDUCE],
+        size=[1.0, 1.0, np.nan],
+        replicas=Ragged.from_rows([[0, 1], [0, 1], []]),
+        shuffle=Shuffle([0, 1], [2, 2], [3.0, 4.0], [np.nan, np.nan]),
+    )
+    state = State.initial(cluster, workload, idle_reduce_slots=[0, 1])
+    return Transmission(Instance(cluster, workload, state))
+
+
+def test_ties_are_where_the_stages_meet() -> None:
+    """Tests that maps that are local on either node go where their reduce is, if ties are broken by it."""
+    problem = two_replicas()
+    assert problem.evaluate(sequential(problem, rng(), starts=1)) == (0,)
+    assert problem.evaluate(sequential(problem, rng(), ties="first"))[0] in (0, 15, 20, 35)
+
+
+def test_costs_too_large_to_weigh_ties_exactly() -> None:
+    """Tests that where maps cost too much for both costs to fit in a number, maps stay optimal."""
+    problem = two_replicas()
+    workload = problem.instance.workload
+    large = Workload(
+        workload.task_ids,
+        kind=workload.kind,
+        size=[2.0**44, 2.0**43, np.nan],
+        replicas=Ragged.from_rows([[0], [0, 1], []]),
+        shuffle=workload.shuffle,
+    )
+    state = State.initial(problem.instance.cluster, large, idle_slots=[0, 2], idle_reduce_slots=[0, 1])
+    huge = Transmission(Instance(problem.instance.cluster, large, state))
+    assert huge.evaluate(sequential(huge, rng())) == (5 * 2**44,)
+
+
+def test_sizes_of_the_estimate() -> None:
+    """Tests digest 000, section 6: placed by progress the reduce is where it should be, by emitted sizes it is not."""
+    cluster = Cluster(["a", "b"], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]]))
+    workload = Workload(
+        ["M1", "M2", "R"],
+        kind=[0, 0, 1],
+        size=[100.0, 100.0, np.nan],
+        bytes_read=[90.0, 10.0, np.nan],
+        shuffle=Shuffle([0, 1], [2, 2], [5.5, 10.0], [5.0, 1.0]),
+    )
+    state = State.initial(cluster, workload, status=[1, 1, 0], node=[0, 1, -1])
+    problem = TransmissionReduces(Instance(cluster, workload, state))
+    costs = {
+        sizes: float(problem.evaluate(sequential(problem, rng(), sizes=sizes))[0])
+        for sizes in ("actual", "extrapolated", "emitted")
+    }
+    assert costs == {"actual": 5.5, "extrapolated": 5.5, "emitted": 10.0}
+
+
+def test_same_seed_same_placement() -> None:
+    """Tests that the starts are drawn from the generator, and from nothing else."""
+    problem = two_replicas()
+    entry = HEURISTICS[0]
+    placements = [run_heuristic(problem, entry, 5).placement for _ in range(2)]
+    assert placements[0] == placements[1]
+
+
+@pytest.mark.parametrize("wrong", [{"ties": "last"}, {"sizes": "guessed"}, {"starts": 0}])
+def test_wrong_parameters(wrong: dict[str, Any]) -> None:
+    """Tests that ties and sizes have names, and that there is at least one start."""
+    with pytest.raises(UsageError, match="sequential: "):
+        run_heuristic(two_replicas(), HEURISTICS[0], **wrong)
