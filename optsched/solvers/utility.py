@@ -149,7 +149,8 @@ class UtilitySearch:
             if found.feasible:
                 low, held = middle, found
                 continue
-            certificate = utility_certificate(problem, found.prices[:jobs], found.prices[jobs:])
+            prices = found.prices // max(1, int(np.gcd.reduce(found.prices)))
+            certificate = utility_certificate(problem, prices[:jobs], prices[jobs:])
             proved = int(certificate.claim * GRID)
             if certificate.claim < best.claim:
                 best = certificate

@@ -23,6 +23,7 @@ CARDS = (
     "latency",
     "transmission-maps",
     "transmission-reduces",
+    "utility",
     "generalized-assignment",
     "min-cost-flow",
 )

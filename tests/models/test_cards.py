@@ -35,6 +35,8 @@ def test_components(card: str) -> None:
         built.append(module.build_pyomo(names["loaded"], limit=8))
     if card == "lsap-fairness":
         built.append(module.build_pyomo(names["problem"], limit=1))
+    if card == "utility":
+        built.append(module.build_pyomo(names["problem"], limit=-0.5))
     for model in built:
         for component in model.component_objects((pyo.Var, pyo.Constraint, pyo.Set, pyo.Param, pyo.Expression)):
             if not component.local_name.endswith("_index"):

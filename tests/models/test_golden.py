@@ -27,6 +27,8 @@ EXAMPLES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "latency-loaded-server": ("latency", "loaded", {}),
     "transmission-maps-largest-p": ("transmission-maps", "problem", {}),
     "transmission-reduces-pna-example": ("transmission-reduces", "problem", {}),
+    "utility-endless-swap": ("utility", "problem", {}),
+    "utility-endless-swap-use": ("utility", "problem", {"limit": -0.5}),
     "generalized-assignment-knapsacks": ("generalized-assignment", "problem", {}),
     "min-cost-flow-negative-cycle": ("min-cost-flow", "problem", {}),
 }
