@@ -203,6 +203,8 @@ def _check_termination(
             check("termination", True, f"INFEASIBLE: {problem.plainly_infeasible}")
         else:
             unproved.append(f"that there is no feasible {noun} rests on: {Proof.SOLVER}")
+    elif solution.termination is Termination.ERROR:
+        unproved.append(f"that there is no optimum to be found rests on: {Proof.SOLVER}")
     elif solution.termination is Termination.FEASIBLE and solution.decision is None:
         check("termination", False, f"FEASIBLE, but there is no {problem.decided.__name__.lower()}")
 

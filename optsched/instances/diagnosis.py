@@ -67,6 +67,10 @@ def decode(text: bytes, source: str = "") -> Any:
         raise InputError([Fault("", "is nested too deep; an instance is a few levels deep")], source) from None
 
 
+#: Integers of more characters are not read; a flow's total cost, up to 2^53 units at 2^53 on each arc, has fewer.
+_LONGEST_INTEGER = 60
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) == len(pairs):
@@ -78,7 +82,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> int | _Odd:
-    return int(text) if len(text) < 20 else _Odd(text)
+    return int(text) if len(text) <= _LONGEST_INTEGER else _Odd(text)
 
 
 def _float(text: str) -> float | _Odd:

@@ -25,7 +25,8 @@ ROUTES = ("arrays", *MODELS, "brute-force")
 def by_route(record: Record, profile: Profile) -> Solution:
     """The integer program by arrays or a model, and the prices of the capacities: they close it, or the solver's word.
 
-    Prices are looked for first. Where rounding their bound closes the optimum, that is its proof.
+    Prices are looked for first, within the same time limit. Where rounding their bound closes the optimum, that is its
+    proof.
     """
     if record.route == "brute-force":
         return by_enumeration(record)
@@ -40,14 +41,14 @@ def by_route(record: Record, profile: Profile) -> Solution:
     placement: Placement | None
     if record.route == "arrays":
         built = time.perf_counter() - record.began
-        outcome, placement = solve_integer_program(problem, profile, record.start)
+        outcome, placement = solve_integer_program(problem, profile.since(record.began), record.start)
         claimed = None if outcome.bound is None else problem.sign * outcome.bound
         figure = None if outcome.objective is None else problem.sign * outcome.objective / problem.grid
     else:
         module = models.module(problem.name)
         model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
         built = time.perf_counter() - record.began
-        outcome = solver_of(record.route)(model, profile)
+        outcome = solver_of(record.route)(model, profile.since(record.began))
         placement = None if outcome.objective is None else module.decode(model, problem)
         claimed = None if outcome.bound is None else outcome.bound * problem.grid
         figure = outcome.objective

@@ -110,10 +110,7 @@ def _by_literal(record: Record, profile: Profile) -> Solution:
     makespan = problem.evaluate(placement)[0]
     check_claim(problem, first.objective, makespan)
     model = module.build_pulp(problem, limit=int(makespan))
-    if profile.time_limit is not None:
-        left = profile.time_limit - (time.perf_counter() - record.began)
-        profile = profile.with_limits(time_limit=max(0.0, left))
-    second = solver_of("pulp")(model, profile, module.start_values(model, problem, placement))
+    second = solver_of("pulp")(model, profile.since(record.began), module.start_values(model, problem, placement))
     if second.objective is not None:
         placement = module.decode(model, problem)
     if second.bound is not None:

@@ -59,10 +59,7 @@ class _Search:
     @property
     def profile(self) -> Profile:
         """The profile with the time that is left."""
-        if self._profile.time_limit is None:
-            return self._profile
-        left = self._profile.time_limit - (time.perf_counter() - self._began)
-        return self._profile.with_limits(time_limit=max(0.0, left))
+        return self._profile.since(self._began)
 
     def check_least(self, least: int) -> None:
         """Raise SolverDisagreement if the route's model says that another number than `least` is off its data."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from optsched import models
 from optsched.certificates import potential_certificate
+from optsched.instance import Ints
 from optsched.placement import Flow
 from optsched.problems import MinCostFlow
-from optsched.results import Solution, Termination
+from optsched.results import Limit, Solution, Termination
 from optsched.routes.record import MODELS, Record, check_claim, solver_of
 from optsched.solvers.min_cost_flow import by_arrays, by_network_simplex, potentials_of
 from optsched.solvers.networks import FlowStatus
@@ -26,51 +28,64 @@ ROUTES = ("arrays", "network-simplex", *MODELS)
 UNBOUNDED = "unbounded: a cycle of negative cost has no limit"
 
 
+#: What is known when Ctrl-C comes where HiGHS does not see it.
+_INTERRUPTED = SolverOutcome(Termination.NO_SOLUTION, Limit.INTERRUPTED, None, None, "interrupted", 0.0, None)
+
+
 def by_route(record: Record, profile: Profile) -> Solution:
     """A flow by an engine or a model; potentials prove it, the engine's own or those of its residual network."""
     problem = record.problem
     assert isinstance(problem, MinCostFlow)
     network, potentials = problem.instance, None
-    flow: Flow | None
     if (told := problem.plainly_infeasible) is not None:
         return record.solution(None, (), None, told, {}, unanswered=Termination.INFEASIBLE)
     if not network.arcs:
         nothing = potential_certificate(problem, np.zeros(len(network), dtype=np.int64))
         return record.solution(Flow(network.lower), (nothing,) if nothing else (), None, "no arc to decide on", {})
-    if record.route == "network-simplex":
-        status, flow, potentials = by_network_simplex(problem)
-        outcome = SolverOutcome(
-            Termination(status) if status is not FlowStatus.UNBOUNDED else Termination.ERROR,
-            None,
-            None,
-            None,
-            UNBOUNDED if status is FlowStatus.UNBOUNDED else str(status).lower(),
-            0.0,
-            None,
-            {"name": "networkx network_simplex"},
-        )
-        built = 0.0
-    elif record.route == "arrays":
-        outcome, flow, potentials = by_arrays(problem, profile)
-        built = 0.0
-    else:
-        module = models.module(problem.name)
-        model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
-        built = time.perf_counter() - record.began
-        outcome = solver_of(record.route)(model, profile)
-        flow = None if outcome.objective is None else module.decode(model, problem)
+    outcome, flow, built = _INTERRUPTED, None, 0.0
+    try:
+        outcome, flow, potentials, built = _found(record, profile)
+        if flow is not None and outcome.status is Termination.OPTIMAL:
+            value = problem.evaluate(flow)[0]
+            check_claim(problem, outcome.objective, value)
+            if potentials is None or problem.potential_bound(potentials) != value:
+                potentials = potentials_of(problem, flow)
+    except KeyboardInterrupt:
+        outcome = replace(outcome, limit=Limit.INTERRUPTED)
     if outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
         raw = outcome.raw_status
         if outcome.status is Termination.ERROR and raw != UNBOUNDED and "unbounded" in raw.lower():
             raw = f"{UNBOUNDED} ({raw})"
         return record.solution(None, (), None, raw, outcome.solver, built, unanswered=outcome.status)
-    if flow is not None and outcome.status is Termination.OPTIMAL:
-        value = problem.evaluate(flow)[0]
-        check_claim(problem, outcome.objective, value)
-        if potentials is None or problem.potential_bound(potentials) != value:
-            potentials = potentials_of(problem, flow)
     if potentials is None:
         potentials = np.zeros(len(network), dtype=np.int64)
     certificate = potential_certificate(problem, potentials)
     certificates = () if certificate is None else (certificate,)
     return record.solution(flow, certificates, outcome.limit, outcome.raw_status, outcome.solver, built)
+
+
+def _found(record: Record, profile: Profile) -> tuple[SolverOutcome, Flow | None, Ints | None, float]:
+    """What the route's engine or model says, the flow and potentials that it holds, and the seconds of building."""
+    problem = record.problem
+    assert isinstance(problem, MinCostFlow)
+    if record.route == "arrays":
+        return *by_arrays(problem, profile), 0.0
+    if record.route == "network-simplex":
+        status, flow, potentials = by_network_simplex(problem)
+        unbounded = status is FlowStatus.UNBOUNDED
+        outcome = SolverOutcome(
+            Termination.ERROR if unbounded else Termination(status),
+            None,
+            None,
+            None,
+            UNBOUNDED if unbounded else str(status).lower(),
+            0.0,
+            None,
+            {"name": "networkx network_simplex"},
+        )
+        return outcome, flow, potentials, 0.0
+    module = models.module(problem.name)
+    model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
+    built = time.perf_counter() - record.began
+    outcome = solver_of(record.route)(model, profile)
+    return outcome, None if outcome.objective is None else module.decode(model, problem), None, built

@@ -76,10 +76,7 @@ def _by_literal(record: Record, profile: Profile) -> Solution:
     lowest = problem.evaluate(placement)[0]
     check_claim(problem, first.objective, lowest)
     model = module.build_pulp(problem, limit=lowest)
-    if profile.time_limit is not None:
-        left = profile.time_limit - (time.perf_counter() - record.began)
-        profile = profile.with_limits(time_limit=max(0.0, left))
-    second = solver_of("pulp")(model, profile)
+    second = solver_of("pulp")(model, profile.since(record.began))
     certificates.append(utilisation_certificate(problem, int(lowest * GRID), none, none, 1))
     if second.objective is not None:
         placement = module.decode(model, problem)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -140,6 +141,16 @@ class Profile:
         """The same profile with other limits; None keeps the profile's own."""
         limits = {"time_limit": time_limit, "node_limit": node_limit}
         return dataclasses.replace(self, **{key: value for key, value in limits.items() if value is not None})  # type: ignore[arg-type]
+
+    def since(self, began: float) -> Profile:
+        """The same profile with what is left of its time since `began` (`time.perf_counter()`), for the next solve.
+
+        >>> Profile("short", time_limit=3).since(time.perf_counter() - 60).time_limit
+        0.0
+        """
+        if self.time_limit is None:
+            return self
+        return self.with_limits(time_limit=max(0.0, self.time_limit - (time.perf_counter() - began)))
 
 
 def profile_names() -> list[str]:

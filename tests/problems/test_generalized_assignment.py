@@ -84,6 +84,28 @@ def test_value_and_violations() -> None:
         SMALL.evaluate(Placement.of([None, None]))
 
 
+@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
+def test_bug_both_solves_share_the_time(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the search for prices takes its time from the limit, so that the integer program has what is left."""
+    module = "optsched.routes.generalized_assignment"
+    given: list[float | None] = []
+    now = iter(range(0, 1000, 4))
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))
+
+    def noted(outcome: Any) -> Any:
+        return lambda problem, profile, *_: (given.append(profile.time_limit), outcome)[1]
+
+    stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.TIME, None, None, "stopped", 0.0, None)
+    monkeypatch.setattr(f"{module}.capacity_prices", noted((np.zeros((1, 2), dtype=np.int64), 1)))
+    monkeypatch.setattr(f"{module}.solve_integer_program", noted((stopped, None)))
+    monkeypatch.setattr(f"{module}.solver_of", lambda route: noted(stopped))
+    assert solve(SMALL, route=route, time_limit=100).limit is Limit.TIME
+    prices, program = given
+    assert prices is not None
+    assert program is not None
+    assert 0 < program < prices == 100
+
+
 def test_only_pending_maps_are_placed() -> None:
     """Tests that the matrices are those of the instance's own tasks, of which reduces are not placed."""
     workload = Workload(["r", "m"], kind=[REDUCE, 0], pairs=Pairs([[7.0], [3.0]]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from optsched.certificates import certify, potential_certificate, proved_bound
 from optsched.errors import CertificateInvalid, InputError, SolverDisagreement, TooLarge, UsageError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.solution_files import read_solution, write_solution
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import Flow, Placement
 from optsched.problems import MinCostFlow, problem
@@ -125,8 +127,11 @@ def test_without_an_optimum(
     assert ("unbounded" in solution.raw_status) == (unanswered is Termination.ERROR)
     verdict = certify(problem, solution)
     assert verdict.valid
-    word = unanswered is Termination.INFEASIBLE and not problem.cut_off
-    assert verdict.unproved == (("that there is no feasible flow rests on: solver",) if word else ())
+    if unanswered is Termination.ERROR:
+        assert not verdict.proved
+        assert verdict.unproved == ("that there is no optimum to be found rests on: solver",)
+    else:
+        assert verdict.unproved == (() if problem.cut_off else ("that there is no feasible flow rests on: solver",))
     assert ("no arc can take what is left to send of v0" in str(verdict)) == bool(problem.cut_off)
 
 
@@ -171,6 +176,40 @@ def test_limit(monkeypatch: pytest.MonkeyPatch, held: Flow | None) -> None:
     open_ = posed([(0, 1, 0, UNBOUNDED, -1), (1, 0, 0, 5, 0)], [0, 0])
     monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", lambda *_: (stopped, None, None))
     assert solve(open_).bound == (None,)
+
+
+@pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
+def test_bug_interrupts_are_results(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C outside HiGHS, in networkx or while a model is built, gives a solution that says so."""
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    for name in ("by_arrays", "by_network_simplex"):
+        monkeypatch.setattr(f"optsched.routes.min_cost_flow.{name}", interrupted)
+    for name in ("build_pyomo", "build_pulp"):
+        monkeypatch.setattr(f"optsched.models.min_cost_flow.{name}", interrupted)
+    solution = solve(SMALL, route=route)
+    assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.INTERRUPTED)
+    assert (solution.bound, solution.raw_status) == ((-5,), "interrupted")
+    held = solve(SMALL, route=route, start=Flow([0, 3, 0, 1]))
+    assert (held.termination, held.limit, held.decision) == (
+        Termination.FEASIBLE,
+        Limit.INTERRUPTED,
+        Flow([0, 3, 0, 1]),
+    )
+    assert certify(SMALL, held).valid
+
+
+def test_bug_totals_past_int64_in_solution_files(tmp_path: Path) -> None:
+    """Tests that a solution file is read back whose totals are past 2^63, as `solve` writes them."""
+    problem = posed([(0, 1, 0, 2**52, 2**52), (0, 1, 0, 2**52, 2**51)], [2**52 + 5, -(2**52) - 5])
+    solution = solve(problem)
+    assert solution.objective == (2**103 + 5 * 2**52,)
+    write_solution(solution, problem.instance, tmp_path / "solution.json")
+    again = read_solution(tmp_path / "solution.json", problem.instance)
+    assert (again.objective, again.bound, again.decision) == (solution.objective, solution.bound, solution.decision)
+    assert certify(problem, again).proved
 
 
 def test_flow_that_is_not_optimal_has_no_potentials() -> None:
