@@ -11,7 +11,7 @@ from optsched.gaps import Reference, gap
 from optsched.instance import Instance
 from optsched.instances.files import from_document
 from optsched.instances.rumen import import_rumen
-from optsched.problems import Lsap
+from optsched.problems import Lsap, problem
 from optsched.routes import solve
 
 TRACES = (
@@ -36,20 +36,20 @@ def jobs(folder: Path, trace: str) -> list[Instance]:
 def test_routes_that_share_no_code_agree_on_every_job(real_data: Path, trace: str) -> None:
     """Tests network, SciPy's dense assignment and both models on each job, each certified, and Hadoop's own cost."""
     for instance in jobs(real_data, trace):
-        problem = Lsap(instance)
-        assert problem.parameters["levels"] == (0, 1, 2)
-        best = solve(problem)
+        posed = Lsap(instance)
+        assert posed.parameters["levels"] == (0, 1, 2)
+        best = solve(posed)
         for route in ("dense", "pyomo", "network-simplex"):
-            assert solve(problem, route=route).objective == best.objective
-        if len(problem.tasks) <= 30:  # the literal model has a column for each task and slot
-            assert solve(problem, route="pulp").objective == best.objective
-        assert certify(problem, best).proved
-        report = gap(problem, "observed", reference=Reference(problem, solution=best))
+            assert solve(posed, route=route).objective == best.objective
+        if len(posed.tasks) <= 30:  # the literal model has a column for each task and slot
+            assert solve(posed, route="pulp").objective == best.objective
+        assert certify(posed, best).proved
+        report = gap(posed, "observed", reference=Reference(posed, solution=best))
         assert report.feasible
         assert report.absolute_gap is not None
         assert report.absolute_gap[0] is not None
         # The slots are those that Hadoop used, so that its placement fills all of them.
-        assert problem.count == len(problem.tasks) == int(problem.capacity.sum())
+        assert posed.count == len(posed.tasks) == int(posed.capacity.sum())
 
 
 def test_hadoop_on_yahoo4_is_measured(real_data: Path) -> None:
@@ -63,3 +63,38 @@ def test_hadoop_on_yahoo4_is_measured(real_data: Path) -> None:
         "yahoo4-job_200904211745_0003": ((6,), (6,)),
         "yahoo4-job_200904211745_0004": ((142,), (114,)),
     }
+
+
+@pytest.mark.parametrize(
+    ("maps", "slots", "name", "hadoop", "optimum"),
+    [
+        ("waiting", "observed", "transmission-maps", 8717.31, 6826.75),
+        ("finished", "observed", "transmission-reduces", 486.753, 486.668),
+        ("finished", 1, "transmission-reduces", None, 423.377),
+    ],
+)
+def test_yahoo4_with_a_proportional_shuffle(
+    real_data: Path, maps: str, slots: str | int, name: str, hadoop: float | None, optimum: float
+) -> None:
+    """Tests maps and reduces of the large job against the proved optimum, and that what is assumed is labelled."""
+    folder = real_data / "hadoop"
+    imported = import_rumen(
+        folder / TRACES[0],
+        topology=folder / "yahoo4.topology.json.gz",
+        jobs=["job_200904211745_0004"],
+        slots=slots,
+        shuffle="proportional",
+        maps=maps,
+    )
+    instance = from_document(imported.documents[0])
+    assert isinstance(instance, Instance)
+    assert instance.labels["shuffle"].startswith("assumed")
+    posed = problem(name, instance)
+    best = solve(posed)
+    assert certify(posed, best).proved
+    assert best.objective is not None
+    assert float(best.objective[0]) == pytest.approx(optimum, rel=1e-5)
+    report = gap(posed, "observed", reference=Reference(posed, solution=best))
+    assert (None if report.objective is None else float(report.objective[0])) == (
+        None if hadoop is None else pytest.approx(hadoop, rel=1e-5)
+    )

@@ -253,6 +253,13 @@ def _emit_imported(imported: Imported, source: str, output: str | None) -> None:
     metavar="none|proportional",
     help="What maps send to reduces: nothing, or assumed in proportion to what they gave out; with hops by rack.",
 )
+@click.option(
+    "--maps",
+    default="waiting",
+    show_default=True,
+    metavar="waiting|finished",
+    help="Whether the maps wait, or have run where the trace says, so that only reduces wait.",
+)
 @name_option
 @output_option
 @click.option("--split-jobs", "split", metavar="DIR", help="Write each job as DIR/<name>.json instead.")
@@ -262,6 +269,7 @@ def rumen(
     jobs: tuple[str, ...],
     slots: str,
     shuffle: str,
+    maps: str,
     name: str | None,
     output: str | None,
     split: str | None,
@@ -276,7 +284,7 @@ def rumen(
 
     if output is not None and split is not None:
         raise UsageError("--output and --split-jobs exclude each other: one file, or one a job")
-    imported = import_rumen(trace, topology, jobs, slots, name, split is not None, shuffle)
+    imported = import_rumen(trace, topology, jobs, slots, name, split is not None, shuffle, maps)
     instances = [from_document(document, f"{trace}: {document['name']}") for document in imported.documents]
     if split is not None:
         _make_folder(split)

@@ -38,6 +38,9 @@ HOPS = {"node": 0, "rack": 2, "off_rack": 4}
 #: How the shuffle may be made.
 SHUFFLES = ("none", "proportional")
 
+#: What the maps may do at the instant of the snapshot.
+MAPS = ("waiting", "finished")
+
 
 def import_rumen(
     trace: str | os.PathLike[str],
@@ -47,6 +50,7 @@ def import_rumen(
     name: str | None = None,
     split: bool = False,
     shuffle: str = "none",
+    maps: str = "waiting",
 ) -> Imported:
     """Make instance documents of a Rumen trace: a snapshot in which the chosen jobs' tasks all wait to be placed.
 
@@ -72,6 +76,9 @@ def import_rumen(
         `"proportional"`: what a reduce fetched came from the maps of its job in proportion to what each gave out, and
         nodes are `HOPS` apart; both assumed, and labelled so. Reduces of which the trace does not tell what they
         fetched have no entries. `"none"`: neither.
+    maps
+        `"waiting"`: all tasks wait at once. `"finished"`: the maps have run where the trace says, and the reduces wait;
+        a map that it does not tell of waits too.
 
     Returns
     -------
@@ -83,7 +90,7 @@ def import_rumen(
     InputError
         A file is missing, unreadable or wrong, a host is in two racks, or the chosen jobs have nothing to place.
     UsageError
-        A job id that is not in the trace, or `slots` or a `shuffle` that are none of the above.
+        A job id that is not in the trace, or `slots`, `shuffle` or `maps` that are none of the above.
 
     Notes
     -----
@@ -106,13 +113,14 @@ def import_rumen(
       'start': 0.5, 'duration': 2.5}]
     """
     per_node = _slots(slots)
-    if shuffle not in SHUFFLES:
-        raise UsageError(f"shuffle={shuffle!r}: {nearest(str(shuffle), SHUFFLES)}")
+    for option, given, known in (("shuffle", shuffle, SHUFFLES), ("maps", maps, MAPS)):
+        if given not in known:
+            raise UsageError(f"{option}={given!r}: {nearest(str(given), known)}")
     log = read_trace(trace)
     racks = None if topology is None else read_topology(topology)
     chosen, notes = _choose(log, jobs, observed=per_node == "observed")
     cluster = _cluster(log, racks)
-    importer = _Importer(log, cluster, None if topology is None else Path(topology).name, per_node, shuffle)
+    importer = _Importer(log, cluster, None if topology is None else Path(topology).name, per_node, shuffle, maps)
     stem = stem_of(log.source, "trace|json|gz", "rumen") if name is None else name
     documents = []
     for part in [(job,) for job in chosen] if split else [tuple(chosen)]:
@@ -246,10 +254,10 @@ class _Importer:
     """Makes documents of some jobs of one trace: what they share is worked out once."""
 
     def __init__(
-        self, trace: Trace, cluster: _Cluster, topology: str | None, slots: str | int, shuffle: str = "none"
+        self, trace: Trace, cluster: _Cluster, topology: str | None, slots: str | int, shuffle: str, maps: str
     ) -> None:
         self.trace, self.cluster, self.topology, self.slots = trace, cluster, topology, slots
-        self.shuffle = shuffle
+        self.shuffle, self.maps = shuffle, maps
         self.per_node: dict[str, int] = {}
         if isinstance(slots, int):
             self.per_node = {"map": slots, "reduce": slots}
@@ -275,6 +283,8 @@ class _Importer:
                     oddities[task.kind, "never succeeded: left out, since no observed slot was theirs"] += 1
                     continue
                 record = _task_record(job, task, origin, oddities)
+                if self.maps == "finished" and task.kind == "map" and "observed" in record:
+                    record |= {"state": "finished", "node": record["observed"]}
                 tasks.append(record)
                 placed[task.kind][record.get("observed", "")] += 1
                 read += task.kind == "map" and task.input_bytes is None and "size" in record
@@ -288,7 +298,7 @@ class _Importer:
             "name": name,
             "description": f"{_count(counts['map'], 'map')} and {_count(counts['reduce'], 'reduce')} of "
             f"{_count(len(jobs), 'job')} that Hadoop ran on a cluster of {_count(len(self.cluster.racks), 'node')}, "
-            "as if all of them were waiting at once.",
+            + ("as if all of them were waiting at once." if self.maps == "waiting" else "as if only reduces waited."),
             "source": f"{files}; {'job' if len(jobs) == 1 else 'jobs'} {', '.join(job.id for job in jobs)}",
             "labels": self._labels(counts, read, set().union(*nodes, *records, *tasks)),
             "parameters": {"lsap": {"levels": list(LEVELS)}},
@@ -334,7 +344,9 @@ class _Importer:
         else:
             slots = f"given: {self.slots} on every node, none of it recorded"
         labels = {
-            "state": "inferred: all tasks of these jobs wait at once, though Hadoop met them one after the other",
+            "state": "inferred: all tasks of these jobs wait at once, though Hadoop met them one after the other"
+            if self.maps == "waiting"
+            else "inferred: all maps have run where the trace says and all reduces wait; Hadoop starts some before",
             "rack": self.cluster.label,
             "slots": slots.format(kind="map"),
             "reduce_slots": slots.format(kind="reduce"),

@@ -660,3 +660,17 @@ def test_proportional_shuffle() -> None:
     assert "shuffle" not in import_rumen(DATA / "plain.trace.json").documents[0]
     with pytest.raises(UsageError, match="shuffle='hash': known: none, proportional"):
         import_rumen(DATA / "plain.trace.json", shuffle="hash")
+
+
+def test_maps_that_have_run() -> None:
+    """Tests that with `maps=finished` maps stand where they ran and the reduces wait, and that a label says so."""
+    document = import_rumen(DATA / "plain.trace.json", jobs=["job_1"], maps="finished").documents[0]
+    for task in document["tasks"]:
+        if task["kind"] == "map":
+            assert (task["state"], task["node"]) == ("finished", task["observed"])
+        else:
+            assert "state" not in task
+    assert document["labels"]["state"].startswith("inferred: all maps have run where the trace says")
+    assert document["description"].endswith("as if only reduces waited.")
+    with pytest.raises(UsageError, match="maps='done': known: waiting, finished"):
+        import_rumen(DATA / "plain.trace.json", maps="done")
