@@ -1,0 +1,57 @@
+"""docs/schedulers.md names every problem and scheduler that there is, each cell of its tables filled."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from optsched.heuristics import HEURISTICS
+from optsched.instances.generate import generate
+from optsched.placement import Placement
+from optsched.problems import PROBLEMS, problem
+from optsched.routes import routes_of
+
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "schedulers.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Cells of the first table below a heading, without its head."""
+    section = PAGE.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+
+
+def test_every_scheduler_has_a_row_and_every_cell_is_filled() -> None:
+    """Tests that the table of schedulers is that of the list, with no empty cell."""
+    table = rows("Schedulers")
+    assert all(cell for row in table for cell in row)
+    assert sorted(row[2].strip("`") for row in table) == sorted(HEURISTICS)
+    slots = {"lsap", "fair-lsap", "lsap-fairness", "flow", "flow-congestion"}
+    stages = {"transmission", "transmission-maps", "transmission-reduces"}
+    for row in table:
+        serves = set(HEURISTICS[row[2].strip("`")].problems)
+        named = set(re.findall(r"`([\w-]+)`", row[3]))
+        if row[3] == "as `dl`":
+            named = set(HEURISTICS["dl"].problems)
+        named |= slots if "slots" in row[3] else set()
+        named |= stages if "transmission" in row[3].replace("`", "").split(", ") and "`" not in row[3] else set()
+        assert row[3].startswith("where") or named == serves, row[2]
+
+
+def test_every_problem_has_a_row_with_its_default_route() -> None:
+    """Tests that the table of problems has each problem of a paper, with the route that `solve` takes."""
+    table = {row[0].strip("`"): row for row in rows("Problems") if row[0] != "short name"}
+    papers = {name for name, kind in PROBLEMS.items() if kind.decided is Placement and kind.paper.isdigit()}
+    assert set(table) == papers
+    assert all(cell for row in table.values() for cell in row)
+    instance = generate("mixed")
+    for name, row in table.items():
+        assert row[3].startswith(f"`{routes_of(problem(name, instance))[0]}`"), name
+
+
+def test_every_listed_heuristic_says_where_it_is_from() -> None:
+    """Tests that each has its paper and algorithm, but for what a trace recorded, and serves problems that exist."""
+    for name, entry in HEURISTICS.items():
+        assert entry.doc
+        assert set(entry.problems) <= set(PROBLEMS), name
+        assert (bool(entry.paper) and bool(entry.algorithm)) == (name != "observed"), name
