@@ -13,14 +13,18 @@ from types import MappingProxyType
 
 from optsched.errors import UsageError, nearest
 from optsched.instance import Instance
-from optsched.instances.families import guo, hsu, joss, labl, mixed, planted, ras, shen
+from optsched.instances.families import beasley, guo, hsu, joss, labl, mixed, planted, ras, shen
 from optsched.instances.families.base import Family, Parameter
 
 __all__ = ["FAMILIES", "Family", "Parameter", "generate", "known_optimum"]
 
 #: Every family by name, those of a paper's model first.
 FAMILIES: Mapping[str, Family] = MappingProxyType(
-    {family.name: family for module in (guo, hsu, labl, shen, ras, joss, mixed, planted) for family in module.FAMILIES}
+    {
+        family.name: family
+        for module in (guo, hsu, labl, shen, ras, joss, mixed, beasley, planted)
+        for family in module.FAMILIES
+    }
 )
 
 

@@ -30,6 +30,8 @@ from optsched.problems.transmission_reduces import TransmissionReduces
 PINNED = {
     "lsap": "ee7c6b45b604aedc5184ad0d6c8f336eb33c6583d060de065a711f98749c002b",
     "fair-lsap": "b9142a089857b4d9eb0c8b82d69b13060b06a828f4f202f82c813a94e53ed188",
+    "lsap-fairness": "b9142a089857b4d9eb0c8b82d69b13060b06a828f4f202f82c813a94e53ed188",
+    "generalized-assignment": "fdf5464cb3f50a26b1de007b5a0e9b56bc4502d86d1be056e47a040742a1f979",
     "skewed-lsap": "44684042dd8d694afcf4a64e560237610890ec00ec23fb27784e83e34c0e003c",
     "guo-fig4": "03c309cee8cb66497158968bc281b89c63f66f6becfa9ed209e03b448573df63",
     "guo-table3": "8e7186da00eff0147a106f0f4c8aeece1c781c78524873e31355c13db65e27f3",
@@ -57,6 +59,8 @@ STAGES = {kind.name: kind for kind in (Transmission, TransmissionMaps, Transmiss
 SMALL: dict[str, dict[str, Any]] = {
     "lsap": {"nodes": 12, "tasks": 9, "racks": 3, "slots": 2},
     "fair-lsap": {"nodes": 12, "tasks": 15, "replicas": 2},
+    "lsap-fairness": {"nodes": 12, "tasks": 15, "replicas": 2},
+    "generalized-assignment": {"nodes": 3, "tasks": 12, "tightness": 0.9, "correlated": 1},
     "skewed-lsap": {"nodes": 12, "tasks": 9, "exponent": 2},
     "flow": {"nodes": 7, "tasks": 12},
     "transmission": {"finished": 0.5, "spread": 9, "jobs": 3},
@@ -123,7 +127,7 @@ def test_source_reproduces(name: str) -> None:
     assert instance.description
 
 
-@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow", "latency"])
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "lsap-fairness", "flow", "latency"])
 @pytest.mark.parametrize("seed", range(3))
 def test_problem_families(name: str, seed: int) -> None:
     """Tests that a family of a problem's name gives that problem all it needs, with 1 to R replicas a task."""
@@ -131,6 +135,22 @@ def test_problem_families(name: str, seed: int) -> None:
     assert (len(instance.cluster), len(instance.workload)) == (9, 40)
     assert set(instance.replicas.lengths.tolist()) == {1, 2, 3}
     assert len(problem(name, instance).tasks) == 40
+
+
+@pytest.mark.parametrize("correlated", [0, 1])
+def test_generalized_assignment_family(correlated: int) -> None:
+    """Tests the ranges of OR-Library's types C and D, that capacities are scarce, and that the problem can be posed."""
+    instance = generate("generalized-assignment", seed=5, nodes=4, tasks=60, correlated=correlated)
+    posed = problem("generalized-assignment", instance)
+    cost, demand, capacity = posed.units, posed.demand[0], posed.capacity[0]
+    assert np.array_equal(capacity, np.floor(0.8 * demand.sum(axis=0) / 4))
+    if correlated:
+        assert (demand.min(), demand.max()) == (1, 100)
+        assert set(np.unique(cost + demand)) <= set(range(101, 122))
+    else:
+        assert (demand.min(), demand.max(), cost.min(), cost.max()) == (5, 25, 10, 50)
+    assert instance.labels["pairs"].startswith(f"drawn as type {'CD'[correlated]} of OR-Library")
+    assert len(problem("generalized-assignment", generate("generalized-assignment", tasks=0)).tasks) == 0
 
 
 @pytest.mark.parametrize("name", ["lsap", "fair-lsap", "skewed-lsap", "latency", "skewed-latency", "flow"])

@@ -1,7 +1,8 @@
 """Families after 003 (Guo, Fox, Zhou): random replicas, idle slots drawn from all slots, groups with weights.
 
-`lsap` and `fair-lsap` are the paper's model with free sizes; `guo-fig4`, `guo-table3`, `guo-table3-delay` and
-`guo-fairness` are its own experiments. The paper's multi-wave tests need one instance a wave: another seed each.
+`lsap`, `fair-lsap` and `lsap-fairness` are the paper's model with free sizes; `guo-fig4`, `guo-table3`,
+`guo-table3-delay` and `guo-fairness` are its own experiments. The paper's multi-wave tests need one instance a wave:
+another seed each.
 """
 
 from __future__ import annotations
@@ -146,6 +147,17 @@ FAMILIES = (
         "fair-lsap",
         "003, section IV.B.",
         "As lsap, with weighted groups whose pending and running tasks are random.",
+        {
+            **locality_sizes(60, 1, 0.5, 90, 1),
+            "weights": Parameter(PAPER_WEIGHTS, "weights of the groups, divided by their sum", 0, 10**6),
+            "racks": _RACKS,
+        },
+        _fair,
+    ),
+    Family(
+        "lsap-fairness",
+        "003, section IV.B.",
+        "As fair-lsap: the same instances, for the frontier of locality and fairness.",
         {
             **locality_sizes(60, 1, 0.5, 90, 1),
             "weights": Parameter(PAPER_WEIGHTS, "weights of the groups, divided by their sum", 0, 10**6),

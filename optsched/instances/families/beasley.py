@@ -1,0 +1,58 @@
+"""A family after OR-Library's generalized assignment files (Chu, Beasley): demands and costs drawn, capacities scarce.
+
+No paper of the five has such an experiment; `optsched import orlib-gap` reads the published files themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.instance import Cluster, Pairs, State, Workload
+from optsched.instances.families.base import Drawn, Family, Parameter
+from optsched.instances.families.sampling import numbered
+
+__all__ = ["FAMILIES"]
+
+#: Type C: uniform costs and demands, both ends included.
+_COSTS, _DEMANDS = (10, 50), (5, 25)
+
+#: Type D: demands, and how far the sum of a pair's cost and demand is from their constant.
+_WIDE_DEMANDS, _SUM, _AWAY = (1, 100), 111, (-10, 10)
+
+
+def _draw(rng: np.random.Generator, *, nodes: int, tasks: int, tightness: float, correlated: int) -> Drawn:
+    """Whole numbers; a node's capacity is `tightness` of what all tasks would take there, over the number of nodes."""
+    shape = tasks, nodes
+    if correlated:
+        demand = rng.integers(*_WIDE_DEMANDS, size=shape, endpoint=True)
+        cost = _SUM - demand + rng.integers(*_AWAY, size=shape, endpoint=True)
+    else:
+        demand = rng.integers(*_DEMANDS, size=shape, endpoint=True)
+        cost = rng.integers(*_COSTS, size=shape, endpoint=True)
+    capacity = np.floor(tightness * demand.sum(axis=0) / nodes)
+    cluster = Cluster(numbered("n", nodes), capacity={"weight": capacity})
+    workload = Workload(
+        numbered("t", tasks),
+        pairs=Pairs(cost=cost.astype(np.float64), demand={"weight": demand.astype(np.float64)}),
+    )
+    labels = {
+        "pairs": f"drawn as type {'D' if correlated else 'C'} of OR-Library's files; no cluster has these numbers",
+        "feasible": "not known: scarce capacities may leave no placement",
+    }
+    return Drawn(cluster, workload, State.initial(cluster, workload), labels)
+
+
+FAMILIES = (
+    Family(
+        "generalized-assignment",
+        "OR-Library.",
+        "Costs and demands of each pair drawn as in OR-Library's types C and D, capacities a share of the demand.",
+        {
+            "nodes": Parameter(5, "nodes (agents)", 1, 10**4),
+            "tasks": Parameter(30, "pending tasks (jobs); the files have 15 to 200", 0, 10**5),
+            "tightness": Parameter(0.8, "capacity of each node, of what an equal part of all tasks would take", 0, 10),
+            "correlated": Parameter(0, "1: dear pairs take little (type D, hard); 0: type C", choices=(0, 1)),
+        },
+        _draw,
+    ),
+)
