@@ -85,6 +85,8 @@ class Utility(Problem):
         int64, shape (jobs, nodes), with `reduces=fixed`: where the reduces are (`spread_reduces`); else None.
     room
         int64, shape (nodes, resources): what is free beside fixed reduces.
+    lowest_units
+        What stands for minus infinity: `-penalty` in units.
     node_type, type_size, type_room
         Nodes of equal capacity and room are of one type: int64, shapes (nodes,), (types,), (types, resources).
     map_share, reduce_share
@@ -236,7 +238,7 @@ class Utility(Problem):
     def _tabulate(self) -> None:
         """What counts of maps and reduces are worth to each job, in units."""
         workload, now, smoothed = self.instance.workload, self.instance.time, self.parameters["tables"] == "smoothed"
-        self._lowest = int(on_grid(-self.parameters["penalty"]))
+        self.lowest_units = int(on_grid(-self.parameters["penalty"]))
         self.required: Ints = np.array(
             [
                 required_maps(pending, float(workload.map_time[job]), float(workload.goal[job]), now)
@@ -247,7 +249,7 @@ class Utility(Problem):
 
         def units(table: list[float]) -> Ints:
             worth = np.array(table)
-            return np.where(np.isinf(worth), self._lowest, on_grid(np.where(np.isinf(worth), 0.0, worth)))
+            return np.where(np.isinf(worth), self.lowest_units, on_grid(np.where(np.isinf(worth), 0.0, worth)))
 
         self.map_utility: list[Ints] = [
             units(map_table(required, pending, smoothed))
@@ -272,12 +274,12 @@ class Utility(Problem):
         """Utility (6) of each job with so many maps and reduces, in units of 2^-20; all of shape (jobs,)."""
         worth = [(self.map_utility[job][maps[job]], self.reduce_utility[job][reduces[job]]) for job in range(len(maps))]
         both = np.array(worth, dtype=np.int64).reshape(-1, 2)
-        return np.where((both == self._lowest).any(axis=1), self._lowest, both.sum(axis=1))
+        return np.where((both == self.lowest_units).any(axis=1), self.lowest_units, both.sum(axis=1))
 
     def map_worth(self, job: int, reduces: int) -> Ints:
         """Utility (6) of one job with 0, 1, ... maps beside so many reduces, in units of 2^-20."""
         maps, beside = self.map_utility[job], int(self.reduce_utility[job][reduces])
-        return np.where((maps == self._lowest) | (beside == self._lowest), self._lowest, maps + beside)
+        return np.where((maps == self.lowest_units) | (beside == self.lowest_units), self.lowest_units, maps + beside)
 
     def allocated(self, placement: Placement) -> Allocation:
         """Counts of the placed maps and reduces by job and node."""
@@ -334,7 +336,12 @@ class Utility(Problem):
     @property
     def saturated_units(self) -> int:
         """The lowest utility with every task allocated that may be: no placement has a higher one."""
-        return int(self.utility_units(self.pending_maps, self._reduce_limits[1]).min(initial=LARGEST))
+        return int(self.highest_units.min(initial=LARGEST))
+
+    @property
+    def highest_units(self) -> Ints:
+        """The utility of each job with every task allocated that may be, in units."""
+        return self.utility_units(self.pending_maps, self._reduce_limits[1])
 
     @property
     def _reduce_limits(self) -> tuple[Ints, Ints]:
@@ -350,9 +357,9 @@ class Utility(Problem):
         """
         fewest, most = (int(limit[job]) for limit in self._reduce_limits)
         reduces = np.arange(fewest, most + 1)
-        if units <= self._lowest:
+        if units <= self.lowest_units:
             return reduces, np.zeros_like(reduces)
-        reduces = reduces[self.reduce_utility[job][reduces] > self._lowest]
+        reduces = reduces[self.reduce_utility[job][reduces] > self.lowest_units]
         maps = np.searchsorted(self.map_utility[job], units - self.reduce_utility[job][reduces])
         # Without a map where that is worth minus infinity: whatever is asked for is above it, so at least one is found.
         reached = maps <= self.pending_maps[job]
@@ -363,13 +370,15 @@ class Utility(Problem):
 
         Between it and `units` no threshold on the lowest utility asks for more, or less, than `units` does.
         """
-        best = self._lowest
+        best = self.lowest_units
         for job, (fewest, most) in enumerate(zip(*self._reduce_limits, strict=True)):
             beside = self.reduce_utility[job][int(fewest) : int(most) + 1]
-            beside = beside[beside > self._lowest]
+            beside = beside[beside > self.lowest_units]
             maps = np.searchsorted(self.map_utility[job], units - beside) - 1
             worth = self.map_utility[job][maps]
-            best = max(best, int((worth + beside)[(maps >= 0) & (worth > self._lowest)].max(initial=self._lowest)))
+            best = max(
+                best, int((worth + beside)[(maps >= 0) & (worth > self.lowest_units)].max(initial=self.lowest_units))
+            )
         return best
 
     def _pattern_values(self, maps: Ints, reduces: Ints) -> list[int]:
@@ -430,7 +439,7 @@ class Utility(Problem):
         # The highest threshold that is not ruled out is a value that some job may have: demands change only there.
         thresholds = range(LEAST_FINITE, self.saturated_units + 1 if len(self.jobs) else 1)
         place = bisect_left(thresholds, True, key=ruled_out)
-        return thresholds[place - 1] if place else self._lowest
+        return thresholds[place - 1] if place else self.lowest_units
 
     def utilisation_bound(self, units: int, map_prices: Ints, reduce_prices: Ints, scale: int) -> int:
         """The bound on the utilisation, in units, where every job has a utility of at least `units`.

@@ -9,10 +9,11 @@ from functools import cache
 import numpy as np
 
 from optsched.errors import TooLarge
-from optsched.instance import Ints
+from optsched.instance import LARGEST, Ints
 from optsched.placement import NONE
 from optsched.problems import FlowCongestion, GeneralizedAssignment, Latency, LsapFairness, Problem
 from optsched.problems.assignment import AssignmentProblem
+from optsched.problems.utility import Utility
 from optsched.results import Number, Value
 
 __all__ = ["MOST_PLACEMENTS", "best_placement", "pareto_front"]
@@ -80,6 +81,8 @@ def _placements(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
         yield from _packings(problem)
     elif isinstance(problem, FlowCongestion):
         yield from _congestions(problem)
+    elif isinstance(problem, Utility):
+        yield from _allocations(problem)
     else:
         yield from _judged(problem)
 
@@ -91,6 +94,40 @@ def _judged(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
         placement = problem.placement(chosen)
         if not problem.violations(placement):
             yield problem.minimised(problem.objective(placement)), list(chosen)
+
+
+def _allocations(problem: Utility) -> Iterator[tuple[Value, list[int]]]:
+    """Every number of maps and reduces of each job on each node: which of them does not matter."""
+    nodes, jobs = len(problem.instance.cluster), len(problem.jobs)
+    positions = [tasks.tolist() for tasks in (*problem.map_positions, *problem.reduce_positions)]
+    demand = [*problem.demand_map.tolist(), *problem.demand_reduce.tolist()]
+    share = [row[problem.node_type].tolist() for row in (*problem.map_share, *problem.reduce_share)]
+    left, chosen, counts = problem.free.tolist(), [NONE] * len(problem.tasks), [0] * len(positions)
+
+    def place(cell: int, used: int) -> Iterator[tuple[Value, list[int]]]:
+        if cell == len(positions) * nodes:
+            maps, reduces = np.split(np.array(counts, dtype=np.int64), 2)
+            yield (-int(problem.utility_units(maps, reduces).min(initial=LARGEST)), -used), chosen
+            return
+        row, node = divmod(cell, nodes)
+        first, before = counts[row], left[node]
+        fixed = None if problem.fixed is None or row < jobs else int(problem.fixed[row - jobs, node])
+        for number in range(len(positions[row]) - first + 1):
+            rest = [have - number * need for have, need in zip(before, demand[row], strict=True)]
+            if min(rest, default=0) < 0:
+                break
+            if fixed is not None and number != fixed:
+                continue
+            tasks = positions[row][first : first + number]
+            left[node], counts[row] = rest, first + number
+            for task in tasks:
+                chosen[task] = node
+            yield from place(cell + 1, used + number * share[row][node])
+            for task in tasks:
+                chosen[task] = NONE
+        left[node], counts[row] = before, first
+
+    yield from place(0, 0)
 
 
 def _assignments(problem: AssignmentProblem) -> Iterator[tuple[Value, list[int]]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,13 @@ from optsched.solvers.profiles import Profile
 from optsched.solvers.utility_patterns import (
     USE_SCALE,
     Items,
+    Needs,
     Patterns,
     Relaxation,
-    all_patterns,
     best_patterns,
     relax,
 )
-from optsched.solvers.utility_program import allocation_of, counts_of, solve_integer_program
+from optsched.solvers.utility_program import allocation_of, counts_of, exact_patterns, solve_integer_program
 
 __all__ = ["Decider", "UtilitySearch"]
 
@@ -41,9 +42,6 @@ _NODES_OF_A_TRY = 500
 
 #: Of patterns that are worth the same at the prices, those of large tasks go first: small ones fill what is left.
 _TIE = 1e-3
-
-#: A type of nodes is exact by patterns up to this many, else node by node, up to so many columns in all.
-_MOST_PATTERNS, _MOST_COLUMNS = 5_000, 20_000
 
 #: Finds counts that give each job at least a utility (in units), with most utilisation if so asked; the counts are of
 #: items (maps of each job, then reduces) by node. None: this route has no exact program for the instance.
@@ -82,7 +80,7 @@ class UtilitySearch:
         self.raw_status = "prices and packing meet"
         self.limit: Limit | None = None
         self.certificates: tuple[Certificate, ...] = ()
-        self._decide = self.decide or exact_program
+        self._decide = self.decide or self._exact_program
         self._deadline = None if self.profile.time_limit is None else time.monotonic() + self.profile.time_limit
         self.counts: Ints = np.zeros((len(self.items.limit), len(problem.node_type)), dtype=np.int64)
         if self.start is not None:
@@ -307,7 +305,21 @@ class UtilitySearch:
         known = {kind: self.patterns.of_kind(kind, count) for kind in range(len(problem.type_size))}
         nodes = min(_NODES_OF_A_TRY, self.profile.node_limit or _NODES_OF_A_TRY)
         profile = replace(self._within(), node_limit=nodes)
-        return solve_integer_program(problem, self.items, threshold, known, profile, use)
+        return solve_integer_program(problem, self.items, Needs.of(problem, threshold), known, profile, use)
+
+    @cached_property
+    def exact_patterns(self) -> dict[int, Ints] | None:
+        """Patterns of the exact program by arrays; None where it would be too large."""
+        return exact_patterns(self.problem, self.items)
+
+    def _exact_program(
+        self, problem: Utility, units: int, use: bool, profile: Profile, start: Ints | None
+    ) -> tuple[SolverOutcome, Ints | None] | None:
+        """The exact integer program by arrays: equal nodes by patterns where these are few, else node by node."""
+        if self.exact_patterns is None:
+            return None
+        needs = Needs.of(problem, units)
+        return solve_integer_program(problem, self.items, needs, self.exact_patterns, profile, use, start)
 
     # Limits -----------------------------------------------------------------------------------------------------------
 
@@ -324,19 +336,3 @@ class UtilitySearch:
         """An interrupt ends the search, and so does the time; the few nodes of a try do not."""
         if outcome.limit in (Limit.INTERRUPTED, Limit.TIME, Limit.MEMORY):
             self.limit = outcome.limit
-
-
-def exact_program(
-    problem: Utility, units: int, use: bool, profile: Profile, start: Ints | None
-) -> tuple[SolverOutcome, Ints | None] | None:
-    """The exact integer program by arrays: patterns of nodes that are alike where these are few, else node by node."""
-    items = Items.of(problem)
-    patterns: dict[int, Ints] = {}
-    for kind in np.flatnonzero(problem.type_size > 1).tolist():
-        every = all_patterns(problem.type_room[kind], items, _MOST_PATTERNS)
-        if every is not None:
-            patterns[kind] = every
-    singles = int(np.count_nonzero(~np.isin(problem.node_type, list(patterns))))
-    if singles * len(items.limit) > _MOST_COLUMNS:
-        return None
-    return solve_integer_program(problem, items, units, patterns, profile, use, start)

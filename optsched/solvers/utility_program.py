@@ -7,45 +7,68 @@ and what it rules out means nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from optsched.errors import SolverDisagreement
-from optsched.instance import Ints
+from optsched.instance import Bools, Ints
 from optsched.placement import Placement
 from optsched.problems.utility import Allocation, Utility
 from optsched.solvers.blocks import Block, ones_at, stacked
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
-from optsched.solvers.utility_patterns import Items, Needs, deal
+from optsched.solvers.utility_patterns import Items, Needs, all_patterns, deal
 
-__all__ = ["allocation_of", "counts_of", "solve_integer_program"]
+__all__ = ["Quota", "allocation_of", "counts_of", "exact_patterns", "solve_integer_program"]
+
+#: A type of nodes is exact by patterns up to this many, else node by node, up to so many columns in all.
+_MOST_PATTERNS, _MOST_COLUMNS = 5_000, 20_000
+
+
+#: Which pairs of counts belong to it, and how many jobs may take one of these.
+Quota = tuple[Bools, int]
+
+
+def exact_patterns(problem: Utility, items: Items) -> dict[int, Ints] | None:
+    """For which types of nodes an exact program takes patterns, and these; None where it would be too large."""
+    patterns: dict[int, Ints] = {}
+    for kind in np.flatnonzero(problem.type_size > 1).tolist():
+        every = all_patterns(problem.type_room[kind], items, _MOST_PATTERNS)
+        if every is not None:
+            patterns[kind] = every
+    singles = int(np.count_nonzero(~np.isin(problem.node_type, list(patterns))))
+    return patterns if singles * len(items.limit) <= _MOST_COLUMNS else None
 
 
 def solve_integer_program(
     problem: Utility,
     items: Items,
-    units: int,
+    needs: Needs,
     patterns: Mapping[int, Ints],
     profile: Profile,
     use: bool,
     start: Ints | None = None,
+    quotas: Sequence[Quota] = (),
 ) -> tuple[SolverOutcome, Ints | None]:
-    """Find counts with which each job has a utility of at least `units`.
+    """Find counts with which each job has at least one of its pairs.
 
     Parameters
     ----------
+    needs
+        The pairs of counts of each job.
     patterns
         Patterns of the types of nodes that take patterns, shape (patterns, items) each; nodes of the other types are
         counted one by one.
     use
         Whether to maximise the utilisation; else any counts do.
     start
-        Counts to start from, shape (items, nodes); taken where no type has patterns.
+        Counts to start from, shape (items, nodes); taken where no type has patterns and there are no quotas.
+    quotas
+        Pairs that only so many jobs may take.
 
     Returns
     -------
@@ -58,10 +81,9 @@ def solve_integer_program(
         If HiGHS holds counts that are not feasible.
     """
     columns = _Columns.of(problem, items, patterns)
-    needs = Needs.of(problem, units)
-    program = _program(problem, items, columns, needs, use)
+    program = _program(problem, items, columns, needs, use, quotas)
     hint = None
-    if start is not None and not patterns:
+    if start is not None and not patterns and not quotas:
         hint = np.zeros(len(program.objective))
         hint[: len(columns.item)] = start[columns.item, columns.node]
         placed = start.sum(axis=1)
@@ -71,13 +93,13 @@ def solve_integer_program(
     found = solve_arrays(program, profile, hint)
     if found.x is None:
         return found.outcome, None
-    counts = columns.counts(problem, items, np.rint(found.x).astype(np.int64))
-    allocation = allocation_of(problem, counts)
-    placement = problem.placement_of(allocation)
-    wrong = problem.violations(placement)
-    if wrong or (problem.utility_units(*(part.sum(axis=1) for part in allocation)) < units).any():
-        told = f"violates {wrong[0]}" if wrong else "leaves a job below the threshold"
-        raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that {told}")
+    x = np.rint(found.x).astype(np.int64)
+    counts = columns.counts(problem, items, x)
+    wrong = [str(violation) for violation in problem.violations(problem.placement_of(allocation_of(problem, counts)))]
+    if (counts.sum(axis=1) < needs.counts @ x[len(x) - len(needs.owner) :]).any():
+        wrong.append("what a job needs")
+    if wrong:
+        raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
     return found.outcome, counts
 
 
@@ -148,8 +170,10 @@ class _Columns:
         return counts
 
 
-def _program(problem: Utility, items: Items, columns: _Columns, needs: Needs, use: bool) -> LinearProgram:
-    """Rows: capacities of single nodes; patterns by type; tasks placed within patterns; needs; limits; one pair a job.
+def _program(
+    problem: Utility, items: Items, columns: _Columns, needs: Needs, use: bool, quotas: Sequence[Quota]
+) -> LinearProgram:
+    """Rows: capacities of single nodes; patterns by type; tasks placed within patterns; limits; needs; pairs; quotas.
 
     Amounts of a resource are in their smallest whole unit, so that no tolerance is as large as a demand.
     """
@@ -168,13 +192,14 @@ def _program(problem: Utility, items: Items, columns: _Columns, needs: Needs, us
         (len(divisor) + 1, 2): sp.eye_array(placed, format="csr"),
         (len(divisor) + 3, 3): -needs.counts,
         (len(divisor) + 4, 3): ones_at(needs.owner, jobs),
+        (len(divisor) + 5, 3): np.array([members for members, _ in quotas]).reshape(len(quotas), pairs),
     }
     for place in (2, 3):  # no more than there are, and no fewer than what is needed
         blocks[len(divisor) + place, 0] = ones_at(columns.item, count)
         blocks[len(divisor) + place, 2] = ones_at(columns.placed_item, count)
-    heights = [*(len(nodes) for _ in resources), types, placed, count, count, jobs]
+    heights = [*(len(nodes) for _ in resources), types, placed, count, count, jobs, len(quotas)]
     widths = [singles, known, placed, pairs]
-    lower = [-np.inf] * (len(divisor) + 3) + [0.0, 1.0]
+    lower = [-np.inf] * (len(divisor) + 3) + [0.0, 1.0, -np.inf]
     rooms = (problem.room[nodes] // divisor).T.ravel()
     objective = np.zeros(sum(widths))
     if use:
@@ -186,7 +211,15 @@ def _program(problem: Utility, items: Items, columns: _Columns, needs: Needs, us
         items.limit[columns.placed_item],
         np.ones(pairs),
     ]
-    most = [rooms, problem.type_size, np.zeros(placed), items.limit, np.full(count, np.inf), np.ones(jobs)]
+    most = [
+        rooms,
+        problem.type_size,
+        np.zeros(placed),
+        items.limit,
+        np.full(count, np.inf),
+        np.ones(jobs),
+        [most for _, most in quotas],
+    ]
     return LinearProgram(
         objective=objective,
         col_lower=np.zeros(len(objective)),
