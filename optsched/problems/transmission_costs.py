@@ -7,7 +7,6 @@ distance is rounded once to a multiple of 1/`grid`, and sums are exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -91,11 +90,17 @@ def summed_units(sizes: Floats, at: Ints, row: Ints, rows: int, distance: Floats
         return np.full(sums.shape, 2**60, dtype=np.int64)
     if grid == 1:  # whole numbers, whose sums doubles hold exactly
         return sums.astype(np.int64)
+    from scipy.sparse import csc_array
+
+    # Equal sizes at one node (kept as one complex number) are one product: hash partitioners send the same to many.
+    distinct, place = np.unique(at + 1j * sizes, return_inverse=True)
+    counts = csc_array((np.ones(len(row), dtype=np.int64), (row, place)), shape=(rows, len(distinct)))
     units: Ints = np.zeros(sums.shape, dtype=np.int64)
     step = max(1, _BLOCK // max(1, len(distance)))
-    for begin in range(0, len(sizes), step):
-        part: Any = slice(begin, begin + step)
-        np.add.at(units, row[part], units_of(sizes[part, None] * distance[at[part]], grid))
+    for begin in range(0, len(distinct), step):
+        part = distinct[begin : begin + step]
+        products = units_of(part.imag[:, None] * distance[part.real.astype(np.int64)], grid)
+        units += np.asarray(counts[:, begin : begin + step] @ products, dtype=np.int64)
     return units
 
 
