@@ -49,8 +49,8 @@ class CapacityPolicy(JobPolicy):
     else in its rack, else the first that has a map. Slots that a queue leaves go to the next.
 
     Reduces: jobs of the queue by arrival, and of the first a reduce for which the node holds the most MB by now. If it
-    holds nothing for any of them, the job lets the offer pass, so often and no more ("delays reduce tasks to achieve
-    data locality", 000, section IV; Hadoop's own Capacity Scheduler does not).
+    holds nothing for any of them while others do, the job lets the offer pass, so often and no more ("delays reduce
+    tasks to achieve data locality", 000, section IV; Hadoop's own Capacity Scheduler does not).
 
     Parameters
     ----------
@@ -94,10 +94,11 @@ class CapacityPolicy(JobPolicy):
             tasks = self.waiting(job, offer.kind, view)
             if self.reduce_delay == 0 or view.shuffle is None:
                 return int(tasks[0])
-            here = self._costs.held(tasks, view)[:, offer.node]
+            held = self._costs.held(tasks, view)
+            here = held[:, offer.node]
             free = int(np.count_nonzero(view.free_reduce_slots))
             delay = self._auto.setdefault(job, free) if self.reduce_delay == AUTO else int(self.reduce_delay)
-            if here.any() or self._skips[job] >= delay:
+            if here.any() or not held.any() or self._skips[job] >= delay:
                 self._skips[job] = 0
                 return int(tasks[here.argmax()])
             self._skips[job] += 1

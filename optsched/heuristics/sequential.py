@@ -79,8 +79,10 @@ def sequential(
     if ties == "second-stage" and len(stages.map_tasks) and len(stages.reduce_tasks):
         best = stages.improved(best)
         for _ in range(starts - 1):
-            drawn = rng.random((len(stages.map_tasks), len(problem.instance.cluster)))
-            best = min(best, stages.improved(stages.continued(stages.maps(drawn))), key=lambda found: found[1])
+            if not best[1]:
+                break
+            found = stages.improved(stages.continued(stages.maps(stages.drawn(rng))))
+            best = min(best, found, key=lambda placed: placed[1])
     return Placement(best[0])
 
 
@@ -110,6 +112,12 @@ class _Stages:
             posed = self.first if second is None else _Ranked(self.first, second)
             nodes[self.map_tasks] = optimal_placement(posed).nodes[self.map_tasks]
         return nodes
+
+    def drawn(self, rng: np.random.Generator) -> Floats:
+        """Random second costs, for maps of the same size and replicas the same."""
+        classes = self.first.classes()
+        second: Floats = rng.random((len(classes.size), len(self.instance.cluster)))[classes.of_task]
+        return second
 
     def continued(self, nodes: Ints) -> tuple[Ints, Number]:
         """The same with the best reduces, and what these cost."""
@@ -178,7 +186,7 @@ class _Ranked(TransmissionMaps):
         self._units = first * max(1, room) + np.floor(second * min(scale, 2.0**40)).astype(np.int64)
 
     def class_keys(self) -> list[object]:
-        return list(range(len(self.tasks)))
+        return [row.tobytes() for row in self._units]
 
     def table(self, positions: Ints) -> Ints:
         units: Ints = self._units[positions]
