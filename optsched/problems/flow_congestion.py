@@ -158,13 +158,17 @@ class FlowCongestion(Problem):
         self.type_rates: Floats = keys[:, 1:][:, column].astype(np.float64)
 
     def _prepare_reading(self) -> None:
-        """Classes of tasks, and what each pays for reading."""
-        sources = self._sources()
-        self.classes = TaskClasses.from_keys(list(zip(self.types.of_task.tolist(), sources, strict=True)))
-        self.class_type: Ints = self.types.of_task[self.classes.first]
+        """What each task pays for reading, and classes of those that nothing tells apart then."""
+        sources, types = self._sources(), self.types.of_task
+        alike = TaskClasses.from_keys(list(zip(types.tolist(), sources, strict=True)))
+        kinds = types[alike.first]
         with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` makes it a cost that is refused
-            terms = self._read_terms([sources[position] for position in self.classes.first.tolist()])
-            self.read_units: Ints = on_grid(self.type_rates[self.class_type] * terms)
+            terms = self._read_terms(kinds, [sources[position] for position in alike.first.tolist()])
+            units = on_grid(self.type_rates[kinds] * terms)
+        keys = [(kind, row.tobytes()) for kind, row in zip(kinds.tolist(), units, strict=True)]
+        self.classes = TaskClasses.from_keys([keys[row] for row in alike.of_task.tolist()])
+        self.class_type: Ints = types[self.classes.first]
+        self.read_units: Ints = units[alike.of_task[self.classes.first]]
 
     def _sources(self) -> list[tuple[tuple[int, float], ...]]:
         """The nodes that each task reads from, or may read from if it is a map, with their weights."""
@@ -180,13 +184,13 @@ class FlowCongestion(Problem):
                 sources.append(tuple((node, size / total if shared else 1.0) for node, size in sizes))
         return sources
 
-    def _read_terms(self, sources: list[tuple[tuple[int, float], ...]]) -> Floats:
-        """What multiplies the rate of a task of each class (row) on each idle node (column)."""
+    def _read_terms(self, kinds: Ints, sources: list[tuple[tuple[int, float], ...]]) -> Floats:
+        """What multiplies the rate on each idle node (column) of a task of each type and sources (row)."""
         f_c = self.parameters["f_c"]
         terms = np.zeros((len(sources), len(self.idle_nodes)))
-        for row, listed in enumerate(sources):
+        for row, (kind, listed) in enumerate(zip(kinds.tolist(), sources, strict=True)):
             found = [weight * (1 + source_terms(self.instance, node, self.idle_nodes, f_c)) for node, weight in listed]
-            if self.type_kind[self.class_type[row]] == REDUCE:
+            if self.type_kind[kind] == REDUCE:
                 terms[row] = sum(found)
             else:
                 terms[row] = np.min(found, axis=0) if found else 1 + float(f_c[2])
