@@ -51,7 +51,7 @@ def by_route(record: Record, profile: Profile) -> Solution:
             certificates.append(search.load_certificate(load, known.units))
             limit = search.stopped
     except KeyboardInterrupt:
-        limit = Limit.INTERRUPTED
+        placement, limit = placement or search.held, Limit.INTERRUPTED
     return record.solution(placement, tuple(certificates), limit, search.raw_status, search.solver, built)
 
 

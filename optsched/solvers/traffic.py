@@ -24,7 +24,7 @@ from optsched.placement import Placement
 from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, FrontierPoint, Limit, Number, Proof, Termination
-from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -36,8 +36,9 @@ _SCALES = (1, 2**20)
 #: Prices beyond this would not be exact as doubles.
 _LARGEST_PRICE = 2**53
 
-#: Relaxations that the search for a proof by cases solves, at most.
+#: Relaxations that the search for a proof by cases solves, at most, and their columns in all: large ones take seconds.
 _MOST_CASES = 60
+_MOST_COLUMNS = 60_000
 
 #: How far a solver's bound is believed, relative to it.
 _AGREES = 1e-6
@@ -148,7 +149,7 @@ class TrafficSearch:
         if known.closed:
             return known
         program = TrafficProgram(problem, limit)
-        found = solve_arrays(program.relaxed, self.left())
+        found = self._solved(program.relaxed)
         for prices in [] if found.row_duals is None else program.prices(found.row_duals):
             proved = problem.price_bound(*prices, limit)
             if proved > known.proved:
@@ -157,11 +158,25 @@ class TrafficSearch:
             known = self._holding(known, program.placement(found.x))
         return known
 
+    def _solved(self, program: LinearProgram) -> ArraySolution:
+        found = solve_arrays(program, self.left())
+        if found.outcome.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+        return found
+
     def at(self, limit: int | None) -> WithinLimit:
-        """The least traffic within a limit, computed once."""
+        """The least traffic within a limit, computed once; KeyboardInterrupt where the user wants no more."""
         if limit not in self._known:
             self._known[limit] = self._examine(self.priced(limit))
+            if self.stopped is Limit.INTERRUPTED:
+                raise KeyboardInterrupt
         return self._known[limit]
+
+    @property
+    def held(self) -> Placement | None:
+        """The best placement that is held without a limit."""
+        known = self._known.get(None)
+        return None if known is None else known.placement
 
     def _examine(self, known: WithinLimit) -> WithinLimit:
         for held in (self.start, *(other.placement for other in self._known.values())):
@@ -218,24 +233,23 @@ class TrafficSearch:
         """
         assert known.units is not None
         assert known.placement is not None
-        best, traffic = known, known.units
-        low, high = self.problem.least_load, self.load(known.placement)
+        traffic, low, high = known.units, self.problem.least_load, self.load(known.placement)
         if low < high and self.priced(high - 1).proved > traffic:
-            return best, high
+            return known, high
         while low < high:
             middle = (low + high) // 2
             if self.priced(middle).proved > traffic:
                 low = middle + 1
             else:
                 high = middle
-        while low < self.load(best.placement):  # type: ignore[arg-type]
+        while low < self.load(known.placement):
             within = self.at(low)
             if within.units == traffic:
                 return within, low
             if within.bound <= traffic:
-                return best, low
+                break
             low += 1
-        return best, low
+        return known, low
 
     # Certificates and frontier -------------------------------------------------------------------------------------
 
@@ -262,17 +276,18 @@ class TrafficSearch:
         """Prices, by cases where need be, which prove that placements within a limit cause `target` units or more.
 
         Branch and bound on the datacenter of the bundle that the relaxation parts most; what the prices of a case
-        settle by themselves is not looked into. None where they prove it not within `_MOST_CASES` relaxations.
+        settle by themselves is not looked into. None where few relaxations do not get that far.
         """
         known = self.priced(limit)
         if known.proved >= target:
             return Cases(known.prices)
-        program, left = TrafficProgram(self.problem, limit), _MOST_CASES
+        program = TrafficProgram(self.problem, limit)
+        left = min(_MOST_CASES, _MOST_COLUMNS // len(program.relaxed.objective))
 
         def cases(hosts: dict[int, int]) -> Cases | None:
             nonlocal left
             left -= 1
-            found = solve_arrays(program.with_hosts(hosts), self.left()) if left >= 0 else None
+            found = self._solved(program.with_hosts(hosts)) if left >= 0 else None
             if found is None or found.x is None or found.row_duals is None:
                 return None
             bounds = [
