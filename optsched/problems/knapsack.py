@@ -59,10 +59,9 @@ def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_st
     for step, gain, most in zip((demand // divisor).tolist(), gains, copies, strict=True):
         for part in copies_in_powers(most):
             shift = [part * size for size in step]
-            if all(size < extent for size, extent in zip(shift, table.shape, strict=True)):
-                ends = tuple(slice(size, None) for size in shift)
-                starts = tuple(slice(extent - size) for size, extent in zip(shift, table.shape, strict=True))
-                table[ends] = np.maximum(table[ends], table[starts] + part * gain)
+            ends = tuple(slice(size, None) for size in shift)
+            starts = tuple(slice(extent - size) for size, extent in zip(shift, table.shape, strict=True))
+            table[ends] = np.maximum(table[ends], table[starts] + part * gain)
     return [int(value) for value in table[tuple((rooms // divisor).T)]]
 
 

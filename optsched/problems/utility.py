@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optsched.errors import Fault, InputError
-from optsched.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Instance, Ints
+from optsched.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
 from optsched.problems.knapsack import MOST_STATES, knapsack_bounds
@@ -150,7 +150,7 @@ class Utility(Problem):
             yield Fault(f"tasks[{task}].demand", f"{cls.name} needs what the task takes of some resource")
         demand = _demands(instance, pending, parameters["phase"])
         for resource, column in demand.items():
-            capacity = instance.cluster.capacity.get(resource, np.full(len(instance.cluster), np.nan))
+            capacity = _capacity(instance, resource)
             for node in np.flatnonzero(np.isnan(capacity)).tolist() if column.any() else ():
                 yield Fault(f"nodes[{node}].capacity.{resource}", f"{cls.name} needs it: tasks demand this resource")
         maps = pending[workload.kind[pending] == MAP]
@@ -174,7 +174,7 @@ class Utility(Problem):
         self.room: Ints = self.free.copy()
         if self.fixed is not None:
             self.room -= self.fixed.T @ self.demand_reduce
-        capacity = [instance.cluster.capacity[resource] for resource in self.resources]
+        capacity = [_capacity(instance, resource) for resource in self.resources]
         alike = np.column_stack([*capacity, self.room]) if capacity else np.zeros((len(instance.cluster), 0))
         _, first, node_type = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         self.node_type: Ints = node_type.reshape(-1).astype(np.int64)
@@ -221,7 +221,7 @@ class Utility(Problem):
                         told = f'{column[position]:g}, but "{first}" of the same job and kind takes'
                         told += f" {column[tasks[0]]:g}; give {other} a job of its own: a job has one profile"
                         faults.append(Fault(f"tasks[{self.tasks[position]}].demand.{resource}", told))
-            most = np.minimum(instance.cluster.capacity[resource] * grid, float(LARGEST))
+            most = np.minimum(_capacity(instance, resource) * grid, float(LARGEST))
             self.capacity[:, place] = np.floor(most).astype(np.int64)
             used = np.zeros(len(instance.cluster), dtype=np.int64)
             np.add.at(used, instance.state.node[running], (holding * grid).astype(np.int64))
@@ -264,7 +264,7 @@ class Utility(Problem):
         share = np.zeros((len(demand), len(nodes)))
         fits = np.ones(share.shape, dtype=bool)
         for place, resource in enumerate(self.resources):
-            capacity = self.instance.cluster.capacity[resource][nodes] * float(self.demand_grid[place])
+            capacity = _capacity(self.instance, resource)[nodes] * float(self.demand_grid[place])
             takes = demand[:, place, None]
             fits &= takes <= self.capacity[nodes, place]
             share += np.divide(takes, capacity, out=np.zeros(share.shape), where=fits & (capacity > 0))
@@ -533,6 +533,11 @@ def spread_reduces(problem: Utility) -> Ints:
             own[job, node] += 1
             spread[job, node] += 1
     return spread
+
+
+def _capacity(instance: Instance, resource: str) -> Floats:
+    """Capacity of each node, shape (nodes,); NaN where none is given."""
+    return instance.cluster.capacity.get(resource, np.full(len(instance.cluster), np.nan))
 
 
 def _in_state(instance: Instance, status: int) -> Ints:

@@ -279,8 +279,8 @@ def relax(problem: Utility, items: Items, patterns: Patterns, units: int, profil
                 best_patterns(problem.type_room[[kind]], items, items.limit, items.share[:, kind] + price)
                 for kind in range(types)
             ]
-            values = np.concatenate([value for value, _ in found_patterns])
-            best = np.concatenate([pattern for _, pattern in found_patterns])
+            values = np.concatenate([np.zeros(0), *(value for value, _ in found_patterns)])
+            best = np.concatenate([np.zeros((0, count), dtype=np.int64), *(pattern for _, pattern in found_patterns)])
         else:
             values, best = best_patterns(problem.type_room, items, items.limit, price)
             cost = price @ needs.counts

@@ -1,0 +1,72 @@
+"""The utility functions (7) of 001: the digest's table, every edge, and that more is never worth less."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from optsched.problems.utility_tables import map_table, reduce_table, required_maps
+
+
+def test_digest_tables() -> None:
+    """Tests the sample tables of digest 001, section 2: required 4 of 10 maps, and 5 reduces."""
+    maps = [-math.inf, -1, -0.5, -0.2075, 0, 0.1667, 0.3333, 0.5, 0.6667, 0.8333, 1]
+    assert map_table(4, 10) == pytest.approx(maps, abs=5e-5)
+    assert reduce_table(5) == pytest.approx([-math.inf, -1, -0.5693, -0.3174, -0.1386, 0], abs=5e-5)
+
+
+@pytest.mark.parametrize("smoothed", [False, True])
+@pytest.mark.parametrize("required", range(12))
+def test_never_decreasing(required: int, smoothed: bool) -> None:
+    """Tests for 0 to 11 required and 1 to 11 pending that one task more is never worth less, within -1 and 1."""
+    for pending in range(1, 12):
+        for table in (map_table(required, pending, smoothed), reduce_table(pending, smoothed)):
+            assert len(table) == pending + 1
+            assert all(one <= other for one, other in zip(table, table[1:], strict=False))
+            assert all(-1 <= worth <= 1 for worth in table[1:])
+        maps = map_table(required, pending, smoothed)
+        if required <= pending:
+            assert maps[required] == (0 if required < pending else 1)
+            assert maps[pending] == 1
+        else:
+            assert maps[pending] < 0
+
+
+def test_edges_of_maps() -> None:
+    """Tests digest 001, erratum 1: none required, one, all, more than all, none pending."""
+    assert map_table(0, 4) == [0, 0.25, 0.5, 0.75, 1]
+    assert map_table(1, 3) == [-math.inf, 0, 0.5, 1]
+    assert map_table(1, 1) == [-math.inf, 1]
+    assert map_table(2, 2) == [-math.inf, -1, 1]
+    assert map_table(4, 2) == [-math.inf, -1, -0.5]
+    assert map_table(0, 0) == [1]
+
+
+def test_edges_of_reduces() -> None:
+    """Tests digest 001, erratum 2: no reduce pending, and one; smoothed tables are finite."""
+    assert reduce_table(0) == [0]
+    assert reduce_table(1) == [-math.inf, 0]
+    assert reduce_table(1, smoothed=True) == [-1, 0]
+    assert reduce_table(0, smoothed=True) == [0]
+    assert map_table(3, 3, smoothed=True) == pytest.approx([-1, -0.5, math.log(3) / math.log(4) - 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("pending", "map_time", "goal", "now", "required"),
+    [
+        (10, 30, 130, 50, 4),
+        (10, 30, 50, 50, 10),
+        (10, 30, 20, 50, 10),
+        (10, 30, math.nan, 50, 0),
+        (0, 30, 20, 50, 0),
+        (0, math.nan, math.nan, 0, 0),
+        (10, 0, 130, 50, 0),
+        (10, 0.1, 1, 0, 1),
+        (3, 0.1, 0.3, 0, 1),
+        (10, 30, 51, 50, 300),
+    ],
+)
+def test_required_maps(pending: int, map_time: float, goal: float, now: float, required: int) -> None:
+    """Tests the estimator of 001, III.G: waves that end in time, a goal that passed, none, and decimals as written."""
+    assert required_maps(pending, map_time, goal, now) == required
