@@ -1,0 +1,210 @@
+"""JoSS: the threshold and the worst cases behind it, classes, policies A, B and C with their queues, both variants."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import UsageError
+from optsched.gaps import gap
+from optsched.heuristics import View, run
+from optsched.heuristics.joss import JossPolicy, threshold, worst_case_a, worst_case_b
+from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Workload
+from optsched.instances.files import load
+from optsched.instances.generate import generate
+from optsched.problems import Traffic
+from optsched.resources import folder
+from optsched.routes import solve
+
+NAN = float("nan")
+
+
+def library(name: str, **parameters: Any) -> Traffic:
+    """The problem on an instance of the library."""
+    return Traffic(load(folder("instances") / "papers" / f"{name}.json"), **parameters)  # type: ignore[arg-type]
+
+
+def posed(
+    jobs: list[tuple[float, list[list[int]], int]],
+    nodes: list[int],
+    slots: int = 9,
+    arrival: list[float] | None = None,
+    shuffle: Shuffle | None = None,
+    **parameters: Any,
+) -> Traffic:
+    """Jobs (filter ratio, nodes of each block, reduces) on nodes in datacenters; blocks of 10 MB."""
+    job, kind, rows = [], [], []
+    for number, (_, blocks, reduces) in enumerate(jobs):
+        job += [number] * (len(blocks) + reduces)
+        kind += [MAP] * len(blocks) + [REDUCE] * reduces
+        rows += blocks + [[]] * reduces
+    cluster = Cluster(
+        [f"n{node}" for node in range(len(nodes))],
+        datacenter=nodes,
+        datacenter_ids=[f"d{center}" for center in range(max(nodes) + 1)],
+        slots=[slots] * len(nodes),
+        reduce_slots=[slots] * len(nodes),
+    )
+    workload = Workload(
+        [f"t{task}" for task in range(len(job))],
+        job=job,
+        kind=kind,
+        replicas=Ragged.from_rows(rows),
+        size=[10.0 if entry == MAP else NAN for entry in kind],
+        job_ids=[f"j{number}" for number in range(len(jobs))],
+        filter_ratio=[ratio for ratio, _, _ in jobs],
+        arrival=[NAN] * len(jobs) if arrival is None else arrival,
+        shuffle=shuffle,
+    )
+    return Traffic(Instance(cluster, workload), **parameters)
+
+
+def centers(problem: Traffic, name: str = "joss-t", seed: int = 0, **parameters: Any) -> list[int]:
+    """Datacenter of each task in JoSS's placement, -1 where it waits."""
+    nodes = problem.nodes_of(run(problem, name, seed, **parameters).raise_if_failed())
+    return np.append(problem.datacenter, -1)[nodes].tolist()
+
+
+def test_threshold() -> None:
+    """Tests the digest's table (001, 2): td is 2, 1.5, 4/3 for 2, 3, 4 datacenters, and infinite for one."""
+    assert [threshold(k) for k in (1, 2, 3, 4)] == [math.inf, 2, 1.5, 4 / 3]
+    with pytest.raises(UsageError, match="datacenters=0: give 1 or more"):
+        threshold(0)
+
+
+@pytest.mark.parametrize("datacenters", [2, 3, 4, 7])
+def test_threshold_is_where_the_worst_cases_cross(datacenters: int) -> None:
+    """Tests that TR2 exceeds TR1 just beyond td, and not at or below it (001, (2) to (5))."""
+    sizes, td = [128, 128, 64], threshold(datacenters)
+    assert worst_case_b(sizes, td, datacenters) == pytest.approx(worst_case_a(sizes))
+    assert worst_case_b(sizes, td * 1.01, datacenters) > worst_case_a(sizes)
+    assert worst_case_b(sizes, td * 0.99, datacenters) < worst_case_a(sizes)
+
+
+def test_policy_a_loses_on_an_empty_datacenter() -> None:
+    """Tests the digest's case (001, 6): policy B 36, policy A in the empty datacenter 60, the best datacenter 30."""
+    problem = library("joss-empty-datacenter")
+    values = {policy: problem.evaluate(run(problem, "joss-t", policy=policy).raise_if_failed())[0] for policy in "ABC"}
+    assert values == {"A": 60, "B": 36, "C": 36}
+    assert problem.evaluate(run(problem, "joss-t").raise_if_failed())[0] == 36  # FP = 1.2 is map-heavy: td is 1.5
+    assert problem.evaluate(run(problem, "joss-t", td=1).raise_if_failed())[0] == 60
+    assert gap(problem, "joss-t").absolute_gap == (6, None)
+
+
+def test_break_even_at_one_not_at_td() -> None:
+    """Tests jobs with ratios 0.5, 1 and 1.5, all below td = 2: policy B is best for the first two only."""
+    problem = library("joss-break-even")
+    assert solve(problem).objective == (100, 6)
+    assert problem.evaluate(run(problem, "joss-j").raise_if_failed()) == (120, 6)
+
+
+def test_classes() -> None:
+    """Tests small and large by the average datacenter's map slots, and the ratio against td, both bounds excluded."""
+    two = [[0], [1]]
+    problem = posed([(2.0, two, 1), (2.1, two, 1), (2.1, [[0]] * 5, 1)], [0, 1], slots=4)
+    seen = []
+
+    class Watched(JossPolicy):
+        def classify(self, job: int, view: View) -> str:
+            seen.append((job, super().classify(job, view)))
+            return seen[-1][1]
+
+    policy = Watched("t")
+    assert run(problem, policy).error is None
+    assert seen == [(0, "B"), (1, "A"), (2, "C")]
+
+
+def test_ratio_from_shuffle() -> None:
+    """Tests that a job without a filter ratio is classified by what `shuffle` says that it sends."""
+    for size, expected in ((30.0, [0, 0, 0]), (10.0, [1, 0, 0])):
+        sent = Shuffle([0, 1], [2, 2], [size, size], [NAN, NAN])
+        problem = posed([(NAN, [[1], [0]], 1)], [0, 1], shuffle=sent)
+        assert centers(problem) == expected
+    nothing = posed([(NAN, [[1], [0]], 0)], [0, 1])
+    assert centers(nothing) == [1, 0]
+
+
+def test_policy_a_takes_the_fewest_waiting() -> None:
+    """Tests that policy A goes where fewest tasks wait, the first of equals, and counts maps and reduces."""
+    problem = posed([(9.0, [[0]], 2), (9.0, [[0]], 0), (9.0, [[0]], 1)], [0, 1])
+    assert centers(problem) == [0, 0, 0, 1, 1, 1]
+
+
+def test_policy_b_follows_the_blocks() -> None:
+    """Tests policy B: the most blocks first, once each; reduces where most blocks are at first; homeless maps there."""
+    problem = posed([(0.5, [[0], [0, 1], [1, 2], [2], [2], []], 1)], [0, 1, 2])
+    assert centers(problem) == [0, 0, 2, 2, 2, 2, 2]
+    nowhere = posed([(0.5, [[], []], 1)], [0, 1])
+    assert centers(nowhere) == [0, 0, 0]
+
+
+def test_large_jobs_have_queues_of_their_own() -> None:
+    """Tests that a small job is served in turn with a large one that came before it: policy C starves nobody."""
+    problem = posed([(0.5, [[0]] * 6, 0), (0.5, [[0]] * 2, 0)], [0, 0], slots=2, capacity="slots")
+    for large, expected in ((3, 2), (99, 0)):
+        placement = run(problem, "joss-t", large=large).raise_if_failed()
+        assert int(np.count_nonzero(problem.nodes_of(placement)[6:] >= 0)) == expected
+
+
+def test_variants() -> None:
+    """Tests that J prefers maps whose block is on the node and T does not look, with the same datacenters."""
+    problem = Traffic(generate("traffic", 1))
+    taken = {name: run(problem, name).raise_if_failed() for name in ("joss-t", "joss-j")}
+    assert problem.evaluate(taken["joss-t"])[0] == problem.evaluate(taken["joss-j"])[0]
+    local = {name: problem.locality_counts(placement)["node"] for name, placement in taken.items()}
+    assert local["joss-j"] > 2 * local["joss-t"]
+
+
+def test_waiting_and_stealing() -> None:
+    """Tests that tasks of a full datacenter starve, in bounded rounds, and that idle nodes elsewhere may steal maps."""
+    problem = posed([(0.5, [[0]] * 4, 1)], [0, 1], slots=2, capacity="slots")
+    waiting = run(problem, "joss-t")
+    assert (waiting.starved, waiting.rounds) == (True, 101)
+    assert [str(wrong) for wrong in problem.violations(waiting.raise_if_failed())] == [
+        "every-task-placed(t2) by 1",
+        "every-task-placed(t3) by 1",
+    ]
+    stealing = run(problem, "joss-t", idle="steal")
+    assert not stealing.starved
+    assert problem.evaluate(stealing.raise_if_failed()) == (2 * 15, 2)
+    # Nothing is stolen that the own datacenter has room for.
+    roomy = posed([(0.5, [[0]] * 4, 1)], [0, 1], slots=4, capacity="slots")
+    assert centers(roomy, idle="steal") == [0] * 5
+
+
+def test_later_arrivals_change_nothing_before() -> None:
+    """Tests that where a job's tasks go does not depend on jobs that arrive later."""
+    jobs = [(0.5, [[0], [1], [1]], 1), (3.0, [[0], [1]], 1)]
+    early = posed(jobs, [0, 1], arrival=[NAN, 50])
+    other = posed([jobs[0], (0.1, [[1], [1]], 1)], [0, 1], arrival=[NAN, 50])
+    for name in ("joss-t", "joss-j"):
+        one, two = (run(problem, name, 3).raise_if_failed().nodes.tolist() for problem in (early, other))
+        assert one[:4] == two[:4]
+        assert -1 not in one
+
+
+@pytest.mark.parametrize("name", ["joss-t", "joss-j"])
+@pytest.mark.parametrize("seed", range(3))
+def test_never_beats_the_optimum(name: str, seed: int) -> None:
+    """Tests that JoSS is feasible without capacities, the same for a seed, and never better than the optimum."""
+    problem = Traffic(generate("traffic", seed, nodes=12, tasks=30, datacenters=3, jobs=5))
+    for policy in ("auto", "A", "B", "C"):
+        placement = run(problem, name, seed, policy=policy).raise_if_failed()
+        assert placement == run(problem, name, seed, policy=policy).raise_if_failed()
+        best = solve(problem).objective
+        assert best is not None
+        assert problem.evaluate(placement) >= best
+
+
+def test_parameters() -> None:
+    """Tests that auto stands for the paper's values, and wrong values are wrong usage."""
+    problem = library("joss-break-even")
+    assert run(problem, "joss-t", td="auto", large="auto").parameters["td"] is None
+    assert run(problem, "joss-t", td="1.5").parameters["td"] == 1.5
+    with pytest.raises(UsageError, match="td=-1"):
+        run(problem, "joss-t", td=-1)
+    with pytest.raises(UsageError, match="policy='D'"):
+        run(problem, "joss-t", policy="D")
