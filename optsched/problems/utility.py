@@ -393,7 +393,7 @@ class Utility(Problem):
         worth = np.concatenate([maps, reduces])
         if worth.shape[1] == 1:
             return knapsack_bounds(self.type_room, demand, limit, worth[:, 0])
-        states = min(MOST_STATES, max(_FEWEST_STATES, _ALL_STATES // worth.shape[1]))
+        states = min(MOST_STATES, max(_FEWEST_STATES, _ALL_STATES // max(1, worth.shape[1])))
         return [
             knapsack_bounds(self.type_room[kind, None], demand, limit, worth[:, kind], states)[0]
             for kind in range(worth.shape[1])

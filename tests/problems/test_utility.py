@@ -55,6 +55,7 @@ def test_value_and_violations() -> None:
     value = SWAPS.evaluate(placement)
     assert value[0] == Fraction(-1, 2)
     assert float(value[1]) == pytest.approx(5 / 5 + 7 / 7 + 1 / 5 + 3 / 3, abs=1e-5)
+    assert SWAPS.map_worth(0, 0).tolist() == [-1000 * GRID, -GRID, 0, GRID]
     counts = SWAPS.allocated(placement)
     assert counts.maps.tolist() == [[0, 2], [1, 1]]
     assert counts.reduces.tolist() == [[0, 0], [0, 0]]
@@ -332,8 +333,8 @@ def check_agreement(problem: Utility) -> None:
 
 
 def test_agreement() -> None:
-    """Tests that all routes agree with enumeration on 60 instances."""
-    settings(max_examples=60)(given(problems())(check_agreement))()
+    """Tests that all routes agree with enumeration on 40 instances."""
+    settings(max_examples=40)(given(problems())(check_agreement))()
 
 
 @pytest.mark.thorough
@@ -355,9 +356,9 @@ def test_counts_are_enough(problem: Utility) -> None:
 
 
 @given(problems(reduces="free"), st.data())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_laws(problem: Utility, data: st.DataObject) -> None:
-    """Tests that more capacity never lowers the optimum, fixed reduces never raise it, and order plays no part."""
+    """Tests that more capacity never lowers the highest lowest utility, and fixed reduces never raise the optimum."""
     instance = problem.instance
     best = solve(problem).objective
     assert best is not None
