@@ -57,7 +57,7 @@ def test_list_is_whole() -> None:
     design = """
         dl rand lsap-sched lsap-fair-sched flow-sched flow-greedy balancing fifo larts delay fair capacity
         probabilistic least-cost coupling quincy sequential round-robin flow-based labl
-        joss-t joss-j observed
+        joss-t joss-j ras fair-sharing observed
     """
     assert set(design.split()) == set(HEURISTICS)
 
