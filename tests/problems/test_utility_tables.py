@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -23,7 +24,7 @@ def test_never_decreasing(required: int, smoothed: bool) -> None:
     for pending in range(1, 12):
         for table in (map_table(required, pending, smoothed), reduce_table(pending, smoothed)):
             assert len(table) == pending + 1
-            assert all(one <= other for one, other in zip(table, table[1:], strict=False))
+            assert all(one <= other for one, other in itertools.pairwise(table))
             assert all(-1 <= worth <= 1 for worth in table[1:])
         maps = map_table(required, pending, smoothed)
         if required <= pending:
