@@ -190,7 +190,9 @@ def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=300, help="small rounds")
-    parser.add_argument("--sizes", type=int, nargs="*", default=[14, 50, 100, 200, 500], help="nodes of large rounds")
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", default=[14, 50, 100, 200, 500, 1000], help="nodes of large rounds"
+    )
     parser.add_argument("--limit", type=float, default=60, help="seconds for each large round and program")
     parser.add_argument("--quick", action="store_true", help="20 small rounds, sizes to 50")
     given = parser.parse_args()

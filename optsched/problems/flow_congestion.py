@@ -424,16 +424,21 @@ class FlowCongestion(Problem):
             reduced += sums[amounts]
         return int(reduced.min())
 
+    def least_units(self) -> Ints:
+        """What a task of each class costs at least, in units: its best node with no load, an effective load being >= 0.
+
+        int64, shape (classes,); 0 where no node has a slot for its kind.
+        """
+        alone = self.read_units + np.floor(self.type_rates[self.class_type] * self.grid).astype(np.int64)
+        offered = self.slots[self.type_kind[self.class_type]][:, self.idle_nodes] > 0
+        least: Ints = np.where(offered, alone, LARGEST).min(axis=1, initial=LARGEST)
+        return np.where(offered.any(axis=1), least, 0)
+
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """The sum of each task's own best node, where nothing runs: an effective load is at least 0."""
-        best = 0
-        for which in self.kinds:
-            offered = self.slots[which, self.idle_nodes] > 0
-            members = np.flatnonzero(self.type_kind[self.class_type] == which)
-            if self.counts[which]:
-                alone = self.read_units + np.floor(self.type_rates[self.class_type] * self.grid).astype(np.int64)
-                least = np.repeat(alone[members][:, offered].min(axis=1), self.classes.size[members])
-                best += int(np.sort(least)[: self.counts[which]].sum())
+        """The sum of each task's own best node, where nothing runs."""
+        least = np.repeat(self.least_units(), self.classes.size)
+        kind = np.repeat(self.type_kind[self.class_type], self.classes.size)
+        best = sum(int(np.sort(least[kind == which])[: self.counts[which]].sum()) for which in self.kinds)
         return (Bound("best-node", "penalty", exact(best, self.grid), "penalty, with no load on any node"),)
 
 

@@ -19,7 +19,15 @@ from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["LoadProgram", "TaskPrices", "distributed", "solve_convex_flow", "solve_patterns", "task_prices"]
+__all__ = [
+    "LoadProgram",
+    "TaskPrices",
+    "distributed",
+    "plain_prices",
+    "solve_convex_flow",
+    "solve_patterns",
+    "task_prices",
+]
 
 #: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other all but exact.
 _SCALES = (1, 2**20)
@@ -34,6 +42,17 @@ class TaskPrices(NamedTuple):
     counts: Ints
     classes: Ints
     scale: int
+
+
+def plain_prices(problem: FlowCongestion) -> TaskPrices:
+    """Prices without a solver: they prove the bound of `cheap_bounds`, each task on its own best node without load."""
+    least, kind = problem.least_units(), problem.type_kind[problem.class_type]
+    counts = np.zeros(len(problem.counts), dtype=np.int64)
+    for which, count in enumerate(problem.counts.tolist()):
+        if count:
+            ordered = np.sort(np.repeat(least[kind == which], problem.classes.size[kind == which]))
+            counts[which] = ordered[count - 1]
+    return TaskPrices(counts, np.maximum(counts[kind] - least, 0), 1)
 
 
 class LoadProgram:
@@ -111,13 +130,13 @@ class LoadProgram:
         )
 
     def prices(self, duals: Floats | None) -> TaskPrices:
-        """The prices, of those that rounding the duals of the rows gives, that prove the better bound; else none.
+        """The prices, of those that rounding the duals of the rows gives, that prove the better bound; else plain ones.
 
         Whatever they are, the bound that they prove is valid: no solver is believed.
         """
         problem = self.problem
         classes, kinds = len(problem.classes.first), len(problem.counts)
-        best = TaskPrices(np.zeros(kinds, dtype=np.int64), np.zeros(classes, dtype=np.int64), 1)
+        best = plain_prices(problem)
         if duals is None:
             return best
         price = np.concatenate((duals[-kinds:], np.maximum(-duals[-kinds - classes : -kinds], 0.0)))

@@ -26,7 +26,7 @@ from optsched.resources import folder
 from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.routes import routes_of, solve
 from optsched.solvers.brute_force import _judged, best_placement
-from optsched.solvers.flow_congestion import LoadProgram, solve_convex_flow, solve_patterns, task_prices
+from optsched.solvers.flow_congestion import LoadProgram, plain_prices, solve_convex_flow, solve_patterns, task_prices
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
@@ -169,15 +169,22 @@ class TestPatterns:
             program.placement(np.zeros(len(program.host) + len(program.pair_class)))
 
     def test_prices(self) -> None:
-        """Tests that prices past 2^53 are passed over, and that without duals there are none."""
+        """Tests that prices past 2^53 are passed over, and that without duals there are plain ones."""
         problem = paper("hsu-two-clusters")
         program = LoadProgram(problem, patterns=True)
         duals = solve_arrays(program.arrays(relaxed=True), EXACT).row_duals
         assert duals is not None
         assert problem.price_bound(*program.prices(duals)) == problem.price_bound(*task_prices(problem, EXACT))
+        (cheap,) = problem.cheap_bounds()
         for useless in (None, duals * 2.0**40):
-            counts, classes, scale = program.prices(useless)
-            assert (counts.tolist(), classes.tolist(), scale) == ([0, 0], [0] * 4, 1)
+            assert Fraction(problem.price_bound(*program.prices(useless)), GRID) == cheap.value
+
+    @settings(max_examples=50)
+    @given(problems())
+    def test_plain_prices(self, problem: FlowCongestion) -> None:
+        """Tests that the prices that no solver gave prove at least what every task alone on its best node costs."""
+        (cheap,) = problem.cheap_bounds()
+        assert Fraction(problem.price_bound(*plain_prices(problem)), GRID) >= cheap.value
 
     @pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
     def test_too_many(self, route: str, monkeypatch: pytest.MonkeyPatch) -> None:
