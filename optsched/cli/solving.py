@@ -256,7 +256,7 @@ _PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
 @click.option(
     "--limit",
     type=click.IntRange(0, 2**53),
-    help="Of latency and lsap-fairness: the program at this limit on the first component.",
+    help="Of latency and lsap-fairness the program at this limit on the first component, of traffic on the load.",
 )
 def export(
     instance: str, problem_name: str | None, params: tuple[str, ...], target: str, model: str, limit: int | None
@@ -332,8 +332,8 @@ def _program_text(problem: AnyProblem, suffix: str, kind: str, limit: int | None
     module = models.module(problem.name)
     options: dict[str, Any] = {}
     if limit is not None:
-        if problem.name not in ("latency", "lsap-fairness"):
-            raise UsageError(f"--limit is of latency and lsap-fairness; {problem.name} has none")
+        if problem.name not in ("latency", "lsap-fairness", "traffic"):
+            raise UsageError(f"--limit is of latency, lsap-fairness and traffic; {problem.name} has none")
         options["limit"] = limit
     built = module.build_pyomo(problem, **options) if kind == "compact" else module.build_pulp(problem, **options)
     with tempfile.TemporaryDirectory() as folder:

@@ -41,6 +41,7 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.errors import UsageError
+from optsched.instance import Ints
 from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
 from optsched.placement import Placement
 from optsched.problems.assignment import TaskClasses
@@ -238,23 +239,24 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
     place = [[model.add_variable(f"map.{m}.{d}", 0, 1, "Integer") for d in center_names] for m in map_names]
     host = [[model.add_variable(f"reduces.{b}.{d}", 0, 1, "Integer") for d in center_names] for b in bundle_names]
     cost: list[tuple[Any, float]] = []
-    for arcs, units in zip(place, problem.map_units / grid, strict=True):
+    total: Ints = np.zeros(len(maps), dtype=np.int64)
+    for bundle, of in bundles.values():
+        np.add.at(total, of, bundle.send)
+    for arcs, units in zip(place, (problem.map_units + total[:, None]) / grid, strict=True):
         cost += zip(arcs, units.tolist(), strict=True)
     for arcs, (bundle, _) in zip(host, bundles.values(), strict=True):
         cost += zip(arcs, (bundle.settled / grid).tolist(), strict=True)
-    constant = 0.0
     for name, hosts, (bundle, of) in zip(bundle_names, host, bundles.values(), strict=True):
         for row, amount in zip(of.tolist(), (bundle.send / grid).tolist(), strict=True):
             if not amount:
                 continue
-            constant += amount
             for d, at_map, at_bundle in zip(center_names, place[row], hosts, strict=True):
                 label = f"{map_names[row]}.{name}.{d}"
                 both = model.add_variable(f"both.{label}", 0, 1)
                 cost.append((both, -amount))
                 model.addConstraint(both - at_map <= 0, f"product-map.{label}")
                 model.addConstraint(both - at_bundle <= 0, f"product-reduces.{label}")
-    model.setObjective(pulp.LpAffineExpression(cost, constant))
+    model.setObjective(pulp.LpAffineExpression(cost))
     for name, arcs in zip(map_names, place, strict=True):
         model.addConstraint(pulp.lpSum(arcs) == 1, f"placed.{name}")
     for name, arcs in zip(bundle_names, host, strict=True):

@@ -23,7 +23,9 @@ CARDS = (
     "latency",
     "transmission-maps",
     "transmission-reduces",
+    "transmission",
     "utility",
+    "traffic",
     "generalized-assignment",
     "min-cost-flow",
 )

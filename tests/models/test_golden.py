@@ -27,8 +27,11 @@ EXAMPLES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "latency-loaded-server": ("latency", "loaded", {}),
     "transmission-maps-largest-p": ("transmission-maps", "problem", {}),
     "transmission-reduces-pna-example": ("transmission-reduces", "problem", {}),
+    "transmission-pna-example": ("transmission", "problem", {}),
     "utility-endless-swap": ("utility", "problem", {}),
     "utility-endless-swap-use": ("utility", "problem", {"limit": -0.5}),
+    "traffic-empty-datacenter": ("traffic", "problem", {}),
+    "traffic-empty-datacenter-spread": ("traffic", "problem", {"limit": 2}),
     "generalized-assignment-knapsacks": ("generalized-assignment", "problem", {}),
     "min-cost-flow-negative-cycle": ("min-cost-flow", "problem", {}),
 }
