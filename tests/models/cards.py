@@ -23,7 +23,6 @@ CARDS = (
     "latency",
     "transmission-maps",
     "transmission-reduces",
-    "transmission",
     "utility",
     "traffic",
     "generalized-assignment",

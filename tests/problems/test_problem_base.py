@@ -184,3 +184,9 @@ def test_numbers_of_numpy_are_numbers() -> None:
     instance = Instance(Cluster(["a"]), Workload(["t"]))
     assert Lsap(instance, levels=np.array([0, 1, 2])).parameters["levels"] == (0, 1, 2)
     assert Latency(instance, w_rem=np.int64(4)).parameters["w_rem"] == 4
+
+
+def test_what_a_problem_without_slots_says() -> None:
+    """Tests that such a problem offers nothing to policies, wants nothing filled, and is never plainly infeasible."""
+    posed = Latency(Instance(Cluster(["a"]), Workload(["t"])))
+    assert (dict(posed.offered), posed.due, posed.plainly_infeasible) == ({}, 0, None)
