@@ -9,7 +9,6 @@ from optsched.heuristics import HEURISTICS
 from optsched.instances.generate import generate
 from optsched.placement import Placement
 from optsched.problems import PROBLEMS, problem
-from optsched.problems.base import NAMES
 from optsched.routes import routes_of
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "schedulers.md").read_text(encoding="utf-8")
@@ -54,5 +53,5 @@ def test_every_listed_heuristic_says_where_it_is_from() -> None:
     """Tests that each has its paper and algorithm, but for what a trace recorded, and serves problems that exist."""
     for name, entry in HEURISTICS.items():
         assert entry.doc
-        assert set(entry.problems) <= set(NAMES), name
+        assert set(entry.problems) <= set(PROBLEMS), name
         assert (bool(entry.paper) and bool(entry.algorithm)) == (name != "observed"), name

@@ -111,21 +111,25 @@ def instances(draw: st.DrawFn, maps: int = 2, reduces: int = 2) -> Instance:
         (one, other) for one in range(tasks) for other in range(tasks) if (kind[one], kind[other]) == (MAP, REDUCE)
     ]
     sent = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    sent_size = each(sizes, len(sent))
+    replicas = each(st.lists(st.integers(0, nodes - 1), unique=True, min_size=1, max_size=2), tasks)
+    if pairs and draw(st.booleans()):  # all maps are alike
+        size, replicas = [size[0]] * tasks, [replicas[0]] * tasks
+        of_reduce = dict(zip((other for _, other in pairs), each(sizes, len(pairs)), strict=True))
+        sent, sent_size = pairs, [of_reduce[other] for _, other in pairs]
     workload = Workload(
         [f"t{task}" for task in range(tasks)],
         kind=kind,
         job=each(st.integers(-1, jobs - 1) if draw(st.booleans()) else st.just(0), tasks),
         job_ids=[f"j{job}" for job in range(jobs)],
-        replicas=Ragged.from_rows(
-            each(st.lists(st.integers(0, nodes - 1), unique=True, min_size=1, max_size=2), tasks)
-        ),
+        replicas=Ragged.from_rows(replicas),
         size=size,
         bytes_read=np.multiply(size, read),
         # An instance whose shuffle has no entry lacks it.
         shuffle=Shuffle(
             [one for one, _ in sent],
             [other for _, other in sent],
-            each(sizes, len(sent)),
+            sent_size,
             each(st.sampled_from([np.nan, 0.0, 1.0, 2.5]), len(sent)),
         ),
     )
@@ -143,7 +147,7 @@ def instances(draw: st.DrawFn, maps: int = 2, reduces: int = 2) -> Instance:
 @st.composite
 def problems(draw: st.DrawFn, name: str, **fixed: Any) -> Problem:
     """The problem called `name` on an instance with a shuffle where it needs one; `distinct` is drawn unless fixed."""
-    few = {"transmission-maps": (4, 1), "transmission-reduces": (1, 4)}.get(name, (2, 2))
+    few = {"transmission-maps": (4, 1), "transmission-reduces": (1, 4)}.get(name, (3, 2))
     instance = draw(instances(*few).filter(lambda made: made.workload.shuffle is not None or name.endswith("maps")))
     parameters = {} if name.endswith("maps") else {"distinct": draw(st.sampled_from([True, True, False]))}
     return PROBLEMS[name](instance, **{**parameters, **fixed})

@@ -13,6 +13,7 @@ from optsched.certificates.potentials import potential_proof
 from optsched.certificates.prices import price_proof
 from optsched.certificates.shares import fairness_proof
 from optsched.certificates.traffic import slot_price_proof
+from optsched.certificates.transmission import branching_proof
 from optsched.certificates.transmission_reduces import reduce_proof
 from optsched.certificates.utility import job_price_proof
 from optsched.errors import CertificateInvalid
@@ -20,6 +21,7 @@ from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFa
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.traffic import Traffic
+from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.problems.utility import Utility
 from optsched.results import Certificate, Component, Number, Proof, Sense, Solution, Termination, Value
@@ -254,4 +256,5 @@ PROOFS: tuple[tuple[Proof, type[AnyProblem], Prover], ...] = (
     (Proof.DUAL, Traffic, slot_price_proof),
     (Proof.DUAL, Utility, job_price_proof),
     (Proof.COMBINATORIAL, Latency, cover_proof),
+    (Proof.COMBINATORIAL, Transmission, branching_proof),
 )

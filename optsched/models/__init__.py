@@ -24,6 +24,7 @@ MODELS = (
     "latency",
     "transmission-maps",
     "transmission-reduces",
+    "transmission",
     "utility",
     "traffic",
     "generalized-assignment",

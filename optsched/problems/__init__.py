@@ -23,6 +23,7 @@ from optsched.problems.lsap import Lsap
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.problems.traffic import Traffic
+from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.problems.utility import Utility
@@ -40,6 +41,7 @@ __all__ = [
     "MinCostFlow",
     "Problem",
     "Traffic",
+    "Transmission",
     "TransmissionMaps",
     "TransmissionReduces",
     "Utility",
@@ -60,6 +62,7 @@ PROBLEMS: Mapping[str, type[AnyProblem]] = MappingProxyType(
             Latency,
             TransmissionMaps,
             TransmissionReduces,
+            Transmission,
             Utility,
             Traffic,
             GeneralizedAssignment,

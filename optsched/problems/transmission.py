@@ -91,7 +91,7 @@ class Transmission(Problem):
     components = (Component("transmission-cost", Sense.MIN, "MB x distance"),)
     parameter_table = (DISTINCT,)
     requires = ("topology", "shuffle", "tasks[].size and replicas of pending maps")
-    proof = Proof.SOLVER
+    proof = Proof.COMBINATORIAL
     has_waves = True
 
     @classmethod

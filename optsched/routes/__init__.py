@@ -20,6 +20,7 @@ from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFa
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.traffic import Traffic
+from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.problems.utility import Utility
 from optsched.results import Bound, Decision, FrontierPoint, Solution
@@ -31,6 +32,7 @@ from optsched.routes import (
     lsap_fairness,
     min_cost_flow,
     traffic,
+    transmission,
     transmission_reduces,
     utility,
 )
@@ -49,6 +51,7 @@ _SORTS: tuple[tuple[type[AnyProblem], ModuleType], ...] = (
     (MinCostFlow, min_cost_flow),
     (FlowCongestion, flow_congestion),
     (TransmissionReduces, transmission_reduces),
+    (Transmission, transmission),
     (Traffic, traffic),
     (Utility, utility),
 )

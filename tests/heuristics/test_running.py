@@ -16,8 +16,7 @@ from optsched.errors import HeuristicFailed, UsageError
 from optsched.heuristics import HEURISTICS, Heuristic, Offer, Policy, View, applicable, heuristic, run
 from optsched.heuristics.base import table_row
 from optsched.instance import Cluster, Instance, Ragged, Workload
-from optsched.problems import FairLsap, Latency, Lsap, Problem, problem
-from optsched.problems.base import NAMES
+from optsched.problems import PROBLEMS, FairLsap, Latency, Lsap, Problem, problem
 
 
 @pytest.fixture
@@ -51,7 +50,7 @@ def test_list_is_whole() -> None:
         assert entry.name == name
         assert entry.doc
         assert "\n" not in entry.doc
-        assert set(entry.problems) <= set(NAMES)
+        assert set(entry.problems) <= set(PROBLEMS)
         assert (entry.batch is None) == entry.online
         assert table_row(entry)["name"] == name
     design = """

@@ -23,6 +23,7 @@ CARDS = (
     "latency",
     "transmission-maps",
     "transmission-reduces",
+    "transmission",
     "utility",
     "traffic",
     "generalized-assignment",

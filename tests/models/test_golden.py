@@ -27,6 +27,7 @@ EXAMPLES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "latency-loaded-server": ("latency", "loaded", {}),
     "transmission-maps-largest-p": ("transmission-maps", "problem", {}),
     "transmission-reduces-pna-example": ("transmission-reduces", "problem", {}),
+    "transmission-pna-example": ("transmission", "problem", {}),
     "utility-endless-swap": ("utility", "problem", {}),
     "utility-endless-swap-use": ("utility", "problem", {"limit": -0.5}),
     "traffic-empty-datacenter": ("traffic", "problem", {}),

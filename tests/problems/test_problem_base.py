@@ -24,7 +24,7 @@ def simple(parameters: dict[str, Any] | None = None, tasks: int = 2) -> Instance
 def test_problems_by_name() -> None:
     """Tests that a name gives its problem, and an unknown one the nearest."""
     placed = ["lsap", "fair-lsap", "lsap-fairness", "flow", "flow-congestion", "latency"]
-    both_stages = ["transmission-maps", "transmission-reduces", "utility", "traffic"]
+    both_stages = ["transmission-maps", "transmission-reduces", "transmission", "utility", "traffic"]
     assert list(PROBLEMS) == [*placed, *both_stages, "generalized-assignment", "min-cost-flow"]
     assert isinstance(problem("latency", simple(), w_rem=5), Latency)
     assert problem_class("flow") is Flow
@@ -40,7 +40,7 @@ def test_table_row(name: str) -> None:
     assert row["name"] == name
     assert all(component["sense"] == ("max" if name == "utility" else "min") for component in row["components"])
     assert all(entry["doc"] for entry in row["parameters"].values())
-    assert row["certificate"] == ("combinatorial" if name == "latency" else "dual")
+    assert row["certificate"] == ("combinatorial" if name in ("latency", "transmission") else "dual")
 
 
 def test_precedence_of_parameters() -> None:

@@ -1,0 +1,116 @@
+"""The tree of a branch and bound over the reduces of a `transmission` problem: a `combinatorial` proof.
+
+The checker bounds every choice of every state that the tree names, so nothing can be left out: a state that is missing
+makes the bound weaker, never wrong. Whatever its prices say is worth, `ReduceBounds` adds up anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from optsched.certificates.reading import integer, mapping, node_prices, priced
+from optsched.errors import CertificateInvalid
+from optsched.instance import Ints
+from optsched.problems.base import exact
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
+from optsched.results import Certificate, Number, Proof, Value
+
+__all__ = ["branching_certificate", "branching_proof"]
+
+
+def branching_certificate(bounds: ReduceBounds, branching: Branching, claim: int) -> Certificate:
+    """The certificate that a tree makes for a claim in units (`ReduceBounds.proved`).
+
+    `order` names the reduces as they are placed; each state says on which nodes the first of them are (`on`; null is a
+    reduce that is left out) and by which prices of map slots its choices are bounded. Prices are in units of
+    1/`ReduceBounds.scale`.
+    """
+    problem = bounds.problem
+    workload = problem.instance.workload
+    ids = problem.instance.cluster.node_ids.tolist()
+    reduce_ids = workload.task_ids[problem.tasks[problem.reduces]]
+    states = [
+        {
+            "on": [None if choice == bounds.nowhere else ids[choice] for choice in state],
+            "prices": [_written(bounds, some) for some in prices],
+        }
+        for state, prices in branching.states.items()
+    ]
+    data: dict[str, Any] = {"order": reduce_ids[branching.order].tolist(), "states": states}
+    charges = branching.charges
+    if charges is not None:
+        jobs = np.flatnonzero(charges.places[:-1].any(axis=1)).tolist()
+        data["charges"] = {
+            "nodes": priced(ids, charges.slots[:-1]),
+            "unplaced": int(charges.slots[-1]),
+            "jobs": {str(workload.job_ids[job]): priced(ids, charges.places[job]) for job in jobs},
+        }
+    return Certificate(problem.components[0].name, Proof.COMBINATORIAL, exact(claim, problem.grid), data)
+
+
+def _written(bounds: ReduceBounds, prices: Ints) -> dict[str, Any]:
+    hosts = len(bounds.hosts)
+    ids = bounds.problem.instance.cluster.node_ids[bounds.hosts]
+    return {"nodes": priced(ids, prices[:hosts]), "unplaced": int(prices[hosts:].sum())}
+
+
+def branching_proof(problem: Transmission, certificate: Certificate, objective: Value | None) -> Number:
+    """The bound that the certificate's tree proves."""
+    bounds, data = ReduceBounds(problem), certificate.data
+    order = _order(problem, _items(data, "order"))
+    states: dict[tuple[int, ...], list[Ints]] = {}
+    for entry in _items(data, "states"):
+        if not isinstance(entry, Mapping):
+            raise CertificateInvalid(f"states: must hold objects, not {entry!r}")
+        prices = []
+        for some in _items(entry, "prices"):
+            if not isinstance(some, Mapping):
+                raise CertificateInvalid(f"prices: must hold objects, not {some!r}")
+            nodes = node_prices(problem.instance, mapping(some, "nodes"), "prices.nodes")[bounds.hosts]
+            prices.append(np.append(nodes, integer(some, "unplaced"))[: len(bounds.free)])
+        states[_state(bounds, _items(entry, "on"))] = prices
+    charges = _charges(problem, mapping(data, "charges")) if "charges" in data else None
+    claim = math.ceil(certificate.claim * problem.grid)
+    return exact(bounds.proved(Branching(order, states, charges), claim), problem.grid)
+
+
+def _items(data: Mapping[str, Any], key: str) -> Sequence[Any]:
+    value = data.get(key)
+    if not isinstance(value, list | tuple):
+        raise CertificateInvalid(f"{key}: must be a list, not {value!r}")
+    return value
+
+
+def _order(problem: Transmission, named: Sequence[Any]) -> Ints:
+    ids = problem.instance.workload.task_ids[problem.tasks[problem.reduces]].tolist()
+    place = {name: position for position, name in enumerate(ids)}
+    order = [place.get(name) if isinstance(name, str) else None for name in named]
+    found = [position for position in order if position is not None]
+    if sorted(found) != list(range(len(ids))) or len(order) != len(ids):
+        raise CertificateInvalid("order: must name every pending reduce once")
+    return np.array(found, dtype=np.int64)
+
+
+def _state(bounds: ReduceBounds, named: Sequence[Any]) -> tuple[int, ...]:
+    index = bounds.problem.instance.node_index
+    for node in named:
+        if node is not None and (not isinstance(node, str) or node not in index):
+            raise CertificateInvalid(f"on: there is no node {node!r}")
+    return tuple(bounds.nowhere if node is None else index[node] for node in named)
+
+
+def _charges(problem: Transmission, data: Mapping[str, Any]) -> ReduceCharges:
+    jobs = problem.instance.workload.job_ids.tolist()
+    slots = node_prices(problem.instance, mapping(data, "nodes"), "charges.nodes")
+    places = np.zeros(problem.barred.shape, dtype=np.int64)
+    given = mapping(data, "jobs")
+    for job in given:
+        if job not in jobs:
+            raise CertificateInvalid(f'charges.jobs: there is no job "{job}"')
+        places[jobs.index(job)] = node_prices(problem.instance, mapping(given, job), f"charges.jobs.{job}")
+    return ReduceCharges(np.append(slots, integer(data, "unplaced")), places)

@@ -1,0 +1,430 @@
+"""Models of `transmission`: maps and reduces placed at once, a bilinear program of 000 in two linear forms.
+
+Both have 000's x_jp and y_fi; they differ in what stands for the products of them. The compact model of `build_pyomo`
+sends the output of each class of equal maps through a network, all reduces at once, where no product of a size and a
+distance needs rounding (`flow`); else, and where asked for, it is RLT-1 with a product a pair of map and reduce
+(`pairs`; digest 000, section 3, (iii)). x_jp and y_fi are whole, all else is continuous.
+
+======================= ====================================================================================
+component               what it is
+======================= ====================================================================================
+CLASSES, REDUCES, NODES classes of equal maps (in `flow`: of those with one reduce), by their first; reduces; nodes
+members, size           ids of the maps of each class; how many they are
+place[c,p]              whole: maps of the class on the node (x_jp); only nodes with idle map slots
+run[f,i]                binary: reduce on the node (y_fi); only nodes that it may use
+placed[c], runs[f]      expressions: all placed maps of the class; whether the reduce is placed
+class_supply[c]         placed[c] is at most size[c]
+map_cardinality         map_count maps are placed
+map_slots[p]            no node takes more maps than its idle map slots
+reduce_once[f]          runs[f] is at most 1
+reduce_cardinality      reduce_count reduces are placed
+reduce_slots[i]         no node takes more reduces than its idle reduce slots
+distinct[J,i]           one reduce of a job on a node at most
+FLOWS                   `flow`: (class, node or None of the maps, node) along which output of the class may move
+moved[c,p,i]            `flow`: MB of the class from node to node; from None where its maps are not placed
+sent[c,p]               `flow`: no more leaves a node than its maps of the class have for all reduces
+received[c,i]           `flow`: each node receives what its reduces need of the class
+PRODUCTS                `pairs`: (class, reduce, node, node)
+both[c,f,p,i]           `pairs`: maps of the class on one node while the reduce is on the other (z_jpfi)
+both_of_map[c,f,p]      `pairs`: sum of both over i is place[c,p]; at most that, where not every task is placed
+both_of_reduce[c,f,i]   `pairs`: sum of both over p is size[c] run[f,i]; at most that, where not every task is placed
+both_placed[...]        `pairs`: and no less, but for tasks that are not placed
+objective               least cost
+======================= ====================================================================================
+
+The literal model of `build_pulp` is the linearisation of Glover and of Kaufman and Broeckx (digest 000, section 3,
+(ii)): binaries `x.j.p` and `y.f.i`, and `w.f.i`, which is at least the cost of fetching the reduce's input to the node
+if it runs there: `shuffle.f.i`: w_fi >= sum of U_jpfi x_jp - M_fi (1 - y_fi), with U the cost of an entry between two
+nodes and M_fi the sum over maps of the largest of them, which is valid.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.errors import UsageError
+from optsched.instance import Ints
+from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
+from optsched.placement import NONE, Placement
+from optsched.problems.assignment import TaskClasses
+from optsched.problems.transmission import Transmission
+from optsched.solvers.algebraic import injective_names
+
+__all__ = ["FORMS", "build_pulp", "build_pyomo", "decode", "literal_size"]
+
+#: What stands for the products of x and y in the compact model.
+FORMS = ("flow", "pairs")
+
+
+def build_pyomo(problem: Transmission, *, form: str | None = None, aggregate: bool = True) -> Any:
+    """Build the compact model; its components are in the module's table.
+
+    Parameters
+    ----------
+    problem
+        What to model.
+    form
+        `flow` or `pairs`; by default `flow` where `problem.grid` is 1. Elsewhere `flow` would not round what each
+        entry costs, and differ from the problem in the last digits.
+    aggregate
+        False: every map is a class of its own, so that a constraint can name any map.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Linear, with whole and continuous variables.
+
+    Raises
+    ------
+    UsageError
+        For another form, or `flow` where costs are rounded.
+
+    Examples
+    --------
+    >>> from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
+    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0], emitted=[np.nan])
+    >>> workload = Workload(
+    ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[1], []]), shuffle=shuffle)
+    >>> problem = Transmission(Instance(cluster, workload))
+    >>> model = build_pyomo(problem)
+    >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
+    (0.0, [1, 1])
+    """
+    form = form or ("flow" if problem.grid == 1 else "pairs")
+    if form not in FORMS:
+        raise UsageError(f"form={form!r}: give one of {', '.join(FORMS)}")
+    if form == "flow" and problem.grid != 1:
+        raise UsageError('form="flow" needs whole sizes and distances: use form="pairs"')
+    model = pyo.ConcreteModel(problem.name)
+    shuffle = _Shuffle(problem)
+    classes = shuffle.classes(form) if aggregate else TaskClasses.from_keys(range(len(problem.maps)))
+    _add_places(model, problem, classes)
+    cost = (
+        _add_flow(model, problem, classes, shuffle) if form == "flow" else _add_pairs(model, problem, classes, shuffle)
+    )
+    model.objective = pyo.Objective(expr=cost + _linear(model, problem, classes))
+    return model
+
+
+class _Shuffle:
+    """Entries of a problem as matrices: MB of each map for each reduce, and the cost of a pair between nodes."""
+
+    def __init__(self, problem: Transmission) -> None:
+        self.problem = problem
+        maps, reduces = len(problem.maps), len(problem.reduces)
+        self.entries: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for entry, pair in enumerate(zip(problem.entries.map.tolist(), problem.entries.reduce.tolist(), strict=True)):
+            self.entries[pair].append(entry)
+        self.sent = np.zeros((maps, reduces))
+        np.add.at(self.sent, (problem.entries.map, problem.entries.reduce), problem.entries.size)
+
+    def units(self, one: int, other: int) -> Ints:
+        """Cost of a pair of map and reduce in units, for each node of the map (row) and of the reduce."""
+        nodes = len(self.problem.distance)
+        return sum(
+            (self.problem.entry_units(entry) for entry in self.entries[one, other]), np.zeros((nodes, nodes), int)
+        )
+
+    def classes(self, form: str) -> TaskClasses:
+        """Maps that cost the same on every node and send the same to every reduce.
+
+        In `flow` those that send to several reduces stay alone: a flow could serve each reduce from the one of them
+        that is near, where each reduce needs the output of all of them.
+        """
+        sizes: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        entries = self.problem.entries
+        for one, other, size in zip(entries.map.tolist(), entries.reduce.tolist(), entries.size.tolist(), strict=True):
+            sizes[one].append((other, size))
+        alone = [form == "flow" and len({other for other, _ in sizes[place]}) > 1 for place in range(len(self.sent))]
+        rows = self.problem.map_units
+        return TaskClasses.from_keys(
+            [
+                (place if alone[place] else -1, row.tobytes(), tuple(sorted(sizes[place])))
+                for place, row in enumerate(rows)
+            ]
+        )
+
+
+def _names(problem: Transmission) -> tuple[list[str], list[str], list[str]]:
+    """Ids of maps, reduces and nodes."""
+    tasks = problem.instance.workload.task_ids[problem.tasks]
+    return tasks[problem.maps].tolist(), tasks[problem.reduces].tolist(), problem.instance.cluster.node_ids.tolist()
+
+
+def _add_places(model: Any, problem: Transmission, classes: TaskClasses) -> None:
+    """Where maps and reduces are, and all constraints on that."""
+    maps, reduces, nodes = _names(problem)
+    names = [maps[first] for first in classes.first.tolist()]
+    sizes = dict(zip(names, classes.size.tolist(), strict=True))
+    hosts = [nodes[host] for host in np.flatnonzero(problem.map_capacity).tolist()]
+    model.CLASSES, model.REDUCES = pyo.Set(initialize=names), pyo.Set(initialize=reduces)
+    model.NODES = pyo.Set(initialize=nodes)
+    model.members = pyo.Param(
+        model.CLASSES,
+        initialize={
+            name: tuple(maps[member] for member in members.tolist())
+            for name, members in zip(names, classes.members, strict=True)
+        },
+        within=pyo.Any,
+    )
+    model.size = pyo.Param(model.CLASSES, initialize=sizes)
+    model.place = pyo.Var(names, hosts, within=pyo.NonNegativeIntegers, bounds=lambda model, c, p: (0, sizes[c]))
+    usable = [(reduces[row], nodes[column]) for row, column in np.argwhere(problem.usable).tolist()]
+    model.run = pyo.Var(usable, within=pyo.Binary)
+    runs_on: dict[str, list[str]] = {name: [] for name in reduces}
+    for name, node in usable:
+        runs_on[name].append(node)
+
+    model.placed = pyo.Expression(names, rule=lambda model, c: pyo.quicksum(model.place[c, p] for p in hosts))
+    model.runs = pyo.Expression(reduces, rule=lambda model, f: pyo.quicksum(model.run[f, i] for i in runs_on[f]))
+    total = [pyo.quicksum(model.placed.values()), pyo.quicksum(model.runs.values())]
+    if usable:
+        model.reduce_once = pyo.Constraint(
+            [name for name in reduces if runs_on[name]], rule=lambda model, f: model.runs[f] <= 1
+        )
+        model.reduce_cardinality = pyo.Constraint(expr=total[1] == problem.reduce_count)
+    if hosts and names:
+        model.class_supply = pyo.Constraint(names, rule=lambda model, c: model.placed[c] <= model.size[c])
+        model.map_cardinality = pyo.Constraint(expr=total[0] == problem.map_count)
+        room = dict(zip(nodes, problem.map_capacity.tolist(), strict=True))
+        model.map_slots = pyo.Constraint(
+            hosts, rule=lambda model, p: pyo.quicksum(model.place[c, p] for c in names) <= room[p]
+        )
+    on: dict[str, list[str]] = defaultdict(list)
+    of_job: dict[tuple[str, str], list[str]] = defaultdict(list)
+    job_ids = problem.instance.workload.job_ids
+    for row, column in np.argwhere(problem.usable).tolist():
+        on[nodes[column]].append(reduces[row])
+        if problem.limited[row]:
+            of_job[str(job_ids[problem.job[row]]), nodes[column]].append(reduces[row])
+    slots = dict(zip(nodes, problem.reduce_capacity.tolist(), strict=True))
+    model.reduce_slots = pyo.Constraint(
+        list(on), rule=lambda model, i: pyo.quicksum(model.run[f, i] for f in on[i]) <= slots[i]
+    )
+    model.distinct = pyo.Constraint(
+        [pair for pair, rivals in of_job.items() if len(rivals) > 1],
+        rule=lambda model, job, i: pyo.quicksum(model.run[f, i] for f in of_job[job, i]) <= 1,
+    )
+
+
+def _linear(model: Any, problem: Transmission, classes: TaskClasses) -> Any:
+    """The cost of blocks that move to maps, and of what moves between a pending task and one that has a node."""
+    maps, reduces, nodes = _names(problem)
+    column = {node: place for place, node in enumerate(nodes)}
+    first = {maps[row]: row for row in classes.first.tolist()}
+    row_of = {name: row for row, name in enumerate(reduces)}
+    terms = [
+        int(problem.map_units[first[c], column[p]]) / problem.grid * variable
+        for (c, p), variable in model.place.items()
+    ]
+    terms += [
+        int(problem.reduce_units[row_of[f], column[i]]) / problem.grid * variable
+        for (f, i), variable in model.run.items()
+    ]
+    return pyo.quicksum(terms)
+
+
+def _add_flow(model: Any, problem: Transmission, classes: TaskClasses, shuffle: _Shuffle) -> Any:
+    """Output of each class as a flow from the nodes of its maps to those of the reduces; returns what it costs."""
+    maps, reduces, nodes = _names(problem)
+    column = {node: place for place, node in enumerate(nodes)}
+    sent = {maps[first]: shuffle.sent[first] for first in classes.first.tolist()}
+    hosts = [nodes[host] for host in np.flatnonzero(problem.map_capacity).tolist()]
+    all_placed = problem.map_count == len(problem.maps)
+    sources: list[str | None] = [*hosts] if all_placed else [*hosts, None]
+    runs_on: dict[str, list[str]] = defaultdict(list)
+    for name, node in model.run:
+        runs_on[node].append(name)
+    senders = [name for name in model.CLASSES if sent[name].any()]
+    flows = [(c, p, i) for c in senders for p in sources for i in runs_on]
+    model.FLOWS = pyo.Set(initialize=flows, dimen=3)
+    model.moved = pyo.Var(model.FLOWS, within=pyo.NonNegativeReals)
+    row_of = {name: row for row, name in enumerate(reduces)}
+
+    def leaves(model: Any, c: str, p: str | None) -> Any:
+        here = model.size[c] - model.placed[c] if p is None else model.place[c, p]
+        return pyo.quicksum(model.moved[c, p, i] for i in runs_on) <= float(sent[c].sum()) * here
+
+    def arrives(model: Any, c: str, i: str) -> Any:
+        needed = pyo.quicksum(float(sent[c][row_of[f]]) * model.run[f, i] for f in runs_on[i])
+        return pyo.quicksum(model.moved[c, p, i] for p in sources) == model.size[c] * needed
+
+    if flows:
+        model.sent = pyo.Constraint([(c, p) for c in senders for p in sources], rule=leaves)
+        model.received = pyo.Constraint([(c, i) for c in senders for i in runs_on], rule=arrives)
+    return pyo.quicksum(
+        float(problem.distance[column[p], column[i]]) * model.moved[c, p, i] for c, p, i in flows if p is not None
+    )
+
+
+def _add_pairs(model: Any, problem: Transmission, classes: TaskClasses, shuffle: _Shuffle) -> Any:
+    """RLT-1: a product for each pair of class and reduce and each pair of nodes; returns what they cost."""
+    maps, reduces, nodes = _names(problem)
+    column = {node: place for place, node in enumerate(nodes)}
+    hosts = [nodes[host] for host in np.flatnonzero(problem.map_capacity).tolist()]
+    runs_on: dict[str, list[str]] = defaultdict(list)
+    for name, node in model.run:
+        runs_on[name].append(node)
+    pairs = [
+        (maps[first], reduces[other], first, other)
+        for first in classes.first.tolist()
+        for other in np.flatnonzero(shuffle.sent[first]).tolist()
+        if hosts and runs_on[reduces[other]]
+    ]
+    model.PRODUCTS = pyo.Set(
+        initialize=[(c, f, p, i) for c, f, _, _ in pairs for p in hosts for i in runs_on[f]], dimen=4
+    )
+    model.both = pyo.Var(model.PRODUCTS, within=pyo.NonNegativeReals)
+    by_map = [(c, f, p) for c, f, _, _ in pairs for p in hosts]
+    by_reduce = [(c, f, i) for c, f, _, _ in pairs for i in runs_on[f]]
+
+    def over_reduce(model: Any, c: str, f: str, p: str) -> Any:
+        return pyo.quicksum(model.both[c, f, p, i] for i in runs_on[f])
+
+    def over_map(model: Any, c: str, f: str, i: str) -> Any:
+        return pyo.quicksum(model.both[c, f, p, i] for p in hosts)
+
+    all_placed = problem.map_count == len(problem.maps) and problem.reduce_count == len(problem.reduces)
+
+    def of_map(model: Any, c: str, f: str, p: str) -> Any:
+        over = over_reduce(model, c, f, p)
+        return over == model.place[c, p] if all_placed else over <= model.place[c, p]
+
+    def of_reduce(model: Any, c: str, f: str, i: str) -> Any:
+        over, most = over_map(model, c, f, i), model.size[c] * model.run[f, i]
+        return over == most if all_placed else over <= most
+
+    if pairs:
+        model.both_of_map = pyo.Constraint(by_map, rule=of_map)
+        model.both_of_reduce = pyo.Constraint(by_reduce, rule=of_reduce)
+    if pairs and not all_placed:
+        model.both_placed = pyo.ConstraintList()
+        for c, f, p in by_map:
+            model.both_placed.add(
+                over_reduce(model, c, f, p) >= model.place[c, p] - model.size[c] * (1 - model.runs[f])
+            )
+        for c, f, i in by_reduce:
+            idle = model.size[c] - model.placed[c]
+            model.both_placed.add(over_map(model, c, f, i) >= model.size[c] * model.run[f, i] - idle)
+    costs = {(c, f): shuffle.units(first, other) for c, f, first, other in pairs}
+    return pyo.quicksum(
+        int(costs[c, f][column[p], column[i]]) / problem.grid * model.both[c, f, p, i] for c, f, p, i in model.PRODUCTS
+    )
+
+
+def literal_size(problem: Transmission) -> LiteralSize:
+    """What `build_pulp` would take: x_jp, y_fi and w_fi, and a long constraint for each w_fi."""
+    maps, hosts = len(problem.maps), int(np.count_nonzero(problem.map_capacity))
+    reduces, places = len(problem.reduces), int(np.count_nonzero(problem.usable))
+    nodes = len(problem.distance)
+    jobs = len(np.unique(problem.job[problem.limited]))
+    terms = int(len(problem.entries.map) * hosts * (places / max(1, reduces)))
+    return LiteralSize.of(
+        maps * hosts + 2 * places, maps + hosts + reduces + nodes * (1 + jobs) + places + 2, terms + 4 * maps * hosts
+    )
+
+
+def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build the literal linearisation of 000's bilinear program.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attributes `x` and `y` are dicts from (task id, node id) to the variable.
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `max_variables` variables.
+
+    Examples
+    --------
+    >>> from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+    >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
+    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0], emitted=[np.nan])
+    >>> workload = Workload(
+    ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[1], []]), shuffle=shuffle)
+    >>> model = build_pulp(Transmission(Instance(cluster, workload)))
+    >>> model.constraints()["shuffle.R1.D2"]
+    1.0*w.R1.D2 + -40.0*x.M1.D1 + -40.0*y.R1.D2 + 40.0 >= 0.0
+    """
+    size = literal_size(problem)
+    refuse_too_large(problem, size, max_variables, "build_pyomo")
+    maps, reduces, nodes = _names(problem)
+    map_names, reduce_names, node_names = injective_names(maps), injective_names(reduces), injective_names(nodes)
+    shuffle, grid = _Shuffle(problem), problem.grid
+    model = pulp.LpProblem(problem.name, pulp.LpMinimize)
+    hosts = np.flatnonzero(problem.map_capacity).tolist()
+    x = {
+        (j, p): model.add_variable(f"x.{map_names[j]}.{node_names[p]}", cat=pulp.LpBinary)
+        for j in range(len(maps))
+        for p in hosts
+    }
+    usable = [(f, i) for f, i in np.argwhere(problem.usable).tolist()]
+    y = {(f, i): model.add_variable(f"y.{reduce_names[f]}.{node_names[i]}", cat=pulp.LpBinary) for f, i in usable}
+    w = {(f, i): model.add_variable(f"w.{reduce_names[f]}.{node_names[i]}", 0) for f, i in usable}
+    terms = [(variable, int(problem.map_units[pair]) / grid) for pair, variable in x.items()]
+    terms += [(variable, int(problem.reduce_units[pair]) / grid) for pair, variable in y.items()]
+    model.setObjective(pulp.LpAffineExpression([*terms, *((variable, 1.0) for variable in w.values())]))
+
+    for j, name in enumerate(map_names):
+        model.addConstraint(pulp.lpSum(x[j, p] for p in hosts) <= 1, f"map.{name}")
+    model.addConstraint(pulp.lpSum(x.values()) == problem.map_count, "maps")
+    for p in hosts:
+        here = pulp.lpSum(x[j, p] for j in range(len(maps)))
+        model.addConstraint(here <= int(problem.map_capacity[p]), f"map_slots.{node_names[p]}")
+    of_reduce, of_node, of_job = (defaultdict[Any, list[Any]](list) for _ in range(3))
+    for (f, i), variable in y.items():
+        of_reduce[f].append(variable)
+        of_node[i].append(variable)
+        if problem.limited[f]:
+            of_job[int(problem.job[f]), i].append(variable)
+    for f, name in enumerate(reduce_names):
+        model.addConstraint(pulp.lpSum(of_reduce[f]) <= 1, f"reduce.{name}")
+    model.addConstraint(pulp.lpSum(y.values()) == problem.reduce_count, "reduces")
+    for i, variables in of_node.items():
+        model.addConstraint(pulp.lpSum(variables) <= int(problem.reduce_capacity[i]), f"reduce_slots.{node_names[i]}")
+    job_names = injective_names(problem.instance.workload.job_ids.tolist())
+    for (job, i), variables in of_job.items():
+        model.addConstraint(pulp.lpSum(variables) <= 1, f"distinct.{job_names[job]}.{node_names[i]}")
+    for f, name in enumerate(reduce_names):
+        senders = np.flatnonzero(shuffle.sent[:, f]).tolist() if hosts else []
+        costs = {j: shuffle.units(j, f) for j in senders}
+        for i in (i for g, i in usable if g == f):
+            most = sum(int(costs[j][hosts, i].max()) for j in senders) / grid  # M_fi
+            fetched = pulp.LpAffineExpression([(x[j, p], int(costs[j][p, i]) / grid) for j in senders for p in hosts])
+            model.addConstraint(w[f, i] >= fetched - most * (1 - y[f, i]), f"shuffle.{name}.{node_names[i]}")
+    model.x = {(maps[j], nodes[p]): variable for (j, p), variable in x.items()}
+    model.y = {(reduces[f], nodes[i]): variable for (f, i), variable in y.items()}
+    return model
+
+
+def decode(model: Any, problem: Transmission) -> Placement:
+    """The placement that a solved model stands for, of either kind; it costs what the model says.
+
+    Raises
+    ------
+    UsageError
+        If the model holds no solution, or one that is not whole.
+    """
+    column = {node: place for place, node in enumerate(problem.instance.cluster.node_ids.tolist())}
+    host: dict[str, int] = {}
+    if isinstance(model, pulp.LpProblem):
+        chosen = {**model.x, **model.y}
+        host = {task: column[node] for (task, node), variable in chosen.items() if whole(variable)}
+    else:
+        waiting = {name: list(model.members[name]) for name in model.CLASSES}
+        for (name, node), variable in model.place.items():
+            for _ in range(whole(variable)):
+                host[waiting[name].pop(0)] = column[node]
+        host |= {task: column[node] for (task, node), variable in model.run.items() if whole(variable)}
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    return problem.placement(np.array([host.get(task, NONE) for task in tasks], dtype=np.int64))

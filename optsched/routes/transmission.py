@@ -1,0 +1,70 @@
+"""Routes of `transmission`: branch and bound over the reduces, a linearised model, or enumeration."""
+
+from __future__ import annotations
+
+import time
+
+from optsched import models
+from optsched.certificates.transmission import branching_certificate
+from optsched.placement import Placement
+from optsched.problems.base import exact
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_bounds import Branching, ReduceBounds
+from optsched.results import Certificate, Proof, Solution, Termination
+from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
+from optsched.solvers.profiles import Profile
+from optsched.solvers.transmission_search import TransmissionSearch
+
+__all__ = ["ROUTES", "by_route"]
+
+#: The default first.
+ROUTES = ("search", *MODELS, "brute-force")
+
+
+def by_route(record: Record, profile: Profile) -> Solution:
+    """The branch and bound, proved by its tree while that is small enough to be kept; else a model by its solver."""
+    if record.route == "brute-force":
+        return by_enumeration(record)
+    if record.route == "search":
+        return _by_search(record, profile)
+    problem = record.problem
+    assert isinstance(problem, Transmission)
+    module = models.module(problem.name)
+    model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
+    built = time.perf_counter() - record.began
+    outcome = solver_of(record.route)(model, profile)
+    placement: Placement | None = None
+    bounds = ReduceBounds(problem)
+    certificate = branching_certificate(bounds, _no_tree(bounds), bounds.cheap)
+    if outcome.objective is not None:
+        placement = module.decode(model, problem)
+    if outcome.status is Termination.OPTIMAL and placement is not None:
+        value = problem.evaluate(placement)[0]
+        check_claim(problem, outcome.objective, value)
+        if certificate.claim != value:
+            certificate = Certificate(certificate.component, Proof.SOLVER, value)
+    elif outcome.bound is not None:
+        word = exact(whole_bound(outcome.bound * problem.grid), problem.grid)
+        if word > certificate.claim:
+            certificate = Certificate(certificate.component, Proof.SOLVER, word)
+    return record.solution(placement, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
+
+
+def _no_tree(bounds: ReduceBounds) -> Branching:
+    """The tree that names no state: the cheap bound."""
+    return Branching(bounds.sent.sum(axis=1).argsort(), {}, None)
+
+
+def _by_search(record: Record, profile: Profile) -> Solution:
+    problem = record.problem
+    assert isinstance(problem, Transmission)
+    search = TransmissionSearch(problem, profile, record.start)
+    found = search.run()
+    if found.tree is not None:
+        certificate = branching_certificate(search.bounds, found.tree, found.bound)
+    else:
+        claim = exact(found.bound, problem.grid)
+        certificate = Certificate(problem.components[0].name, Proof.ENUMERATION, claim)
+    placement = None if found.nodes is None else problem.placement(found.nodes)
+    told = f"{found.states} states of the reduces looked into"
+    return record.solution(placement, (certificate,), found.limit, told, {"name": "branch and bound over the reduces"})
