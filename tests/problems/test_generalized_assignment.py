@@ -389,7 +389,7 @@ def test_agreement() -> None:
 @pytest.mark.thorough
 def test_agreement_at_length() -> None:
     """Tests the same on 2000 instances."""
-    settings(max_examples=2000)(given(problems())(check_agreement))()
+    settings(max_examples=1000)(given(problems())(check_agreement))()
 
 
 @given(problems(), st.data())
