@@ -11,6 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import PARAMETERS, instances, problems
+from transmission_instances import PROBLEMS as TRANSMISSION
+from transmission_instances import problems as transmission_problems
+from utility_instances import problems as utility_problems
 
 from optsched.instance import Instance
 from optsched.instances.files import from_document, to_document
@@ -50,15 +53,28 @@ def pending(problem: Problem, document: Document) -> list[Document]:
 # Laws of all problems ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
+#: Problems of any kind; `utility` with its reduces free, since RAS fixes them in the order of the file.
+ANY = {
+    **{name: problems(name) for name in PARAMETERS},
+    **{name: transmission_problems(name) for name in TRANSMISSION},
+    "utility": utility_problems(reduces="free"),
+}
+
+
+@pytest.mark.parametrize("name", ANY)
 def test_permutation(name: str) -> None:
     """Tests that the order of nodes and tasks in the file does not matter."""
 
     @some
-    @given(problems(name), st.randoms(use_true_random=False))
+    @given(ANY[name], st.randoms(use_true_random=False))
     def law(problem: Problem, random: Any) -> None:
         def shuffled(document: Document) -> None:
-            random.shuffle(document["nodes"])
+            order = list(range(len(document["nodes"])))
+            random.shuffle(order)
+            document["nodes"] = [document["nodes"][node] for node in order]
+            for form, matrix in document.get("topology", {}).items():
+                if form in ("distance", "rate"):
+                    document["topology"][form] = [[matrix[row][column] for column in order] for row in order]
             random.shuffle(document["tasks"])
 
         assert optimum(again(problem, shuffled)) == optimum(problem)
