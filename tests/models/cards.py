@@ -14,22 +14,6 @@ from typing import Any
 
 from optsched.resources import folder
 
-CARDS = (
-    "lsap",
-    "fair-lsap",
-    "lsap-fairness",
-    "flow",
-    "flow-congestion",
-    "latency",
-    "transmission-maps",
-    "transmission-reduces",
-    "transmission",
-    "utility",
-    "traffic",
-    "generalized-assignment",
-    "min-cost-flow",
-)
-
 #: A block of code, and the block of output after it where it prints something.
 _BLOCKS = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?", re.DOTALL)
 
