@@ -21,7 +21,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,14 +30,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from optsched.errors import Fault, InputError, UsageError, nearest
+from optsched.errors import Fault, InputError, UsageError
 from optsched.results import Limit, Termination
+from optsched.solvers.highs_options import set_options
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ArraySolution", "LinearProgram", "has_duals", "option_faults", "run", "solve_arrays"]
+__all__ = ["ArraySolution", "LinearProgram", "has_duals", "run", "solve_arrays"]
 
-_OK = highspy.HighsStatus.kOk
 _ERROR = highspy.HighsStatus.kError
 _Status = highspy.HighsModelStatus
 _FEASIBLE_POINT = 2  # HighsInfo.primal_solution_status of a feasible solution
@@ -56,30 +56,6 @@ _LIMITS = {
 _CLOSED, _ROUNDING = 1e-6, 1e-9
 
 _one_at_a_time = threading.Lock()
-
-
-def option_faults(options: Mapping[str, Any]) -> list[Fault]:
-    """Which of these HiGHS options have an unknown name, a wrong type or a wrong value.
-
-    >>> [str(fault) for fault in option_faults({"mip_rel_gpa": 0.1})]
-    ['mip_rel_gpa: HiGHS has no such option: did you mean "mip_rel_gap"?']
-    """
-    highs = highspy.Highs()
-    highs.setOptionValue("log_to_console", False)
-    return _set_options(highs, options)
-
-
-def _set_options(highs: Any, options: Mapping[str, Any]) -> list[Fault]:
-    """Set options and list those that HiGHS refuses: it tells by a return value alone."""
-    known = [name for name in dir(highs.getOptions()) if not name.startswith("_")]
-    faults = []
-    for name, value in options.items():
-        if name not in known:
-            faults.append(Fault(name, f"HiGHS has no such option: {nearest(name, known)}"))
-        elif highs.setOptionValue(name, value) != _OK:
-            kind = highs.getOptionType(name)[1].name.removeprefix("k").lower()
-            faults.append(Fault(name, f"HiGHS refuses {value!r}: wrong type (it wants {kind}) or not available"))
-    return faults
 
 
 def run(
@@ -113,7 +89,7 @@ def run(
         If HiGHS does not take an option.
     """
     options = profile.options
-    faults = _set_options(highs, options)
+    faults = set_options(highs, options)
     if faults:
         raise UsageError("; ".join(f"solver option {fault}" for fault in faults))
     solver = {"name": "HiGHS", "version": highs.version(), "interface": interface, "options": options}

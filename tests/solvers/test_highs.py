@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from optsched.errors import InputError, UsageError
 from optsched.results import Limit, Termination
-from optsched.solvers.highs import LinearProgram, option_faults, solve_arrays
+from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.highs_options import option_faults
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.solvers.sanity import SMALL_MODELS, wrong_answers
 
