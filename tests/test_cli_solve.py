@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -325,6 +326,37 @@ def test_exported_latency_at_a_limit(tmp_path: Path) -> None:
     result = run("export", "papers/guo-fig2", "--problem", "lsap", "--to", str(target), "--limit", "3")
     assert result.exit_code == 2
     assert "lsap has none" in result.stderr
+
+
+@pytest.mark.parametrize("model", ["compact", "literal"])
+def test_exported_utility_at_a_limit(tmp_path: Path, model: str) -> None:
+    """Tests that at a lowest utility, a rational or the nearest to a decimal, the most utilisation is exported."""
+    known = answer("solve", "papers/ras-endless-swap", "--problem", "utility")["objective"]
+    target = tmp_path / "model.lp"
+    args = ["papers/ras-endless-swap", "--problem", "utility", "--model", model, "--to", str(target)]
+    for limit in (str(Fraction(known[0])), f"{known[0]:.9f}"):
+        assert run("export", *args, "--limit", limit).exit_code == 0
+        assert optimum_of(target) / 2**20 == pytest.approx(known[1], rel=1e-9)
+    above = run("export", *args, "--limit", "1000")
+    assert above.exit_code == 2
+    assert "the lowest utility is at most" in above.stderr
+
+
+@pytest.mark.parametrize("problem", ["latency", "utility"])
+@pytest.mark.parametrize("limit", ["", "x", "1/0", "nan", "1e9999999", "9" * 5000, "9" * 20, "half"])
+def test_limit_that_is_none(tmp_path: Path, problem: str, limit: str) -> None:
+    """Tests that what is no limit is wrong usage, told with what it must be."""
+    args = ["papers/ras-endless-swap", "--problem", problem, "--to", str(tmp_path / "model.lp"), "--limit", limit]
+    result = run("export", *args)
+    assert result.exit_code == 2
+    assert f"of {problem} it must be a {'whole ' if problem == 'latency' else ''}number" in result.stderr
+
+
+@pytest.mark.parametrize("limit", ["-1", "1.5"])
+def test_limit_of_latency_is_whole(tmp_path: Path, limit: str) -> None:
+    """Tests that a problem with whole values takes no other limits."""
+    args = ["papers/fsy-not-optimal", "--problem", "latency", "--to", str(tmp_path / "model.lp"), "--limit", limit]
+    assert "a whole number, 0 or more" in run("export", *args).stderr
 
 
 @pytest.mark.parametrize("problem", ["lsap", "fair-lsap", "flow"])

@@ -19,7 +19,7 @@ from optsched.errors import SolverDisagreement, TooLarge, UsageError
 from optsched.instance import Cluster, Instance, Pairs, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.placement import Placement
-from optsched.problems import FairLsap, Latency, Lsap, problem
+from optsched.problems import FairLsap, Latency, Lsap, Utility, problem
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import bounds, frontier, routes_of, solve
 from optsched.routes.assignment import ROUTES as ASSIGNMENT_ROUTES
@@ -283,8 +283,14 @@ def test_assignment_models_out_of_time_fall_back(route: str) -> None:
 
 def test_frontier_of_one_component_is_refused() -> None:
     """Tests that a problem without two components has no frontier."""
-    with pytest.raises(UsageError, match="one component"):
+    with pytest.raises(UsageError, match=r"one component; problems with a frontier: lsap-fairness, latency, traffic$"):
         frontier(Lsap(FIGURE_2))
+
+
+def test_frontier_of_utility_is_refused_for_what_it_is() -> None:
+    """Tests that the refusal does not say that two components are one."""
+    with pytest.raises(UsageError, match="utility has no frontier: no route finds it; problems with a frontier: "):
+        frontier(Utility(generate("utility", seed=0)))
 
 
 def test_frontier_out_of_time_is_not_complete() -> None:

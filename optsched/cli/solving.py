@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ __all__ = ["bounds", "export", "frontier", "solve"]
 
 #: Exit codes of results that are no errors.
 NO_SOLUTION, INFEASIBLE, INTERRUPTED = 5, 6, 130
+
+#: Characters that a limit may have.
+_LONGEST_NUMBER = 40
 
 
 @click.command()
@@ -255,11 +259,12 @@ _PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
 )
 @click.option(
     "--limit",
-    type=click.IntRange(0, 2**53),
-    help="Of latency and lsap-fairness the program at this limit on the first component, of traffic on the load.",
+    metavar="L",
+    help="The program at this limit: of latency and lsap-fairness on the first component, of traffic on the load; of "
+    "utility a lowest utility that is asked for, a number or p/q.",
 )
 def export(
-    instance: str, problem_name: str | None, params: tuple[str, ...], target: str, model: str, limit: int | None
+    instance: str, problem_name: str | None, params: tuple[str, ...], target: str, model: str, limit: str | None
 ) -> None:
     """Write a problem for other solvers: as LP or MPS, or its compact flow network as DIMACS or GraphML.
 
@@ -324,7 +329,7 @@ def _network_text(network: FlowNetwork, suffix: str) -> bytes:
     return (network.to_dimacs() if suffix == ".dimacs" else network.to_graphml()).encode()
 
 
-def _program_text(problem: AnyProblem, suffix: str, kind: str, limit: int | None) -> bytes:
+def _program_text(problem: AnyProblem, suffix: str, kind: str, limit: str | None) -> bytes:
     """The LP or MPS file of a model."""
     from optsched import models
     from optsched.models.export import write_lp
@@ -332,9 +337,7 @@ def _program_text(problem: AnyProblem, suffix: str, kind: str, limit: int | None
     module = models.module(problem.name)
     options: dict[str, Any] = {}
     if limit is not None:
-        if problem.name not in ("latency", "lsap-fairness", "traffic"):
-            raise UsageError(f"--limit is of latency, lsap-fairness and traffic; {problem.name} has none")
-        options["limit"] = limit
+        options["limit"] = _limit(problem.name, limit)
     built = module.build_pyomo(problem, **options) if kind == "compact" else module.build_pulp(problem, **options)
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "model.lp")
@@ -342,6 +345,30 @@ def _program_text(problem: AnyProblem, suffix: str, kind: str, limit: int | None
         if suffix == ".mps":
             program = _as_mps(program)
         return program.read_bytes()
+
+
+def _limit(problem: str, text: str) -> int | Fraction:
+    """The limit that a text gives: of `utility` the unit of 2^-20 nearest to it, as utilities are rounded; else whole.
+
+    Raises
+    ------
+    UsageError
+        If the problem has none, or it is none.
+    """
+    if problem not in ("latency", "lsap-fairness", "traffic", "utility"):
+        raise UsageError(f"--limit is of latency, lsap-fairness, traffic and utility; {problem} has none")
+    from optsched.instance import LARGEST
+    from optsched.problems.base import GRID
+
+    whole = problem != "utility"
+    try:
+        limit = Fraction(text) if len(text) <= _LONGEST_NUMBER and "e" not in text.lower() else None
+    except (ValueError, ZeroDivisionError):
+        limit = None
+    if limit is None or abs(limit) > LARGEST or (whole and (limit < 0 or limit.denominator > 1)):
+        must = "a whole number, 0 or more" if whole else "a number, such as 0.5, -2 or 1/3"
+        raise UsageError(f'--limit "{text[:_LONGEST_NUMBER]}": of {problem} it must be {must}, and at most 2^53')
+    return int(limit) if whole else Fraction(round(limit * GRID), GRID)
 
 
 def _as_mps(program: Path) -> Path:

@@ -86,11 +86,12 @@ def solve(
         A feasible placement or flow to begin from, or a node id or index for each of the tasks to place. Programs with
         integers get it as a start, and the result is never worse.
     route
-        Which way; by default one that proves its answer and scales. Assignment problems: `network` (a matching where
-        only the number of local tasks counts, else the compact network with HiGHS), `arrays`, `network-simplex`,
-        `dense`, `pyomo`, `pulp`, `brute-force`. `latency`: `search`, `arrays`, `pyomo`, `pulp`, `brute-force`.
-        `generalized-assignment`: `arrays`, `pyomo`, `pulp`, `brute-force`. `min-cost-flow`: `arrays`,
-        `network-simplex`, `pyomo`, `pulp`.
+        Which way; by default one that proves its answer and scales. Every problem has `pyomo` (the compact model) and
+        `pulp` (the literal one), and all but `min-cost-flow` have `brute-force`. Beside these, the default first:
+        assignment problems (`lsap`, `fair-lsap`, `flow`, `transmission-maps`) `network` (a matching where only the
+        number of local tasks counts, else the compact network with HiGHS), `arrays`, `network-simplex`, `dense`;
+        `lsap-fairness` and `min-cost-flow` `arrays`, `network-simplex`; `latency` and `traffic` `search`, `arrays`;
+        `transmission` `search`; `utility` `thresholds`; the others `arrays`. See `routes_of`.
     time_limit
         Seconds; overrides the profile's. Checked between and within solves, not a hard deadline.
 
@@ -175,7 +176,7 @@ def frontier(
     Raises
     ------
     UsageError
-        If the problem has one component only.
+        If the problem has one component only, or two without a route to their frontier (`utility`).
 
     Examples
     --------
@@ -189,7 +190,8 @@ def frontier(
     module = _sort(problem)
     if not hasattr(module, "frontier"):
         known = ", ".join(kind.name for kind, other in _SORTS if hasattr(other, "frontier"))
-        raise UsageError(f"{problem.name} has no frontier: it has one component; these have one: {known}")
+        why = "it has one component" if len(problem.components) == 1 else "no route finds it"
+        raise UsageError(f"{problem.name} has no frontier: {why}; problems with a frontier: {known}")
     profile = profile if isinstance(profile, Profile) else load_profile(profile)
     found: Frontier = module.frontier(problem, profile.with_limits(time_limit=time_limit), route or module.ROUTES[0])
     return found
