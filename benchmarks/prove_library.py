@@ -21,10 +21,10 @@ from optsched.certificates import certify
 from optsched.instances.files import SUFFIXES, load
 from optsched.instances.library import NETWORK
 from optsched.network import FlowNetwork
-from optsched.problems import PROBLEMS, AnyProblem, Latency
+from optsched.problems import PROBLEMS, AnyProblem
 from optsched.resources import folder
 from optsched.results import Value
-from optsched.routes import frontier, solve
+from optsched.routes import frontier, has_frontier, solve
 
 FORMAT = "optsched-optima/1"
 
@@ -52,7 +52,7 @@ def proved(name: str, problem: AnyProblem, before: dict[str, Any]) -> dict[str, 
         "value": entries(solution.objective),
         "certificate": str(solution.certificate),
     }
-    if isinstance(problem, Latency):
+    if has_frontier(problem):
         front = frontier(problem)
         assert front.complete, f"{name}: the frontier is not complete"
         entry["frontier"] = [entries(value) for value in front.values]

@@ -56,8 +56,8 @@ class _Index(Struct, forbid_unknown_fields=True):
 class KnownOptimum:
     """A proved optimum of a problem with `parameters`.
 
-    `value` has one exact number a component, `frontier` every Pareto-optimal value (empty where there is one component
-    only), `certificate` is the weakest kind of proof, `reproduce` the command, `proved` when and by what.
+    `value` has one exact number a component, `frontier` every Pareto-optimal value (empty where the problem has no
+    frontier), `certificate` is the weakest kind of proof, `reproduce` the command, `proved` when and by what.
     """
 
     parameters: Mapping[str, Any]

@@ -40,7 +40,17 @@ from optsched.routes.latency import latency_search, solve_by
 from optsched.routes.record import Frontier, Record
 from optsched.solvers.profiles import Profile, load_profile
 
-__all__ = ["Frontier", "FrontierPoint", "bounds", "frontier", "latency_search", "routes_of", "solve", "solve_by"]
+__all__ = [
+    "Frontier",
+    "FrontierPoint",
+    "bounds",
+    "frontier",
+    "has_frontier",
+    "latency_search",
+    "routes_of",
+    "solve",
+    "solve_by",
+]
 
 #: The module of routes of each sort of problem: `ROUTES`, `by_route`, and `bounds` and `frontier` where it has more.
 _SORTS: tuple[tuple[type[AnyProblem], ModuleType], ...] = (
@@ -165,6 +175,11 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     return found
 
 
+def has_frontier(problem: AnyProblem) -> bool:
+    """Whether `frontier` finds the Pareto-optimal points of a problem."""
+    return hasattr(_sort(problem), "frontier")
+
+
 def frontier(
     problem: AnyProblem,
     profile: str | Path | Profile = "exact",
@@ -188,7 +203,7 @@ def frontier(
       4, 4  combinatorial
     """
     module = _sort(problem)
-    if not hasattr(module, "frontier"):
+    if not has_frontier(problem):
         known = ", ".join(kind.name for kind, other in _SORTS if hasattr(other, "frontier"))
         why = "it has one component" if len(problem.components) == 1 else "no route finds it"
         raise UsageError(f"{problem.name} has no frontier: {why}; problems with a frontier: {known}")
