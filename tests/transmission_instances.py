@@ -30,7 +30,7 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 
-__all__ = ["PROBLEMS", "example", "instances", "problems"]
+__all__ = ["PROBLEMS", "drawn", "example", "instances", "problems"]
 
 PROBLEMS: dict[str, type[Problem]] = {kind.name: kind for kind in (TransmissionMaps, TransmissionReduces, Transmission)}
 
@@ -151,3 +151,32 @@ def problems(draw: st.DrawFn, name: str, **fixed: Any) -> Problem:
     instance = draw(instances(*few).filter(lambda made: made.workload.shuffle is not None or name.endswith("maps")))
     parameters = {} if name.endswith("maps") else {"distinct": draw(st.sampled_from([True, True, False]))}
     return PROBLEMS[name](instance, **{**parameters, **fixed})
+
+
+def drawn(seed: int, maps: int, reduces: int, nodes: int, slots: int = 2, reduce_slots: int = 1) -> Instance:
+    """Random distances of 1 to 10, blocks of 128 MB with two replicas, and 1 to 20 MB from each map to each reduce."""
+    rng = np.random.default_rng(seed)
+    distance = np.triu(rng.integers(1, 11, (nodes, nodes)), 1).astype(float)
+    cluster = Cluster(
+        [f"n{node}" for node in range(nodes)],
+        slots=[slots] * nodes,
+        reduce_slots=[reduce_slots] * nodes,
+        topology=Topology("distance", distance + distance.T),
+    )
+    replicas = [sorted(rng.choice(nodes, 2, replace=False).tolist()) for _ in range(maps)]
+    pairs = [(one, maps + other) for one in range(maps) for other in range(reduces)]
+    workload = Workload(
+        [*(f"M{one}" for one in range(maps)), *(f"R{other}" for other in range(reduces))],
+        kind=[MAP] * maps + [REDUCE] * reduces,
+        job=[0] * (maps + reduces),
+        job_ids=["J"],
+        size=[128.0] * maps + [np.nan] * reduces,
+        replicas=Ragged.from_rows(replicas + [[]] * reduces),
+        shuffle=Shuffle(
+            [one for one, _ in pairs],
+            [other for _, other in pairs],
+            rng.integers(1, 21, len(pairs)).astype(float),
+            [np.nan] * len(pairs),
+        ),
+    )
+    return Instance(cluster, workload)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
+
 from optsched import models
 from optsched.certificates.transmission import branching_certificate
 from optsched.placement import Placement
@@ -35,7 +37,8 @@ def by_route(record: Record, profile: Profile) -> Solution:
     outcome = solver_of(record.route)(model, profile)
     placement: Placement | None = None
     bounds = ReduceBounds(problem)
-    certificate = branching_certificate(bounds, _no_tree(bounds), bounds.cheap)
+    no_tree = Branching(np.arange(len(problem.reduces)), {}, None)
+    certificate = branching_certificate(bounds, no_tree, bounds.cheap)
     if outcome.objective is not None:
         placement = module.decode(model, problem)
     if outcome.status is Termination.OPTIMAL and placement is not None:
@@ -48,11 +51,6 @@ def by_route(record: Record, profile: Profile) -> Solution:
         if word > certificate.claim:
             certificate = Certificate(certificate.component, Proof.SOLVER, word)
     return record.solution(placement, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
-
-
-def _no_tree(bounds: ReduceBounds) -> Branching:
-    """The tree that names no state: the cheap bound."""
-    return Branching(bounds.sent.sum(axis=1).argsort(), {}, None)
 
 
 def _by_search(record: Record, profile: Profile) -> Solution:

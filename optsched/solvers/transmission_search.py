@@ -49,6 +49,9 @@ _MOST_CELLS = 2**24
 #: How often slots are priced anew for a state, by the number of other open reduces; 0 is as often as it helps.
 _ROUNDS = {0: 0, 1: 6}
 
+#: Products of `ReduceBounds` up to which a first placement is bettered: with more, an evaluation takes too long.
+_MOST_FOR_START = 2**25
+
 #: Placements of reduces that the search for a first placement evaluates, and how many dives it begins from.
 _EVALUATIONS, _DIVES = 3000, 8
 
@@ -144,8 +147,8 @@ class TransmissionSearch:
 
     def __init__(self, problem: Transmission, profile: Profile, start: Placement | None = None) -> None:
         self.problem, self.profile, self.start = problem, profile, start
-        self.bounds = ReduceBounds(problem)
         self._deadline = None if profile.time_limit is None else time.monotonic() + profile.time_limit
+        self.bounds = ReduceBounds(problem)
         self._held: _Held | None = None
         self._evaluations = 0
         self.order: Ints = np.argsort(-self.bounds.sent.sum(axis=1), kind="stable")
@@ -154,6 +157,8 @@ class TransmissionSearch:
         self._count = 0
         self._heap: list[tuple[int, int, tuple[int, ...]]] = []
         self._stack: list[tuple[int, int, tuple[int, ...]]] = []
+        #: Bound of the state that is looked into: an interrupt may come before all that it leads to waits.
+        self._at = IMPOSSIBLE
         self._tick = itertools.count()
 
     def run(self) -> Searched:
@@ -163,10 +168,10 @@ class TransmissionSearch:
             limit = self._run()
         except KeyboardInterrupt:
             limit = Limit.INTERRUPTED
-        waiting = [bound for bound, _, _ in (*self._heap, *self._stack)]
+        waiting = [self._at, *(bound for bound, _, _ in (*self._heap, *self._stack))]
         if not self._count:
             waiting.append(self.bounds.cheap)
-        bound = min(waiting, default=IMPOSSIBLE)
+        bound = min(waiting)
         if self._held is not None:
             bound = min(bound, self._held.value)
         tree = Branching(self.order, self._states, self.charges) if self._count <= MOST_STATES else None
@@ -183,14 +188,15 @@ class TransmissionSearch:
         while self._stack or self._heap:
             if (limit := self._stopped()) is not None:
                 return limit
-            entry = self._stack[-1] if self._stack else self._heap[0]
-            found = self._look_into(entry[2], entry[0]) if entry[0] < self._value_held else []
+            self._at, _, state = self._stack[-1] if self._stack else self._heap[0]
             if self._stack:
                 self._stack.pop()
             else:
                 heapq.heappop(self._heap)
-            for bound, state in found:
-                self._push(bound, state)
+            if self._at < self._value_held:
+                for bound, child in self._look_into(state, self._at):
+                    self._push(bound, child)
+            self._at = IMPOSSIBLE
         return None
 
     def _stopped(self) -> Limit | None:
@@ -200,7 +206,7 @@ class TransmissionSearch:
         if self._deadline is not None and time.monotonic() >= self._deadline:
             return Limit.TIME
         if self._held is not None and not self._stack and (profile.relative_gap or profile.absolute_gap):
-            gap = self._held.value - self._heap[0][0]
+            gap = self._held.value - (self._heap[0][0] if self._heap else self.bounds.cheap)
             if gap <= max(profile.absolute_gap * self.problem.grid, profile.relative_gap * abs(self._held.value)):
                 return Limit.GAP
         return None
@@ -290,32 +296,35 @@ class TransmissionSearch:
         nodes[problem.reduces] = np.where(self._held.fixed == bounds.nowhere, NONE, self._held.fixed)
         return nodes
 
-    def _try(self, fixed: Ints, costs: Ints | None = None) -> Ints:
+    def _try(self, fixed: Ints, costs: Ints) -> Ints:
         """The best rows of the maps where all reduces are placed; kept if that is the best placement so far."""
-        self._evaluations += 1
-        costs = self.bounds.map_costs(fixed) if costs is None else costs
         rows = cheapest_rows(costs, self.bounds.room)
         self._keep(fixed, rows, costs)
         return rows
 
-    def _keep(self, fixed: Ints, rows: Ints, costs: Ints) -> None:
+    def _keep(self, fixed: Ints, rows: Ints, costs: Ints) -> int:
+        """What a placement costs, in units; kept if it is the best so far."""
         units = int(costs[rows, np.arange(len(rows))].sum()) // self.bounds.scale
         placed = np.flatnonzero(fixed != self.bounds.nowhere)
         value = units + int(self.problem.reduce_units[placed, fixed[placed]].sum())
         if self._held is None or value < self._held.value:
             self._held = _Held(fixed.copy(), rows, value)
+        return value
 
     def _begin(self, cells: int) -> None:
         """First placements: what is given, maps before reduces, and dives; each bettered by moving and swapping."""
         starts = [self._given() if self.start is not None else None, self._sequential()]
         begun = [fixed for fixed in starts if fixed is not None]
-        if self.bounds.products > 2**25 or cells > _MOST_CELLS:
+        if self.bounds.products > _MOST_FOR_START or cells > _MOST_CELLS:
             return
         for fixed in itertools.chain(begun, self._dives()):
-            self._try(fixed)
             self._improve(fixed)
-            if self._evaluations >= _EVALUATIONS or self._stopped() is not None:
+            if self._begun():
                 return
+
+    def _begun(self) -> bool:
+        """Whether enough was tried for a first placement."""
+        return self._evaluations >= _EVALUATIONS or self._stopped() is not None
 
     def _given(self) -> Ints:
         assert self.start is not None
@@ -394,22 +403,21 @@ class TransmissionSearch:
         fixed = fixed.copy()
         value = self._value(fixed)
         better = True
-        while better and self._evaluations < _EVALUATIONS:
+        while better:
             better = False
             for changed in itertools.chain(self._moves(fixed, value), self._swaps(fixed)):
+                if self._begun():
+                    return
                 found = self._value(changed)
                 if found < value:
                     fixed, value, better = changed, found, True
                     break
-                if self._evaluations >= _EVALUATIONS:
-                    break
 
     def _value(self, fixed: Ints) -> int:
+        """Least cost of the placements of the maps beside these of the reduces, in units; the best is kept."""
+        self._evaluations += 1
         costs = self.bounds.map_costs(fixed)
-        rows = self._try(fixed, costs)
-        placed = np.flatnonzero(fixed != self.bounds.nowhere)
-        linear = int(self.problem.reduce_units[placed, fixed[placed]].sum())
-        return linear + int(costs[rows, np.arange(len(rows))].sum()) // self.bounds.scale
+        return self._keep(fixed, cheapest_rows(costs, self.bounds.room), costs)
 
     def _moves(self, fixed: Ints, value: int) -> Iterator[Ints]:
         """Placements with one reduce elsewhere that the bound does not rule out, the most promising first."""

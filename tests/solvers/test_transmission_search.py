@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transmission_instances import example
+from transmission_instances import drawn
 
 from optsched.problems.transmission import Transmission
 from optsched.results import Limit
+from optsched.solvers import transmission_search
 from optsched.solvers.profiles import Profile
-from optsched.solvers.transmission_search import TransmissionSearch, cheapest_rows, slot_prices
+from optsched.solvers.transmission_search import Searched, TransmissionSearch, cheapest_rows, slot_prices
 
 
 @given(st.data())
@@ -30,26 +34,132 @@ def test_slot_prices_prove_the_assignment(data: st.DataObject) -> None:
     assert least == int(costs[chosen, np.arange(maps)].sum())
 
 
-def test_a_node_limit_leaves_an_honest_bound() -> None:
-    """Tests that a search without any node allowed holds a placement, and a bound that is no more than the optimum."""
-    problem = Transmission(example())
-    found = TransmissionSearch(problem, Profile("none", node_limit=0)).run()
-    assert found.limit is Limit.NODES
+def branching() -> TransmissionSearch:
+    """A search that looks into several states: four maps on five slots, three reduces, optimum 263."""
+    return TransmissionSearch(Transmission(drawn(0, 4, 3, 5, slots=1)), Profile("exact"))
+
+
+def check_honest(search: TransmissionSearch, found: Searched, optimum: int) -> None:
+    """A feasible placement, and a bound that the tree proves and that is no more than the optimum."""
+    problem = search.problem
     assert found.nodes is not None
     assert problem.violations(problem.placement(found.nodes)) == []
-    assert found.bound <= 80
+    assert found.bound <= optimum <= problem.evaluate(problem.placement(found.nodes))[0]
+    assert found.tree is not None
+    assert search.bounds.proved(found.tree) >= found.bound
 
 
-def test_an_interrupt_keeps_what_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Ctrl-C within the search is a limit, with the placement and a bound."""
-    problem = Transmission(example())
-    search = TransmissionSearch(problem, Profile("exact"))
+@pytest.mark.parametrize(("limits", "limit"), [({"node_limit": 0}, Limit.NODES), ({"time_limit": 0.0}, Limit.TIME)])
+def test_a_limit_leaves_an_honest_bound(limits: dict[str, Any], limit: Limit) -> None:
+    """Tests that a search without any node or second allowed holds a placement, and a bound that is proved."""
+    search = TransmissionSearch(branching().problem, Profile("none", **limits))
+    found = search.run()
+    assert (found.limit, found.states) == (limit, 0)
+    check_honest(search, found, 263)
 
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+
+@pytest.mark.parametrize("nodes", range(1, 16, 3))
+def test_node_limits_within_the_tree(nodes: int) -> None:
+    """Tests the bound of a tree that is cut short at any state."""
+    search = TransmissionSearch(branching().problem, Profile("some", node_limit=nodes))
+    found = search.run()
+    assert (found.limit, found.states) == (Limit.NODES, nodes)
+    check_honest(search, found, 263)
+
+
+@pytest.mark.parametrize("gap", [{"relative_gap": 0.5}, {"absolute_gap": 200.0}, {"relative_gap": 1e-9}])
+def test_a_gap_is_a_limit(gap: dict[str, float]) -> None:
+    """Tests that a gap is looked at from the first placement on, and that the one told is no wider."""
+    search = TransmissionSearch(branching().problem, Profile("gap", **gap))
+    found = search.run()
+    check_honest(search, found, 263)
+    assert found.nodes is not None
+    value = search.problem.evaluate(search.problem.placement(found.nodes))[0]
+    assert value - found.bound <= max(gap.get("absolute_gap", 0), gap.get("relative_gap", 0) * value)
+    assert (found.limit is None) == (value == found.bound)
+
+
+def test_time_is_looked_at_while_the_first_placement_is_bettered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where the time is over, no more than the first placement is evaluated."""
+    search = TransmissionSearch(branching().problem, Profile("none", time_limit=0.0))
+    value, tried = search._value, []
+
+    def counted(fixed: Any) -> int:
+        tried.append(fixed)
+        return value(fixed)
+
+    monkeypatch.setattr(search, "_value", counted)
+    search.run()
+    assert len(tried) == 1
+
+
+@pytest.mark.parametrize("state", [(), (0, 1)])
+def test_an_interrupt_within_a_state(state: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C while a state is looked into is a limit, with the placement and a bound."""
+    search = branching()
+    looked = search._look_into
+
+    def interrupted(place: tuple[int, ...], known: int) -> Any:
+        if len(place) >= len(state):
+            raise KeyboardInterrupt
+        return looked(place, known)
 
     monkeypatch.setattr(search, "_look_into", interrupted)
     found = search.run()
     assert found.limit is Limit.INTERRUPTED
-    assert found.nodes is not None
-    assert found.bound <= 80
+    check_honest(search, found, 263)
+
+
+@pytest.mark.parametrize("after", range(6))
+def test_an_interrupt_between_states(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C before all that a state leads to waits leaves the state's own bound."""
+    search = branching()
+    monkeypatch.setattr(transmission_search, "_EVALUATIONS", 1)  # so that the tree has something to find
+    push, pushed = search._push, itertools.count()
+
+    def interrupted(bound: int, state: tuple[int, ...]) -> None:
+        if next(pushed) == after:
+            raise KeyboardInterrupt
+        push(bound, state)
+
+    monkeypatch.setattr(search, "_push", interrupted)
+    found = search.run()
+    assert found.limit is Limit.INTERRUPTED
+    check_honest(search, found, 263)
+
+
+@pytest.mark.parametrize(("constant", "value"), [("_MOST_WAITING", 0), ("_MOST_FOR_START", -1), ("_EVALUATIONS", 1)])
+def test_the_optimum_does_not_depend_on_the_way(constant: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that depth first, and with less effort for the first placement, the same is proved."""
+    monkeypatch.setattr(transmission_search, constant, value)
+    search = branching()
+    found = search.run()
+    assert (found.bound, found.limit) == (263, None)
+    check_honest(search, found, 263)
+
+
+def test_without_the_network_of_reduces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where HiGHS gives no reduces for the maps, dives begin the search."""
+    monkeypatch.setattr(transmission_search, "by_arrays", lambda problem, profile: (None, None, None))
+    search = branching()
+    found = search.run()
+    assert (found.bound, search.charges) == (263, None)
+    check_honest(search, found, 263)
+
+
+@pytest.mark.parametrize("constant", ["MOST_PRODUCTS", "_MOST_CELLS"])
+def test_what_is_too_large_is_not_searched(constant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a problem with too many products or cells has the sequential placement and the cheap bound."""
+    monkeypatch.setattr(transmission_search, constant, 0)
+    search = branching()
+    found = search.run()
+    assert (found.limit, found.states, found.bound) == (Limit.MEMORY, 0, search.bounds.cheap)
+    check_honest(search, found, 263)
+
+
+def test_a_tree_that_is_too_large_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that beyond so many states there is no tree."""
+    monkeypatch.setattr(transmission_search, "MOST_STATES", 3)
+    found = branching().run()
+    assert (found.tree, found.bound) == (None, 263)
+    assert found.states > 3
