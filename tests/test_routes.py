@@ -25,7 +25,9 @@ from optsched.routes import bounds, frontier, routes_of, solve
 from optsched.routes.assignment import ROUTES as ASSIGNMENT_ROUTES
 from optsched.routes.latency import ROUTES as LATENCY_ROUTES
 from optsched.routes.record import solver_of
+from optsched.solvers.highs import ArraySolution, LinearProgram
 from optsched.solvers.latency_search import LatencySearch
+from optsched.solvers.outcome import INTERRUPTED
 from optsched.solvers.profiles import Profile
 
 #: Bound and packing do not meet at limit 5, and HiGHS needs branching there.
@@ -227,6 +229,45 @@ def test_interrupt_of_a_proof_keeps_the_placement(monkeypatch: pytest.MonkeyPatc
     posed = Lsap(FIGURE_2, levels=(0, 1, 2))
     solution = solve(posed)
     assert solution.objective == (0,)
+    assert certify(posed, solution).valid
+
+
+@pytest.mark.parametrize("name", ["lsap", "transmission", "transmission-reduces", "flow-congestion"])
+@pytest.mark.parametrize("route", ["pyomo", "pulp"])
+def test_interrupt_while_a_model_is_built_is_a_result(name: str, route: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C where HiGHS does not see it ends `solve` with what is held, never with an exception."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    posed = problem(name, generate("mixed", seed=1, nodes=5, tasks=4))
+    best = solve(posed).decision
+    for build in ("build_pyomo", "build_pulp"):
+        monkeypatch.setattr(f"optsched.models.{name.replace('-', '_')}.{build}", interrupted)
+    solution = solve(posed, route=route)
+    assert solution.raw_status == "interrupted"
+    assert solution.optimal or solution.limit is Limit.INTERRUPTED
+    held = solve(posed, route=route, start=best)
+    assert held.objective == posed.evaluate(best)  # type: ignore[arg-type]
+    for known in (solution, held):
+        assert certify(posed, known).valid
+
+
+@pytest.mark.parametrize("name", ["flow-congestion", "generalized-assignment"])
+def test_interrupt_of_a_search_for_prices_ends_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C while HiGHS looks for prices is not passed over: no integer program is begun."""
+    posed = problem(name, generate(name if name.startswith("gen") else "flow", seed=0, nodes=5, tasks=8))
+    module = name.replace("-", "_")
+    ran = []
+
+    def interrupted(program: LinearProgram, *_: object) -> ArraySolution:
+        ran.append(bool(program.integer.any()))
+        return ArraySolution(INTERRUPTED, None, None, None)
+
+    monkeypatch.setattr(f"optsched.solvers.{module}.solve_arrays", interrupted)
+    solution = solve(posed)
+    assert (ran, solution.limit) == ([False], Limit.INTERRUPTED)
+    assert solution.bound != (None,)
     assert certify(posed, solution).valid
 
 

@@ -23,7 +23,7 @@ from optsched.problems.traffic import Traffic
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.problems.utility import Utility
-from optsched.results import Bound, Decision, FrontierPoint, Solution
+from optsched.results import Bound, Decision, FrontierPoint, Limit, Solution
 from optsched.routes import (
     assignment,
     flow_congestion,
@@ -136,7 +136,10 @@ def solve(
     elif route not in known:
         raise UsageError(f'{problem.name} has no route "{route}"; {nearest(route, known)}')
     record = Record(problem, route, None if start is None else _start(problem, start))
-    solution: Solution = _sort(problem).by_route(record, profile)
+    try:
+        solution: Solution = _sort(problem).by_route(record, profile)
+    except KeyboardInterrupt:  # where no route looks out for it, as while a model is built
+        return record.solution(None, (), Limit.INTERRUPTED, "interrupted", {})
     return solution
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,9 +13,10 @@ from optsched.heuristics.flow_rules import flow_greedy
 from optsched.placement import Placement
 from optsched.problems import FlowCongestion
 from optsched.problems.base import exact
-from optsched.results import Certificate, Proof, Solution, Termination
+from optsched.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
-from optsched.solvers.flow_congestion import solve_convex_flow, solve_patterns, task_prices
+from optsched.solvers.flow_congestion import plain_prices, solve_convex_flow, solve_patterns, task_prices
+from optsched.solvers.outcome import INTERRUPTED, SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ROUTES", "by_route"]
@@ -26,31 +28,27 @@ ROUTES = ("arrays", *MODELS, "brute-force")
 def by_route(record: Record, profile: Profile) -> Solution:
     """By arrays: the convex flow where the instance is convex; else the relaxed patterns' prices, then the patterns.
 
-    Prices prove the optimum where they close it; else it is the solver's word. A model starts with prices too.
+    Prices prove the optimum where they close it; else it is the solver's word. A model starts with prices too. Where
+    nothing better is found in time, the placement is that of `flow-greedy`.
     """
     if record.route == "brute-force":
         return by_enumeration(record)
     problem = record.problem
     assert isinstance(problem, FlowCongestion)
     start = record.start or flow_greedy(problem, np.random.default_rng())
-    placement: Placement | None = start
     if not problem.due:
         nothing = task_price_certificate(problem, np.zeros_like(problem.counts), np.zeros_like(problem.class_type), 1)
-        return record.solution(placement, (nothing,), None, "nothing to place", {})
-    if record.route == "arrays" and problem.convex:
-        built = time.perf_counter() - record.began
-        outcome, placement, prices = solve_convex_flow(problem, profile)
-    else:
-        prices = task_prices(problem, profile)
-        if record.route == "arrays":
+        return record.solution(start, (nothing,), None, "nothing to place", {})
+    prices, outcome, placement, built = plain_prices(problem), INTERRUPTED, None, 0.0
+    try:
+        if record.route == "arrays" and problem.convex:
             built = time.perf_counter() - record.began
-            outcome, placement = solve_patterns(problem, profile, start)
+            outcome, placement, prices = solve_convex_flow(problem, profile.since(record.began))
         else:
-            module = models.module(problem.name)
-            model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
-            built = time.perf_counter() - record.began
-            outcome = solver_of(record.route)(model, profile)
-            placement = None if outcome.objective is None else module.decode(model, problem)
+            prices = task_prices(problem, profile.since(record.began))
+            outcome, placement, built = _found(record, profile, start)
+    except KeyboardInterrupt:
+        outcome = replace(outcome, limit=Limit.INTERRUPTED)
     certificate = task_price_certificate(problem, *prices)
     if outcome.status is Termination.OPTIMAL and placement is not None:
         value = problem.evaluate(placement)[0]
@@ -62,3 +60,17 @@ def by_route(record: Record, profile: Profile) -> Solution:
         if word > certificate.claim:
             certificate = Certificate("penalty", Proof.SOLVER, word)
     return record.solution(placement or start, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
+
+
+def _found(record: Record, profile: Profile, start: Placement) -> tuple[SolverOutcome, Placement | None, float]:
+    """What the program of patterns or a model says, its placement, and the seconds until it was built."""
+    problem = record.problem
+    assert isinstance(problem, FlowCongestion)
+    if record.route == "arrays":
+        built = time.perf_counter() - record.began
+        return *solve_patterns(problem, profile.since(record.began), start), built
+    module = models.module(problem.name)
+    model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
+    built = time.perf_counter() - record.began
+    outcome = solver_of(record.route)(model, profile.since(record.began))
+    return outcome, None if outcome.objective is None else module.decode(model, problem), built

@@ -11,7 +11,7 @@ from optsched.certificates import capacity_certificate
 from optsched.placement import Placement
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.base import exact
-from optsched.results import Certificate, Proof, Solution, Termination
+from optsched.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
 from optsched.solvers.generalized_assignment import capacity_prices, solve_integer_program
 from optsched.solvers.profiles import Profile
@@ -37,7 +37,12 @@ def by_route(record: Record, profile: Profile) -> Solution:
     if not len(problem.tasks):
         nothing = capacity_certificate(problem, np.zeros_like(problem.capacity), 1)
         return record.solution(problem.placement([]), (nothing,), None, "nothing to place", {})
-    priced = capacity_certificate(problem, *capacity_prices(problem, profile))
+    try:
+        prices = capacity_prices(problem, profile)
+    except KeyboardInterrupt:
+        plain = capacity_certificate(problem, np.zeros_like(problem.capacity), 1)
+        return record.solution(None, (plain,), Limit.INTERRUPTED, "interrupted", {})
+    priced = capacity_certificate(problem, *prices)
     placement: Placement | None
     if record.route == "arrays":
         built = time.perf_counter() - record.began

@@ -16,7 +16,7 @@ from optsched.results import Limit, Solution, Termination
 from optsched.routes.record import MODELS, Record, check_claim, solver_of
 from optsched.solvers.min_cost_flow import by_arrays, by_network_simplex, potentials_of
 from optsched.solvers.networks import FlowStatus
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.outcome import INTERRUPTED, SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ROUTES", "by_route"]
@@ -26,10 +26,6 @@ ROUTES = ("arrays", "network-simplex", *MODELS)
 
 #: HiGHS says it in its own words, networkx by an exception.
 UNBOUNDED = "unbounded: a cycle of negative cost has no limit"
-
-
-#: What is known when Ctrl-C comes where HiGHS does not see it.
-_INTERRUPTED = SolverOutcome(Termination.NO_SOLUTION, Limit.INTERRUPTED, None, None, "interrupted", 0.0, None)
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
@@ -42,7 +38,7 @@ def by_route(record: Record, profile: Profile) -> Solution:
     if not network.arcs:
         nothing = potential_certificate(problem, np.zeros(len(network), dtype=np.int64))
         return record.solution(Flow(network.lower), (nothing,) if nothing else (), None, "no arc to decide on", {})
-    outcome, flow, built = _INTERRUPTED, None, 0.0
+    outcome, flow, built = INTERRUPTED, None, 0.0
     try:
         outcome, flow, potentials, built = _found(record, profile)
         if flow is not None and outcome.status is Termination.OPTIMAL:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from optsched import models
 from optsched.certificates.transmission_reduces import reduce_certificate
+from optsched.heuristics.reduce_rules import first_fit
 from optsched.instance import Ints
 from optsched.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Certificate, Solution, Termination
+from optsched.results import Certificate, Limit, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of
+from optsched.solvers.outcome import INTERRUPTED, SolverOutcome
 from optsched.solvers.profiles import Profile
 from optsched.solvers.transmission_reduces import ReducePrices, by_arrays, prices_of
 
@@ -23,10 +26,7 @@ ROUTES = ("arrays", *MODELS, "brute-force")
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
-    """Solve by the record's route.
-
-    Where a solver stops without an answer, nothing is held: only a maximum flow places as many as are due.
-    """
+    """Solve by the record's route; where it stops without an answer, each reduce is where it was cheapest in turn."""
     if record.route == "brute-force":
         return by_enumeration(record)
     problem = record.problem
@@ -34,26 +34,38 @@ def by_route(record: Record, profile: Profile) -> Solution:
     if not problem.count:
         nothing = problem.placement(np.full(len(problem.tasks), NONE))
         return record.solution(nothing, (_plain(problem),), None, "nothing to place", {})
-    nodes: Ints | None
-    prices: ReducePrices | None = None
+    nodes: Ints | None = None
+    certificate, outcome, built = _plain(problem), INTERRUPTED, 0.0
+    try:
+        outcome, nodes, prices, figure, built = _found(record, profile)
+        if nodes is not None:
+            certificate = _proof(problem, nodes, prices)
+            if outcome.status is Termination.OPTIMAL:
+                check_claim(problem, figure, problem.evaluate(problem.placement(nodes))[0])
+    except KeyboardInterrupt:
+        outcome = replace(outcome, limit=Limit.INTERRUPTED)
+    if nodes is None:
+        nodes = first_fit(problem.slots, np.arange(len(problem.tasks)), problem.units.astype(np.float64))
+    held = problem.placement(nodes)
+    return record.solution(held, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
+
+
+def _found(
+    record: Record, profile: Profile
+) -> tuple[SolverOutcome, Ints | None, ReducePrices | None, float | None, float]:
+    """What the route's engine or model says, its nodes and prices, its own figure, and the seconds of building."""
+    problem = record.problem
+    assert isinstance(problem, TransmissionReduces)
     if record.route == "arrays":
         built = time.perf_counter() - record.began
-        outcome, nodes, prices = by_arrays(problem, profile)
-        figure = None if outcome.objective is None else outcome.objective / problem.grid
-    else:
-        module = models.module(problem.name)
-        model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
-        built = time.perf_counter() - record.began
-        outcome = solver_of(record.route)(model, profile)
-        figure = outcome.objective
-        nodes = None if outcome.objective is None else problem.nodes_of(module.decode(model, problem))
-    placement, certificate = None, _plain(problem)
-    if nodes is not None:
-        placement = problem.placement(nodes)
-        certificate = _proof(problem, nodes, prices)
-        if outcome.status is Termination.OPTIMAL:
-            check_claim(problem, figure, problem.evaluate(placement)[0])
-    return record.solution(placement, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
+        outcome, nodes, prices = by_arrays(problem, profile.since(record.began))
+        return outcome, nodes, prices, None if outcome.objective is None else outcome.objective / problem.grid, built
+    module = models.module(problem.name)
+    model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
+    built = time.perf_counter() - record.began
+    outcome = solver_of(record.route)(model, profile.since(record.began))
+    decoded = None if outcome.objective is None else problem.nodes_of(module.decode(model, problem))
+    return outcome, decoded, None, outcome.objective, built
 
 
 def _proof(problem: TransmissionReduces, nodes: Ints, prices: ReducePrices | None) -> Certificate:

@@ -15,6 +15,7 @@ from optsched.errors import SolverDisagreement
 from optsched.instance import Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.flow_congestion import FlowCongestion
+from optsched.results import Limit
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -116,10 +117,12 @@ class LoadProgram:
         read = problem.read_units[self.pair_class, problem.hosts.first[self.pair_host]]
         nodes = problem.hosts.size if self.patterns else np.full(hosts, np.inf)
         none = np.zeros(supply - hosts)
+        # The rows of supply limit the pairs; with a limit of their own, duals could settle on that instead.
+        most = np.full(pairs, np.inf) if relaxed else problem.classes.size[self.pair_class]
         return LinearProgram(
             objective=np.concatenate((self.units, read)).astype(np.float64),
             col_lower=np.zeros(shape[1]),
-            col_upper=np.concatenate((self.most, problem.classes.size[self.pair_class])).astype(np.float64),
+            col_upper=np.concatenate((self.most, most)).astype(np.float64),
             integer=np.full(shape[1], not relaxed),
             row_lower=np.concatenate((np.zeros(supply + classes), problem.counts)),
             row_upper=np.concatenate((nodes, none, problem.classes.size, problem.counts)).astype(np.float64),
@@ -251,9 +254,18 @@ def solve_convex_flow(problem: FlowCongestion, profile: Profile) -> tuple[Solver
 
 
 def task_prices(problem: FlowCongestion, profile: Profile) -> TaskPrices:
-    """The prices that the relaxed program of patterns gives."""
+    """The prices that the relaxed program of patterns gives.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came while HiGHS ran.
+    """
     program = LoadProgram(problem, patterns=True)
-    return program.prices(solve_arrays(program.arrays(relaxed=True), profile).row_duals)
+    found = solve_arrays(program.arrays(relaxed=True), profile)
+    if found.outcome.limit is Limit.INTERRUPTED:
+        raise KeyboardInterrupt
+    return program.prices(found.row_duals)
 
 
 def solve_patterns(

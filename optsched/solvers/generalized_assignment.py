@@ -13,6 +13,7 @@ from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
 from optsched.placement import Placement
 from optsched.problems.generalized_assignment import GeneralizedAssignment
+from optsched.results import Limit
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -71,9 +72,17 @@ def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> Capacit
     """The prices, of those that rounding the relaxation's duals gives, that prove the better bound; else none at all.
 
     Whatever they are, the bound that they prove is valid (`GeneralizedAssignment.price_bound`): no solver is believed.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came while HiGHS ran.
     """
     best = CapacityPrices(np.zeros_like(problem.capacity), 1)
-    duals = solve_arrays(integer_program(problem, relaxed=True), profile).row_duals
+    found = solve_arrays(integer_program(problem, relaxed=True), profile)
+    if found.outcome.limit is Limit.INTERRUPTED:
+        raise KeyboardInterrupt
+    duals = found.row_duals
     if duals is None:
         return best
     task, node = np.nonzero(problem.usable)
@@ -84,9 +93,9 @@ def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> Capacit
         scaled = np.rint(np.maximum(price, 0.0) * scale)
         if float(scaled.max(initial=0.0)) > _LARGEST_PRICE:
             continue
-        found = CapacityPrices(scaled.astype(np.int64), scale)
-        if problem.sign * problem.price_bound(*found) > problem.sign * problem.price_bound(*best):
-            best = found
+        rounded = CapacityPrices(scaled.astype(np.int64), scale)
+        if problem.sign * problem.price_bound(*rounded) > problem.sign * problem.price_bound(*best):
+            best = rounded
     return best
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from optsched.results import Limit, Termination
 
-__all__ = ["OUT_OF_MEMORY", "SolverOutcome"]
+__all__ = ["INTERRUPTED", "OUT_OF_MEMORY", "SolverOutcome"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +55,6 @@ class SolverOutcome:
 
 #: The outcome where a model did not fit before the solver began.
 OUT_OF_MEMORY = SolverOutcome(Termination.NO_SOLUTION, Limit.MEMORY, None, None, "out of memory", 0.0, None)
+
+#: What is known when Ctrl-C comes where the solver does not see it.
+INTERRUPTED = SolverOutcome(Termination.NO_SOLUTION, Limit.INTERRUPTED, None, None, "interrupted", 0.0, None)

@@ -26,7 +26,8 @@ from optsched.results import Certificate, Limit, Proof, Termination, Value, Viol
 from optsched.routes import bounds, frontier, solve
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
 from optsched.solvers import generalized_assignment as engine
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.highs import ArraySolution
+from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
 
 
@@ -283,7 +284,7 @@ def test_prices_without_duals_or_beyond_doubles(monkeypatch: pytest.MonkeyPatch)
     """Tests that without duals, and with such as are too large to be exact, the prices are none."""
     exact = load_profile("exact")
     for duals in (None, np.full(4, -1e300)):
-        answer = type("Answer", (), {"row_duals": duals})
+        answer = ArraySolution(OUT_OF_MEMORY, None, duals, None)
         monkeypatch.setattr(engine, "solve_arrays", lambda *_, answer=answer: answer)
         assert engine.capacity_prices(SMALL, exact).prices.tolist() == [[0, 0]]
 

@@ -317,18 +317,19 @@ def test_seeded_faults_are_caught() -> None:
         assert not certify(problem, fault).valid
 
 
-def test_limits_leave_the_cheap_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a solver that stops without an answer leaves a bound with its proof, and a start is held."""
+def test_limits_leave_a_placement_and_the_cheap_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a solver that stops without an answer leaves reduces placed one by one, and a bound with its proof."""
     profile = load_profile("exact").with_limits(time_limit=0.0)
     problem = posed([1.0, 2.0, 3.0], [1] * 4)
     stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.TIME, None, None, "time limit", 0.0, None)
     monkeypatch.setattr("optsched.routes.transmission_reduces.by_arrays", lambda *_: (stopped, None, None))
     solution = solve(problem, profile)
-    assert (solution.termination, solution.limit, solution.decision) == (Termination.NO_SOLUTION, Limit.TIME, None)
+    # In turn, each on its best node that is left: 1 MB stays, 2 MB go 2 and 3 MB go 4; the other way round it is 8.
+    assert (solution.termination, solution.limit, solution.objective) == (Termination.FEASIBLE, Limit.TIME, (16,))
     assert solution.bound == (problem.cheap_bounds()[0].value,)
     assert certify(problem, solution).proved
-    held = solve(problem, profile, start=problem.placement([0, 1, 2]))
-    assert (held.termination, held.objective) == (Termination.FEASIBLE, (14,))
+    held = solve(problem, profile, start=problem.placement([2, 1, 0]))
+    assert (held.termination, held.objective) == (Termination.FEASIBLE, (10,))
 
 
 def test_wrong_words_of_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:

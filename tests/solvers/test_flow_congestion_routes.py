@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from optsched.certificates import certify, proved_bound, task_price_certificate
 from optsched.errors import CertificateInvalid, SolverDisagreement, TooLarge
-from optsched.instance import Cluster, Instance, Workload
+from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.models.flow_congestion import build_pulp, build_pyomo, literal_size
@@ -102,6 +102,26 @@ class TestConvexFlow:
         _, other = solve_patterns(problem, EXACT)
         assert other is not None
         assert problem.evaluate(other) == best[0]
+
+    def test_bug_duals_on_the_limit_of_a_pair(self) -> None:
+        """Tests that prices prove the optimum too where HiGHS could price a class's supply at the limit of its pair.
+
+        Two alike nodes, and two Greps of which one reads from a busy node and the other from afar.
+        """
+        cluster = Cluster(
+            ["a", "b", "storage"],
+            slots=[2, 2, 0],
+            rate_in=[85.0] * 3,
+            rate_out=[85.0] * 3,
+            out_in_use=[0.0, 0.0, 200.0],
+            running_rates=Ragged.from_rows([[0.27, 12.8], [0.27, 12.8], []], float),
+        )
+        workload = Workload(["t1", "t2"], rate_in=[0.27, 0.27], replicas=Ragged.from_rows([[2], []]))
+        problem = FlowCongestion(Instance(cluster, workload), f_c=(0.5, 0.1, 0.2), scale=1)
+        assert problem.convex
+        solution = solve(problem)
+        assert solution.certificate is Proof.DUAL
+        assert certify(problem, solution).proved
 
     def test_slots_are_no_model_of_the_counterexample(self) -> None:
         """Tests that an arc for each slot promises less than any placement costs where the instance is not convex.
