@@ -18,6 +18,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from optsched.arrays import LARGEST
+
 __all__ = ["map_table", "reduce_table", "required_maps"]
 
 
@@ -38,6 +40,11 @@ def required_maps(pending: int, map_time: float, goal: float, now: float) -> int
     now
         Instant of the decision. A goal that has passed requires every pending map at once.
 
+    Returns
+    -------
+    int
+        At most 2^53, however short the time that is left.
+
     Examples
     --------
     >>> required_maps(10, 30, 130, 50), required_maps(10, 30, 40, 50), required_maps(10, 30, math.nan, 50)
@@ -47,7 +54,8 @@ def required_maps(pending: int, map_time: float, goal: float, now: float) -> int
         return 0
     if goal <= now:
         return pending
-    return math.ceil(pending * Fraction(str(map_time)) / (Fraction(str(goal)) - Fraction(str(now))))
+    at_once = math.ceil(pending * Fraction(str(map_time)) / (Fraction(str(goal)) - Fraction(str(now))))
+    return min(at_once, LARGEST)
 
 
 def map_table(required: int, pending: int, smoothed: bool = False) -> list[float]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from optsched import models
 from optsched.certificates.traffic import Cases, SlotPrices, load_certificate, traffic_certificate
 from optsched.placement import Placement
 from optsched.problems.traffic import Traffic
-from optsched.results import Limit, Solution, Termination
+from optsched.results import Certificate, FrontierPoint, Limit, Solution, Termination
 from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, solver_of
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
-from optsched.solvers.traffic import TrafficSearch
+from optsched.solvers.traffic import TrafficSearch, scaled
 
 __all__ = ["ROUTES", "by_route", "frontier", "traffic_search"]
 
@@ -28,9 +27,7 @@ def by_route(record: Record, profile: Profile) -> Solution:
     if (told := problem.plainly_infeasible) is not None:
         return record.solution(None, (), None, told, {}, unanswered=Termination.INFEASIBLE)
     if not len(problem.tasks):
-        free = Cases(SlotPrices.none(problem))
-        nothing = traffic_certificate(problem, free), load_certificate(problem, -1, free)
-        return record.solution(problem.placement([]), nothing, None, "nothing to place", {})
+        return record.solution(problem.placement([]), _nothing(problem), None, "nothing to place", {})
     if record.route == "brute-force":
         return by_enumeration(record)
     search = traffic_search(problem, profile, record.start, record.route)
@@ -65,7 +62,11 @@ def traffic_search(
 
 
 class _Model:
-    """Settles a limit by the model of a route."""
+    """Settles a limit by the model of a route.
+
+    Its objective is solved in units of the problem's `step`, so that no tolerance of a solver is as large as a
+    difference: in MB a byte more is one.
+    """
 
     def __init__(self, route: str) -> None:
         self._route = route
@@ -74,16 +75,31 @@ class _Model:
         self, search: TrafficSearch, limit: int | None, profile: Profile, start: Placement | None
     ) -> tuple[SolverOutcome, Placement | None]:
         module = models.module(search.problem.name)
-        build: Any = module.build_pyomo if self._route == "pyomo" else module.build_pulp
-        model = build(search.problem, limit=limit)
-        outcome = solver_of(self._route)(model, profile)
+        unit = search.problem.step / search.problem.grid
+        if self._route == "pyomo":
+            model = module.build_pyomo(search.problem, limit=limit)
+            model.objective.expr = model.objective.expr / unit
+        else:
+            model = module.build_pulp(search.problem, limit=limit)
+            model.setObjective(model.objective * (1 / unit))
+        outcome = scaled(solver_of(self._route)(model, profile), unit)
         return outcome, None if outcome.objective is None else module.decode(model, search.problem)
+
+
+def _nothing(problem: Traffic) -> tuple[Certificate, Certificate]:
+    """What proves (0, 0) where there is no task."""
+    free = Cases(SlotPrices.none(problem))
+    return traffic_certificate(problem, free), load_certificate(problem, -1, free)
 
 
 def frontier(problem: Traffic, profile: Profile, route: str) -> Frontier:
     """Every Pareto-optimal (traffic, load); none where nothing is feasible."""
-    if problem.plainly_infeasible is not None or not len(problem.tasks):
+    if problem.plainly_infeasible is not None:
         return Frontier(problem.name, ("traffic", "load"), (), True, None)
+    if not len(problem.tasks):
+        nothing = problem.placement([])
+        only = FrontierPoint(problem.evaluate(nothing), nothing, _nothing(problem))
+        return Frontier(problem.name, ("traffic", "load"), (only,), True, None)
     search = traffic_search(problem, profile, route=route)
     points, limit = search.frontier()
     complete = not search.at(None).feasible or (bool(points) and points[-1].objective[1] == problem.least_load)

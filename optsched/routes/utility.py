@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -22,6 +23,9 @@ __all__ = ["ROUTES", "by_route"]
 
 #: The default first.
 ROUTES = ("thresholds", *MODELS, "brute-force")
+
+#: Utilities that differ by less a solver may take for the same (its tolerances are 1e-6); tables go in steps of 2^-20.
+_UNTOLD = 2e-6
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
@@ -67,7 +71,8 @@ def _by_literal(record: Record, profile: Profile) -> Solution:
     certificates = [utility_certificate(problem, none, none)]
     if first.bound is not None:
         # Between two utilities that some job may have nothing is attained.
-        units = problem.utility_below(-whole_bound(-first.bound * GRID) + 1)
+        believed = first.bound + _UNTOLD * max(1.0, abs(first.bound))
+        units = problem.utility_below(math.floor(believed * GRID) + 1)
         if units < certificates[0].claim * GRID:
             certificates[0] = Certificate("lowest-utility", Proof.SOLVER, exact(units, GRID))
     placement = None if first.objective is None else module.decode(model, problem)
@@ -78,13 +83,14 @@ def _by_literal(record: Record, profile: Profile) -> Solution:
     model = module.build_pulp(problem, limit=lowest)
     second = solver_of("pulp")(model, profile.since(record.began))
     certificates.append(utilisation_certificate(problem, int(lowest * GRID), none, none, 1))
-    if second.objective is not None:
-        placement = module.decode(model, problem)
     if second.bound is not None:
         used = exact(-whole_bound(-second.bound), GRID)
-        if second.status is Termination.OPTIMAL:
-            used = problem.evaluate(placement)[1]
-            check_claim(problem, (second.objective or 0.0) / GRID, used)
+        if second.objective is not None:
+            found = module.decode(model, problem)
+            if second.status is Termination.OPTIMAL:
+                used = problem.evaluate(found)[1]
+                check_claim(problem, second.objective / GRID, used)
+            placement = max(placement, found, key=problem.evaluate)
         if used < certificates[1].claim:
             certificates[1] = Certificate("utilisation", Proof.SOLVER, used)
     return record.solution(placement, tuple(certificates), second.limit, second.raw_status, second.solver, built)

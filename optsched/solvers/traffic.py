@@ -28,7 +28,7 @@ from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["TrafficProgram", "TrafficSearch", "WithinLimit", "best_apart"]
+__all__ = ["TrafficProgram", "TrafficSearch", "WithinLimit", "best_apart", "scaled"]
 
 #: Denominators that prices are rounded to: 1 is exact where the duals are whole, the other all but exact.
 _SCALES = (1, 2**20)
@@ -516,15 +516,15 @@ def by_arrays(
     found = solve_arrays(program.integral, profile, None if start is None else program.values(start))
     outcome, x, unit = found.outcome, found.x, search.problem.step / search.problem.grid
     if x is None:
-        return _scaled(outcome, unit), None
+        return scaled(outcome, unit), None
     if not program.whole(x):
         x = solve_arrays(program.with_bundles_at(x), replace(profile, time_limit=None)).x
         if x is None or not program.whole(x):
             raise SolverDisagreement(f"{search.problem.name}: HiGHS finds no vertex where its solution has the reduces")
-    return _scaled(outcome, unit), program.placement(x)
+    return scaled(outcome, unit), program.placement(x)
 
 
-def _scaled(outcome: SolverOutcome, unit: float) -> SolverOutcome:
+def scaled(outcome: SolverOutcome, unit: float) -> SolverOutcome:
     """The outcome with its figures times `unit`."""
     objective, bound = (None if value is None else value * unit for value in (outcome.objective, outcome.bound))
     return replace(outcome, objective=objective, bound=bound)

@@ -269,6 +269,7 @@ def test_nothing_to_place() -> None:
             assert solution.objective == (0, 0)
             assert certify(problem, solution).proved
         assert frontier(problem).complete
+        assert frontier(problem).values == [(0, 0)]
         assert (problem.step, problem.least_load) == (1, 0)
 
 
@@ -311,6 +312,15 @@ def test_prices_of_any_size() -> None:
     assert problem.price_bound(free, free, 1, limit=0) == 0
     solution = solve(problem)
     assert (solution.objective, str(solution.certificate)) == ((15, 1), "dual")
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_single_bytes(route: str) -> None:
+    """Tests that traffic which differs by less than a solver's tolerance in MB, 2^-20, is told apart by every route."""
+    sizes = [4 * 2.0**-20, 5 * 2.0**-20, 2 * 2.0**-20, 0.0]
+    blocks, nodes = [[1, 2], [0], [], [1, 3]], [0, 0, 1, 1]
+    problem = posed(blocks, 3.0, 1, nodes, sizes, [1, 1, 2, 3], [3, 2, 1, 2], capacity="slots")
+    assert solve(problem, route=route).objective == (Fraction(7, 2**20), 3)
 
 
 def test_step() -> None:

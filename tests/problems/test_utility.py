@@ -343,6 +343,23 @@ def test_agreement_at_length() -> None:
     settings(max_examples=400)(given(problems(tasks=8))(check_agreement))()
 
 
+@pytest.mark.parametrize("route", ["thresholds", "pyomo", "pulp"])
+def test_utilities_a_step_apart(route: str) -> None:
+    """Tests two jobs whose worths of 12 of 17 and 41 of 69 maps differ by one step of 2^-20, less than a tolerance.
+
+    The tracker holds 12 of the one and 42 of the other, or 13 and 41: the first is better by that step.
+    """
+    jobs = [
+        {"maps": 17, "map": {"cpu": 5}, "goal": 1, "time": 1},
+        {"maps": 69, "map": {"cpu": 7}, "goal": 1, "time": 1},
+    ]
+    problem = posed({"cpu": [12 * 5 + 42 * 7]}, jobs)
+    assert problem.map_utility[0][12] - problem.map_utility[1][41] == 1
+    solution = solve(problem, route=route)
+    assert solution.objective is not None
+    assert solution.objective[0] == solution.bound[0] == Fraction(int(problem.map_utility[0][12]), GRID)
+
+
 @given(problems(tasks=5, nodes=2))
 @settings(max_examples=25)
 def test_counts_are_enough(problem: Utility) -> None:

@@ -66,6 +66,7 @@ def test_edges_of_reduces() -> None:
         (10, 0.1, 1, 0, 1),
         (3, 0.1, 0.3, 0, 1),
         (10, 30, 51, 50, 300),
+        (2, 1, 5e-324, 0, 2**53),
     ],
 )
 def test_required_maps(pending: int, map_time: float, goal: float, now: float, required: int) -> None:
