@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import MissingField, UsageError
+from optsched.errors import InputError, TooLarge, UsageError
 from optsched.gaps import GapReport, Reference, gap_of
 from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicable, heuristic, run
 from optsched.instance import Instance
 from optsched.problems import PROBLEMS, Problem, problem_class
-from optsched.results import Number
+from optsched.results import Limit, Number
+from optsched.routes import routes_of
+from optsched.routes.record import Record
 from optsched.solvers.profiles import Profile
 
 __all__ = ["Cell", "GapMatrix", "gap_matrix", "posable"]
@@ -107,9 +109,9 @@ def posable(
     Raises
     ------
     UsageError
-        For a name or parameter that there is not, and a problem that decides no placement.
-    MissingField
-        If a problem that was asked for lacks a field, or none can be posed.
+        For a name or parameter that there is not, a problem that decides no placement, and if none can be posed.
+    InputError
+        If a problem that was asked for lacks a field, or finds a value that it cannot take.
     """
     given = parameters or {}
     found: list[Problem] = []
@@ -121,7 +123,7 @@ def posable(
             continue
         try:
             posed = kind(instance, **given.get(name, {}))
-        except MissingField:
+        except InputError:
             if names:
                 raise
             continue
@@ -176,7 +178,10 @@ def gap_matrix(
     if len({posed.instance.sha256 for posed in problems}) != 1:
         raise UsageError(f"a gap matrix is of one instance, not of {len({p.instance.sha256 for p in problems})}")
     chosen = heuristics or _listed(problems)
-    references = {posed.name: Reference(posed, profile, time_limit) for posed in problems}
+    references: dict[str, Reference] = {}
+    for posed in problems:
+        step(f"{posed.instance.name} {posed.name}")
+        references[posed.name] = _reference(posed, profile, time_limit)
     cells: dict[tuple[str, str], Cell] = {}
     for label, (given, parameters) in chosen.items():
         entry = heuristic(given)
@@ -193,6 +198,17 @@ def gap_matrix(
             report = gap_of(posed, judged, seed, references[posed.name])
             cells[label, posed.name] = Cell(label, home.name, report)
     return GapMatrix(problems[0].instance.name, tuple(chosen), tuple(references), cells)
+
+
+def _reference(posed: Problem, profile: str | Path | Profile, time_limit: float | None) -> Reference:
+    """The problem solved; where it is too large for that nothing is known, which must not end the table."""
+    reference = Reference(posed, profile, time_limit)
+    try:
+        _ = reference.solution
+    except TooLarge as error:
+        unknown = Record(posed, routes_of(posed)[0], None).solution(None, (), Limit.MEMORY, str(error), {})
+        return Reference(posed, profile, solution=unknown)
+    return reference
 
 
 def _listed(problems: Sequence[Problem]) -> dict[str, tuple[Heuristic, Mapping[str, Any]]]:

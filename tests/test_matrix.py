@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.errors import MissingField, UsageError
+from optsched.errors import InputError, MissingField, UsageError
 from optsched.gaps import gap
 from optsched.heuristics import HEURISTICS
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
+from optsched.instances.files import load
 from optsched.instances.generate import generate
+from optsched.instances.library import library
 from optsched.matrix import gap_matrix, posable
 from optsched.problems import Latency, Lsap, problem
 
@@ -76,6 +78,25 @@ def test_unproved_reference_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("optsched.gaps.Reference.value", None)
     cell = gap_matrix([Lsap(INSTANCE)], {"dl": ("dl", {})})["dl", "lsap"]
     assert (cell.gap, cell.reason) == (None, "unproved")
+
+
+def test_what_one_problem_refuses_leaves_the_others() -> None:
+    """Tests that costs past 2^53 cost the column of the problem that cannot sum them, unless it was asked for."""
+    cluster = Cluster(["a", "b"], topology=Topology("distance", np.array([[0.0, 1.0], [1.0, 0.0]])))
+    replicas = Ragged.from_rows([[0], [1]])
+    instance = Instance(cluster, Workload(["t1", "t2"], replicas=replicas, size=np.array([2.0**53, 2.0**53])))
+    assert [posed.name for posed in posable(instance)] == ["lsap", "latency"]
+    with pytest.raises(InputError, match="costs may total too much"):
+        posable(instance, ["transmission-maps"])
+
+
+def test_too_large_a_problem_has_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a problem too large to be solved is `unproved` in its column, and the others have their gaps."""
+    monkeypatch.setattr("optsched.problems.flow_congestion.MOST_PATTERNS", 5)
+    matrix = gap_matrix(posable(load(library()["papers/hsu-two-clusters"].path), ["flow", "flow-congestion"]))
+    assert {matrix[row, "flow-congestion"].reason for row in matrix.heuristics} == {"unproved"}
+    assert matrix["flow-sched", "flow"].gap == (0, 0)
+    assert "too many to list" in matrix["flow-sched", "flow-congestion"].report.reference.solution.raw_status
 
 
 def test_gap_of_a_lexicographic_problem_is_of_the_first_difference() -> None:
