@@ -14,8 +14,7 @@ from optsched.placement import NONE, Placement
 from optsched.problems.base import Parameter, choice
 from optsched.problems.flow import Flow
 from optsched.problems.flow_congestion import FlowCongestion
-from optsched.solvers.networks import min_cost_flow
-from optsched.solvers.transport import optimal_placement
+from optsched.solvers.transport import cheapest_flow, optimal_placement
 
 __all__ = ["HEURISTICS", "balancing", "flow_greedy", "flow_sched"]
 
@@ -37,7 +36,7 @@ def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Plac
     References
     ----------
     002, sections 3.3 and 4.1. The paper's solver is cs2; here it is the network engine for assignment problems, and
-    in `flow-congestion` networkx.
+    in `flow-congestion` HiGHS on the network of classes and nodes.
 
     Examples
     --------
@@ -60,20 +59,21 @@ def _frozen_optimum(problem: FlowCongestion) -> Placement:
         classes = np.flatnonzero(problem.type_kind[problem.class_type] == kind)
         columns = np.flatnonzero(problem.slots[kind, idle] > 0)
         count = int(problem.counts[kind])
+        if not count:
+            continue
         row, column = (side.ravel() for side in np.indices((len(classes), len(columns))))
         source, host = len(classes) + len(columns), len(classes) + np.arange(len(columns))
         supply = np.zeros(source + 2, dtype=np.int64)
         supply[-2:] = count, -count
         size, slots = problem.classes.size[classes], problem.slots[kind, idle[columns]]
-        flow = min_cost_flow(
+        flow = cheapest_flow(
             tail=np.concatenate((np.full(len(classes), source), row, host)),
             head=np.concatenate((np.arange(len(classes)), host[column], np.full(len(columns), source + 1))),
-            lower=np.zeros(len(classes) + len(row) + len(columns), dtype=np.int64),
             capacity=np.concatenate((size, size[row], slots)),
             cost=np.concatenate((0 * size, problem.frozen_units[classes[row], columns[column]], 0 * slots)),
             supply=supply,
-        ).flow
-        assert flow is not None  # there are as many tasks as slots are due
+            who="flow-sched",
+        )
         sent = flow[len(classes) : len(classes) + len(row)].reshape(len(classes), len(columns))
         for line, amounts in zip(classes.tolist(), sent, strict=True):
             tasks = members[line][: int(amounts.sum())]

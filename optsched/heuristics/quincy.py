@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.errors import OptschedError
 from optsched.heuristics.base import Heuristic
 from optsched.heuristics.fifo import job_order, positions_of, reduce_slots
 from optsched.heuristics.reduce_rules import first_fit
@@ -20,9 +19,7 @@ from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, number, on_grid
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
-from optsched.results import Limit
-from optsched.solvers.profiles import Profile
-from optsched.solvers.transport import network_program, solve_network_program
+from optsched.solvers.transport import cheapest_flow
 
 __all__ = ["HEURISTICS", "quincy"]
 
@@ -133,12 +130,7 @@ class _Flow:
         tail, head, capacity, cost = (np.concatenate(columns) for columns in zip(*self.arcs, strict=True))
         supply = np.zeros(self._sink + 1, dtype=np.int64)
         supply[0], supply[self._sink] = self.count, -self.count
-        found = solve_network_program(network_program(tail, head, capacity, cost, supply), Profile("exact"))
-        if found.outcome.limit is Limit.INTERRUPTED:
-            raise KeyboardInterrupt
-        if found.x is None:
-            raise OptschedError(f"quincy: found no placement: {found.outcome.raw_status}")
-        flow = np.rint(found.x).astype(np.int64)
+        flow = cheapest_flow(tail, head, capacity, cost, supply, "quincy")
         return self._decoded(tail, head, flow, nodes)
 
     def _decoded(self, tail: Ints, head: Ints, flow: Ints, nodes: Ints) -> Ints:

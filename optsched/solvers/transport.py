@@ -32,6 +32,7 @@ __all__ = [
     "AssignmentSolution",
     "Prices",
     "TransportNetwork",
+    "cheapest_flow",
     "is_cardinality",
     "network_program",
     "optimal_placement",
@@ -449,6 +450,24 @@ def solve_network_program(program: LinearProgram, profile: Profile) -> ArraySolu
     Presolve takes longer than the simplex method on these networks, up to forty times; a profile may ask for it.
     """
     return solve_arrays(program, replace(profile, highs={"presolve": "off", **profile.highs}))
+
+
+def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, who: str) -> Ints:
+    """The flow on each arc of a network at least cost, for schedulers that solve one of their own each round.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came while HiGHS ran.
+    OptschedError
+        If it gave up (memory); names `who` asked.
+    """
+    found = solve_network_program(network_program(tail, head, capacity, cost, supply), _EXACT)
+    if found.outcome.limit is Limit.INTERRUPTED:
+        raise KeyboardInterrupt
+    if found.x is None:
+        raise OptschedError(f"{who}: found no placement: {found.outcome.raw_status}")
+    return np.rint(found.x).astype(np.int64)
 
 
 def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None:
