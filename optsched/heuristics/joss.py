@@ -75,11 +75,12 @@ class JossPolicy(Policy):
     variant
         "t" or "j".
     td
-        Ratio beyond which a job is reduce-heavy; None: `threshold` of the number of datacenters.
+        Ratio beyond which a job is reduce-heavy; "auto": `threshold` of the number of datacenters.
     policy
         "auto", or "A", "B", "C" for all jobs alike: an ablation.
     large
-        Most maps of a small job; None: map slots of the average datacenter (the paper says "average datacenter scale").
+        Most maps of a small job; "auto": map slots of the average datacenter (the paper says "average datacenter
+        scale").
     idle
         What a node does while the queues of its datacenter are empty: `wait`, as "all these tasks can be executed only
         by the VPSs at cen_w" has it; or `steal` a map of the longest queue elsewhere, once each of its slots has passed
@@ -89,9 +90,9 @@ class JossPolicy(Policy):
     def __init__(
         self,
         variant: str,
-        td: float | None = None,
+        td: float | str = "auto",
         policy: str = "auto",
-        large: float | None = None,
+        large: float | str = "auto",
         idle: str = "wait",
     ) -> None:
         self.variant, self.td, self.policy, self.large, self.idle = variant, td, policy, large, idle
@@ -105,9 +106,9 @@ class JossPolicy(Policy):
         }
         self._turn = {kind: [0] * self._centers for kind in KINDS}
         self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of a node that were offered in vain
-        self._td = self.td if self.td is not None else threshold(max(1, self._centers))
-        average = float(cluster.slots.sum()) / max(1, self._centers)
-        self._large = self.large if self.large is not None else average
+        centers = max(1, self._centers)
+        self._td = threshold(centers) if self.td == "auto" else float(self.td)
+        self._large = float(cluster.slots.sum()) / centers if self.large == "auto" else float(self.large)
         for job in range(-1, len(view.workload.job_ids)):
             self._enter(job, view)
 
@@ -237,17 +238,15 @@ class _Queue:
         raise AssertionError("a queue that is not empty has a waiting task")
 
 
-def _or_auto(parse: Any) -> Any:
-    """A parser of "auto", which is None, or of what another reads."""
-    return lambda given: None if given in (None, "auto") else parse(given)
+def _number_or_auto(given: Any) -> float | str:
+    """A parser of a number, 0 or more, or of "auto"."""
+    return "auto" if given == "auto" else float(number(lowest=0)(given))
 
 
 _PARAMETERS = (
-    Parameter("td", None, _or_auto(number(lowest=0)), "ratio beyond which a job is reduce-heavy; auto: k/(k-1) (001)"),
+    Parameter("td", "auto", _number_or_auto, "ratio beyond which a job is reduce-heavy; auto: k/(k-1) (001)"),
     Parameter("policy", "auto", choice("auto", "A", "B", "C"), "one policy for all jobs: an ablation; auto: by class"),
-    Parameter(
-        "large", None, _or_auto(number(lowest=0)), "most maps of a small job; auto: map slots of the average datacenter"
-    ),
+    Parameter("large", "auto", _number_or_auto, "most maps of a small job; auto: map slots of the average datacenter"),
     Parameter(
         "idle",
         "wait",
