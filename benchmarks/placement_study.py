@@ -27,10 +27,10 @@ from study_tables import mean, table
 from optsched.heuristics import HEURISTICS, run
 from optsched.heuristics.p_min import Tuning, tune_p_min
 from optsched.heuristics.waves import waves
-from optsched.instance import FINISHED, MAP, PENDING, Instance
+from optsched.instance import FINISHED, MAP, PENDING, REDUCE, Instance
 from optsched.instances.families.shen import BATCHES, MAPS, REDUCES
 from optsched.instances.generate import generate
-from optsched.placement import NONE
+from optsched.placement import NONE, Placement
 from optsched.problems import Lsap, Problem, Transmission, TransmissionMaps, TransmissionReduces
 from optsched.problems.data_locality import CLASSES, locality_counts
 from optsched.routes import solve
@@ -75,7 +75,8 @@ class Played:
 
     `maps` is what it cost to fetch blocks, `shuffle` what it cost to move output to reduces. `each_wave` is what the
     best maps of each wave would have cost, of those that waited for it; `least` a bound for all waves together.
-    `starved` are the rounds of each wave in which the scheduler was given up with slots that it could have used.
+    `starved` are the rounds of each wave in which the scheduler was given up although it could have gone on; `stuck`
+    counts those in which every free slot was on a node that runs a reduce of each job that waits.
     """
 
     scheduler: str
@@ -91,6 +92,7 @@ class Played:
     rounds: int = 0
     idle: int = 0
     starved: list[int] = field(default_factory=list)
+    stuck: int = 0
     left: int = 0
 
 
@@ -140,11 +142,32 @@ def play(played: Played, problem: str, instance: Instance, chosen: Form, seed: i
         played.waves += 1
         played.rounds += wave.run.rounds or 0
         played.idle += wave.run.idle_slot_time or 0
-        if wave.run.starved:
+        if wave.run.starved and could_go_on(wave.problem, placement):
             played.starved.append(wave.run.rounds or 0)
+        elif wave.run.starved:
+            played.stuck += 1
         placed = placement.nodes != NONE
         ran, node = ran | placed, np.where(placed, placement.nodes, node)
     return instance.with_state(replace(state, status=np.where(ran, FINISHED, PENDING), node=node))
+
+
+def could_go_on(problem: Problem, placement: Placement) -> bool:
+    """Whether a task that waits could still start: on a node with a free slot, without a reduce of its job there."""
+    nodes, kinds = problem.nodes_of(placement), problem.instance.workload.kind[problem.tasks]
+    for kind in problem.kinds:
+        ours = nodes[kinds == kind]
+        free = problem.offered[KIND[kind]] - np.bincount(ours[ours != NONE], minlength=len(problem.instance.cluster))
+        if kind == MAP and free.any() and (ours == NONE).any():
+            return True
+        if kind == REDUCE:
+            assert isinstance(problem, Transmission | TransmissionReduces)
+            open_to = problem.slots.usable & (free > 0)
+            for job in np.unique(problem.job).tolist():
+                at = ours[(problem.job == job) & (ours != NONE)]
+                open_to[np.ix_(problem.job == job, at)] = False
+            if open_to[ours == NONE].any():
+                return True
+    return False
 
 
 def fetching(snapshot: Instance, nodes: np.ndarray[Any, Any]) -> tuple[float, float]:
@@ -262,11 +285,15 @@ def around(values: Sequence[float], digits: int = 1) -> str:
 def starvation(records: Sequence[Played]) -> str:
     """Waves in which the scheduler was given up, of all, the rounds of the longest, and the tasks that never ran."""
     rounds = [number for record in records for number in record.starved]
-    if not rounds:
-        return "0"
-    left = sum(record.left for record in records)
-    told = f"{len(rounds)} of {sum(record.waves for record in records)} waves, {max(rounds)} rounds"
-    return f"{told}, {left} tasks left" if left else told
+    stuck, left = sum(record.stuck for record in records), sum(record.left for record in records)
+    told = []
+    if rounds:
+        told.append(f"{len(rounds)} of {sum(record.waves for record in records)} waves, {max(rounds)} rounds")
+    if stuck:
+        told.append(f"stuck in {stuck}")
+    if left:
+        told.append(f"{left} tasks left")
+    return "; ".join(told) or "0"
 
 
 def merged(rows: Iterator[list[str]]) -> list[list[str]]:
