@@ -63,7 +63,7 @@ class Cases:
             if center in self.inside:
                 case = max(case, self.inside[center].bound(problem, limit, there))
             cases.append(case)
-        return max(alone, min(cases))
+        return max(alone, min(cases, default=alone))
 
 
 def traffic_certificate(problem: Traffic, cases: Cases) -> Certificate:

@@ -392,6 +392,8 @@ class Traffic(Problem):
         hosts
             Datacenters of some bundles (their places in `bundles`), for placements that have them there only.
         """
+        if not self.datacenters:  # nothing is placed, and nothing crosses
+            return 0
         map_prices, reduce_prices = np.maximum(map_prices, 0), np.maximum(reduce_prices, 0)
         largest = max((len(job.bundles) for job in self.jobs if job.bundles), default=1) * (
             scale * self._most_units
@@ -427,7 +429,7 @@ class Traffic(Problem):
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """Each job in the datacenters that are best for it alone, and the maps spread evenly."""
         free = np.zeros(len(self.datacenters), dtype=np.int64)
-        best = exact(self.price_bound(free, free, 1), self.grid) if self.datacenters else 0
+        best = exact(self.price_bound(free, free, 1), self.grid)
         return (
             Bound("best-datacenter", "traffic", best, "traffic, with every slot free for every task", "digest 001, 3"),
             Bound("even-spread", "load", self.least_load, "load, at any traffic"),

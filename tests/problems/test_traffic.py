@@ -247,6 +247,22 @@ def test_plainly_infeasible() -> None:
     assert solve(Traffic(parted.instance, capacity="slots", reduces="free")).optimal
 
 
+def test_false_claims_without_nodes() -> None:
+    """Tests that where there is no datacenter prices and cases prove nothing, and do not make the checker stumble."""
+    nowhere = posed([[]], nodes=[])
+    prices = SlotPrices.none(nowhere)
+    for cases in (Cases(prices), Cases(prices, 0)):
+        proof = traffic_certificate(nowhere, cases)
+        assert proof.claim == 0
+        lie = replace(
+            solve(nowhere),
+            termination=Termination.NO_SOLUTION,
+            bound=(1, None),
+            certificates=(replace(proof, claim=1),),
+        )
+        assert not certify(nowhere, lie).valid
+
+
 def test_infeasible_by_packing() -> None:
     """Tests three pairs of reduces and two slots in each of two datacenters and one in a third: the solver's word."""
     problem = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 0], jobs=3, capacity="slots")
