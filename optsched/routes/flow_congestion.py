@@ -15,7 +15,7 @@ from optsched.problems import FlowCongestion
 from optsched.problems.base import exact
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
-from optsched.solvers.flow_congestion import plain_prices, solve_convex_flow, solve_patterns, task_prices
+from optsched.solvers.flow_congestion import plain_prices, solve_convex_flow, solve_patterns, solve_relaxed
 from optsched.solvers.outcome import INTERRUPTED, SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -26,10 +26,10 @@ ROUTES = ("arrays", *MODELS, "brute-force")
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
-    """By arrays: the convex flow where the instance is convex; else the relaxed patterns' prices, then the patterns.
+    """By arrays: the convex flow where the instance is convex; else the relaxed patterns, then whole ones if need be.
 
-    Prices prove the optimum where they close it; else it is the solver's word. A model starts with prices too. Where
-    nothing better is found in time, the placement is that of `flow-greedy`.
+    Prices prove the optimum where they close it; else it is the solver's word. A model takes them from the relaxed
+    patterns too. Where nothing better is found in time, the placement is that of `flow-greedy`.
     """
     if record.route == "brute-force":
         return by_enumeration(record)
@@ -45,8 +45,10 @@ def by_route(record: Record, profile: Profile) -> Solution:
             built = time.perf_counter() - record.began
             outcome, placement, prices = solve_convex_flow(problem, profile.since(record.began))
         else:
-            prices = task_prices(problem, profile.since(record.began))
-            outcome, placement, built = _found(record, profile, start)
+            built = time.perf_counter() - record.began
+            outcome, placement, prices = solve_relaxed(problem, profile.since(record.began))
+            if placement is None or record.route != "arrays":
+                outcome, placement, built = _found(record, profile, start)
     except KeyboardInterrupt:
         outcome = replace(outcome, limit=Limit.INTERRUPTED)
     certificate = task_price_certificate(problem, *prices)

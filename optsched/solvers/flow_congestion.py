@@ -15,7 +15,7 @@ from optsched.errors import SolverDisagreement
 from optsched.instance import Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.flow_congestion import FlowCongestion
-from optsched.results import Limit
+from optsched.results import Limit, Termination
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -27,7 +27,7 @@ __all__ = [
     "plain_prices",
     "solve_convex_flow",
     "solve_patterns",
-    "task_prices",
+    "solve_relaxed",
 ]
 
 #: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other all but exact.
@@ -35,6 +35,9 @@ _SCALES = (1, 2**20)
 
 #: Prices beyond this would not be exact as doubles.
 _LARGEST_PRICE = 2**53
+
+#: How far from whole numbers a solution may be that is taken for whole.
+_WHOLE = 1e-6
 
 
 class TaskPrices(NamedTuple):
@@ -253,8 +256,14 @@ def solve_convex_flow(problem: FlowCongestion, profile: Profile) -> tuple[Solver
     return found.outcome, None if found.x is None else program.placement(found.x), program.prices(found.row_duals)
 
 
-def task_prices(problem: FlowCongestion, profile: Profile) -> TaskPrices:
-    """The prices that the relaxed program of patterns gives.
+def solve_relaxed(problem: FlowCongestion, profile: Profile) -> tuple[SolverOutcome, Placement | None, TaskPrices]:
+    """Solve the relaxed program of patterns.
+
+    Returns
+    -------
+    tuple
+        What HiGHS says, in units; the placement that it holds, if the solution happens to be whole, which is then
+        optimal; and the prices that its duals give.
 
     Raises
     ------
@@ -265,7 +274,11 @@ def task_prices(problem: FlowCongestion, profile: Profile) -> TaskPrices:
     found = solve_arrays(program.arrays(relaxed=True), profile)
     if found.outcome.limit is Limit.INTERRUPTED:
         raise KeyboardInterrupt
-    return program.prices(found.row_duals)
+    placement = None
+    if found.x is not None and found.outcome.status is Termination.OPTIMAL:
+        whole = np.abs(found.x - np.rint(found.x)).max(initial=0.0) <= _WHOLE
+        placement = program.placement(found.x) if whole else None
+    return found.outcome, placement, program.prices(found.row_duals)
 
 
 def solve_patterns(

@@ -26,7 +26,7 @@ from optsched.resources import folder
 from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.routes import routes_of, solve
 from optsched.solvers.brute_force import _judged, best_placement
-from optsched.solvers.flow_congestion import LoadProgram, plain_prices, solve_convex_flow, solve_patterns, task_prices
+from optsched.solvers.flow_congestion import LoadProgram, plain_prices, solve_convex_flow, solve_patterns, solve_relaxed
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
@@ -181,6 +181,14 @@ class TestPatterns:
         assert (held.termination, held.limit) == (Termination.FEASIBLE, Limit.TIME)
         assert certify(problem, held).valid
 
+    def test_whole_relaxation_is_the_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Tests that where the relaxed patterns come out whole no integer program is solved."""
+        monkeypatch.delattr("optsched.routes.flow_congestion.solve_patterns")
+        problem = paper("hsu-two-clusters")
+        solution = solve(problem)
+        assert solution.certificate is Proof.DUAL
+        assert certify(problem, solution).proved
+
     def test_disagreement(self) -> None:
         """Tests that columns that are no placement are the solver's fault, and said to be."""
         problem = paper("hsu-not-convex")
@@ -194,7 +202,7 @@ class TestPatterns:
         program = LoadProgram(problem, patterns=True)
         duals = solve_arrays(program.arrays(relaxed=True), EXACT).row_duals
         assert duals is not None
-        assert problem.price_bound(*program.prices(duals)) == problem.price_bound(*task_prices(problem, EXACT))
+        assert problem.price_bound(*program.prices(duals)) == problem.price_bound(*solve_relaxed(problem, EXACT)[2])
         (cheap,) = problem.cheap_bounds()
         for useless in (None, duals * 2.0**40):
             assert Fraction(problem.price_bound(*program.prices(useless)), GRID) == cheap.value
