@@ -14,10 +14,14 @@ from strategies import instances
 from optsched.heuristics import run
 from optsched.heuristics.labl import VARIANTS, labl
 from optsched.heuristics.latency_rules import flow_based, round_robin
+from optsched.heuristics.probabilistic import probability
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.files import from_document, load, to_document
 from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.resources import folder
 from optsched.routes import bounds, frontier, solve
 from optsched.solvers.brute_force import best_placement, pareto_front
@@ -241,6 +245,55 @@ def test_example_of_section_3_5_is_consistent() -> None:
         replicas = Ragged.from_rows([[0]] * (20 - remote) + [[]] * remote)
         problem = Latency(Instance(cluster, Workload(workload.task_ids, replicas=replicas)))
         assert problem.evaluate(problem.placement([0] * 20))[1] == work == problem.least_work
+
+
+# 000 ---------------------------------------------------------------------------------------------------------------
+
+
+def test_example_of_figure_2() -> None:
+    """Tests digest 000, section 4: what the paper's placement costs, and the optima of each stage and of both."""
+    problem = Transmission(library("papers/pna-example"))
+    maps = problem.map_units
+    assert maps.tolist() == [[0, 512, 256, 1024], [512, 0, 1280, 512]]
+    chances = [probability(row, np.full(4, row.mean())).round(4).tolist() for row in maps.astype(float)]
+    assert chances == [[1, 0.5831, 0.8262, 0.3544], [0.6753, 1, 0.3624, 0.6753]]
+    assert problem.evaluate(problem.placement([2, 1, 0, 2])) == (456,)
+    assert problem.evaluate(problem.placement([0, 1, 1, 0])) == solve(problem).objective == (80,)
+    assert solve(Transmission(problem.instance, distinct=False)).objective == (60,)
+
+
+def test_example_with_its_maps_placed() -> None:
+    """Tests that the paper's reduces, on D1 and D3, cost 200 and the best ones 150; and the table of costs."""
+    problem = TransmissionReduces(library("papers/pna-example-placed"))
+    assert problem.units.tolist() == [[100, 100, 200, 140], [50, 50, 100, 70]]
+    assert problem.evaluate(problem.placement([0, 2])) == (200,)
+    assert solve(problem).objective == (150,)
+
+
+def test_largest_probability_is_not_the_least_cost() -> None:
+    """Tests digest 000, erratum 1: A and B have P of .632 and .950 on D1, where A is the cheaper one, and B belongs."""
+    problem = TransmissionMaps(library("papers/pna-largest-p"))
+    costs = problem.class_units.astype(float)
+    assert probability(costs[:, 0], costs.mean(axis=1)).round(3).tolist() == [0.632, 0.950]
+    assert costs[:, 0].tolist() == [10, 20]
+    assert problem.evaluate(problem.placement([1, 0])) == solve(problem).objective == (30,)
+    assert problem.evaluate(problem.placement([0, 1])) == (110,)
+
+
+def test_papers_own_p_min_starves() -> None:
+    """Tests digest 000, erratum 6: with P_min = 0.4 Algorithm 2 waits for ever, not so with eligible nodes' average."""
+    problem = TransmissionReduces(library("papers/pna-starvation"))
+    literal = run(problem, "probabilistic", max_idle_rounds=20)
+    assert (literal.starved, literal.rounds) == (True, 20)
+    eligible = run(problem, "probabilistic", average="eligible")
+    assert problem.evaluate(eligible.raise_if_failed()) == solve(problem).objective == (20,)
+
+
+@pytest.mark.parametrize(("sizes", "cost"), [("emitted", 10), ("extrapolated", Fraction(11, 2))])
+def test_estimates_rank_otherwise(sizes: str, cost: Fraction) -> None:
+    """Tests 000's example of estimates: by what is there R1 belongs next to M1, by the extrapolation next to M2."""
+    problem = TransmissionReduces(library("papers/pna-estimate"))
+    assert problem.evaluate(run(problem, "sequential", sizes=sizes).raise_if_failed()) == (cost,)
 
 
 # 002 ---------------------------------------------------------------------------------------------------------------
