@@ -188,7 +188,9 @@ def rate_faults(
         rates = task_rates(instance, tasks)
         for node_type in np.unique(cluster.type[idle]).tolist():
             unknown = np.isnan(rates[:, node_type])
-            named = f' on nodes of type "{cluster.type_ids[node_type]}"' if node_type >= 0 else ""
+            named = " on nodes without a type" if len(cluster.type_ids) else ""
+            if node_type >= 0:
+                named = f' on nodes of type "{cluster.type_ids[node_type]}"'
             for task in tasks[unknown].tolist():
                 yield Fault(f"tasks[{task}].rate_in", f"{name} needs the task's input rate in MB/s{named}")
     running = np.flatnonzero((state.status == RUNNING) & np.isin(workload.kind, list(offers)))

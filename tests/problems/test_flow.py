@@ -139,7 +139,7 @@ def test_listed_running_maps() -> None:
             [np.nan],
             {},
             [
-                "tasks[0].rate_in: flow needs the task's input rate in MB/s",
+                "tasks[0].rate_in: flow needs the task's input rate in MB/s on nodes without a type",
                 'tasks[0].rate_in: flow needs the task\'s input rate in MB/s on nodes of type "c1"',
             ],
         ),
