@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transmission_instances import example, problems
+from transmission_instances import drawn, example, problems, rich
 
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.transmission import branching_certificate
 from optsched.errors import CertificateInvalid, TooLarge, UsageError
-from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+from optsched.instance import (
+    MAP,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Instance,
+    Ragged,
+    Shuffle,
+    State,
+    Topology,
+    Workload,
+)
 from optsched.models import transmission as models
+from optsched.placement import NONE
 from optsched.problems import Problem
+from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_bounds import OPEN, Branching, ReduceBounds
+from optsched.problems.transmission_bounds import IMPOSSIBLE, OPEN, Branching, ReduceBounds, ReduceCharges
 from optsched.results import Proof, Solution, Termination
 from optsched.routes import solve
 from optsched.solvers.algebraic import solve_pyomo
@@ -112,22 +128,174 @@ def test_routes_agree_on_many() -> None:
     settings(max_examples=300)(given(problems("transmission"))(check_agreement))()
 
 
-@given(problems("transmission"), st.randoms(use_true_random=False))
-def test_no_tree_proves_too_much(problem: Transmission, random: Any) -> None:
-    """Tests that trees with any states, prices and charges prove no more than the enumerated optimum."""
-    found = best_placement(problem)
-    assert found is not None
+def least_costs(problem: Transmission) -> dict[tuple[int, ...], int]:
+    """Least cost, in units, beside each feasible choice of all reduces: a node, or the number of nodes for none."""
+    nodes, maps, reduces = len(problem.distance), len(problem.maps), len(problem.reduces)
+    placed = np.array(list(product(range(nodes + 1), repeat=maps)), dtype=np.int64).reshape((nodes + 1) ** maps, maps)
+    used = (placed[:, :, None] == np.arange(nodes + 1)).sum(axis=1)
+    room = np.append(problem.instance.state.idle_slots, maps - problem.map_count)
+    placed = placed[(used <= room).all(axis=1)]
+    linear = np.pad(problem.map_units, ((0, 0), (0, 1)))[np.arange(maps), placed].sum(axis=1)
+    entries = [np.pad(problem.entry_units(entry), (0, 1)) for entry in range(len(problem.entries.map))]
+    found = {}
+    for choice in product(range(nodes + 1), repeat=reduces):
+        on = np.where(np.array(choice) == nodes, NONE, choice)
+        if list(problem.slots.violations(on)):
+            continue
+        costs = linear + int(np.pad(problem.reduce_units, ((0, 0), (0, 1)))[np.arange(reduces), list(choice)].sum())
+        for one, other, units in zip(problem.entries.map, problem.entries.reduce, entries, strict=True):
+            costs = costs + units[placed[:, one], choice[other]]
+        found[choice] = int(costs.min())
+    return found
+
+
+def any_prices(rng: np.random.Generator, *shape: int) -> Any:
+    """Prices that mean something, or nothing."""
+    lowest, highest = [(0, 1), (-5, 10), (0, 5000), (-(2**53), 2**53), (0, 2**40)][rng.integers(5)]
+    return rng.integers(lowest, highest, shape)
+
+
+def any_tree(rng: np.random.Generator, bounds: ReduceBounds) -> Branching:
+    """A tree with any states, in any order of the reduces, with any prices and charges."""
+    nodes, order = bounds.nowhere, rng.permutation(len(bounds.problem.reduces))
+    share, states = rng.random(), {}
+    for length in range(len(order) + 1):
+        for state in product(range(nodes + 1), repeat=length):
+            if not state or (state[:-1] in states and rng.random() < share):
+                states[state] = [any_prices(rng, len(bounds.free)) for _ in range(rng.integers(3))]
+    charges = ReduceCharges(any_prices(rng, nodes + 1), any_prices(rng, *bounds.problem.barred.shape))
+    return Branching(order, states, charges if rng.random() < 0.7 else None)
+
+
+def check_sound(seed: int) -> None:
+    """No tree proves more than the optimum, no bound of a choice is more than the least that it leads to."""
+    problem, rng = rich(seed), np.random.default_rng(seed)
+    least = least_costs(problem)
+    optimum = min(least.values())
     bounds = ReduceBounds(problem)
-    reduces = len(problem.reduces)
-    order = np.array(random.sample(range(reduces), reduces), dtype=np.int64)
-    states: dict[tuple[int, ...], list[Any]] = {(): []}
-    for _ in range(4):
-        length = random.randint(0, reduces)
-        state = tuple(random.randint(0, bounds.nowhere) for _ in range(length))
-        prices = [random.choice([-5, 0, 1, 700, 2**53]) for _ in bounds.free]
-        for end in range(length + 1):
-            states.setdefault(state[:end], []).append(np.array(prices, dtype=np.int64))
-    assert bounds.proved(Branching(order, states, None)) <= found[0][0] * problem.grid
+    for _ in range(3):
+        enough = [IMPOSSIBLE, optimum + int(rng.integers(-9, 9))][rng.integers(2)]
+        assert bounds.proved(any_tree(rng, bounds), enough) <= optimum, seed
+    bounds.twin = np.full_like(bounds.twin, -1)  # a choice that another of reduces that are alike stands for counts too
+    for some in rng.integers(len(least), size=5):
+        chosen = np.array(list(least)[some])
+        assert bounds.complete(chosen, any_prices(rng, len(bounds.free))) <= least[tuple(chosen.tolist())], seed
+        reduce = int(rng.integers(len(chosen)))
+        fixed = np.where((rng.random(len(chosen)) < 0.5) | (np.arange(len(chosen)) == reduce), OPEN, chosen)
+        found = bounds.children(fixed, reduce, any_prices(rng, len(bounds.free)), any_tree(rng, bounds).charges)
+        for choice, cost in least.items():
+            if all(one in (OPEN, other) for one, other in zip(fixed, choice, strict=True)):
+                assert found[choice[reduce]] <= cost, (seed, fixed, choice)
+    solution = solve(problem)
+    assert solution.objective == solution.bound == (exact(optimum, problem.grid),), seed
+    assert certify(problem, solution).proved, seed
+
+
+def test_no_tree_proves_too_much() -> None:
+    """Tests that bounds hold whatever the prices, charges, states and order; that the search's own are tight."""
+    for seed in range(60):
+        check_sound(seed)
+
+
+@pytest.mark.thorough
+def test_no_tree_of_many_proves_too_much() -> None:
+    """Tests the same on more problems."""
+    for seed in range(60, 600):
+        check_sound(seed)
+
+
+def choices(bounds: ReduceBounds, order: tuple[int, ...], state: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """Choices of all reduces that a tree in this order leads to."""
+    fixed = bounds.fixed(np.array(order), state)
+    if len(state) == len(order):
+        yield tuple(fixed.tolist())
+        return
+    for choice in np.flatnonzero(bounds.allowed(fixed, order[len(state)])).tolist():
+        yield from choices(bounds, order, (*state, choice))
+
+
+def test_reduces_that_are_alike_in_any_order() -> None:
+    """Tests that what is left out because of reduces that nothing tells apart costs no less, whichever comes first."""
+    alike = 0
+    for seed in range(200):
+        problem = rich(seed)
+        bounds = ReduceBounds(problem)
+        if (bounds.twin < 0).all():
+            continue
+        alike += 1
+        least = least_costs(problem)
+        for order in permutations(range(len(problem.reduces))):
+            assert min(least[choice] for choice in choices(bounds, order)) == min(least.values()), seed
+    assert alike > 20
+
+
+def test_what_makes_reduces_alike() -> None:
+    """Tests that R2 is as R1, and that R3 to R6 differ in a size, a map, their job, and what a running map sends."""
+    sent = [[1, 1, 1, 0, 1, 1], [2, 2, 3, 1, 2, 2], [0, 0, 0, 2, 0, 0], [0, 0, 0, 0, 0, 4]]
+    senders, receivers = np.indices((4, 6)).reshape(2, -1)
+    cluster = Cluster(["a", "b"], slots=[4, 4], reduce_slots=[9, 9], topology=Topology("distance", [[0, 1], [1, 0]]))
+    workload = Workload(
+        [f"t{task}" for task in range(10)],
+        kind=[MAP] * 4 + [REDUCE] * 6,
+        job=[0] * 8 + [1, 0],
+        job_ids=["J", "K"],
+        size=[1.0] * 10,
+        replicas=Ragged.from_rows([[0]] * 10),
+        shuffle=Shuffle(senders, 4 + receivers, np.ravel(sent), np.full(24, np.nan)),
+    )
+    state = State.initial(
+        cluster, workload, status=[PENDING] * 3 + [RUNNING] + [PENDING] * 6, node=[-1] * 3 + [0] + [-1] * 6
+    )
+    instance = Instance(cluster, workload, state)
+    assert ReduceBounds(Transmission(instance)).twin.tolist() == [-1, 0, -1, -1, -1, -1]
+    assert ReduceBounds(Transmission(instance, distinct=False)).twin.tolist() == [-1, 0, -1, -1, 1, -1]
+
+
+def test_bounds_of_the_last_two_reduces_are_exact() -> None:
+    """Tests that with two reduces open and room for all maps everywhere, bounds are what the choices cost."""
+    for seed in range(60):
+        problem, rng = rich(seed, slots=4), np.random.default_rng(seed)
+        bounds = ReduceBounds(problem)
+        bounds.twin = np.full_like(bounds.twin, -1)
+        least = least_costs(problem)
+        chosen = np.array(list(least)[rng.integers(len(least))])
+        some = rng.permutation(len(chosen))[:2]
+        fixed = chosen.copy()
+        fixed[some] = OPEN
+        expected = np.full(bounds.nowhere + 1, IMPOSSIBLE)
+        for choice, cost in least.items():
+            if all(one in (OPEN, other) for one, other in zip(fixed, choice, strict=True)):
+                expected[choice[some[0]]] = min(cost, expected[choice[some[0]]])
+        assert bounds.children(fixed, int(some[0]), bounds.free).tolist() == expected.tolist(), seed
+
+
+def test_bounds_of_large_costs() -> None:
+    """Tests that bounds scale with the sizes, past what 31 bits hold, where they are exact."""
+    instance = drawn(0, 3, 3, 4, slots=3)
+    expected: dict[tuple[int, ...], list[int]] = {}
+    for power in range(41):
+        workload, shuffle = instance.workload, instance.workload.shuffle
+        assert shuffle is not None
+        larger = replace(shuffle, size=shuffle.size * 2.0**power)
+        bounds = ReduceBounds(
+            Transmission(Instance(instance.cluster, replace(workload, size=workload.size * 2.0**power, shuffle=larger)))
+        )
+        for fixed in ((0, OPEN, OPEN), (0, 1, OPEN)):
+            found = bounds.children(np.array(fixed), 2, bounds.free).tolist()
+            small = expected.setdefault(fixed, found)
+            assert found == [one if one == IMPOSSIBLE else one * 2**power for one in small], power
+
+
+@pytest.mark.parametrize(("maps", "reduces", "nodes", "slots"), [(150, 1, 2, 75), (1, 100, 100, 1)])
+def test_prices_that_are_too_large(maps: int, reduces: int, nodes: int, slots: int) -> None:
+    """Tests that prices whose sum is past what numbers hold prove nothing that is not so."""
+    problem = Transmission(drawn(0, maps, reduces, nodes, slots=slots))
+    bounds = ReduceBounds(problem)
+    value = problem.objective(problem.placement([*np.arange(maps) // slots, *range(reduces)]))[0]
+    largest = np.full(nodes + 1, 2**53)
+    charges = ReduceCharges(largest, np.full(problem.barred.shape, 2**53))
+    for prices in ([], [largest[: len(bounds.free)]]):
+        assert bounds.proved(Branching(np.arange(reduces), {(): prices}, charges)) <= value
 
 
 def test_seeded_faults() -> None:
