@@ -19,6 +19,7 @@ from optsched.heuristics.waves import Wave, waves
 from optsched.instance import Instance
 from optsched.placement import Placement
 from optsched.problems import Latency, Lsap, Problem, problem_class
+from optsched.problems.data_locality import locality_counts
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Number, Proof, Sense, Solution, Value, Violation
 from optsched.routes import Frontier, frontier, latency_search, solve, solve_by
@@ -270,6 +271,9 @@ class GapReport:
         for name in _BESIDE_THE_FRONTIER.get(self.problem.name, ()):
             known = getattr(self.reference, name)(self.objective) if self.objective is not None else None
             record[name] = _plain(known)
+        if self.problem.paper == "000":  # its Table III
+            placed = self.placement if self.feasible else None
+            record["locality"] = None if placed is None else locality_counts(self.problem, placed)
         if self.run.rounds is not None:
             record["rounds"] = self.run.rounds
             record["idle_slot_time"] = self.run.idle_slot_time

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from transmission_instances import example
 
 from optsched.certificates import certify
 from optsched.errors import BoundViolated, HeuristicFailed, UsageError
@@ -15,7 +16,7 @@ from optsched.gaps import GapReport, Reference, gap, gap_of, gap_waves
 from optsched.heuristics import run
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.placement import Placement
-from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
+from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Limit, Termination
 from optsched.routes import solve
@@ -161,6 +162,17 @@ def test_policy_reports_its_waiting() -> None:
     assert record["rounds"] >= 1
     assert "idle_slot_time" in record
     assert "wave" not in record
+
+
+def test_records_of_000_tell_locality() -> None:
+    """Tests that maps and reduces on, near and far from their data are counted (000, Table III), if there is a gap."""
+    posed = problem("transmission", example())
+    record = gap(posed, lambda *_: ["D3", "D2", "D1", "D3"]).record()
+    assert record["locality"] == {
+        "map": {"node": 1, "rack": 0, "remote": 1},
+        "reduce": {"node": 1, "rack": 0, "remote": 1},
+    }
+    assert gap(posed, lambda *_: [None] * 4).record()["locality"] is None
 
 
 def every_schedule(problem: Lsap, capacities: list[list[int]]) -> int:
