@@ -6,7 +6,7 @@ import numpy as np
 
 from optsched.heuristics.base import Heuristic
 from optsched.heuristics.ras_enforcement import availability
-from optsched.instance import Ints
+from optsched.instance import MAP, REDUCE, RUNNING, Ints
 from optsched.placement import Placement
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.utility import Allocation, Utility
@@ -17,7 +17,7 @@ __all__ = ["HEURISTICS", "fair_sharing"]
 def fair_sharing(
     problem: Utility, rng: np.random.Generator, *, slots: int = 0, reduce_slots: int = 0, advertised: str = "in-turn"
 ) -> Placement:
-    """Offer fixed slots of each tracker to the jobs, always to the one that has fewest tasks of the kind so far.
+    """Offer fixed slots of each tracker to the jobs, always to the one that runs fewest tasks of the kind by then.
 
     001 compares with "current Hadoop schedulers", whose slots are set by an administrator and know nothing of
     resources; it names no settings. Here the slots are the instance's idle ones, or the same number on every tracker. A
@@ -60,9 +60,10 @@ def fair_sharing(
     counts = Allocation(*(np.zeros((len(problem.jobs), nodes), dtype=np.int64) for _ in range(2)))
     free = problem.free.copy()
     map_slots, slots_of_reduces = _slots(slots, state.idle_slots), _slots(reduce_slots, state.idle_reduce_slots)
+    running_maps, running_reduces = _running(problem, MAP), _running(problem, REDUCE)
     offered = [
-        (counts.maps, problem.pending_maps.copy(), problem.demand_map, map_slots),
-        (counts.reduces, problem.pending_reduces.copy(), problem.demand_reduce, slots_of_reduces),
+        (running_maps, counts.maps, problem.pending_maps.copy(), problem.demand_map, map_slots),
+        (running_reduces, counts.reduces, problem.pending_reduces.copy(), problem.demand_reduce, slots_of_reduces),
     ]
     if problem.fixed is not None:
         offered.pop()
@@ -73,8 +74,8 @@ def fair_sharing(
     while placed:
         placed = False
         order = np.argsort(-availability(free, problem.capacity), kind="stable") if available else np.arange(nodes)
-        for count, waiting, demand, idle in offered:
-            share = count.sum(axis=1)
+        for running, count, waiting, demand, idle in offered:
+            share = running + count.sum(axis=1)
             for node in order[idle[order] > 0].tolist():
                 able = np.flatnonzero((waiting > 0) & (demand <= free[node]).all(axis=1))
                 if len(able):
@@ -86,6 +87,13 @@ def fair_sharing(
                     free[node] -= demand[job]
                     placed = True
     return problem.placement_of(counts)
+
+
+def _running(problem: Utility, kind: int) -> Ints:
+    """How many tasks of the kind each job runs before the decision; int64, shape (jobs,)."""
+    workload, state = problem.instance.workload, problem.instance.state
+    owners = workload.job[(state.status == RUNNING) & (workload.kind == kind)]
+    return np.array([np.count_nonzero(owners == job) for job in problem.jobs], dtype=np.int64)
 
 
 def _slots(given: int, idle: Ints) -> Ints:

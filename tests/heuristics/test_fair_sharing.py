@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ras_cases import snapshot, utilities
+from utility_instances import posed
 
 from optsched.heuristics.fair_sharing import fair_sharing
+from optsched.instance import MAP, REDUCE
 from optsched.problems.utility import Utility, spread_reduces
 
 RNG = np.random.default_rng(0)  # fair sharing draws nothing
@@ -51,6 +53,14 @@ def test_equal_shares(waiting: list[int], nodes: int, slots: int) -> None:
     assert shares.sum() == min(sum(waiting), nodes * slots)
     wanting = shares[shares < np.array(waiting)]
     assert wanting.min(initial=100) >= shares.max() - 1
+
+
+def test_running_tasks_count() -> None:
+    """Tests that a job which runs two maps already gets its next slot only when the other one runs as many."""
+    jobs = [{"maps": 3, "map": {"cpu": 1}}, {"maps": 3, "map": {"cpu": 1}}]
+    problem = posed({"cpu": [9]}, jobs, running=[(0, MAP, 0), (0, MAP, 0), (1, REDUCE, 0)])
+    shares = [problem.allocated(fair_sharing(problem, RNG, slots=slots)).maps.sum(axis=1) for slots in (1, 2, 3, 4)]
+    assert [share.tolist() for share in shares] == [[0, 1], [0, 2], [1, 2], [1, 3]]
 
 
 def test_looks_at_no_resource_but_to_refuse() -> None:
