@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument(
         "--sizes", type=int, nargs="*", default=[14, 50, 100, 200, 500, 1000], help="nodes of large rounds"
     )
-    parser.add_argument("--limit", type=float, default=60, help="seconds for each large round and program")
+    parser.add_argument("--limit", type=float, default=120, help="seconds for each large round")
     parser.add_argument("--quick", action="store_true", help="20 small rounds, sizes to 50")
     given = parser.parse_args()
     seeds, nodes = (20, [14, 50]) if given.quick else (given.seeds, given.sizes)
