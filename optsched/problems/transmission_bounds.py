@@ -3,7 +3,8 @@
 Given the reduces, the maps are an assignment problem. So the bounds branch over the reduces only. Of those that are
 open each is bounded on its own: the cost of every map is split among them in proportion to what the map sends to each,
 and each may then imagine every map where it suits it best. This is Lagrangian decomposition of the linearisation RLT-1
-(digest 000, section 3), with multipliers that need no search.
+(digest 000, section 3), with multipliers that need no search. Where that is quick, pairs of reduces share instead, and
+every choice of both is tried.
 
 Nothing here finds placements.
 """
@@ -34,6 +35,9 @@ _HELD = 2**24
 
 #: Products that are computed at once where they are not held.
 _BLOCK = 2**22
+
+#: Products, times nodes, up to which reduces are bounded in pairs while more than two are open.
+_PAIRED = 2**26
 
 #: More products than this are not bounded one by one: a bound would take minutes.
 MOST_PRODUCTS = 2**29
@@ -163,7 +167,6 @@ class ReduceBounds:
             shares = slice(entry_of_pair[begin], entry_of_pair[end])
             key = (
                 int(problem.job[reduce]) if self._limited[reduce] else None,
-                problem.usable[reduce].tobytes(),
                 problem.reduce_units[reduce].tobytes(),
                 self._pair_map[begin:end].tobytes(),
                 np.diff(entry_of_pair[begin : end + 1]).tobytes(),
@@ -287,17 +290,48 @@ class ReduceBounds:
         impossible = (bounds >= IMPOSSIBLE // 2) | ~self.allowed(fixed, reduce)
         bounds = np.where(impossible, IMPOSSIBLE, -(-(bounds + total) // self.scale))
         bounds = bounds if known is None else np.maximum(bounds, known)
-        if len(others) == 1 and self._held is not None:
+        if self._held is not None and (len(others) == 1 or (others and self.products * self.nowhere <= _PAIRED)):
             choices = np.flatnonzero(bounds < min(enough, IMPOSSIBLE))
-            bounds[choices] = np.maximum(bounds[choices], self._pairs(fixed, reduce, others[0], prices, choices))
+            if len(choices):
+                bounds[choices] = np.maximum(bounds[choices], self._paired(fixed, [reduce, *others], prices, choices))
         return bounds
 
-    def _pairs(self, fixed: Ints, reduce: int, other: int, prices: Ints, choices: Ints) -> Ints:
-        """The bounds of some choices of a reduce where only one other is open: every choice of that one is tried."""
-        assert self._held is not None
+    def _paired(self, fixed: Ints, open_ones: list[int], prices: Ints, choices: Ints) -> Ints:
+        """Bounds of some choices of the first open reduce, where the maps' costs are split among pairs of reduces.
+
+        A pair may still imagine every map where it suits the two best, but no longer each reduce for itself.
+        """
+        groups = self.groups(open_ones)
         costs, total = self._priced(fixed, prices)
+        shares, left = _split(costs, np.array([self.sent[group].sum(axis=0) for group in groups]))
+        total += left
+        for group, share in zip(groups[1:], shares[1:], strict=True):
+            first = np.flatnonzero(self.allowed(fixed, group[0]))
+            total += int(self._together(fixed, group, share, first).min(initial=IMPOSSIBLE))
+        found = self._together(fixed, groups[0], shares[0], choices)
+        bounds: Ints = np.where(found + total >= IMPOSSIBLE // 2, IMPOSSIBLE, -(-(found + total) // self.scale))
+        return bounds
+
+    def groups(self, open_ones: list[int]) -> list[list[int]]:
+        """Pairs of reduces that fetch most from the same maps, and reduces alone; the first in the first group."""
+        left, groups = list(open_ones), []
+        while left:
+            group = [left.pop(0)]
+            common = np.minimum(self.sent[left], self.sent[group]).sum(axis=1)
+            if common.any():
+                group.append(left.pop(int(common.argmax())))
+            groups.append(group)
+        return groups
+
+    def _together(self, fixed: Ints, group: list[int], costs: Ints, choices: Ints) -> Ints:
+        """Least cost of a pair of reduces and of all maps, by the choice of the first, trying each of the second."""
+        assert self._held is not None
+        reduce, other = group[0], group[-1]
+        if other == reduce:
+            alone: Ints = self._alone(reduce, costs) + self._reduces[reduce]
+            return alone[choices]
         low, high = costs.copy(), costs.copy()
-        for one in (reduce, other):
+        for one in group:
             least, most = self._ranges[one]
             low[:, self.maps_of(one)] += least
             high[:, self.maps_of(one)] += most
@@ -310,8 +344,6 @@ class ReduceBounds:
         products = self._held[other][rows[:, theirs], np.arange(len(theirs))]
         if products.dtype == np.int32 and int(high.max(initial=0)) < 2**30:
             few, moved = few.astype(np.int32), moved.astype(np.int32)
-        rest = np.ones(costs.shape[1], dtype=bool)
-        rest[theirs] = False
         found: Ints = np.full(len(choices), IMPOSSIBLE, dtype=np.int64)
         child = fixed.copy()
         for place, choice in enumerate(choices.tolist()):
@@ -322,10 +354,7 @@ class ReduceBounds:
             own = few.copy()
             own[:, mine] += moved[:, :, choice]
             sums = (own[:, theirs, None] + products).min(axis=0).sum(axis=0, dtype=np.int64) + self._reduces[other]
-            left = int(own[:, rest].min(axis=0).sum(dtype=np.int64))
-            found[place] = -(
-                -(total + int(self._reduces[reduce, choice]) + left + int(sums[allowed].min())) // self.scale
-            )
+            found[place] = int(self._reduces[reduce, choice]) + _idle(own, theirs) + int(sums[allowed].min())
         return found
 
     @cached_property
@@ -348,17 +377,9 @@ class ReduceBounds:
             int64 of shape (open reduces, nodes + 1), and a constant, in units of 1/`scale`.
         """
         costs, total = self._priced(fixed, prices)
-        running = np.cumsum(self.sent[open_ones], axis=0)
-        share = np.divide(running, running[-1], out=np.zeros_like(running), where=running[-1] > 0)
-        left, given = costs.copy(), np.zeros(costs.shape)
-        alone: Ints = np.empty((len(running), self.nowhere + 1), dtype=np.int64)
-        for place, one in enumerate(open_ones):
-            marks = np.floor(costs * share[place])
-            mine = (marks - given).astype(np.int64)
-            alone[place] = self._alone(one, mine) + self._reduces[one]
-            left -= mine
-            given = marks
-        return alone, total + int(left.min(axis=0).sum())
+        shares, left = _split(costs, self.sent[open_ones])
+        alone = [self._alone(one, mine) + self._reduces[one] for one, mine in zip(open_ones, shares, strict=True)]
+        return np.array(alone), total + left
 
     def proved(self, branching: Branching, enough: int = IMPOSSIBLE) -> int:
         """The lower bound of the optimum, in units, that a tree proves; valid whatever the tree.
@@ -453,6 +474,25 @@ class ReduceBounds:
                 bounds[best] += row.min() - least
             bounds = np.minimum(bounds, IMPOSSIBLE)
         return bounds
+
+
+def _split(costs: Ints, sent: Floats) -> tuple[list[Ints], int]:
+    """Costs of the maps in whole shares in proportion to what is sent (row), and what is left of them at least."""
+    running = np.cumsum(sent, axis=0)
+    part = np.divide(running, running[-1], out=np.zeros_like(running), where=running[-1] > 0)
+    shares, given = list[Ints](), np.zeros(costs.shape, dtype=np.int64)
+    for row in part:
+        marks = np.floor(costs * row).astype(np.int64)
+        shares.append(marks - given)
+        given = marks
+    return shares, int((costs - given).min(axis=0).sum())
+
+
+def _idle(costs: Ints, busy: Ints) -> int:
+    """Least cost of all maps but some."""
+    rest = np.ones(costs.shape[1], dtype=bool)
+    rest[busy] = False
+    return int(costs[:, rest].min(axis=0).sum(dtype=np.int64))
 
 
 def _clipped(prices: Ints, times: int) -> Ints:

@@ -46,8 +46,12 @@ _MOST_WAITING = 100_000
 #: Cells of the dense assignment of maps to slots (128 MB); where it has more, no search begins.
 _MOST_CELLS = 2**24
 
-#: How often slots are priced anew for a state, by the number of other open reduces; 0 is as often as it helps.
-_ROUNDS = {0: 0, 1: 6}
+#: How often slots are priced anew for the first state, and for a state by the number of other open reduces; where none
+#: is, as often as it helps.
+_FIRST_ROUNDS, _ROUNDS, _MANY_ROUNDS = 40, {1: 6, 2: 8}, 12
+
+#: How much shorter the steps of the prices become where one did not help.
+_SHORTER = 0.7
 
 #: Products of `ReduceBounds` up to which a first placement is bettered: with more, an evaluation takes too long.
 _MOST_FOR_START = 2**25
@@ -97,6 +101,15 @@ def slot_prices(costs: Ints, room: Ints, rows: Ints) -> Ints:
     return price - min(0, int(price.min(initial=0)))
 
 
+def _stepped(costs: Ints, room: Ints, prices: Ints, missing: float) -> Ints:
+    """Prices a step on (Polyak's), to where a bound that is this much too low would be reached were it linear."""
+    used = np.bincount((costs + prices[:, None]).argmin(axis=0), minlength=len(room))
+    rising = np.where((prices <= 0) & (used < room), 0, used - room)
+    length = int((rising * rising).sum())
+    moved: Ints = np.maximum(0, prices + missing / max(length, 1) * rising).astype(np.int64)
+    return moved
+
+
 class Searched(NamedTuple):
     """What a search gave.
 
@@ -130,6 +143,15 @@ class _Held:
     value: int
 
 
+class _Waiting(NamedTuple):
+    """A state that is to be looked into, by its bound and then its number; prices of map slots to begin with."""
+
+    bound: int
+    number: int
+    state: tuple[int, ...]
+    prices: Ints
+
+
 class TransmissionSearch:
     """A branch and bound over the reduces of one problem.
 
@@ -151,12 +173,12 @@ class TransmissionSearch:
         self.bounds = ReduceBounds(problem)
         self._held: _Held | None = None
         self._evaluations = 0
-        self.order: Ints = np.argsort(-self.bounds.sent.sum(axis=1), kind="stable")
+        self.order: Ints = self._order()
         self.charges: ReduceCharges | None = None
         self._states: dict[tuple[int, ...], list[Ints]] = {}
         self._count = 0
-        self._heap: list[tuple[int, int, tuple[int, ...]]] = []
-        self._stack: list[tuple[int, int, tuple[int, ...]]] = []
+        self._heap: list[_Waiting] = []
+        self._stack: list[_Waiting] = []
         #: Bound of the state that is looked into: an interrupt may come before all that it leads to waits.
         self._at = IMPOSSIBLE
         self._tick = itertools.count()
@@ -168,7 +190,7 @@ class TransmissionSearch:
             limit = self._run()
         except KeyboardInterrupt:
             limit = Limit.INTERRUPTED
-        waiting = [self._at, *(bound for bound, _, _ in (*self._heap, *self._stack))]
+        waiting = [self._at, *(entry.bound for entry in (*self._heap, *self._stack))]
         if not self._count:
             waiting.append(self.bounds.cheap)
         bound = min(waiting)
@@ -184,18 +206,18 @@ class TransmissionSearch:
         if bounds.products > MOST_PRODUCTS or cells > _MOST_CELLS:
             return Limit.MEMORY
         self.charges = self._root_charges()
-        self._push(bounds.cheap, ())
+        self._push(bounds.cheap, (), bounds.free)
         while self._stack or self._heap:
             if (limit := self._stopped()) is not None:
                 return limit
-            self._at, _, state = self._stack[-1] if self._stack else self._heap[0]
+            entry = self._stack[-1] if self._stack else self._heap[0]
+            self._at = entry.bound
             if self._stack:
                 self._stack.pop()
             else:
                 heapq.heappop(self._heap)
             if self._at < self._value_held:
-                for bound, child in self._look_into(state, self._at):
-                    self._push(bound, child)
+                self._look_into(entry)
             self._at = IMPOSSIBLE
         return None
 
@@ -206,34 +228,40 @@ class TransmissionSearch:
         if self._deadline is not None and time.monotonic() >= self._deadline:
             return Limit.TIME
         if self._held is not None and not self._stack and (profile.relative_gap or profile.absolute_gap):
-            gap = self._held.value - (self._heap[0][0] if self._heap else self.bounds.cheap)
+            gap = self._held.value - (self._heap[0].bound if self._heap else self.bounds.cheap)
             if gap <= max(profile.absolute_gap * self.problem.grid, profile.relative_gap * abs(self._held.value)):
                 return Limit.GAP
         return None
 
-    def _push(self, bound: int, state: tuple[int, ...]) -> None:
-        entry = (bound, next(self._tick), state)
+    def _push(self, bound: int, state: tuple[int, ...], prices: Ints) -> None:
+        entry = _Waiting(bound, next(self._tick), state, prices)
         if len(state) >= len(self.order) - 1 or len(self._heap) > _MOST_WAITING:
             self._stack.append(entry)
         else:
             heapq.heappush(self._heap, entry)
 
+    def _order(self) -> Ints:
+        """First the reduces that would be without a partner in pairs of them, then those that fetch most."""
+        most = np.argsort(-self.bounds.sent.sum(axis=1), kind="stable")
+        alone = [group[0] for group in self.bounds.groups(most[::-1].tolist()) if len(group) == 1]
+        return np.array([*alone, *(reduce for reduce in most.tolist() if reduce not in alone)], dtype=np.int64)
+
     # A state -------------------------------------------------------------------------------------------------------
 
-    def _look_into(self, state: tuple[int, ...], known: int) -> list[tuple[int, tuple[int, ...]]]:
-        """Bound what a state leads to: what is left to look into, the best last."""
-        bounds, order = self.bounds, self.order
+    def _look_into(self, entry: _Waiting) -> None:
+        """Bound what a state leads to, and let wait what is left of it, the best last."""
+        bounds, order, state = self.bounds, self.order, entry.state
         fixed = bounds.fixed(order, state)
         if len(state) == len(order):  # there is no reduce at all
             costs = bounds.map_costs(fixed)
             self._note(state, [slot_prices(costs, bounds.room, self._try(fixed, costs))])
-            return []
-        found, prices = self._bounded(fixed, int(order[len(state)]))
+            return
+        found, prices, best = self._bounded(fixed, int(order[len(state)]), entry.prices)
         self._note(state, prices)
-        found = np.maximum(found, known)
+        found = np.maximum(found, entry.bound)
         choices = np.flatnonzero(found < self._value_held)
-        choices = choices[np.argsort(-found[choices], kind="stable")]
-        return [(int(found[choice]), (*state, choice)) for choice in choices.tolist()]
+        for choice in choices[np.argsort(-found[choices], kind="stable")].tolist():
+            self._push(int(found[choice]), (*state, choice), best)
 
     def _note(self, state: tuple[int, ...], prices: list[Ints]) -> None:
         self._count += 1
@@ -244,43 +272,56 @@ class TransmissionSearch:
     def _value_held(self) -> int:
         return IMPOSSIBLE if self._held is None else self._held.value
 
-    def _bounded(self, fixed: Ints, reduce: int) -> tuple[Ints, list[Ints]]:
-        """Bounds of the choices of a reduce, and prices of map slots that give them.
+    def _bounded(self, fixed: Ints, reduce: int, prices: Ints) -> tuple[Ints, list[Ints], Ints]:
+        """Bounds of the choices of a reduce, prices of map slots that give them, and the best of these prices.
 
-        One choice after the other, the most promising first, is completed; where that fills more slots than there are,
-        prices of the slots are those of that placement. With no other reduce open they settle the choice.
+        The choice that is most promising is completed again and again. With no other reduce open, prices that prove
+        its cost settle it. Else prices rise where the maps would then use more slots than there are, and fall where
+        they use less (subgradient steps): so they are good for many choices at once.
         """
-        bounds, used = self.bounds, list[Ints]()
-        found = bounds.children(fixed, reduce, bounds.free, self.charges, None, self._value_held)
+        bounds, used = self.bounds, [prices] if prices.any() else []
+        found = last = bounds.children(fixed, reduce, prices, self.charges, None, self._value_held)
         others = int(np.count_nonzero(fixed == OPEN)) - 1
-        for _ in range(_ROUNDS.get(others, 2) or len(found)):
+        rounds = _ROUNDS.get(others, _MANY_ROUNDS) if others else len(found)
+        best, highest, step = prices, last.min(), 1.0
+        for _ in range(_FIRST_ROUNDS if others and others == len(fixed) - 1 else rounds):
             choice = int(found.argmin())
-            if found[choice] >= self._value_held:
-                break
-            likely = self._completed(fixed, reduce, choice, used[-1] if used else bounds.free)
+            likely = self._completed(fixed, reduce, choice, prices) if found[choice] < self._value_held else None
             if likely is None:
                 break
             costs = bounds.map_costs(likely)
-            prices = slot_prices(costs, bounds.room, self._try(likely, costs))
-            if not prices.any():
+            rows = self._try(likely, costs)
+            if others:
+                missing = (self._value_held - int(last[choice])) * bounds.scale
+                new = _stepped(costs, bounds.room, prices, max(0.0, step * missing))
+            else:
+                new = slot_prices(costs, bounds.room, rows)
+            if np.array_equal(new, prices):
                 break
-            better = bounds.children(fixed, reduce, prices, self.charges, found, self._value_held)
-            if better[choice] == found[choice]:
+            better = bounds.children(fixed, reduce, new, self.charges, None, self._value_held)
+            if (better > found).any():
+                used.append(new)
+            elif not others:
                 break
-            found = better
-            used.append(prices)
-        return found, used
+            if better.min() > highest:
+                best, highest = new, better.min()
+            else:
+                step *= _SHORTER
+            found, last, prices = np.maximum(found, better), better, new
+        return found, used, best
 
     def _completed(self, fixed: Ints, reduce: int, choice: int, prices: Ints) -> Ints | None:
-        """All reduces placed: this one by this choice, the others one by one where the bound is least."""
+        """All reduces placed: this one by this choice, the others where each by itself costs least."""
         likely = fixed.copy()
         likely[reduce] = choice
-        for other in self.order.tolist():
-            if likely[other] == OPEN:
-                found = self.bounds.children(likely, other, prices)
-                likely[other] = found.argmin()
-                if found[likely[other]] >= IMPOSSIBLE:
+        others = [other for other in self.order.tolist() if likely[other] == OPEN]
+        if others:
+            alone, _ = self.bounds.apart(likely, others, prices)
+            for other, row in zip(others, alone, strict=True):
+                allowed = np.flatnonzero(self.bounds.allowed(likely, other))
+                if not len(allowed):
                     return None
+                likely[other] = allowed[row[allowed].argmin()]
         return likely
 
     # Placements ----------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_a_limit_leaves_an_honest_bound(limits: dict[str, Any], limit: Limit) ->
     check_honest(search, found, 263)
 
 
-@pytest.mark.parametrize("nodes", range(1, 16, 3))
+@pytest.mark.parametrize("nodes", range(1, 12, 3))
 def test_node_limits_within_the_tree(nodes: int) -> None:
     """Tests the bound of a tree that is cut short at any state."""
     search = TransmissionSearch(branching().problem, Profile("some", node_limit=nodes))
@@ -99,10 +99,10 @@ def test_an_interrupt_within_a_state(state: tuple[int, ...], monkeypatch: pytest
     search = branching()
     looked = search._look_into
 
-    def interrupted(place: tuple[int, ...], known: int) -> Any:
-        if len(place) >= len(state):
+    def interrupted(entry: Any) -> None:
+        if len(entry.state) >= len(state):
             raise KeyboardInterrupt
-        return looked(place, known)
+        looked(entry)
 
     monkeypatch.setattr(search, "_look_into", interrupted)
     found = search.run()
@@ -117,10 +117,10 @@ def test_an_interrupt_between_states(after: int, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(transmission_search, "_EVALUATIONS", 1)  # so that the tree has something to find
     push, pushed = search._push, itertools.count()
 
-    def interrupted(bound: int, state: tuple[int, ...]) -> None:
+    def interrupted(*waiting: Any) -> None:
         if next(pushed) == after:
             raise KeyboardInterrupt
-        push(bound, state)
+        push(*waiting)
 
     monkeypatch.setattr(search, "_push", interrupted)
     found = search.run()
