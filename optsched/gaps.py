@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import BoundViolated, HeuristicFailed, UsageError
+from optsched.errors import BoundViolated, HeuristicFailed, TooLarge, UsageError
 from optsched.heuristics import HeuristicRun, run
 from optsched.heuristics.waves import Wave, waves
 from optsched.instance import Instance
@@ -21,8 +21,9 @@ from optsched.placement import Placement
 from optsched.problems import Latency, Lsap, Problem, problem_class
 from optsched.problems.data_locality import locality_counts
 from optsched.problems.lsap_waves import LsapWaves
-from optsched.results import Number, Proof, Sense, Solution, Value, Violation
-from optsched.routes import Frontier, frontier, latency_search, solve, solve_by
+from optsched.results import Limit, Number, Proof, Sense, Solution, Value, Violation
+from optsched.routes import Frontier, frontier, latency_search, routes_of, solve, solve_by
+from optsched.routes.record import Record
 from optsched.solvers.latency_search import LatencySearch
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -65,6 +66,22 @@ class Reference:
         if solution is not None:
             _check_same(problem, solution.problem, solution.instance_sha256, solution.parameters)
             self.solution = solution
+
+    @classmethod
+    def solved(
+        cls, problem: Problem, profile: str | Path | Profile = "exact", time_limit: float | None = None
+    ) -> Reference:
+        """A reference that is solved at once; where the problem is too large for that, nothing is known (limit MEMORY).
+
+        For tables, which one problem must not end; what was too large is the solution's `raw_status`.
+        """
+        reference = cls(problem, profile, time_limit)
+        try:
+            _ = reference.solution
+        except TooLarge as error:
+            unknown = Record(problem, routes_of(problem)[0], None).solution(None, (), Limit.MEMORY, str(error), {})
+            return cls(problem, profile, solution=unknown)
+        return reference
 
     @cached_property
     def solution(self) -> Solution:

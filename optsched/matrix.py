@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import InputError, TooLarge, UsageError
+from optsched.errors import InputError, UsageError
 from optsched.gaps import GapReport, Reference, gap_of
 from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicable, heuristic, run
 from optsched.instance import Instance
 from optsched.problems import PROBLEMS, Problem, problem_class
-from optsched.results import Limit, Number
-from optsched.routes import routes_of
-from optsched.routes.record import Record
+from optsched.results import Number
 from optsched.solvers.profiles import Profile
 
 __all__ = ["Cell", "GapMatrix", "gap_matrix", "posable"]
@@ -181,7 +179,7 @@ def gap_matrix(
     references: dict[str, Reference] = {}
     for posed in problems:
         step(f"{posed.instance.name} {posed.name}")
-        references[posed.name] = _reference(posed, profile, time_limit)
+        references[posed.name] = Reference.solved(posed, profile, time_limit)
     cells: dict[tuple[str, str], Cell] = {}
     for label, (given, parameters) in chosen.items():
         entry = heuristic(given)
@@ -198,17 +196,6 @@ def gap_matrix(
             report = gap_of(posed, judged, seed, references[posed.name])
             cells[label, posed.name] = Cell(label, home.name, report)
     return GapMatrix(problems[0].instance.name, tuple(chosen), tuple(references), cells)
-
-
-def _reference(posed: Problem, profile: str | Path | Profile, time_limit: float | None) -> Reference:
-    """The problem solved; where it is too large for that nothing is known, which must not end the table."""
-    reference = Reference(posed, profile, time_limit)
-    try:
-        _ = reference.solution
-    except TooLarge as error:
-        unknown = Record(posed, routes_of(posed)[0], None).solution(None, (), Limit.MEMORY, str(error), {})
-        return Reference(posed, profile, solution=unknown)
-    return reference
 
 
 def _listed(problems: Sequence[Problem]) -> dict[str, tuple[Heuristic, Mapping[str, Any]]]:

@@ -345,6 +345,18 @@ def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     assert [entry["heuristic"] for entry in found] == ["dl"]
 
 
+def test_too_large_a_problem_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a problem too large to be solved has rows without a gap, told once on stderr; others have theirs."""
+    monkeypatch.setattr("optsched.problems.flow_congestion.MOST_PATTERNS", 5)
+    result = run("papers/hsu-two-clusters", "--heuristic", "flow-sched", "--format", "json")
+    assert result.exit_code == 0
+    found = {entry["problem"]: (entry["relative_gap"], entry["reference"]) for entry in json.loads(result.stdout)}
+    assert found["flow"][0] == 0
+    assert found["flow-congestion"] == (None, None)
+    assert len(result.stderr.splitlines()) == 1
+    assert "warning: no reference: hsu-two-clusters: flow-congestion: 4 types of tasks make" in result.stderr
+
+
 def test_interrupted_reference_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that an interrupt within a solver, which is a solution with a bound, still ends the command with 130."""
 

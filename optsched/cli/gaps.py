@@ -78,6 +78,7 @@ def gap(
     from optsched.placement import Placement
     from optsched.problems import PROBLEMS, problem_class
     from optsched.report import gap_table, progress, to_csv
+    from optsched.results import Limit
     from optsched.solvers.profiles import load_profile
 
     if max_gap is not None and (math.isnan(max_gap) or max_gap < 0):
@@ -114,6 +115,10 @@ def gap(
             arguments.emit_json(records, output)
     if stopped is not None:
         raise stopped
+    solutions = [report.reference.solution for _, report in reports]
+    refused = {entry.raw_status: None for entry in solutions if entry.limit is Limit.MEMORY and entry.decision is None}
+    for told in refused:
+        arguments.note(f"no reference: {told}", "warning")
     failures = _failures([report for _, report in reports], max_gap)
     if failures:
         raise HeuristicFailed("\n".join(failures))
@@ -240,7 +245,7 @@ def _measure(
 
     for part in work:
         problem = part.problem
-        reference = Reference(problem, profile)
+        reference = Reference(problem, profile) if waves else Reference.solved(problem, profile)
         for choice in part.choices:
             for seed in seeds:
                 step(f"{problem.instance.name} {problem.name} {choice.label} seed {seed}")
