@@ -151,11 +151,11 @@ class JossPolicy(Policy):
         return received / read if read else math.inf if received else 0.0
 
     def _enter(self, job: int, view: View) -> None:
-        """Put the waiting tasks of a job into queues."""
+        """Put the waiting tasks of a job into queues; where there is no datacenter there is none."""
         workload = view.workload
         members = np.flatnonzero(workload.job == job)
         waits = members[view.status[members] == PENDING]
-        if not len(waits):
+        if not len(waits) or not self._centers:
             return
         policy = self.classify(job, view)
         maps, reduces = waits[workload.kind[waits] == MAP], waits[workload.kind[waits] != MAP]

@@ -199,6 +199,13 @@ def test_never_beats_the_optimum(name: str, seed: int) -> None:
         assert problem.evaluate(placement) >= best
 
 
+@pytest.mark.parametrize("name", ["joss-t", "joss-j"])
+def test_no_node(name: str) -> None:
+    """Tests that without a node every task waits, and nothing is raised."""
+    report = gap(Traffic(Instance(Cluster([]), Workload(["m"], size=[1.0]))), name)
+    assert (report.error, str(report.violations[0])) == (None, "every-task-placed(m) by 1")
+
+
 def test_parameters() -> None:
     """Tests that auto stands for the paper's values, and wrong values are wrong usage."""
     problem = library("joss-break-even")
