@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.errors import Fault, MissingField, UsageError, nearest
-from optsched.instance import FINISHED, Bools, Floats, Instance, Ints, Shuffle, Workload
+from optsched.instance import FINISHED, LARGEST, Bools, Floats, Instance, Ints, Shuffle, Workload
 
 __all__ = ["SIZES", "estimated_sizes", "extrapolated", "seen_sizes"]
 
@@ -101,7 +101,7 @@ def extrapolated(emitted: Floats, sender: Ints, receiver: Ints, size: Floats, by
     Returns
     -------
     float64, shape (entries,)
-        MB.
+        MB, 2^53 at most.
 
     Examples
     --------
@@ -128,6 +128,9 @@ def extrapolated(emitted: Floats, sender: Ints, receiver: Ints, size: Floats, by
     total -= np.bincount(pair[silent], read[silent], len(pairs))[pair]
     emitted_for = np.bincount(pair[progressed], emitted[progressed], len(pairs))[pair]
     typical = (count > 0) & (total > 0)
-    estimate[typical] = block[typical] * emitted_for[typical] / total[typical]
-    estimate[progressed] = emitted[progressed] * np.maximum(block[progressed] / read[progressed], 1.0)
-    return estimate
+    with np.errstate(over="ignore"):  # next to nothing may have been read
+        estimate[typical] = block[typical] * emitted_for[typical] / total[typical]
+        growth = np.clip(block[progressed] / read[progressed], 1.0, LARGEST)
+    estimate[progressed] = emitted[progressed] * growth
+    capped: Floats = np.minimum(estimate, LARGEST)
+    return capped

@@ -75,6 +75,12 @@ def test_more_read_than_there_is() -> None:
     assert estimate([[6.0]], [64.0], [65.0]) == [[6.0]]
 
 
+def test_next_to_nothing_read() -> None:
+    """Tests that an estimate which no double holds is 2^53 MB, also of a map that learns of it; nothing stays nothing."""
+    found = estimate([[5.0, 0.0], [UNKNOWN, UNKNOWN]], [100.0, 100.0], [1e-310, 0.0], [0, 0])
+    assert found == [[2.0**53, 0.0], [2.0**53, 0.0]]
+
+
 def test_no_entries() -> None:
     """Tests that nothing is estimated of nothing."""
     none = np.zeros(0, dtype=np.int64)
