@@ -76,7 +76,7 @@ def test_more_read_than_there_is() -> None:
 
 
 def test_next_to_nothing_read() -> None:
-    """Tests that an estimate which no double holds is 2^53 MB, also of a map that learns of it; nothing stays nothing."""
+    """Tests that an estimate which no double holds is 2^53 MB, also of maps that learn of it; 0 stays 0."""
     found = estimate([[5.0, 0.0], [UNKNOWN, UNKNOWN]], [100.0, 100.0], [1e-310, 0.0], [0, 0])
     assert found == [[2.0**53, 0.0], [2.0**53, 0.0]]
 
