@@ -154,9 +154,16 @@ class TrafficSearch:
             proved = problem.price_bound(*prices, limit)
             if proved > known.proved:
                 known = replace(known, bound=proved, prices=prices, proved=proved)
-        if self.shortcuts and found.x is not None and program.whole(found.x):
-            known = self._holding(known, program.placement(found.x))
+        if self.shortcuts and found.x is not None:
+            near = found.x if program.whole(found.x) else self._near(program, found.x)
+            if near is not None and program.whole(near):
+                known = self._holding(known, program.placement(near))
         return known
+
+    def _near(self, program: TrafficProgram, x: Floats) -> Floats | None:
+        """A solution with the bundles about where a fractional one has them, to begin from; None: none was found."""
+        hosted = program.with_room(x)
+        return None if hosted is None else self._solved(program.with_bundles_at(hosted)).x
 
     def _solved(self, program: LinearProgram) -> ArraySolution:
         found = solve_arrays(program, self.left())
@@ -451,6 +458,20 @@ class TrafficProgram:
         """The bundle that lies least whole in a solution; None where all are whole."""
         share = x[: self._x_at].reshape(-1, self.centers).max(axis=1)
         return int(share.argmin()) if share.min(initial=1.0) < 1.0 - _WHOLE else None
+
+    def with_room(self, x: Floats) -> Floats | None:
+        """The solution with each bundle whole, the largest first, where it mostly lies and there is room; else None."""
+        share, left = x[: self._x_at].reshape(-1, self.centers), self.problem.reduce_room.copy()
+        weight = np.array([len(bundle.reduces) for bundle in self.bundles], dtype=np.int64)
+        hosted = x.copy()
+        hosted[: self._x_at] = 0.0
+        for bundle in np.lexsort((-share.max(axis=1, initial=0.0), -weight)).tolist():
+            center = int(np.argmax(np.where(left >= weight[bundle], share[bundle], -1.0)))
+            if left[center] < weight[bundle]:
+                return None
+            left[center] -= weight[bundle]
+            hosted[bundle * self.centers + center] = 1.0
+        return hosted
 
     def with_hosts(self, hosts: Mapping[int, int]) -> LinearProgram:
         """The relaxation with some bundles in given datacenters."""
