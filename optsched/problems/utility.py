@@ -468,8 +468,9 @@ class Utility(Problem):
         total = sum(
             size * value for size, value in zip(self.type_size.tolist(), self._pattern_values(*worth), strict=True)
         )
+        # Nothing gives all jobs more than the highest value: whoever asks for more, however much, gets a bound too.
+        units = min(units, self.saturated_units + 1)
         least = self._least_cost(units, map_prices.tolist(), reduce_prices.tolist())
-        # Nothing gives all jobs more than the highest value: whoever asks for it gets a bound all the same.
         return constant + int((total - (least or 0)) // scale)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:

@@ -310,6 +310,8 @@ def test_false_claims() -> None:
     assert "FALSE dual proof of utilisation" in str(certify(SWAPS, wrong))
     cheaper = replace(first, data={**first.data, "map_prices": {"j0": 1}})
     assert not certify(SWAPS, replace(solution, certificates=(cheaper, second))).valid
+    boast = replace(solution, objective=(10**30, solution.objective[1]))
+    assert "FALSE objective" in str(certify(SWAPS, boast))
     stranger = replace(solution, decision=SWAPS.placement([0] * 8))
     assert not certify(SWAPS, stranger).valid
 
