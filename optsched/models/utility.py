@@ -311,7 +311,7 @@ def _maximise_lowest(model: Any, problem: Utility, placed: Callable[..., Any]) -
         for job, counts in given.items()
         for kind, count in zip(KINDS, counts, strict=True)
     )
-    model.lowest = pyo.Var(bounds=(-penalty, max(1.0, -penalty)))
+    model.lowest = pyo.Var(bounds=(-penalty, 1.0))
     model.step = pyo.Var(model.STEPS, within=pyo.Binary)
     model.served = pyo.Var(within=pyo.Binary, bounds=(0, int(not lost)))
 

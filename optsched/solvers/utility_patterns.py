@@ -260,6 +260,7 @@ def relax(problem: Utility, items: Items, patterns: Patterns, units: int, profil
         True: most utilisation. False: fewest tasks short of what `units` needs.
     """
     count, types = len(items.limit), len(problem.type_size)
+    nodes_at = 2 * count if use else count  # in the rows of `_master`
     needs = Needs.of(problem, units)
     tolerance = _BETTER * max(1.0, float(items.limit.sum()))
     while True:
@@ -270,7 +271,7 @@ def relax(problem: Utility, items: Items, patterns: Patterns, units: int, profil
             return Relaxation(None, nothing, np.zeros(known), nothing, found.outcome.limit)
         x, duals = found.x, found.row_duals
         price = duals[:count] + (duals[count : 2 * count] if use else 0.0)
-        paid = -duals[count * (1 + use) : count * (1 + use) + types]
+        paid = -duals[nodes_at : nodes_at + types]
         short = float(x[known : known + count].sum()) if not use else 0.0
         if not use and short <= tolerance:
             break
@@ -319,9 +320,10 @@ def _master(problem: Utility, items: Items, patterns: Patterns, needs: Needs, us
     }
     if use:
         blocks[1, 0] = held
+    worth = (items.share[:, kind] * held).sum(axis=0) if use else np.zeros(known)
     unbounded = np.full(known + short + pairs, np.inf)
     return LinearProgram(
-        objective=np.concatenate([-(items.share[:, kind] * held).sum(axis=0) * use, np.ones(short), np.zeros(pairs)]),
+        objective=np.concatenate([-worth, np.ones(short), np.zeros(pairs)]),
         col_lower=np.zeros(len(unbounded)),
         col_upper=unbounded,
         integer=np.zeros(len(unbounded), dtype=bool),
