@@ -276,21 +276,64 @@ def test_bounds_of_the_last_two_reduces_are_exact() -> None:
         assert bounds.children(fixed, int(some[0]), bounds.free).tolist() == expected.tolist(), seed
 
 
+def enlarged(instance: Instance, power: int) -> Transmission:
+    """The problem with all sizes 2^power times as large."""
+    workload, shuffle = instance.workload, instance.workload.shuffle
+    assert shuffle is not None
+    larger = replace(shuffle, size=shuffle.size * 2.0**power)
+    return Transmission(Instance(instance.cluster, replace(workload, size=workload.size * 2.0**power, shuffle=larger)))
+
+
+@pytest.mark.parametrize("power", [30, 38, 41])
+def test_the_largest_costs_are_proved(power: int) -> None:
+    """Tests that prices of contended slots are not cut off where costs come near 2^53."""
+    problem = enlarged(drawn(2, 4, 3, 5, slots=1), power)
+    solution = solve(problem)
+    assert solution.objective == (444 * 2**power,)
+    assert certify(problem, solution).proved
+
+
+def test_prices_that_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a search whose prices are larger than bounds read them claims no more than they prove."""
+    monkeypatch.setattr("optsched.problems.transmission_bounds.LARGEST", 2**5)
+    problem = Transmission(drawn(2, 4, 3, 5, slots=1))
+    solution = solve(problem)
+    assert (solution.objective, solution.termination) == ((444,), Termination.FEASIBLE)
+    assert certify(problem, solution).proved
+
+
 def test_bounds_of_large_costs() -> None:
     """Tests that bounds scale with the sizes, past what 31 bits hold, where they are exact."""
     instance = drawn(0, 3, 3, 4, slots=3)
     expected: dict[tuple[int, ...], list[int]] = {}
     for power in range(41):
-        workload, shuffle = instance.workload, instance.workload.shuffle
-        assert shuffle is not None
-        larger = replace(shuffle, size=shuffle.size * 2.0**power)
-        bounds = ReduceBounds(
-            Transmission(Instance(instance.cluster, replace(workload, size=workload.size * 2.0**power, shuffle=larger)))
-        )
+        bounds = ReduceBounds(enlarged(instance, power))
         for fixed in ((0, OPEN, OPEN), (0, 1, OPEN)):
             found = bounds.children(np.array(fixed), 2, bounds.free).tolist()
             small = expected.setdefault(fixed, found)
             assert found == [one if one == IMPOSSIBLE else one * 2**power for one in small], power
+
+
+def test_many_pairs_of_reduces_without_a_place() -> None:
+    """Tests the bound where ten jobs have one place each for two reduces, and all that may be left out are."""
+    jobs, tasks = np.arange(10), 51
+    pairs = np.repeat(jobs, 2)
+    cluster = Cluster(["a", "b"], slots=[10, 10], reduce_slots=[0, 30], topology=Topology("distance", [[0, 1], [1, 0]]))
+    workload = Workload(
+        [f"t{task}" for task in range(tasks)],
+        kind=[MAP] * 10 + [REDUCE] * 41,
+        job=[*jobs, *pairs, *[-1] * 11, *jobs],
+        job_ids=[f"j{job}" for job in jobs],
+        size=[1.0] * tasks,
+        replicas=Ragged.from_rows([[0]] * tasks),
+        shuffle=Shuffle(pairs, np.arange(10, 30), np.ones(20), np.full(20, np.nan)),
+    )
+    state = State.initial(cluster, workload, status=[PENDING] * 41 + [RUNNING] * 10, node=[-1] * 41 + [0] * 10)
+    problem = Transmission(Instance(cluster, workload, state))
+    bounds = ReduceBounds(problem)
+    assert (len(problem.reduces), problem.reduce_count) == (31, 21)
+    fixed = np.array([OPEN] * 21 + [bounds.nowhere] * 10)
+    assert bounds.children(fixed, 20, bounds.free).tolist() == [IMPOSSIBLE] * 3
 
 
 @pytest.mark.parametrize(("maps", "reduces", "nodes", "slots"), [(150, 1, 2, 75), (1, 100, 100, 1)])

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.certificates.reading import integer, mapping, node_prices, priced
 from optsched.errors import CertificateInvalid
-from optsched.instance import Ints
+from optsched.instance import LARGEST, Ints
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
@@ -46,17 +46,23 @@ def branching_certificate(bounds: ReduceBounds, branching: Branching, claim: int
     if charges is not None:
         jobs = np.flatnonzero(charges.places[:-1].any(axis=1)).tolist()
         data["charges"] = {
-            "nodes": priced(ids, charges.slots[:-1]),
-            "unplaced": int(charges.slots[-1]),
-            "jobs": {str(workload.job_ids[job]): priced(ids, charges.places[job]) for job in jobs},
+            "nodes": priced(ids, _read(charges.slots[:-1])),
+            "unplaced": int(_read(charges.slots[-1:])[0]),
+            "jobs": {str(workload.job_ids[job]): priced(ids, _read(charges.places[job])) for job in jobs},
         }
     return Certificate(problem.components[0].name, Proof.COMBINATORIAL, exact(claim, problem.grid), data)
 
 
 def _written(bounds: ReduceBounds, prices: Ints) -> dict[str, Any]:
     hosts = len(bounds.hosts)
-    ids = bounds.problem.instance.cluster.node_ids[bounds.hosts]
+    ids, prices = bounds.problem.instance.cluster.node_ids[bounds.hosts], _read(prices)
     return {"nodes": priced(ids, prices[:hosts]), "unplaced": int(prices[hosts:].sum())}
+
+
+def _read(prices: Ints) -> Ints:
+    """Prices as `ReduceBounds` reads them."""
+    read: Ints = np.clip(prices, 0, LARGEST)
+    return read
 
 
 def branching_proof(problem: Transmission, certificate: Certificate, objective: Value | None) -> Number:

@@ -307,7 +307,7 @@ class ReduceBounds:
         total += left
         for group, share in zip(groups[1:], shares[1:], strict=True):
             first = np.flatnonzero(self.allowed(fixed, group[0]))
-            total += int(self._together(fixed, group, share, first).min(initial=IMPOSSIBLE))
+            total = min(total + int(self._together(fixed, group, share, first).min(initial=IMPOSSIBLE)), IMPOSSIBLE)
         found = self._together(fixed, groups[0], shares[0], choices)
         bounds: Ints = np.where(found + total >= IMPOSSIBLE // 2, IMPOSSIBLE, -(-(found + total) // self.scale))
         return bounds
@@ -431,8 +431,7 @@ class ReduceBounds:
 
     def _priced(self, fixed: Ints, prices: Ints) -> tuple[Ints, int]:
         """Map costs with prices, and what is fixed: the cost of the reduces that are, less what the prices bring in."""
-        rows, maps = self._maps.shape
-        prices = _clipped(prices, rows * (maps + 1))
+        prices = _clipped(prices, int(self.room.sum()))
         held = np.flatnonzero(fixed != OPEN)
         total = int(self._reduces[held, fixed[held]].sum()) - int((prices * self.room).sum())
         return self.map_costs(fixed) + prices[:, None], total
@@ -496,6 +495,6 @@ def _idle(costs: Ints, busy: Ints) -> int:
 
 
 def _clipped(prices: Ints, times: int) -> Ints:
-    """Prices, 0 or more, of which so many can be summed: they are anybody's, and too large ones prove nothing."""
-    clipped: Ints = np.clip(prices, 0, 2**52 // max(times, 1))
+    """Prices, 0 or more, of which so many sum to less than `IMPOSSIBLE`: they are anybody's, and may be too large."""
+    clipped: Ints = np.clip(prices, 0, min(LARGEST, 2**57 // max(times, 1)))
     return clipped

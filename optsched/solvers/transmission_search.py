@@ -181,6 +181,8 @@ class TransmissionSearch:
         self._stack: list[_Waiting] = []
         #: Bound of the state that is looked into: an interrupt may come before all that it leads to waits.
         self._at = IMPOSSIBLE
+        #: Least bound of the states that were looked into and lead to no other.
+        self._settled = IMPOSSIBLE
         self._tick = itertools.count()
 
     def run(self) -> Searched:
@@ -190,7 +192,7 @@ class TransmissionSearch:
             limit = self._run()
         except KeyboardInterrupt:
             limit = Limit.INTERRUPTED
-        waiting = [self._at, *(entry.bound for entry in (*self._heap, *self._stack))]
+        waiting = [self._at, self._settled, *(entry.bound for entry in (*self._heap, *self._stack))]
         if not self._count:
             waiting.append(self.bounds.cheap)
         bound = min(waiting)
@@ -252,9 +254,11 @@ class TransmissionSearch:
         """Bound what a state leads to, and let wait what is left of it, the best last."""
         bounds, order, state = self.bounds, self.order, entry.state
         fixed = bounds.fixed(order, state)
-        if len(state) == len(order):  # there is no reduce at all
+        if len(state) == len(order):  # there is no reduce at all, or prices are larger than bounds read them
             costs = bounds.map_costs(fixed)
-            self._note(state, [slot_prices(costs, bounds.room, self._try(fixed, costs))])
+            prices = slot_prices(costs, bounds.room, self._try(fixed, costs))
+            self._note(state, [prices])
+            self._settled = min(self._settled, max(entry.bound, bounds.complete(fixed, prices)))
             return
         found, prices, best = self._bounded(fixed, int(order[len(state)]), entry.prices)
         self._note(state, prices)
