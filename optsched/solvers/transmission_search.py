@@ -256,9 +256,9 @@ class TransmissionSearch:
         fixed = bounds.fixed(order, state)
         if len(state) == len(order):  # there is no reduce at all, or prices are larger than bounds read them
             costs = bounds.map_costs(fixed)
-            prices = slot_prices(costs, bounds.room, self._try(fixed, costs))
-            self._note(state, [prices])
-            self._settled = min(self._settled, max(entry.bound, bounds.complete(fixed, prices)))
+            last = slot_prices(costs, bounds.room, self._try(fixed, costs))
+            self._note(state, [last])
+            self._settled = min(self._settled, max(entry.bound, bounds.complete(fixed, last)))
             return
         found, prices, best = self._bounded(fixed, int(order[len(state)]), entry.prices)
         self._note(state, prices)
