@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -480,20 +481,19 @@ def tuned(seed: int, divide: int) -> Tuning:
 
 
 def p_min_table(tunings: Sequence[Tuning]) -> str:
-    """Cost, waiting and starvation with each value that was tried."""
-    rows = []
+    """Waiting and starvation with each value that was tried; a row for values one after another that do the same."""
+    found = []
     for trials in zip(*(tuning.trials for tuning in tunings), strict=True):
-        rows.append(
-            [
-                f"{trials[0].p_min:.2f}",
-                f"{sum(trial.starved for trial in trials)} of {len(trials)}",
-                f"{max(trial.waiting for trial in trials)}",
-                f"{sum(trial.idle_slot_time for trial in trials) / len(trials):.0f}",
-            ]
-        )
+        starved = f"{sum(trial.starved for trial in trials)} of {len(trials)}"
+        offers = f"{sum(trial.idle_slot_time for trial in trials) / len(trials):.0f}"
+        found.append((f"{trials[0].p_min:.2f}", starved, max(trial.waiting for trial in trials), offers))
+    rows = []
+    for cells, alike in groupby(found, key=lambda row: row[1:]):
+        values = [row[0] for row in alike]
+        rows.append([values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}", *cells])
     header = ["P_min", "starved", "tasks that wait for ever, at most", "slots offered in vain, mean"]
-    found = ", ".join("none" if tuning.value is None else f"{tuning.value:.2f}" for tuning in tunings)
-    return f"Highest with which nothing starved, by seed: {found}.\n\n{table(header, rows)}"
+    highest = ", ".join("none" if tuning.value is None else f"{tuning.value:.2f}" for tuning in tunings)
+    return f"Highest with which nothing starved, by seed: {highest}.\n\n{table(header, rows)}"
 
 
 # Command ----------------------------------------------------------------------------------------------------------
