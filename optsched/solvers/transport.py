@@ -8,6 +8,7 @@ network become the prices with which `AssignmentProblem.price_bound` proves the 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -42,6 +43,9 @@ __all__ = [
 ]
 
 _EXACT = Profile("exact")
+
+#: Bits of costs with which HiGHS has never given up here.
+_QUIET_BITS = 24
 
 
 class Prices(NamedTuple):
@@ -447,9 +451,19 @@ def network_program(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: 
 def solve_network_program(program: LinearProgram, profile: Profile) -> ArraySolution:
     """A vertex of the program of a network.
 
-    Presolve takes longer than the simplex method on these networks, up to forty times; a profile may ask for it.
+    Presolve takes longer than the simplex method on these networks, up to forty times; a profile may ask for it. Where
+    HiGHS gives up ("Unknown", seen with costs of 10^13) it is run once more with smaller costs, a power of two apart.
     """
-    return solve_arrays(program, replace(profile, highs={"presolve": "off", **profile.highs}))
+    profile = replace(profile, highs={"presolve": "off", **profile.highs})
+    found = solve_arrays(program, profile)
+    if found.outcome.status is not Termination.ERROR:
+        return found
+    scale = 2.0 ** max(0, math.frexp(float(np.abs(program.objective).max(initial=0.0)))[1] - _QUIET_BITS)
+    found = solve_arrays(replace(program, objective=program.objective / scale), profile)
+    outcome = found.outcome
+    objective, bound = (None if claim is None else claim * scale for claim in (outcome.objective, outcome.bound))
+    duals = (None if values is None else values * scale for values in (found.row_duals, found.col_duals))
+    return ArraySolution(replace(outcome, objective=objective, bound=bound), found.x, *duals)
 
 
 def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, who: str) -> Ints:

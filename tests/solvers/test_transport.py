@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from optsched.errors import OptschedError, UsageError
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.instances.generate import generate, known_optimum
 from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Lsap, problem
 from optsched.problems.assignment import AssignmentProblem
-from optsched.results import Limit
+from optsched.results import Limit, Proof, Termination
+from optsched.routes import solve
 from optsched.solvers import transport
+from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile
 from optsched.solvers.transport import (
     TransportNetwork,
@@ -180,3 +184,29 @@ def test_optimal_placement_passes_interrupts_on(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(transport, "solve_assignment", lambda problem, stopped=stopped: stopped)
         with pytest.raises(error):
             optimal_placement(posed)
+
+
+def test_bug_large_costs_that_highs_gives_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what HiGHS calls "Unknown" is solved with smaller costs, and proved by the true ones."""
+    asked = []
+
+    def gives_up(program: LinearProgram, profile: Profile) -> ArraySolution:
+        asked.append(float(program.objective.max()))
+        found = solve_arrays(program, profile)
+        if asked[-1] <= 2**24:
+            return found
+        return replace(found, outcome=replace(found.outcome, status=Termination.ERROR, raw_status="Unknown"), x=None)
+
+    monkeypatch.setattr(transport, "solve_arrays", gives_up)
+    rng = np.random.default_rng(0)
+    distance = 1000 * rng.random((4, 4))
+    np.fill_diagonal(distance, 0.0)
+    cluster = Cluster([f"n{node}" for node in range(4)], slots=[1, 1, 2, 1], topology=Topology("distance", distance))
+    replicas = Ragged.from_rows([[0], [0], [1], [0, 2], [3]])
+    workload = Workload([f"t{task}" for task in range(5)], replicas=replicas, size=1e4 * rng.random(5))
+    posed = problem("transmission-maps", Instance(cluster, workload))
+    solution = solve(posed)
+    assert asked[0] > 2**40
+    assert len(asked) == 2
+    assert solution.certificate is Proof.DUAL
+    assert solution.objective == solve(posed, route="network-simplex").objective
