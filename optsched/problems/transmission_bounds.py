@@ -36,8 +36,9 @@ _HELD = 2**24
 #: Products that are computed at once where they are not held.
 _BLOCK = 2**22
 
-#: Products, times nodes, up to which reduces are bounded in pairs while more than two are open.
-_PAIRED = 2**26
+#: Products, times nodes, up to which reduces are bounded in pairs while more than two are open; and what finding the
+#: pairs may take.
+_PAIRED = 2**24
 
 #: More products than this are not bounded one by one: a bound would take minutes.
 MOST_PRODUCTS = 2**29
@@ -98,6 +99,8 @@ class ReduceBounds:
         The choice of a reduce that is left out: the number of nodes.
     products
         How many products of a map's node, a reduce's node and a shuffle entry there are.
+    paired
+        Whether reduces are bounded in pairs also while more than two are open.
 
     Examples
     --------
@@ -128,6 +131,7 @@ class ReduceBounds:
         self._limited = problem.limited
         self._sort_entries(maps, reduces)
         self.products = len(self._pair_map) * len(self.room) * (nodes + 1)
+        self.paired = max(self.products * nodes, reduces**2 * maps) <= _PAIRED
         # Room for shares that are no whole units, where the numbers stay exact.
         largest = int(problem.map_units.max(initial=0)) * maps + int(problem.reduce_units.max(initial=0)) * reduces
         largest += int(float(problem.entries.size.sum()) * float(problem.distance.max(initial=0.0)) * problem.grid)
@@ -290,7 +294,7 @@ class ReduceBounds:
         impossible = (bounds >= IMPOSSIBLE // 2) | ~self.allowed(fixed, reduce)
         bounds = np.where(impossible, IMPOSSIBLE, -(-(bounds + total) // self.scale))
         bounds = bounds if known is None else np.maximum(bounds, known)
-        if self._held is not None and (len(others) == 1 or (others and self.products * self.nowhere <= _PAIRED)):
+        if self._held is not None and (len(others) == 1 or (others and self.paired)):
             choices = np.flatnonzero(bounds < min(enough, IMPOSSIBLE))
             if len(choices):
                 bounds[choices] = np.maximum(bounds[choices], self._paired(fixed, [reduce, *others], prices, choices))

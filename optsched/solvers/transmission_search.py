@@ -227,13 +227,16 @@ class TransmissionSearch:
         profile = self.profile
         if profile.node_limit is not None and self._count >= profile.node_limit:
             return Limit.NODES
-        if self._deadline is not None and time.monotonic() >= self._deadline:
+        if self._late():
             return Limit.TIME
         if self._held is not None and not self._stack and (profile.relative_gap or profile.absolute_gap):
             gap = self._held.value - (self._heap[0].bound if self._heap else self.bounds.cheap)
             if gap <= max(profile.absolute_gap * self.problem.grid, profile.relative_gap * abs(self._held.value)):
                 return Limit.GAP
         return None
+
+    def _late(self) -> bool:
+        return self._deadline is not None and time.monotonic() >= self._deadline
 
     def _push(self, bound: int, state: tuple[int, ...], prices: Ints) -> None:
         entry = _Waiting(bound, next(self._tick), state, prices)
@@ -245,6 +248,8 @@ class TransmissionSearch:
     def _order(self) -> Ints:
         """First the reduces that would be without a partner in pairs of them, then those that fetch most."""
         most = np.argsort(-self.bounds.sent.sum(axis=1), kind="stable")
+        if not self.bounds.paired:
+            return most
         alone = [group[0] for group in self.bounds.groups(most[::-1].tolist()) if len(group) == 1]
         return np.array([*alone, *(reduce for reduce in most.tolist() if reduce not in alone)], dtype=np.int64)
 
@@ -291,7 +296,7 @@ class TransmissionSearch:
         for _ in range(_FIRST_ROUNDS if others and others == len(fixed) - 1 else rounds):
             choice = int(found.argmin())
             likely = self._completed(fixed, reduce, choice, prices) if found[choice] < self._value_held else None
-            if likely is None:
+            if likely is None or self._late():
                 break
             costs = bounds.map_costs(likely)
             rows = self._try(likely, costs)
