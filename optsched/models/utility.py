@@ -15,8 +15,8 @@ HOSTS, RESOURCES    nodes that nothing tells apart, each by the id of its first;
 PATTERNS            (host, number) of a host with several nodes: its maximal patterns
 FITTING             (job, kind, host) where a task fits
 members[h]          ids of the nodes that the host is
-demand[j,k,r]       Gamma, in whole units
-room[h,r]           what a node of the host has free of the resource, in the same units
+demand[j,k,r]       Gamma, in the largest unit of which all demands of the resource are multiples
+room[h,r]           what a node of the host has free of the resource, in the same unit, rounded down
 holds[h,p,j,k]      tasks of the item in the pattern
 pending[j,k]        how many tasks of the item there are
 share[j,k,h]        utilisation that one task adds there, in units of 2^-20
@@ -114,6 +114,7 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
     (1.0, [0, 1, 0])
     """
     items = Items.of(problem)
+    demand, room = items.demand // items.unit, problem.type_room // items.unit
     jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
     row_of = {(job, KINDS[kind]): kind * len(jobs) + row for kind in problem.kinds for row, job in enumerate(jobs)}
     listed = [key for key, row in row_of.items() if items.limit[row]]
@@ -148,7 +149,7 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
         model.ITEMS,
         model.RESOURCES,
         initialize={
-            (*key, resource): int(items.demand[row_of[key], place])
+            (*key, resource): int(demand[row_of[key], place])
             for key in listed
             for place, resource in enumerate(problem.resources)
         },
@@ -157,7 +158,7 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
         model.HOSTS,
         model.RESOURCES,
         initialize={
-            (host, resource): int(problem.type_room[type_of[host], place])
+            (host, resource): int(room[type_of[host], place])
             for host in hosts
             for place, resource in enumerate(problem.resources)
         },
@@ -429,7 +430,8 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
     for kind, row in _infinite(problem):
         model.addConstraint(served + worth[kind][row][0] <= 1, f"starved.{KINDS[kind]}.{job_names[row]}")
     model.addConstraint(lowest <= -penalty + (penalty + 1) * served, "penalised")
-    demands = problem.demand_map, problem.demand_reduce
+    unit = Items.of(problem).unit
+    demands, free = (problem.demand_map // unit, problem.demand_reduce // unit), problem.free // unit
     for place, resource in enumerate(injective_names(problem.resources)):
         for column, node in enumerate(node_names):
             used = pulp.lpSum(
@@ -438,7 +440,7 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
                 for row in range(len(jobs))
                 if demand[row, place]
             )
-            model.addConstraint(used <= int(problem.free[column, place]), f"capacity.{resource}.{node}")
+            model.addConstraint(used <= int(free[column, place]), f"capacity.{resource}.{node}")
     if units is None:
         model.setObjective(lowest)
     else:

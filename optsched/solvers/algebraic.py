@@ -51,6 +51,12 @@ def _translate(model: Any) -> tuple[Any, list[Any], list[Any]]:
     return interface._solver_model, variables, list(interface._pyomo_con_to_solver_con_map)
 
 
+def _check_rows(highs: Any, count: int, name: str) -> None:
+    """Raise UsageError where HiGHS has not taken all constraints: neither Pyomo nor PuLP looks, and they were gone."""
+    if highs.getNumRow() < count:
+        raise UsageError(f"HiGHS refuses constraints of {name}: coefficients must be finite and below 1e15")
+
+
 def solve_pyomo(model: Any, profile: Profile, start: Mapping[Any, float] | None = None) -> SolverOutcome:
     """Solve a linear or mixed-integer Pyomo model and load the solution, if there is one, into it.
 
@@ -72,8 +78,8 @@ def solve_pyomo(model: Any, profile: Profile, start: Mapping[Any, float] | None 
     Raises
     ------
     UsageError
-        If HiGHS cannot take the model (not linear, several objectives, SOS constraints), or the start names a variable
-        that the model does not use.
+        If HiGHS cannot take the model (not linear, several objectives, SOS constraints, coefficients of 1e15), or the
+        start names a variable that the model does not use.
 
     Examples
     --------
@@ -91,6 +97,7 @@ def solve_pyomo(model: Any, profile: Profile, start: Mapping[Any, float] | None 
         return OUT_OF_MEMORY
     except (IncompatibleModelError, NotImplementedError, ValueError) as error:
         raise UsageError(f"HiGHS cannot take the model {model.name}: {error}") from error
+    _check_rows(highs, len(constraints), model.name)
     hint = None
     if start is not None:
         column_of = {id(variable): column for column, variable in enumerate(variables)}
@@ -126,6 +133,7 @@ class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
 
     def buildSolverModel(self, lp: Any) -> None:  # noqa: N802
         super().buildSolverModel(lp)
+        _check_rows(lp.solverModel, lp.numConstraints(), lp.name)
         # PuLP forgets the constant, and maximises by minimising the negated costs.
         lp.solverModel.changeObjectiveOffset(_sign(lp) * float(lp.objective.constant or 0.0))
 
@@ -187,8 +195,8 @@ def solve_pulp(problem: Any, profile: Profile, start: Mapping[str, float] | None
     Raises
     ------
     UsageError
-        If two variables bear the same name, the problem has SOS constraints (which PuLP would drop), or the start
-        names a variable that the problem does not use.
+        If two variables bear the same name, the problem has SOS constraints (which PuLP would drop) or coefficients
+        of 1e15 (likewise), or the start names a variable that the problem does not use.
 
     Examples
     --------

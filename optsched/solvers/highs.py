@@ -323,7 +323,8 @@ def solve_arrays(
     highs.setOptionValue("log_to_console", False)
     try:
         if highs.passModel(_highs_lp(program)) == _ERROR:
-            raise UsageError("HiGHS refuses the program: infinite costs, a lower bound of +inf or an upper one of -inf")
+            told = "infinite costs, coefficients of 1e15 or more, a lower bound of +inf or an upper one of -inf"
+            raise UsageError(f"HiGHS refuses the program: {told}")
     except MemoryError:
         return ArraySolution(OUT_OF_MEMORY, None, None, None)
     outcome = run(highs, profile, "arrays", hint)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.utility import utilisation_certificate, utility_certificate
+from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
 from optsched.placement import Placement
 from optsched.problems.base import GRID, exact
@@ -183,7 +184,7 @@ class UtilitySearch:
         """The proved bound after exact programs at what is open; whether it is the one that prices proved."""
         by_prices, threshold = True, ceiling
         while self.lowest(self.counts) < ceiling and self.limit is None:
-            answer = self._decide(self.problem, threshold, False, self._within(), None)
+            answer = self._decided(threshold, False, None)
             if answer is None:
                 self.raw_status = "prices and packing leave a gap, and the exact program would be too large"
                 break
@@ -198,6 +199,19 @@ class UtilitySearch:
                 break
             threshold = max((self.lowest(self.counts) + ceiling + 1) // 2, LEAST_FINITE)
         return ceiling, by_prices
+
+    def _decided(self, units: int, use: bool, start: Ints | None) -> tuple[SolverOutcome, Ints | None] | None:
+        """What decides a threshold, and counts that were looked at: feasible, and as good as was asked for."""
+        answer = self._decide(self.problem, units, use, self._within(), start)
+        counts = None if answer is None else answer[1]
+        if counts is not None:
+            placement = self.problem.placement_of(allocation_of(self.problem, counts))
+            wrong = [str(violation) for violation in self.problem.violations(placement)]
+            if self.lowest(counts) < units:
+                wrong.append(f"a lowest utility of {units / GRID}")
+            if wrong:
+                raise SolverDisagreement(f"{self.problem.name}: a solver holds a placement that violates {wrong[0]}")
+        return answer
 
     def _use(self, units: int) -> None:
         """The most utilisation at the highest lowest utility."""
@@ -226,7 +240,7 @@ class UtilitySearch:
                 self._fill()
         if self.used(self.counts) == target or self.limit is not None:
             return
-        answer = self._decide(problem, units, True, self._within(), self.counts)
+        answer = self._decided(units, True, self.counts)
         if answer is None:
             self.raw_status = "prices and packing leave a gap, and the exact program would be too large"
             return

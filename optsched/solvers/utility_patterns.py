@@ -72,6 +72,15 @@ class Items:
             np.concatenate([problem.map_share, problem.reduce_share]),
         )
 
+    @property
+    def unit(self) -> Ints:
+        """The largest amount of each resource of which all demands are multiples: what programs count in.
+
+        No tolerance of a solver is as large as such a demand, and none is too large where a smaller unit would do.
+        """
+        unit: Ints = np.maximum(np.gcd.reduce(self.demand, axis=0, initial=0), 1)
+        return unit
+
 
 def best_patterns(rooms: Ints, items: Items, limit: Ints, worth: Floats) -> tuple[Floats, Ints]:
     """For each room a pattern that is worth most, and its worth; `limit` (items,) of each item are left.

@@ -175,32 +175,32 @@ def _program(
 ) -> LinearProgram:
     """Rows: capacities of single nodes; patterns by type; tasks placed within patterns; limits; needs; pairs; quotas.
 
-    Amounts of a resource are in their smallest whole unit, so that no tolerance is as large as a demand.
+    Amounts of a resource are in `Items.unit`.
     """
     count, jobs, types = len(items.limit), len(problem.jobs), len(problem.type_size)
     singles, known, placed, pairs = len(columns.item), len(columns.kind), len(columns.placed_item), len(needs.owner)
     nodes, row = np.unique(columns.node, return_inverse=True)
-    divisor = np.maximum(np.gcd.reduce(items.demand, axis=0, initial=0), 1)
-    resources = range(len(divisor))
-    amount = items.demand[columns.item] // divisor
+    unit = items.unit
+    resources = range(len(unit))
+    amount = items.demand[columns.item] // unit
     node_rows = [ones_at(row, len(nodes)) * amount[:, place] for place in resources]
     within = -columns.pattern.T[columns.placed_item] * (columns.kind == columns.placed_kind[:, None])
     blocks: dict[tuple[int, int], Block] = {
         **{(place, 0): block for place, block in enumerate(node_rows)},
-        (len(divisor), 1): ones_at(columns.kind, types),
-        (len(divisor) + 1, 1): within,
-        (len(divisor) + 1, 2): sp.eye_array(placed, format="csr"),
-        (len(divisor) + 3, 3): -needs.counts,
-        (len(divisor) + 4, 3): ones_at(needs.owner, jobs),
-        (len(divisor) + 5, 3): np.array([members for members, _ in quotas]).reshape(len(quotas), pairs),
+        (len(unit), 1): ones_at(columns.kind, types),
+        (len(unit) + 1, 1): within,
+        (len(unit) + 1, 2): sp.eye_array(placed, format="csr"),
+        (len(unit) + 3, 3): -needs.counts,
+        (len(unit) + 4, 3): ones_at(needs.owner, jobs),
+        (len(unit) + 5, 3): np.array([members for members, _ in quotas]).reshape(len(quotas), pairs),
     }
     for place in (2, 3):  # no more than there are, and no fewer than what is needed
-        blocks[len(divisor) + place, 0] = ones_at(columns.item, count)
-        blocks[len(divisor) + place, 2] = ones_at(columns.placed_item, count)
+        blocks[len(unit) + place, 0] = ones_at(columns.item, count)
+        blocks[len(unit) + place, 2] = ones_at(columns.placed_item, count)
     heights = [*(len(nodes) for _ in resources), types, placed, count, count, jobs, len(quotas)]
     widths = [singles, known, placed, pairs]
-    lower = [-np.inf] * (len(divisor) + 3) + [0.0, 1.0, -np.inf]
-    rooms = (problem.room[nodes] // divisor).T.ravel()
+    lower = [-np.inf] * (len(unit) + 3) + [0.0, 1.0, -np.inf]
+    rooms = (problem.room[nodes] // unit).T.ravel()
     objective = np.zeros(sum(widths))
     if use:
         objective[:singles] = -items.share[columns.item, problem.node_type[columns.node]]
@@ -218,7 +218,7 @@ def _program(
         items.limit,
         np.full(count, np.inf),
         np.ones(jobs),
-        [most for _, most in quotas],
+        np.array([most for _, most in quotas], dtype=np.int64),
     ]
     return LinearProgram(
         objective=objective,

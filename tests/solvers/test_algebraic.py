@@ -180,6 +180,17 @@ def test_pulp_refuses_what_it_would_lose() -> None:
         solve_pulp(problem, EXACT)
 
 
+def test_constraints_that_highs_refuses() -> None:
+    """Tests that a coefficient of 1e15, with which HiGHS takes no constraint, is wrong usage and not a lost one."""
+    literal, x = pulp_problem()
+    literal.addConstraint(1e15 * x <= 5e15, "limit")
+    compact = pyomo_model()
+    compact.limit = pyo.Constraint(expr=1e15 * compact.x <= 5e15)
+    for solve, model in ((solve_pulp, literal), (solve_pyomo, compact)):
+        with pytest.raises(UsageError, match="HiGHS refuses constraints of small: coefficients must be"):
+            solve(model, EXACT)
+
+
 TRICKY = ["a b", "a_b", "a-b", "a+b", "a[b]", "a->b", "a/b", "A_b", "", " ", "_", "__", "1", "_31_", "e5", "5e", "free",
           "FREE", "st", "end", "é", "日本", "_z0_", "x" * 90, "x" * 91, "\n", "obj", "a.b"]  # fmt: skip
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from utility_instances import posed, problems
 
 from optsched.certificates import certify
-from optsched.errors import SolverDisagreement, TooLarge
+from optsched.errors import SolverDisagreement, TooLarge, UsageError
 from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.problems.base import GRID
@@ -20,6 +20,7 @@ from optsched.results import Limit, Proof, Termination
 from optsched.routes import solve
 from optsched.solvers import utility as engine
 from optsched.solvers import utility_patterns, utility_program
+from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.solvers.utility import UtilitySearch
 from optsched.solvers.utility_leximin import leximin
@@ -142,6 +143,30 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     solution = solve(problem)
     assert (solution.limit, solution.termination) == (Limit.INTERRUPTED, Termination.FEASIBLE)
     assert certify(problem, solution).valid
+
+
+def test_solver_that_misses_the_threshold() -> None:
+    """Tests that counts below the threshold that was asked for are a disagreement, and not asked for for ever."""
+    problem = posed({"cpu": [3, 4]}, [{"maps": 2, "map": {"cpu": 2}}])
+    nothing = SolverOutcome(Termination.OPTIMAL, None, 0.0, 0.0, "", 0.0, None)
+    search = UtilitySearch(
+        problem, Profile("exact"), decide=lambda *_: (nothing, np.zeros((2, 2), dtype=np.int64)), shortcuts=False
+    )
+    with pytest.raises(SolverDisagreement, match=r"violates a lowest utility of 1\.0"):
+        search.run()
+
+
+def test_demands_beyond_what_a_solver_takes() -> None:
+    """Tests that programs count in the largest unit of all demands, and others of 1e15 are refused, not dropped."""
+    common = posed({"cpu": [2.0**53, 2.0**50]}, [{"maps": 9, "map": {"cpu": 2.0**49}}])
+    other = posed({"cpu": [2.0**51]}, [{"maps": 2, "map": {"cpu": 2.0**50 + 1}}, {"maps": 1, "map": {"cpu": 3}}])
+    for route in ("thresholds", "pyomo", "pulp"):
+        solution = solve(common, route=route)
+        assert solution.optimal
+        assert solution.objective == solve(common, route="brute-force").objective
+    for route in ("pyomo", "pulp"):
+        with pytest.raises(UsageError, match="HiGHS refuses"):
+            solve(other, route=route)
 
 
 def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
