@@ -262,8 +262,8 @@ class ReduceBounds:
     ) -> Ints:
         """A lower bound, in units, for each choice of an open reduce; `IMPOSSIBLE` where it has not this choice.
 
-        Valid whatever the prices. With at most one other reduce open and no map slot contended, a bound that is less
-        than `enough` is the least cost itself.
+        Valid whatever the prices. With at most one other reduce open, no map slot contended, and products that are held
+        in memory, a bound that is less than `enough` is the least cost itself.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from optsched.instance import Ints
+from optsched.instance import LARGEST, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import (
@@ -106,7 +106,7 @@ def _stepped(costs: Ints, room: Ints, prices: Ints, missing: float) -> Ints:
     used = np.bincount((costs + prices[:, None]).argmin(axis=0), minlength=len(room))
     rising = np.where((prices <= 0) & (used < room), 0, used - room)
     length = int((rising * rising).sum())
-    moved: Ints = np.maximum(0, prices + missing / max(length, 1) * rising).astype(np.int64)
+    moved: Ints = np.clip(prices + missing / max(length, 1) * rising, 0, LARGEST).astype(np.int64)
     return moved
 
 
