@@ -124,6 +124,14 @@ def test_forms_agree_where_maps_are_alike(problem: Transmission) -> None:
             assert outcome.objective == pytest.approx(float(found[0][0]), abs=1e-4), (form, aggregate)
 
 
+def test_the_size_told_beforehand() -> None:
+    """Tests that variables and constraints of the literal model are as many as is said."""
+    for problem in map(rich, range(30)):
+        model, size = models.build_pulp(problem), models.literal_size(problem)
+        assert (size.variables, size.constraints) == (len(model.variables()), len(list(model.constraints())))
+    assert models.literal_size(Transmission(drawn(0, 100, 20, 50))).megabytes > 1
+
+
 def test_routes_agree() -> None:
     """Tests that all routes find the enumerated optimum, and that the search proves it."""
     settings(max_examples=40)(given(problems("transmission"))(check_agreement))()
@@ -408,7 +416,7 @@ def test_bounds_are_the_same_held_or_computed(held: bool, monkeypatch: pytest.Mo
 def test_large_models_are_refused() -> None:
     """Tests that a literal model that does not fit says so, and that forms have names and need whole costs."""
     problem = Transmission(example())
-    with pytest.raises(TooLarge, match="transmission model would have"):
+    with pytest.raises(TooLarge, match=r"24 variables and .* use route=.* or build_pyomo"):
         models.build_pulp(problem, max_variables=3)
     with pytest.raises(UsageError, match="form='no': give one of flow, pairs"):
         models.build_pyomo(problem, form="no")

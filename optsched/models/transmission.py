@@ -322,13 +322,16 @@ def _add_pairs(model: Any, problem: Transmission, classes: TaskClasses, shuffle:
 
 def literal_size(problem: Transmission) -> LiteralSize:
     """What `build_pulp` would take: x_jp, y_fi and w_fi, and a long constraint for each w_fi."""
-    maps, hosts = len(problem.maps), int(np.count_nonzero(problem.map_capacity))
-    reduces, places = len(problem.reduces), int(np.count_nonzero(problem.usable))
-    nodes = len(problem.distance)
-    jobs = len(np.unique(problem.job[problem.limited]))
-    terms = int(len(problem.entries.map) * hosts * (places / max(1, reduces)))
+    usable, limited, nodes = problem.usable, problem.limited, len(problem.distance)
+    maps, hosts, places = len(problem.maps), int(np.count_nonzero(problem.map_capacity)), int(np.count_nonzero(usable))
+    rows, columns = np.nonzero(usable & limited[:, None])
+    distinct = len(np.unique(problem.job[rows] * nodes + columns))
+    on_nodes = int(np.count_nonzero(usable.any(axis=0)))
+    fetched = int(usable.sum(axis=1) @ np.bincount(problem.entries.reduce, minlength=len(usable))) * hosts
     return LiteralSize.of(
-        maps * hosts + 2 * places, maps + hosts + reduces + nodes * (1 + jobs) + places + 2, terms + 4 * maps * hosts
+        maps * hosts + 2 * places,
+        maps + hosts + len(usable) + on_nodes + distinct + places + 2,
+        3 * maps * hosts + 6 * places + fetched,
     )
 
 
@@ -356,8 +359,7 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
     >>> model.constraints()["shuffle.R1.D2"]
     1.0*w.R1.D2 + -40.0*x.M1.D1 + -40.0*y.R1.D2 + 40.0 >= 0.0
     """
-    size = literal_size(problem)
-    refuse_too_large(problem, size, max_variables, "build_pyomo")
+    refuse_too_large(problem, literal_size(problem), max_variables, 'route="search" or build_pyomo')
     maps, reduces, nodes = _names(problem)
     map_names, reduce_names, node_names = injective_names(maps), injective_names(reduces), injective_names(nodes)
     shuffle, grid = _Shuffle(problem), problem.grid
