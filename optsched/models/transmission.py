@@ -356,8 +356,8 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
     >>> workload = Workload(
     ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[1], []]), shuffle=shuffle)
     >>> model = build_pulp(Transmission(Instance(cluster, workload)))
-    >>> model.constraints()["shuffle.R1.D2"]
-    1.0*w.R1.D2 + -40.0*x.M1.D1 + -40.0*y.R1.D2 + 40.0 >= 0.0
+    >>> print(next(row for row in model.constraints() if row.name == "shuffle.R1.D2"))
+    w.R1.D2 - 40.0*x.M1.D1 - 40.0*y.R1.D2 >= -40.0
     """
     refuse_too_large(problem, literal_size(problem), max_variables, 'route="search" or build_pyomo')
     maps, reduces, nodes = _names(problem)
@@ -402,7 +402,8 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
         costs = {j: shuffle.units(j, f) for j in senders}
         for i in (i for g, i in usable if g == f):
             most = sum(int(costs[j][hosts, i].max()) for j in senders) / grid  # M_fi
-            fetched = pulp.LpAffineExpression([(x[j, p], int(costs[j][p, i]) / grid) for j in senders for p in hosts])
+            units = [(x[j, p], int(costs[j][p, i])) for j in senders for p in hosts]
+            fetched = pulp.LpAffineExpression([(variable, cost / grid) for variable, cost in units if cost])
             model.addConstraint(w[f, i] >= fetched - most * (1 - y[f, i]), f"shuffle.{name}.{node_names[i]}")
     model.x = {(maps[j], nodes[p]): variable for (j, p), variable in x.items()}
     model.y = {(reduces[f], nodes[i]): variable for (f, i), variable in y.items()}
