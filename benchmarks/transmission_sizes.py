@@ -3,7 +3,8 @@
     python benchmarks/transmission_sizes.py [--time-limit SECONDS] [--processes N] > docs/results-000-sizes.md
 
 Each instance is generated from its seed. The models run on the first seed only; all ways have the same time limit, and
-ratios are of one run. Each proof by a tree is checked anew.
+ratios are of one run. Each proof by a tree is checked anew. The last section of the page, how to read it, is written by
+hand.
 """
 
 from __future__ import annotations
