@@ -2,9 +2,9 @@
 
 With prices of the slots of each datacenter the jobs fall apart, and the best datacenter of each is a closed form
 (`Traffic.price_bound`): a bound that anybody can check. The prices are duals of the linear relaxation of a program over
-classes of maps. Where its reduces lie whole and the bound is met, nothing else is needed; else branch and bound finds
-the optimum, from a placement near the relaxation, and a search through the datacenters of single jobs looks for prices that prove it case by case. Only where
-that takes too many cases is the proof the solver's word.
+classes of maps. Where its reduces lie whole and the bound is met, nothing else is needed. Else branch and bound finds
+the optimum, from a placement near the relaxation, and a search through the datacenters of single jobs looks for prices
+that prove it case by case. Only where that takes too many cases is the proof the solver's word.
 """
 
 from __future__ import annotations
