@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transmission_instances import drawn
 
+from optsched.problems import transmission_bounds
 from optsched.problems.transmission import Transmission
 from optsched.results import Limit
 from optsched.solvers import transmission_search
@@ -125,6 +126,15 @@ def test_an_interrupt_between_states(after: int, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(search, "_push", interrupted)
     found = search.run()
     assert found.limit is Limit.INTERRUPTED
+    check_honest(search, found, 263)
+
+
+def test_the_optimum_without_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where pairs of reduces would take too long, the same is proved with each reduce for itself."""
+    monkeypatch.setattr(transmission_bounds, "_PAIRED", -1)
+    search = branching()
+    found = search.run()
+    assert (search.bounds.paired, found.bound, found.limit) == (False, 263, None)
     check_honest(search, found, 263)
 
 
