@@ -91,7 +91,7 @@ def test_file(name: str, tmp_path: Path) -> None:
     assert instance.source == INDEX[name]["source"]
     if "made for this library" not in instance.source and name.startswith("papers/"):
         assert instance.source.startswith(
-            ("000 (Shen, ", "002 (Hsu, ", "003 (Guo, ", "004 (Agosta, ", "Fischer, Su, Yin")
+            ("000 (Shen, ", "001 (Sharmilarani ", "002 (Hsu, ", "003 (Guo, ", "004 (Agosta, ", "Fischer, Su, Yin")
         )
     assert ("generated" in instance.labels) == ("generated" in INDEX[name]["tags"])
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 
+from optsched.instances.files import load
+from optsched.problems.utility import Utility
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
+from optsched.resources import folder
+from optsched.routes import solve
 
 
 def test_digest_tables() -> None:
@@ -15,6 +20,17 @@ def test_digest_tables() -> None:
     maps = [-math.inf, -1, -0.5, -0.2075, 0, 0.1667, 0.3333, 0.5, 0.6667, 0.8333, 1]
     assert map_table(4, 10) == pytest.approx(maps, abs=5e-5)
     assert reduce_table(5) == pytest.approx([-math.inf, -1, -0.5693, -0.3174, -0.1386, 0], abs=5e-5)
+
+
+def test_instance_of_the_library() -> None:
+    """Tests that `papers/ras-utility-table` has these tables: its optimum for every number of maps and reduces."""
+    instance = load(folder("instances") / "papers" / "ras-utility-table.json")
+    for maps, reduces in [(7, 3), (1, 1), (2, 5), (3, 4), (4, 2), (6, 1), (8, 3), (10, 5)]:
+        capacity = {"map": [maps, 0], "reduce": [0, reduces]}
+        problem = Utility(replace(instance, cluster=replace(instance.cluster, capacity=capacity)))
+        value = solve(problem).objective
+        assert value is not None
+        assert float(value[0]) == pytest.approx(map_table(4, 10)[maps] + reduce_table(5)[reduces], abs=1e-5)
 
 
 @pytest.mark.parametrize("smoothed", [False, True])
