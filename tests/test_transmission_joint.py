@@ -140,7 +140,7 @@ def test_routes_agree() -> None:
 @pytest.mark.thorough
 def test_routes_agree_on_many() -> None:
     """Tests the same on more instances."""
-    settings(max_examples=300)(given(problems("transmission"))(check_agreement))()
+    settings(max_examples=200)(given(problems("transmission"))(check_agreement))()
 
 
 def least_costs(problem: Transmission) -> dict[tuple[int, ...], int]:

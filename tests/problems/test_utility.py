@@ -341,8 +341,8 @@ def test_agreement() -> None:
 
 @pytest.mark.thorough
 def test_agreement_at_length() -> None:
-    """Tests the same on 400 instances, some of them larger."""
-    settings(max_examples=400)(given(problems(tasks=8))(check_agreement))()
+    """Tests the same on 200 instances, some of them larger."""
+    settings(max_examples=200)(given(problems(tasks=8))(check_agreement))()
 
 
 @pytest.mark.parametrize("route", ["thresholds", "pyomo", "pulp"])

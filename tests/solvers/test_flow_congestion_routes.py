@@ -62,7 +62,7 @@ def test_every_route(problem: FlowCongestion) -> None:
 
 
 @pytest.mark.thorough
-@settings(max_examples=800)
+@settings(max_examples=400)
 @given(problems())
 def test_every_route_at_length(problem: FlowCongestion) -> None:
     """Tests the same on many more instances."""
