@@ -417,7 +417,7 @@ class ReduceBounds:
                     found = min(found, bound)
         return found
 
-    @property
+    @cached_property
     def cheap(self) -> int:
         """The problem's cheap bound, in units."""
         return int(self.problem.cheap_bounds()[0].value * self.problem.grid)

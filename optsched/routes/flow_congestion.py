@@ -50,7 +50,7 @@ def by_route(record: Record, profile: Profile) -> Solution:
             if placement is None or record.route != "arrays":
                 outcome, placement, built = _found(record, profile, start)
     except KeyboardInterrupt:
-        outcome = replace(outcome, limit=Limit.INTERRUPTED)
+        outcome = replace(outcome, limit=Limit.INTERRUPTED, raw_status=INTERRUPTED.raw_status)
     certificate = task_price_certificate(problem, *prices)
     if outcome.status is Termination.OPTIMAL and placement is not None:
         value = problem.evaluate(placement)[0]

@@ -207,6 +207,8 @@ class TransmissionSearch:
         self._begin(cells)
         if bounds.products > MOST_PRODUCTS or cells > _MOST_CELLS:
             return Limit.MEMORY
+        if self._value_held <= bounds.cheap:
+            return None
         self.charges = self._root_charges()
         self._push(bounds.cheap, (), bounds.free)
         while self._stack or self._heap:
@@ -373,8 +375,9 @@ class TransmissionSearch:
                 return
 
     def _begun(self) -> bool:
-        """Whether enough was tried for a first placement."""
-        return self._evaluations >= _EVALUATIONS or self._stopped() is not None
+        """Whether enough was tried for a first placement, or the cheap bound proves what is held."""
+        closed = self._value_held <= self.bounds.cheap
+        return closed or self._evaluations >= _EVALUATIONS or self._stopped() is not None
 
     def _given(self) -> Ints:
         assert self.start is not None

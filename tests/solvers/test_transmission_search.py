@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transmission_instances import drawn
+from transmission_instances import drawn, example
 
+from optsched.instance import Topology
 from optsched.problems import transmission_bounds
 from optsched.problems.transmission import Transmission
 from optsched.results import Limit
@@ -92,6 +94,17 @@ def test_time_is_looked_at_while_the_first_placement_is_bettered(monkeypatch: py
     monkeypatch.setattr(search, "_value", counted)
     search.run()
     assert len(tried) == 1
+
+
+def test_nothing_is_searched_where_the_cheap_bound_is_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a first placement which costs no more than the cheap bound is proved by it, without a single state."""
+    near = replace(example().cluster, topology=Topology("distance", np.zeros((4, 4))))
+    problem = Transmission(replace(example(), cluster=near))
+    search = TransmissionSearch(problem, Profile("exact"))
+    monkeypatch.setattr(search, "_root_charges", pytest.fail)
+    found = search.run()
+    assert (found.states, found.limit, found.bound) == (0, None, 0)
+    check_honest(search, found, 0)
 
 
 @pytest.mark.parametrize("state", [(), (0, 1)])
