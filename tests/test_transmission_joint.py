@@ -40,7 +40,8 @@ from optsched.placement import NONE
 from optsched.problems import Problem
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_bounds import IMPOSSIBLE, OPEN, Branching, ReduceBounds, ReduceCharges
+from optsched.problems.transmission_bounds import IMPOSSIBLE, Branching, ReduceBounds, ReduceCharges
+from optsched.problems.transmission_tables import OPEN
 from optsched.results import Limit, Proof, Solution, Termination
 from optsched.routes import solve
 from optsched.routes import transmission as routes
@@ -399,8 +400,8 @@ def test_bounds_are_the_same_held_or_computed(held: bool, monkeypatch: pytest.Mo
     """Tests that products that do not fit into memory are computed block by block, to the same bounds."""
     problem = Transmission(example())
     expected = ReduceBounds(problem)
-    monkeypatch.setattr("optsched.problems.transmission_bounds._HELD", 2**24 if held else 0)
-    monkeypatch.setattr("optsched.problems.transmission_bounds._BLOCK", 1)
+    monkeypatch.setattr("optsched.problems.transmission_tables._HELD", 2**24 if held else 0)
+    monkeypatch.setattr("optsched.problems.transmission_tables._BLOCK", 1)
     bounds = ReduceBounds(problem)
     for fixed in (np.array([1, OPEN]), np.array([OPEN, OPEN])):
         reduce = int(np.flatnonzero(fixed == OPEN)[0])

@@ -11,30 +11,20 @@ Nothing here finds placements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from optsched.instance import LARGEST, Bools, Floats, Ints
+from optsched.instance import LARGEST, Floats, Ints
 from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_costs import units_of
+from optsched.problems.transmission_tables import OPEN, ReduceTables
 
-__all__ = ["IMPOSSIBLE", "MOST_PRODUCTS", "OPEN", "Branching", "ReduceBounds", "ReduceCharges"]
-
-#: Stands for a reduce that is neither placed nor left out yet.
-OPEN = -1
+__all__ = ["IMPOSSIBLE", "MOST_PRODUCTS", "Branching", "ReduceBounds", "ReduceCharges"]
 
 #: The bound of what no placement can be.
 IMPOSSIBLE = 2**60
-
-#: Products of a map's node, a reduce's node and a shuffle entry that are held in memory, twice (256 MB at most).
-_HELD = 2**24
-
-#: Products that are computed at once where they are not held.
-_BLOCK = 2**22
 
 #: Products, times nodes, up to which reduces are bounded in pairs while more than two are open; and what finding the
 #: pairs may take.
@@ -78,11 +68,10 @@ class Branching(NamedTuple):
     charges: ReduceCharges | None
 
 
-class ReduceBounds:
+class ReduceBounds(ReduceTables):
     """Lower bounds of a `transmission` problem where some of the reduces are fixed.
 
-    A state of the search is `fixed`: for each reduce its node, the number of nodes where it is left out ("nowhere"), or
-    `OPEN`. Maps choose among the nodes with idle slots, and nowhere where the slots do not hold all of them.
+    A state of the search is `fixed`, as in `ReduceTables`.
 
     Parameters
     ----------
@@ -91,16 +80,10 @@ class ReduceBounds:
 
     Attributes
     ----------
-    hosts
-        int64: nodes with idle map slots.
-    room
-        int64, shape (rows,): slots of each of `hosts`, and last, where not every map is placed, how many are not.
-    nowhere
-        The choice of a reduce that is left out: the number of nodes.
-    products
-        How many products of a map's node, a reduce's node and a shuffle entry there are.
     paired
         Whether reduces are bounded in pairs also while more than two are open.
+    free
+        int64, shape (rows,): prices of 0.
 
     Examples
     --------
@@ -115,141 +98,10 @@ class ReduceBounds:
     """
 
     def __init__(self, problem: Transmission) -> None:
-        self.problem = problem
-        maps, nodes = problem.map_units.shape
-        reduces = len(problem.reduces)
-        self.nowhere = nodes
-        self.hosts: Ints = np.flatnonzero(problem.map_capacity > 0)
-        self.room: Ints = problem.map_capacity[self.hosts]
-        left = maps - problem.map_count
-        self.rows = len(self.hosts)
-        if left or not self.rows:
-            self.room = np.append(self.room, left)
-        #: Slots of each choice of a reduce, the last of them for those that are left out.
-        self.reduce_room: Ints = np.append(problem.reduce_capacity, reduces - problem.reduce_count)
-        self._usable: Bools = np.column_stack([problem.usable, np.ones(reduces, dtype=bool)])
-        self._limited = problem.limited
-        self._sort_entries(maps, reduces)
-        self.products = len(self._pair_map) * len(self.room) * (nodes + 1)
-        self.paired = max(self.products * nodes, reduces**2 * maps) <= _PAIRED
-        # Room for shares that are no whole units, where the numbers stay exact.
-        largest = int(problem.map_units.max(initial=0)) * maps + int(problem.reduce_units.max(initial=0)) * reduces
-        largest += int(float(problem.entries.size.sum()) * float(problem.distance.max(initial=0.0)) * problem.grid)
-        self.scale = 64 if problem.grid == 1 and largest * 64 <= LARGEST else 1
-        self._maps: Ints = np.zeros((len(self.room), maps), dtype=np.int64)
-        self._maps[: self.rows] = problem.map_units[:, self.hosts].T * self.scale
-        self._reduces: Ints = np.column_stack([problem.reduce_units * self.scale, np.zeros(reduces, dtype=np.int64)])
-        self._held: dict[int, npt.NDArray[np.integer[Any]]] | None = None
-        if self.products <= _HELD:
-            self._held = {reduce: self._products(reduce) for reduce in range(reduces)}
-            #: The same by choice of the reduce: what one choice adds to the maps' costs lies together.
-            self._by_choice = [np.ascontiguousarray(held.transpose(2, 0, 1)) for held in self._held.values()]
-        #: Prices of 0.
+        super().__init__(problem)
+        reduces, maps = self.sent.shape
+        self.paired = max(self.products * self.nowhere, reduces**2 * maps) <= _PAIRED
         self.free: Ints = np.zeros(len(self.room), dtype=np.int64)
-        #: For each reduce the one before it that nothing tells it apart from, or -1.
-        self.twin: Ints = self._twins()
-
-    def _sort_entries(self, maps: int, reduces: int) -> None:
-        """Pairs of reduce and map by reduce, then map, and the entries of each: a shuffle may name a pair twice."""
-        entries = self.problem.entries
-        order = np.lexsort((entries.map, entries.reduce))
-        self._size: Floats = entries.size[order]
-        key = entries.reduce[order] * max(maps, 1) + entries.map[order]
-        pairs, self._first_entry = np.unique(key, return_index=True)
-        self._pair_map: Ints = pairs % max(maps, 1)
-        self._first_pair: Ints = np.searchsorted(pairs // max(maps, 1), np.arange(reduces + 1))
-        #: MB that each map sends to each reduce.
-        self.sent: Floats = np.zeros((reduces, maps))
-        if len(pairs):
-            self.sent[pairs // maps, self._pair_map] = np.add.reduceat(self._size, self._first_entry)
-
-    def _twins(self) -> Ints:
-        problem, twin = self.problem, np.full(len(self.sent), -1, dtype=np.int64)
-        seen: dict[tuple[object, ...], int] = {}
-        entry_of_pair = np.append(self._first_entry, len(self._size))
-        for reduce, (begin, end) in enumerate(zip(self._first_pair, self._first_pair[1:], strict=False)):
-            shares = slice(entry_of_pair[begin], entry_of_pair[end])
-            key = (
-                int(problem.job[reduce]) if self._limited[reduce] else None,
-                problem.reduce_units[reduce].tobytes(),
-                self._pair_map[begin:end].tobytes(),
-                np.diff(entry_of_pair[begin : end + 1]).tobytes(),
-                self._size[shares].tobytes(),
-            )
-            twin[reduce] = seen.get(key, -1)
-            seen[key] = reduce
-        return twin
-
-    # Products of what a map sends and a distance ---------------------------------------------------------------------
-
-    def maps_of(self, reduce: int) -> Ints:
-        """Maps that send something to a reduce, increasing."""
-        return self._pair_map[self._first_pair[reduce] : self._first_pair[reduce + 1]]
-
-    def _products(self, reduce: int, begin: int = 0, end: int | None = None) -> npt.NDArray[np.integer[Any]]:
-        """Scaled cost of each row (node of the map), map of `maps_of(reduce)[begin:end]`, and choice of the reduce."""
-        first, last = self._first_pair[reduce] + begin, self._first_pair[reduce + 1]
-        last = last if end is None else min(first + end - begin, last)
-        bounds = np.append(self._first_entry, len(self._size))[first : last + 1]
-        sizes = self._size[bounds[0] : bounds[-1]] if len(bounds) > 1 else self._size[:0]
-        units = units_of(sizes[:, None] * self.problem.distance[self.hosts][:, None, :], self.problem.grid)
-        if len(sizes) > last - first:
-            units = np.add.reduceat(units, bounds[:-1] - bounds[0], axis=1)
-        found = np.zeros((len(self.room), last - first, self.nowhere + 1), dtype=np.int64)
-        found[: self.rows, :, : self.nowhere] = units * self.scale
-        small = int(found.max(initial=0)) < 2**30
-        return found.astype(np.int32) if small else found
-
-    def _blocks(self, reduce: int) -> Iterator[tuple[slice, npt.NDArray[np.integer[Any]]]]:
-        """The products of a reduce, some of its maps at a time where they are not held."""
-        if self._held is not None:
-            yield slice(None), self._held[reduce]
-            return
-        width = max(1, _BLOCK // (len(self.room) * (self.nowhere + 1)))
-        for begin in range(0, len(self.maps_of(reduce)), width):
-            yield slice(begin, begin + width), self._products(reduce, begin, begin + width)
-
-    def map_costs(self, fixed: Ints) -> Ints:
-        """Scaled cost of each map (column) on each row, given the reduces that are placed; shape (rows, maps)."""
-        costs = self._maps.copy()
-        for reduce in np.flatnonzero((fixed != OPEN) & (fixed != self.nowhere)).tolist():
-            maps, node = self.maps_of(reduce), fixed[reduce]
-            if self._held is not None:
-                costs[:, maps] += self._by_choice[reduce][node]
-                continue
-            for part, products in self._blocks(reduce):
-                costs[:, maps[part]] += products[:, :, node]
-        return costs
-
-    def given_maps(self, rows: Ints) -> Ints:
-        """Cost of each reduce on each choice where the maps are in these rows, in units of 1/`scale`.
-
-        Shape (reduces, nodes + 1).
-        """
-        table = self._reduces.copy()
-        for reduce in range(len(table)):
-            maps = rows[self.maps_of(reduce)]
-            for part, products in self._blocks(reduce):
-                own = maps[part]
-                table[reduce] += products[own, np.arange(len(own))].sum(axis=0, dtype=np.int64)
-        return table
-
-    # Bounds --------------------------------------------------------------------------------------------------------
-
-    def allowed(self, fixed: Ints, reduce: int) -> Bools:
-        """Choices that a reduce has beside those that are fixed; of reduces that are alike the later has no earlier.
-
-        Shape (nodes + 1,).
-        """
-        taken = np.bincount(fixed[fixed != OPEN], minlength=self.nowhere + 1)
-        allowed: Bools = self._usable[reduce] & (taken < self.reduce_room)
-        if self._limited[reduce]:
-            mine = fixed[(self.problem.job == self.problem.job[reduce]) & (fixed != OPEN) & (fixed != self.nowhere)]
-            allowed[mine] = False
-        before = self.twin[reduce]
-        if before >= 0 and fixed[before] != OPEN:
-            allowed[: fixed[before]] = False
-        return allowed
 
     def children(
         self,

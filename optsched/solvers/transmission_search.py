@@ -23,13 +23,13 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import (
     IMPOSSIBLE,
     MOST_PRODUCTS,
-    OPEN,
     Branching,
     ReduceBounds,
     ReduceCharges,
 )
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.problems.transmission_tables import OPEN
 from optsched.results import Limit
 from optsched.solvers.profiles import Profile
 from optsched.solvers.transmission_reduces import ReducePrices, by_arrays
