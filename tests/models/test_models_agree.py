@@ -132,4 +132,4 @@ def test_models_find_the_enumerated_optimum(name: str) -> None:
 def test_models_find_the_enumerated_optimum_thoroughly(name: str) -> None:
     """Tests the same on many more instances."""
     problems, check = CASES[name]
-    settings(max_examples=400)(given(problems)(check))()
+    settings(max_examples=200)(given(problems)(check))()

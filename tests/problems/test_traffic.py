@@ -514,8 +514,8 @@ def test_agreement() -> None:
 
 @pytest.mark.thorough
 def test_agreement_at_length() -> None:
-    """Tests the same on 400 instances."""
-    settings(max_examples=400)(given(problems())(check_agreement))()
+    """Tests the same on 250 instances."""
+    settings(max_examples=250)(given(problems())(check_agreement))()
 
 
 @given(problems(capacity="none"))

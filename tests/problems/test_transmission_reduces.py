@@ -237,7 +237,7 @@ def test_routes_agree() -> None:
 @pytest.mark.thorough
 def test_routes_agree_at_length() -> None:
     """Tests the same on more instances."""
-    settings(max_examples=400)(given(problems("transmission-reduces"))(check))()
+    settings(max_examples=200)(given(problems("transmission-reduces"))(check))()
 
 
 @settings(max_examples=50)
