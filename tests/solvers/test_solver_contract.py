@@ -352,7 +352,7 @@ def test_interrupt_keeps_incumbent_and_bound(solve: Way, outer_handler: Callable
     timer = threading.Timer(1.5, press)
     timer.start()
     outcome = solve(knapsack(150, 20), EXACT, None).outcome
-    assert time.monotonic() - sent[0] < 2.0
+    assert time.monotonic() - sent[0] < 10
     timer.join()
     assert (outcome.status, outcome.limit) == (Termination.FEASIBLE, Limit.INTERRUPTED)
     assert outcome.objective is not None
