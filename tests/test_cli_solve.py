@@ -301,6 +301,26 @@ def optimum_of(path: Path) -> float:
     return float(solver.getInfo().objective_function_value)
 
 
+def test_leximin() -> None:
+    """Tests the ordered utilities: the first is that of `solve`, and what cuts them short is told."""
+    name = "papers/ras-immobile"
+    found = answer("leximin", name)
+    assert found["utilities"][0] == answer("solve", name, "--problem", "utility")["objective"][0]
+    assert found["utilities"] == sorted(found["utilities"])
+    assert found["objective"][0] == found["utilities"][0]
+    assert found["proofs"] == ["dual", "solver"]
+    table = run("leximin", name)
+    assert (table.exit_code, table.stderr) == (0, "")
+    assert table.stdout.splitlines()[2].split() == ["1", "1", "dual"]
+    short = run("leximin", "generated/utility-n10-seed0", "--time-limit", "0")
+    assert short.exit_code == 0
+    assert "no proof" in short.stdout
+    assert "cut it short" in short.stderr
+    refused = run("leximin", "papers/guo-fig2")
+    assert refused.exit_code == 3
+    assert "utility needs" in refused.stderr
+
+
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("model", ["compact", "literal"])
 @pytest.mark.parametrize("suffix", ["lp", "mps"])

@@ -1,4 +1,4 @@
-"""`optsched solve`, `bounds`, `frontier` and `export`: about one problem on one instance, without heuristics."""
+"""`optsched solve`, `bounds`, `frontier`, `leximin` and `export`: one problem on one instance, without heuristics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from optsched.results import Solution
     from optsched.routes import Frontier
 
-__all__ = ["bounds", "export", "frontier", "solve"]
+__all__ = ["bounds", "export", "frontier", "leximin", "solve"]
 
 #: Exit codes of results that are no errors.
 NO_SOLUTION, INFEASIBLE, INTERRUPTED = 5, 6, 130
@@ -206,6 +206,63 @@ def frontier(
     if found.limit is Limit.INTERRUPTED:
         ctx.exit(INTERRUPTED)
     ctx.exit(0 if found.points or found.complete else NO_SOLUTION)
+
+
+@click.command()
+@click.argument("instance")
+@arguments.param_option
+@arguments.profile_option
+@arguments.time_limit_option
+@arguments.format_option("table", "json")
+@click.pass_context
+def leximin(
+    ctx: click.Context,
+    instance: str,
+    params: tuple[str, ...],
+    profile: str,
+    time_limit: float | None,
+    form: str,
+) -> None:
+    """The lowest utility of a job highest, then the second lowest, and so on: `utility` decided to the end.
+
+    A time limit holds for each of the programs.
+    """
+    from optsched.problems import Utility
+    from optsched.report import Table, number, progress
+    from optsched.results import Limit
+    from optsched.solvers.profiles import load_profile
+    from optsched.solvers.utility_leximin import leximin
+
+    posed = arguments.pose(instance, Utility.name, params)
+    assert isinstance(posed, Utility)
+    with progress(sys.stderr) as step:
+        step(f"{posed.instance.name} leximin")
+        found = leximin(posed, load_profile(profile).with_limits(time_limit=time_limit))
+    if form == "json":
+        from optsched import __version__
+
+        arguments.emit_json(
+            {
+                "version": __version__,
+                "instance": posed.instance.name,
+                "problem": posed.name,
+                "parameters": posed.parameters,
+                "utilities": list(found.utilities),
+                "proofs": list(found.proofs),
+                "objective": list(posed.evaluate(found.placement)),
+                "limit": found.limit,
+            }
+        )
+    else:
+        rows = [
+            (str(place), number(utility), str(proof) if proof else "no proof")
+            for place, (utility, proof) in enumerate(zip(found.utilities, found.proofs, strict=True), 1)
+        ]
+        arguments.emit_table(Table(("", "utility", "proof"), rows, frozenset({"utility"})))
+    if found.limit is not None:
+        arguments.note(f"not all utilities are proved: {found.limit} cut it short", "warning")
+    if found.limit is Limit.INTERRUPTED:
+        ctx.exit(INTERRUPTED)
 
 
 def _check_plotting(path: str) -> None:
