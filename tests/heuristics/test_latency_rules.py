@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from optsched.heuristics.latency_rules import HEURISTICS, _Cover, flow_based, round_robin
@@ -130,12 +130,23 @@ class TestFlowBased:
 
     @given(small(largest_load=0, most_tasks=6))
     def test_guarantee_without_loads(self, problem: Latency) -> None:
-        """Tests FSY Theorem 5.4: at most the optimum plus (1 - 1/(n-1)) w_rem when no server is loaded."""
+        """Tests FSY Theorem 5.4: at most the optimum plus (1 - 1/(n-1)) w_rem when no server is loaded.
+
+        As FSY have it every task is local somewhere; the next test shows that this is needed.
+        """
+        assume((problem.replicas.lengths > 0).all())
         servers = len(problem.initial_load)
         optimum = least_makespan(problem)
         for options in ({}, {"ties": "first"}, {"covers": "fresh"}):
             makespan = problem.evaluate(flow_based(problem, RNG, **options))[0]
             assert (makespan - optimum) * (servers - 1) <= (servers - 2) * problem.w_rem
+
+    @pytest.mark.parametrize("options", [{}, {"ties": "first"}, {"covers": "fresh"}])
+    def test_no_guarantee_for_tasks_that_are_local_nowhere(self, options: dict[str, str]) -> None:
+        """Tests that with two servers, where Theorem 5.4 promises the optimum, a task without data costs more."""
+        problem = latency([0, 0], [[], [0], [0, 1]], w_loc=1, w_rem=2)
+        assert least_makespan(problem) == 2
+        assert problem.evaluate(flow_based(problem, RNG, **options)) == (3, 4)
 
     @given(small())
     def test_skipped_thresholds_cannot_win(self, problem: Latency) -> None:
