@@ -242,13 +242,14 @@ def test_interrupt_while_a_model_is_built_is_a_result(name: str, route: str, mon
 
     posed = problem(name, generate("mixed", seed=1, nodes=5, tasks=4))
     best = solve(posed).decision
+    assert isinstance(best, Placement)
     for build in ("build_pyomo", "build_pulp"):
         monkeypatch.setattr(f"optsched.models.{name.replace('-', '_')}.{build}", interrupted)
     solution = solve(posed, route=route)
     assert solution.raw_status == "interrupted"
     assert solution.optimal or solution.limit is Limit.INTERRUPTED
     held = solve(posed, route=route, start=best)
-    assert held.objective == posed.evaluate(best)  # type: ignore[arg-type]
+    assert held.objective == posed.evaluate(best)
     for known in (solution, held):
         assert certify(posed, known).valid
 

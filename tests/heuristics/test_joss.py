@@ -24,7 +24,9 @@ NAN = float("nan")
 
 def library(name: str, **parameters: Any) -> Traffic:
     """The problem on an instance of the library."""
-    return Traffic(load(folder("instances") / "papers" / f"{name}.json"), **parameters)  # type: ignore[arg-type]
+    instance = load(folder("instances") / "papers" / f"{name}.json")
+    assert isinstance(instance, Instance)
+    return Traffic(instance, **parameters)
 
 
 def posed(

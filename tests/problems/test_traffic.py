@@ -145,8 +145,9 @@ def test_digest_values() -> None:
 def test_break_even_at_one(ratio: float) -> None:
     """Tests that without capacities a job costs |B| min(1, FP) for a block elsewhere: it turns at 1, not at td."""
     problem = posed([[0], [0], [1]], ratio, nodes=[0, 1], size=20.0)
-    assert solve(problem).objective is not None
-    assert solve(problem).objective[0] == Fraction(20 * min(1.0, ratio))  # type: ignore[index]
+    objective = solve(problem).objective
+    assert objective is not None
+    assert objective[0] == Fraction(20 * min(1.0, ratio))
     assert bounds(problem)[0].value == Fraction(20 * min(1.0, ratio))
 
 
