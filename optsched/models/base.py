@@ -9,7 +9,7 @@ from optsched.errors import TooLarge, UsageError
 from optsched.placement import Placement
 from optsched.problems.base import Problem
 
-__all__ = ["MAX_VARIABLES", "LiteralSize", "decode_binaries", "is_whole", "refuse_too_large", "whole"]
+__all__ = ["MAX_VARIABLES", "LiteralSize", "dealt", "decode_binaries", "is_whole", "refuse_too_large", "whole"]
 
 #: Variables of a literal model beyond which it is not built; they take about 5 GB to build and solve.
 MAX_VARIABLES = 2_000_000
@@ -75,6 +75,17 @@ def whole(variable: Any) -> int:
             "point), or declare the variables integer where a constraint was added"
         )
     return round(value)
+
+
+def dealt(model: Any) -> dict[str, str]:
+    """Place of each task of a solved Pyomo model that counts members of classes, by id: the members take turns.
+
+    Its `place[c, p]` says how many `members[c]` of the class are at the place.
+    """
+    waiting = {name: iter(model.members[name]) for name in model.CLASSES}
+    return {
+        next(waiting[name]): place for (name, place), variable in model.place.items() for _ in range(whole(variable))
+    }
 
 
 def decode_binaries(model: Any, problem: Problem) -> Placement:

@@ -32,7 +32,7 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.errors import UsageError
-from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, refuse_too_large, whole
 from optsched.placement import Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.generalized_assignment import GeneralizedAssignment
@@ -225,13 +225,9 @@ def decode(model: Any, problem: GeneralizedAssignment) -> Placement:
         If the model holds no solution, or one that is not whole.
     """
     column = {node: place for place, node in enumerate(problem.instance.cluster.node_ids.tolist())}
-    host: dict[str, int] = {}
     if isinstance(model, pulp.LpProblem):
-        host = {task: column[node] for (task, node), variable in model.place.items() if whole(variable)}
+        host = {task: node for (task, node), variable in model.place.items() if whole(variable)}
     else:
-        waiting = {name: list(model.members[name]) for name in model.CLASSES}
-        for name, node in model.PAIRS:
-            for _ in range(whole(model.place[name, node])):
-                host[waiting[name].pop(0)] = column[node]
+        host = dealt(model)
     tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    return problem.placement(np.array([host[task] for task in tasks], dtype=np.int64))
+    return problem.placement(np.array([column[host[task]] for task in tasks], dtype=np.int64))

@@ -42,7 +42,7 @@ import pyomo.environ as pyo
 
 from optsched.errors import UsageError
 from optsched.instance import Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, refuse_too_large, whole
 from optsched.placement import Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.traffic import Bundle, Traffic
@@ -286,18 +286,13 @@ def decode(model: Any, problem: Traffic) -> Placement:
         If the model holds no solution, or one that is not whole.
     """
     column = {center: place for place, center in enumerate(problem.datacenters)}
-    of_map: dict[str, int] = {}
-    literal = isinstance(model, pulp.LpProblem)
-    if literal:
-        of_map = {name: column[center] for (name, center), variable in model.place.items() if whole(variable)}
+    if isinstance(model, pulp.LpProblem):
+        of_map = {name: center for (name, center), variable in model.place.items() if whole(variable)}
     else:
-        waiting = {name: list(model.members[name]) for name in model.CLASSES}
-        for name, center in model.place:
-            for _ in range(whole(model.place[name, center])):
-                of_map[waiting[name].pop(0)] = column[center]
+        of_map = dealt(model)
     hosts = {name: column[center] for (name, center), variable in model.host.items() if whole(variable)}
     maps = problem.instance.workload.task_ids[problem.tasks[problem.maps]].tolist()
     at_reduce = np.zeros(len(problem.reduces), dtype=np.int64)
     for name, (bundle, _) in _bundles(problem).items():
         at_reduce[bundle.reduces] = hosts[name]
-    return problem.placed_in(np.array([of_map[name] for name in maps], dtype=np.int64), at_reduce)
+    return problem.placed_in(np.array([column[of_map[name]] for name in maps], dtype=np.int64), at_reduce)

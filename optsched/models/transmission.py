@@ -49,7 +49,7 @@ import pyomo.environ as pyo
 
 from optsched.errors import UsageError
 from optsched.instance import Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, refuse_too_large, whole
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.transmission import Transmission
@@ -419,15 +419,9 @@ def decode(model: Any, problem: Transmission) -> Placement:
         If the model holds no solution, or one that is not whole.
     """
     column = {node: place for place, node in enumerate(problem.instance.cluster.node_ids.tolist())}
-    host: dict[str, int] = {}
-    if isinstance(model, pulp.LpProblem):
-        chosen = {**model.x, **model.y}
-        host = {task: column[node] for (task, node), variable in chosen.items() if whole(variable)}
-    else:
-        waiting = {name: list(model.members[name]) for name in model.CLASSES}
-        for (name, node), variable in model.place.items():
-            for _ in range(whole(variable)):
-                host[waiting[name].pop(0)] = column[node]
-        host |= {task: column[node] for (task, node), variable in model.run.items() if whole(variable)}
+    literal = isinstance(model, pulp.LpProblem)
+    host: dict[str, str] = {} if literal else dealt(model)
+    chosen = {**model.x, **model.y} if literal else model.run
+    host |= {task: node for (task, node), variable in chosen.items() if whole(variable)}
     tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    return problem.placement(np.array([host.get(task, NONE) for task in tasks], dtype=np.int64))
+    return problem.placement(np.array([column[host[task]] if task in host else NONE for task in tasks], dtype=np.int64))
