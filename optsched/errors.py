@@ -19,6 +19,7 @@ __all__ = [
     "InputError",
     "MissingField",
     "OptschedError",
+    "OutOfTime",
     "SolverDisagreement",
     "TooLarge",
     "UsageError",
@@ -94,6 +95,12 @@ class HeuristicFailed(OptschedError):
     """A heuristic raised, or answered nonsense (wrong length, unknown node, None)."""
 
     exit_code = 4
+
+
+class OutOfTime(OptschedError):
+    """A deadline (`optsched.deadline`) is past: caught by whoever set it, who makes a result of it."""
+
+    exit_code = 5
 
 
 class CertificateInvalid(OptschedError):

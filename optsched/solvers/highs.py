@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from optsched.deadline import remaining
 from optsched.errors import Fault, InputError, UsageError
 from optsched.results import Limit, Termination
 from optsched.solvers.highs_options import set_options
@@ -71,7 +72,7 @@ def run(
     highs
         `highspy.Highs` that holds a model.
     profile
-        Limits and options.
+        Limits and options. A deadline (`optsched.deadline`) that is earlier than its time limit takes its place.
     interface
         What built the model, for the record: `arrays`, `pyomo 6.10.1`.
     start
@@ -89,7 +90,7 @@ def run(
         If HiGHS does not take an option.
     """
     options = profile.options
-    faults = set_options(highs, options)
+    faults = set_options(highs, options | _within_deadline(profile))
     if faults:
         raise UsageError("; ".join(f"solver option {fault}" for fault in faults))
     solver = {"name": "HiGHS", "version": highs.version(), "interface": interface, "options": options}
@@ -123,6 +124,14 @@ def run(
         if unclear:
             claims = {}
     return outcome(status, limit, raw, **claims)
+
+
+def _within_deadline(profile: Profile) -> dict[str, float]:
+    """The time limit where a deadline holds (`optsched.deadline`): the earlier of it and the profile's."""
+    left = remaining()
+    if left is None:
+        return {}
+    return {"time_limit": left if profile.time_limit is None else min(left, float(profile.time_limit))}
 
 
 def has_duals(highs: Any, outcome: SolverOutcome) -> bool:

@@ -1,0 +1,72 @@
+"""A deadline that holds for whatever runs within it: set by who calls, looked at by every loop that may be long.
+
+It is kept in a context variable, so that it reaches through calls that know nothing of it, and each thread has its
+own. The clock is monotonic: it does not jump when the time of day is set. What a caller makes of running out of time
+(a limit of a solution, a row of a table) is for the caller to say.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from optsched.errors import OutOfTime
+
+__all__ = ["check", "deadline", "remaining"]
+
+#: The instant on the monotonic clock; None without a deadline.
+_ends: ContextVar[float | None] = ContextVar("optsched deadline", default=None)
+
+
+@contextmanager
+def deadline(seconds: float | None) -> Iterator[None]:
+    """Limit the time of what runs within.
+
+    Parameters
+    ----------
+    seconds
+        From now; None changes nothing. Of nested deadlines the earliest holds.
+
+    Examples
+    --------
+    >>> with deadline(0):
+    ...     with deadline(60):
+    ...         print(remaining())
+    0.0
+    >>> print(remaining())
+    None
+    """
+    before = _ends.get()
+    if seconds is None:
+        yield
+        return
+    ends = time.monotonic() + seconds
+    held = _ends.set(ends if before is None else min(before, ends))
+    try:
+        yield
+    finally:
+        _ends.reset(held)
+
+
+def remaining() -> float | None:
+    """Seconds until the deadline, 0 once it is past; None without one."""
+    ends = _ends.get()
+    return None if ends is None else max(0.0, ends - time.monotonic())
+
+
+def check() -> None:
+    """Raise OutOfTime once the deadline is past; cheap enough for a loop.
+
+    Examples
+    --------
+    >>> check()
+    >>> with deadline(0):
+    ...     check()
+    Traceback (most recent call last):
+    optsched.errors.OutOfTime: out of time
+    """
+    ends = _ends.get()
+    if ends is not None and time.monotonic() >= ends:
+        raise OutOfTime("out of time")
