@@ -9,7 +9,7 @@ from typing import Any
 from optsched.certificates.capacities import capacity_proof
 from optsched.certificates.covers import cover_proof
 from optsched.certificates.flow_congestion import task_price_proof
-from optsched.certificates.potentials import potential_proof
+from optsched.certificates.potentials import limitless_cycle, potential_proof
 from optsched.certificates.prices import price_proof
 from optsched.certificates.shares import fairness_proof
 from optsched.certificates.traffic import slot_price_proof
@@ -205,10 +205,19 @@ def _check_termination(
             check("termination", True, f"INFEASIBLE: {problem.plainly_infeasible}")
         else:
             unproved.append(f"that there is no feasible {noun} rests on: {Proof.SOLVER}")
+    elif solution.termination is Termination.ERROR and _plainly_unbounded(problem, solution) is not None:
+        check("termination", True, f"ERROR: {_plainly_unbounded(problem, solution)}")
     elif solution.termination is Termination.ERROR:
         unproved.append(f"that there is no optimum to be found rests on: {Proof.SOLVER}")
     elif solution.termination is Termination.FEASIBLE and solution.decision is None:
         check("termination", False, f"FEASIBLE, but there is no {problem.decided.__name__.lower()}")
+
+
+def _plainly_unbounded(problem: AnyProblem, solution: Solution) -> str | None:
+    """What shows, beside the feasible decision, that its objective has no limit; None where nothing does."""
+    if not isinstance(problem, MinCostFlow) or solution.decision is None:
+        return None
+    return limitless_cycle(problem)
 
 
 def _at_least(component: Component, value: Number, claim: Number) -> bool:

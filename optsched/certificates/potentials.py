@@ -1,4 +1,4 @@
-"""Potentials of a flow: a `dual` proof."""
+"""Potentials of a flow: a `dual` proof; and the cycle that shows that there is no least cost."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import numpy as np
 from optsched.certificates.reading import integer, mapping, priced
 from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Ints
+from optsched.network import UNBOUNDED
 from optsched.problems import MinCostFlow
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["potential_certificate", "potential_proof"]
+__all__ = ["limitless_cycle", "potential_certificate", "potential_proof"]
 
 
 def potential_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
@@ -39,3 +40,20 @@ def potential_proof(problem: MinCostFlow, certificate: Certificate, objective: V
     if bound is None:
         raise CertificateInvalid("potentials: an arc without limit has a negative reduced cost, so they prove nothing")
     return bound
+
+
+def limitless_cycle(problem: MinCostFlow) -> str | None:
+    """What shows that a feasible flow gets cheaper for ever; None where nothing does.
+
+    The cycle that `MinCostFlow.unlimited_cycle` names is looked at arc by arc: each goes on where the one before it
+    ended, none has a limit, and the costs add up to less than 0.
+    """
+    network, cycle = problem.instance, problem.unlimited_cycle
+    if not cycle:
+        return None
+    arcs = list(cycle)
+    costs = sum(network.cost[arcs].tolist())
+    closed = network.head[arcs].tolist() == network.tail[[*arcs[1:], arcs[0]]].tolist()
+    if costs >= 0 or not closed or (network.capacity[arcs] != UNBOUNDED).any():
+        raise CertificateInvalid("the arcs that should be a cycle of negative cost without limit are none")
+    return f"{len(arcs)} arcs without limit form a cycle of cost {costs}"

@@ -7,6 +7,7 @@ outside check.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from optsched.instance import Ints
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import Flow
 from optsched.problems.base import BaseProblem
+from optsched.problems.negative_cycles import negative_cycle
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["MinCostFlow"]
@@ -78,6 +80,17 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
         if not self.cut_off:
             return None
         return f"no arc can take what is left to send of {self.instance.node_ids[self.cut_off[0]]}"
+
+    @cached_property
+    def unlimited_cycle(self) -> tuple[int, ...]:
+        """Arcs, in order, of a cycle of negative cost none of which has a limit; empty where there is no such cycle.
+
+        With one, a feasible flow shows that the cost has no least value: round the cycle it falls for ever.
+        """
+        network = self.instance
+        free = np.flatnonzero(network.capacity == UNBOUNDED)
+        cycle = negative_cycle(network.tail[free], network.head[free], network.cost[free], len(network))
+        return tuple(int(free[arc]) for arc in cycle)
 
     def objective(self, flow: Flow, /) -> Value:
         return (

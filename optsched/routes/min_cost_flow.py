@@ -9,13 +9,13 @@ import numpy as np
 
 from optsched import models
 from optsched.certificates import potential_certificate
+from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
 from optsched.placement import Flow
 from optsched.problems import MinCostFlow
 from optsched.results import Limit, Solution, Termination
 from optsched.routes.record import MODELS, Record, check_claim, solver_of
 from optsched.solvers.min_cost_flow import by_arrays, by_network_simplex, potentials_of
-from optsched.solvers.networks import FlowStatus
 from optsched.solvers.outcome import INTERRUPTED, SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -24,8 +24,10 @@ __all__ = ["ROUTES", "by_route"]
 #: The default first.
 ROUTES = ("arrays", "network-simplex", *MODELS)
 
-#: HiGHS says it in its own words, networkx by an exception.
 UNBOUNDED = "unbounded: a cycle of negative cost has no limit"
+
+#: How many arcs of the cycle the status names.
+_ARCS_TOLD = 10
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
@@ -38,9 +40,11 @@ def by_route(record: Record, profile: Profile) -> Solution:
     if not network.arcs:
         nothing = potential_certificate(problem, np.zeros(len(network), dtype=np.int64))
         return record.solution(Flow(network.lower), (nothing,) if nothing else (), None, "no arc to decide on", {})
+    if problem.unlimited_cycle:
+        return _unbounded(record, problem, profile)
     outcome, flow, built = INTERRUPTED, None, 0.0
     try:
-        outcome, flow, potentials, built = _found(record, profile)
+        outcome, flow, potentials, built = _found(record, problem, profile)
         if flow is not None and outcome.status is Termination.OPTIMAL:
             value = problem.evaluate(flow)[0]
             check_claim(problem, outcome.objective, value)
@@ -50,8 +54,8 @@ def by_route(record: Record, profile: Profile) -> Solution:
         outcome = replace(outcome, limit=Limit.INTERRUPTED)
     if outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
         raw = outcome.raw_status
-        if outcome.status is Termination.ERROR and raw != UNBOUNDED and "unbounded" in raw.lower():
-            raw = f"{UNBOUNDED} ({raw})"
+        if "unbounded" in raw.lower() and "infeasible" not in raw.lower():
+            raise SolverDisagreement(f'{problem.name}: the solver says "{raw}", but every negative cycle has a limit')
         return record.solution(None, (), None, raw, outcome.solver, built, unanswered=outcome.status)
     if potentials is None:
         potentials = np.zeros(len(network), dtype=np.int64)
@@ -60,25 +64,37 @@ def by_route(record: Record, profile: Profile) -> Solution:
     return record.solution(flow, certificates, outcome.limit, outcome.raw_status, outcome.solver, built)
 
 
-def _found(record: Record, profile: Profile) -> tuple[SolverOutcome, Flow | None, Ints | None, float]:
+def _unbounded(record: Record, problem: MinCostFlow, profile: Profile) -> Solution:
+    """Whether there is a flow at all, where a cycle of negative cost has no limit: with one, its cost has no least.
+
+    The route looks for a flow without costs, since some engines go round such a cycle for ever.
+    """
+    network = problem.instance
+    free = MinCostFlow(replace(network, cost=np.zeros_like(network.cost)))
+    try:
+        outcome, flow, _, built = _found(record, free, profile)
+    except KeyboardInterrupt:
+        outcome, flow, built = INTERRUPTED, None, 0.0
+    if flow is None:
+        raw, solver, unanswered = outcome.raw_status, outcome.solver, None
+        if outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
+            unanswered = outcome.status
+        return record.solution(None, (), outcome.limit, raw, solver, built, unanswered)
+    arcs = network.arc_ids[list(problem.unlimited_cycle[:_ARCS_TOLD])].tolist()
+    told = f"{UNBOUNDED} (arcs {', '.join(arcs)}{', ...' if len(problem.unlimited_cycle) > _ARCS_TOLD else ''})"
+    return record.solution(flow, (), None, told, outcome.solver, built, unanswered=Termination.ERROR)
+
+
+def _found(
+    record: Record, problem: MinCostFlow, profile: Profile
+) -> tuple[SolverOutcome, Flow | None, Ints | None, float]:
     """What the route's engine or model says, the flow and potentials that it holds, and the seconds of building."""
-    problem = record.problem
-    assert isinstance(problem, MinCostFlow)
     if record.route == "arrays":
         return *by_arrays(problem, profile), 0.0
     if record.route == "network-simplex":
         status, flow, potentials = by_network_simplex(problem)
-        unbounded = status is FlowStatus.UNBOUNDED
-        outcome = SolverOutcome(
-            Termination.ERROR if unbounded else Termination(status),
-            None,
-            None,
-            None,
-            UNBOUNDED if unbounded else str(status).lower(),
-            0.0,
-            None,
-            {"name": "networkx network_simplex"},
-        )
+        solver = {"name": "networkx network_simplex"}
+        outcome = SolverOutcome(Termination(status), None, None, None, str(status).lower(), 0.0, None, solver)
         return outcome, flow, potentials, 0.0
     module = models.module(problem.name)
     model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)

@@ -18,6 +18,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from optsched.errors import SolverDisagreement, TooLarge, UsageError
+from optsched.problems.negative_cycles import negative_cycle
 
 __all__ = [
     "DENSE_LIMIT",
@@ -243,6 +244,7 @@ def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Int
     -----
     Network simplex (networkx), in Python integers and in pure Python: seconds for 10,000 arcs. The potentials are
     shortest distances in the residual network (Bellman-Ford in int64), so they prove the flow whoever found it.
+    Cycles of negative cost without a limit are looked for first: with one, networkx may never end.
 
     Raises
     ------
@@ -267,6 +269,10 @@ def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Int
         raise UsageError(f"potentials of {nodes} nodes with costs up to {largest} might pass 2^53: scale the costs")
     if (lower > capacity).any():
         return MinCostFlow(FlowStatus.INFEASIBLE, None, None)
+    free = np.flatnonzero(capacity == UNBOUNDED)
+    if negative_cycle(tail[free], head[free], cost[free], nodes):  # round which networkx may go for ever
+        flow = _network_simplex(tail, head, lower, capacity, np.zeros_like(cost), supply)
+        return MinCostFlow(flow if isinstance(flow, FlowStatus) else FlowStatus.UNBOUNDED, None, None)
     flow = _network_simplex(tail, head, lower, capacity, cost, supply)
     if isinstance(flow, FlowStatus):
         return MinCostFlow(flow, None, None)
@@ -293,8 +299,6 @@ def _network_simplex(
         graph.add_edge(i, j, key=arc, weight=price, **limit)
     try:
         _, flows = nx.network_simplex(graph)
-    except nx.NetworkXUnbounded:
-        return FlowStatus.UNBOUNDED
     except nx.NetworkXUnfeasible:
         return FlowStatus.INFEASIBLE
     ends = zip(tail.tolist(), head.tolist(), strict=True)

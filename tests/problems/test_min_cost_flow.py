@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 
 from optsched import models
 from optsched.certificates import certify, potential_certificate, proved_bound
+from optsched.certificates.potentials import limitless_cycle
 from optsched.errors import CertificateInvalid, InputError, SolverDisagreement, TooLarge, UsageError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.files import load
 from optsched.instances.solution_files import read_solution, write_solution
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import Flow, Placement
@@ -28,6 +30,8 @@ from optsched.routes.min_cost_flow import ROUTES as MIN_COST_FLOW_ROUTES
 from optsched.solvers import min_cost_flow as engine
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import load_profile
+
+DATA = Path(__file__).parents[1] / "data"
 
 
 def posed(arcs: list[tuple[int, int, int, int, int]], supply: list[int]) -> MinCostFlow:
@@ -123,16 +127,71 @@ def test_without_an_optimum(
     """Tests that no flow is INFEASIBLE, and no least cost ERROR with a status that says so, by every route."""
     problem = posed(arcs, supply)
     solution = solve(problem, route=route)
-    assert (solution.termination, solution.decision, solution.limit) == (unanswered, None, None)
-    assert ("unbounded" in solution.raw_status) == (unanswered is Termination.ERROR)
+    unbounded = unanswered is Termination.ERROR
+    assert (solution.termination, solution.limit, solution.bound) == (unanswered, None, (None,))
+    assert ("unbounded" in solution.raw_status, solution.decision is not None) == (unbounded, unbounded)
     verdict = certify(problem, solution)
     assert verdict.valid
-    if unanswered is Termination.ERROR:
-        assert not verdict.proved
-        assert verdict.unproved == ("that there is no optimum to be found rests on: solver",)
+    if unbounded:
+        assert verdict.proved
     else:
         assert verdict.unproved == (() if problem.cut_off else ("that there is no feasible flow rests on: solver",))
     assert ("no arc can take what is left to send of v0" in str(verdict)) == bool(problem.cut_off)
+
+
+@pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
+def test_bug_unbounded_network_that_never_ended(route: str) -> None:
+    """Tests that a network with cycles of negative cost without limit ends, where networkx's simplex never did."""
+    network = load(DATA / "networks/unbounded-cycles.json")
+    assert isinstance(network, FlowNetwork)
+    problem = MinCostFlow(network)
+    solution = solve(problem, route=route)
+    assert (solution.termination, solution.bound) == (Termination.ERROR, (None,))
+    assert solution.raw_status == "unbounded: a cycle of negative cost has no limit (arcs 3, 0)"
+    assert certify(problem, solution).proved
+
+
+@pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
+def test_unlimited_cycles_beside_a_flow_that_is_none(route: str) -> None:
+    """Tests that a negative cycle without limit is no answer where there is no flow at all, and limits are told."""
+    problem = posed([(0, 0, 0, UNBOUNDED, -1), (0, 1, 0, 1, 0)], [2, -2])
+    solution = solve(problem, route=route)
+    assert (solution.termination, solution.decision) == (Termination.INFEASIBLE, None)
+
+
+def test_interrupt_beside_an_unlimited_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C while a flow is looked for, whose cost has no least, is a result."""
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", interrupted)
+    solution = solve(posed([(0, 0, 0, UNBOUNDED, -1)], [0]))
+    assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.INTERRUPTED)
+
+
+def test_only_real_cycles_prove_that_there_is_no_least_cost() -> None:
+    """Tests that the checker looks at the cycle arc by arc, and proves nothing without one or without a flow."""
+    problem = posed(
+        [(0, 1, 0, UNBOUNDED, -1), (1, 0, 0, UNBOUNDED, 0), (1, 0, 0, 4, -1), (1, 0, 0, UNBOUNDED, 2)], [0, 0]
+    )
+    assert limitless_cycle(problem) == "2 arcs without limit form a cycle of cost -1"
+    assert limitless_cycle(SMALL) is None
+    for cycle in ((0, 2), (0, 3), (0,)):
+        problem.__dict__["unlimited_cycle"] = cycle
+        with pytest.raises(CertificateInvalid, match="are none"):
+            limitless_cycle(problem)
+    claimed = replace(solve(SMALL), termination=Termination.ERROR, bound=(None,), certificates=())
+    assert certify(SMALL, claimed).unproved == ("that there is no optimum to be found rests on: solver",)
+    assert not certify(problem, replace(claimed, decision=None, objective=None)).proved
+
+
+def test_solver_that_says_unbounded_where_no_cycle_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a solver's "unbounded" is a disagreement where every cycle of negative cost has a limit."""
+    said = SolverOutcome(Termination.ERROR, None, None, None, "Unbounded", 0.0, None)
+    monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", lambda *_: (said, None, None))
+    with pytest.raises(SolverDisagreement, match="every negative cycle has a limit"):
+        solve(SMALL)
 
 
 @pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
