@@ -47,9 +47,9 @@ LABL = {threshold: f"LABL literal, {threshold}" for threshold in ("l**", "l**+1"
 #: Title of each heuristic, its name and its parameters.
 HEURISTICS: dict[str, tuple[str, dict[str, Any]]] = {
     "round robin": ("round-robin", {}),
-    FLOW: ("flow-based", {}),
+    FLOW: ("flow-based", {"ties": "work"}),
     FLOW_FIRST: ("flow-based", {"ties": "first"}),
-    FRESH: ("flow-based", {"covers": "fresh"}),
+    FRESH: ("flow-based", {"covers": "fresh", "ties": "work"}),
     FRESH_FIRST: ("flow-based", {"covers": "fresh", "ties": "first"}),
     **{
         f"LABL {variant}, {threshold}": ("labl", {"variant": variant, "lbar": threshold})

@@ -110,7 +110,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "lsap-fair-sched": [{"overflow": "naive"}, {"gfc": "difference", "alpha": 0}],
     "balancing": [{"order": "given"}],
     "round-robin": [{"start": 3}],
-    "flow-based": [{"ties": "first"}, {"covers": "fresh"}],
+    "flow-based": [{"ties": "work"}, {"covers": "fresh"}],
     "labl": [{"variant": variant, "lbar": lbar} for variant in LABL_VARIANTS for lbar in ("l**", "l**+1", "inf")],
 }
 
