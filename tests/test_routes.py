@@ -72,7 +72,7 @@ def test_every_route_of_latency_ends_at_the_same_optimum(route: str) -> None:
 
 def test_matching_is_taken_only_where_counting_local_tasks_is_enough() -> None:
     """Tests that the default engine is the matching for two levels, and the network's program for three."""
-    assert "maximum_flow" in solve(Lsap(FIGURE_2)).solver["name"]
+    assert "maximum_bipartite_matching" in solve(Lsap(FIGURE_2)).solver["name"]
     assert solve(Lsap(FIGURE_2, levels=(0, 1, 2))).solver["name"] == "HiGHS"
 
 

@@ -207,10 +207,12 @@ class AssignmentProblem(Problem):
             for pool, price in zip(self.pools, pool_prices, strict=True)
             for units, size in pool.tiers
         )
+        dear = np.flatnonzero(node_prices)
         slots = sum(
-            price * capacity for price, capacity in zip(node_prices.tolist(), self.capacity.tolist(), strict=True)
+            price * capacity
+            for price, capacity in zip(node_prices[dear].tolist(), self.capacity[dear].tolist(), strict=True)
         )
-        rents: int = sum(np.maximum(surplus, 0).tolist()) + slots + rent
+        rents: int = sum(surplus[surplus > 0].tolist()) + slots + rent
         return count_price * self.count - rents
 
     def cheap_bounds(self) -> tuple[Bound, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+from scipy.sparse.csgraph import breadth_first_order, maximum_bipartite_matching, maximum_flow
 
 from optsched.errors import SolverDisagreement, TooLarge, UsageError
 from optsched.problems.negative_cycles import negative_cycle
@@ -40,6 +40,9 @@ UNBOUNDED = int(np.iinfo(np.int64).max)
 
 #: Most rows of the square matrix that `assign_dense` builds (200 MB, and a minute at worst).
 DENSE_LIMIT = 5000
+
+#: Up to so many slots a pair, on average, they are matched one by one, which is then no slower than a flow (measured).
+_SLOTS_A_PAIR = 2
 
 _EXACT = 2**53  # doubles hold every integer up to here
 
@@ -85,7 +88,9 @@ def maximum_b_matching(
 
     Notes
     -----
-    Maximum flow by Dinic's algorithm (SciPy): O(pairs sqrt(tasks + nodes)) where capacities are 1. Deterministic.
+    Hopcroft and Karp's matching of tasks to slots (SciPy): O(pairs sqrt(tasks + slots)). Where the pairs of task and
+    slot would be many times those of task and node, maximum flow by Dinic's algorithm (SciPy). Deterministic. The
+    cover is Kőnig's, from the matching alone, so it proves either.
 
     Raises
     ------
@@ -102,36 +107,63 @@ def maximum_b_matching(
     >>> matching.task_cover.tolist(), matching.node_cover.tolist()
     ([False, False, True], [True, False])
     """
-    tasks, pairs = len(indptr) - 1, len(indices)
     if len(capacity) != n_nodes or (n_nodes and capacity.min() < 0):
         raise UsageError(f"a b-matching needs {n_nodes} capacities, each at least 0")
+    wanted = np.minimum(capacity, np.bincount(indices, minlength=n_nodes)).astype(np.int64)
+    by_slots = int(wanted[indices].sum()) <= _SLOTS_A_PAIR * max(1, len(indices))
+    node = (_matched_to_slots if by_slots else _matched_by_flow)(indptr, indices, wanted)
+    reached = _reached(indptr, indices, node, n_nodes)
+    # A task that is matched is reached where its node is; one that is not, in any case.
+    matching = BMatching(node, (node >= 0) & ~np.append(reached, True)[node], reached)
+    if int(matching.task_cover.sum()) + sum(capacity[reached].tolist()) != matching.size:
+        raise SolverDisagreement("the matching that SciPy found is not maximum: its cover weighs more")
+    return matching
+
+
+def _matched_to_slots(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capacity: Ints) -> Ints:
+    """Node of each task, or -1, in a maximum matching of tasks to slots: Hopcroft and Karp's (SciPy)."""
+    tasks, first_slot = len(indptr) - 1, np.concatenate([[0], np.cumsum(capacity)])
+    count = capacity[indices]
+    start = np.concatenate([[0], np.cumsum(count)])
+    slot = np.repeat(first_slot[indices] - start[:-1], count) + np.arange(start[-1])
+    if not len(slot):
+        return np.full(tasks, -1, dtype=np.int64)
+    ends = (np.ones(len(slot), dtype=np.int8), slot.astype(np.int32), start[indptr].astype(np.int32))
+    matched = maximum_bipartite_matching(sp.csr_array(ends, shape=(tasks, first_slot[-1])), perm_type="column")
+    node_of = np.append(np.repeat(np.arange(len(capacity)), capacity), -1)
+    return np.asarray(node_of[matched], dtype=np.int64)
+
+
+def _matched_by_flow(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capacity: Ints) -> Ints:
+    """Node of each task, or -1, in a maximum flow: Dinic's (SciPy), to which a capacity is a number."""
+    tasks, nodes, pairs = len(indptr) - 1, len(capacity), len(indices)
     # Vertices: tasks, nodes, source, sink. A row of the CSR matrix for each, in this order.
-    source, sink = tasks + n_nodes, tasks + n_nodes + 1
-    count = np.concatenate([np.diff(indptr), np.ones(n_nodes, dtype=np.int64), [tasks, 0]])
-    head = np.concatenate([indices + tasks, np.full(n_nodes, sink), np.arange(tasks)]).astype(np.int32)
-    limit = np.concatenate([np.ones(pairs), np.minimum(capacity, tasks), np.ones(tasks)]).astype(np.int32)
+    source, sink = tasks + nodes, tasks + nodes + 1
+    count = np.concatenate([np.diff(indptr), np.ones(nodes, dtype=np.int64), [tasks, 0]])
+    head = np.concatenate([indices + tasks, np.full(nodes, sink), np.arange(tasks)]).astype(np.int32)
+    limit = np.concatenate([np.ones(pairs), capacity, np.ones(tasks)]).astype(np.int32)
     start = np.concatenate([[0], np.cumsum(count)]).astype(np.int32)
     network = sp.csr_array((limit, head, start), shape=(sink + 1, sink + 1))
     network.sort_indices()
-    flow = maximum_flow(network, source, sink).flow
-
+    by_task = maximum_flow(network, source, sink).flow[:tasks].tocoo()
     node = np.full(tasks, -1, dtype=np.int64)
-    by_task = flow[:tasks].tocoo()
     used = by_task.data > 0
     node[by_task.row[used]] = by_task.col[used] - tasks
+    return node
 
-    # What an alternating path from an unmatched task reaches: along unused pairs to nodes, back along used ones.
-    task_of = np.repeat(np.arange(tasks), np.diff(indptr))
-    taken = node[task_of] == indices
-    tail = np.concatenate([np.where(taken, indices + tasks, task_of), np.full(np.count_nonzero(node < 0), source)])
-    head = np.concatenate([np.where(taken, task_of, indices + tasks), np.flatnonzero(node < 0)])
-    residual = sp.csr_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(sink + 1, sink + 1))
-    reached = np.zeros(sink + 1, dtype=bool)
-    reached[breadth_first_order(residual, source, return_predecessors=False)] = True
-    matching = BMatching(node, ~reached[:tasks], reached[tasks:source])
-    if int(matching.task_cover.sum()) + int(capacity[matching.node_cover].sum()) != matching.size:
-        raise SolverDisagreement("the flow that SciPy found is not maximum: its cut weighs more than the matching")
-    return matching
+
+def _reached(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], node: Ints, nodes: int) -> Bools:
+    """Nodes on alternating paths from unmatched tasks: on to a node that accepts one, back to the tasks on it.
+
+    A search of the nodes alone, with an arc from the node of each matched task to those that accept it.
+    """
+    row = np.repeat(node, np.diff(indptr))
+    tail, head = np.where(row < 0, nodes, row), indices
+    kept = tail != head
+    graph = sp.csr_array((np.ones(kept.sum(), dtype=np.int8), (tail[kept], head[kept])), shape=(nodes + 1, nodes + 1))
+    reached = np.zeros(nodes + 1, dtype=bool)
+    reached[breadth_first_order(graph, nodes, return_predecessors=False)] = True
+    return reached[:nodes]
 
 
 def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int) -> Ints:

@@ -370,7 +370,7 @@ def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
         np.array([problem.pools[0].tiers[0][0]], dtype=np.int64),
     )
     seconds = time.perf_counter() - began
-    solver = {"name": "SciPy maximum_flow", "version": scipy.__version__}
+    solver = {"name": "SciPy maximum_bipartite_matching", "version": scipy.__version__}
     return AssignmentSolution(nodes, prices, None, "maximum matching", 0.0, seconds, solver)
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,13 +36,15 @@ def bipartite(draw: st.DrawFn) -> tuple[list[list[int]], list[int]]:
     return draw(st.lists(accepted, max_size=6)), draw(st.lists(st.integers(0, 3), min_size=nodes, max_size=nodes))
 
 
-@given(case=bipartite())
-def test_b_matching(case: tuple[list[list[int]], list[int]]) -> None:
-    """Tests that the matching is one, is as large as the best of all, and is proved by a cover of its size."""
+@given(case=bipartite(), slots=st.sampled_from([0, 8]))
+def test_b_matching(case: tuple[list[list[int]], list[int]], slots: int) -> None:
+    """Tests that the matching is one, is as large as the best of all, and is proved by a cover, either way."""
     accepted, capacity = case
     indptr = np.cumsum([0, *map(len, accepted)])
     indices = ints([node for nodes in accepted for node in nodes])
-    matching = maximum_b_matching(indptr, indices, ints(capacity), len(capacity))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(networks, "_SLOTS_A_PAIR", slots)
+        matching = maximum_b_matching(indptr, indices, ints(capacity), len(capacity))
     assert matching.node.dtype == np.int64
     assert all(node == -1 or node in nodes for node, nodes in zip(matching.node.tolist(), accepted, strict=True))
     used = Counter(matching.node[matching.node >= 0].tolist())
@@ -90,14 +93,17 @@ def test_b_matching_of_wrong_capacities(capacity: list[int]) -> None:
         maximum_b_matching(ints([0, 1]), ints([0]), ints(capacity), 2)
 
 
-def test_b_matching_checks_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a flow that is not maximum would be noticed by its own cover."""
+@pytest.mark.parametrize("slots", [0, 8])
+def test_b_matching_checks_itself(slots: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a matching or a flow that is not maximum would be noticed by its own cover."""
 
     class NoFlow:
-        def __init__(self, network: object) -> None:
-            self.flow = network * 0  # type: ignore[operator]
+        def __init__(self, network: sp.csr_array) -> None:
+            self.flow = network * 0
 
+    monkeypatch.setattr(networks, "_SLOTS_A_PAIR", slots)
     monkeypatch.setattr(networks, "maximum_flow", lambda network, *_: NoFlow(network))
+    monkeypatch.setattr(networks, "maximum_bipartite_matching", lambda *_, perm_type: ints([-1]))
     with pytest.raises(SolverDisagreement, match="not maximum"):
         maximum_b_matching(ints([0, 1]), ints([0]), ints([1]), 1)
 
