@@ -18,7 +18,7 @@ from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["fairness_proof", "share_certificate"]
 
-#: Digits of numerator and denominator of a price: more than shares of weights in double precision take.
+#: Digits of numerator and denominator of a price: more than shares of weights, which are decimals of doubles, take.
 _MOST_DIGITS = 1000
 
 

@@ -32,6 +32,7 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
+from optsched.decimals import decimal
 from optsched.models.assignment import (
     add_levelled_network,
     class_model,
@@ -181,7 +182,7 @@ def _with_free_selection(problem: FairLsap) -> Any:
 
 def _cost(problem: FairLsap, cost: Fraction | int) -> float:
     """A fairness cost with its weight, rounded to the grid as the problem rounds it."""
-    return round(Fraction(problem.parameters["fairness"]) * cost * problem.grid) / problem.grid
+    return round(decimal(problem.parameters["fairness"]) * cost * problem.grid) / problem.grid
 
 
 def decode(model: Any, problem: FairLsap) -> Placement:

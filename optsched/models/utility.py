@@ -55,15 +55,14 @@ each job and tracker (P^M, P^R), a binary `worth_maps.j.n` and `worth_reduces.j.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pulp
 import pyomo.environ as pyo
 
+from optsched.decimals import decimal
 from optsched.errors import UsageError
 from optsched.instance import KINDS, MAP, REDUCE, Ints
 from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
@@ -230,8 +229,8 @@ def _hosts(problem: Utility, items: Items) -> dict[str, tuple[list[int], Ints]]:
 
 
 def _units(problem: Utility, limit: Number | float) -> int:
-    """The limit in units, rounded up; UsageError where not even all tasks together reach it."""
-    units = math.ceil(Fraction(limit) * GRID)
+    """The limit in units, rounded as the tables are; UsageError where not even all tasks together reach it."""
+    units = round(decimal(limit) * GRID)
     if units > problem.saturated_units:
         most = problem.saturated_units / GRID
         raise UsageError(f"limit={limit}: the lowest utility is at most {most:g}, even with every task placed")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.decimals import decimal
 from optsched.errors import Fault
 from optsched.instance import Instance, Ints
 from optsched.placement import NONE, Placement
@@ -105,10 +106,10 @@ class FairLsap(LevelledProblem):
             self.group_cost = [100 * (share - weight) for share, weight in zip(used, self.weights, strict=True)]
         self.beta = self._beta()
         self.overflow_cost = self._overflow()
-        fairness = Fraction(parameters["fairness"])
+        fairness = decimal(parameters["fairness"])
         within = [round(fairness * cost * GRID) for cost in self.group_cost]
         beyond = [round(fairness * cost * GRID) for cost in self.overflow_cost]
-        alpha = round(Fraction(parameters["alpha"]) * GRID)
+        alpha = round(decimal(parameters["alpha"]) * GRID)
         self.levels = (0, alpha, alpha)
         if parameters["selection"] == "free":
             self._free_pools(within, beyond, waiting)
@@ -122,7 +123,7 @@ class FairLsap(LevelledProblem):
         if self.parameters["beta"] is None:
             beta = max(Fraction(1), Fraction(101, 100) * enough)
         else:
-            beta = Fraction(self.parameters["beta"])
+            beta = decimal(self.parameters["beta"])
         if self.parameters["overflow"] == "weight" and beta * lowest <= highest:
             mend = f"take more than {float(enough):g}" if lowest else "give every group a positive weight"
             warnings.warn(

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from optsched.decimals import decimal
 from optsched.errors import Fault
 from optsched.instance import MAP, PENDING, RUNNING, Instance, Ints
 
@@ -50,7 +51,8 @@ class Groups:
     ids
         Of the groups.
     weights
-        Share that is due to each, w: fractions that sum to 1 (003, equation 8).
+        Share that is due to each, w: fractions that sum to 1 (003, equation 8). Weights are the decimals that they are
+        written as, so that 0.2, 0.3, 0.5 are the shares of 2, 3, 5.
     running
         Running maps of each, rt.
     """
@@ -63,7 +65,7 @@ class Groups:
     def of(cls, instance: Instance) -> Groups:
         """Those of an instance of which nothing is missing; running maps as told of the group, else as listed."""
         workload = instance.workload
-        given = [Fraction(weight) for weight in workload.group_weight.tolist()]
+        given = [decimal(weight) for weight in workload.group_weight.tolist()]
         whole = sum(given)
         running = (instance.state.status == RUNNING) & (workload.kind == MAP)
         listed = np.bincount(workload.group[running], minlength=len(given))

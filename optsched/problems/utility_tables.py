@@ -16,9 +16,9 @@ the grid, and the finite number that stands for minus infinity, are for `optsche
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 from optsched.arrays import LARGEST
+from optsched.decimals import decimal
 
 __all__ = ["map_table", "reduce_table", "required_maps"]
 
@@ -54,7 +54,7 @@ def required_maps(pending: int, map_time: float, goal: float, now: float) -> int
         return 0
     if goal <= now:
         return pending
-    at_once = math.ceil(pending * Fraction(str(map_time)) / (Fraction(str(goal)) - Fraction(str(now))))
+    at_once = math.ceil(pending * decimal(map_time) / (decimal(goal) - decimal(now)))
     return min(at_once, LARGEST)
 
 

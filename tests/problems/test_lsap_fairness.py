@@ -173,8 +173,8 @@ def test_frontier_at_the_papers_size(seed: int, weights: tuple[float, ...]) -> N
 
 
 def test_shares_of_real_weights_are_exact() -> None:
-    """Tests that weights in double precision, whose shares have denominators past 2^53, are proved all the same."""
-    problem = posed([0.1, 0.3, 0.7])
+    """Tests that weights of many digits, whose shares have denominators past 2^53, are proved all the same."""
+    problem = posed([0.001234567890123457, 3.141592653589793, 0.7])
     assert max(Fraction(value[1]).denominator for value in frontier(problem).values) > 2**53
     for route in routes_of(problem):
         solution = solve(problem, route=route)

@@ -1,0 +1,118 @@
+"""Numbers count as the decimals that they are written as: 0.1 is a tenth, though no double holds one.
+
+Files and parameters give doubles. Whatever is compared, shared out, rounded down or added up exactly goes through here
+first; nothing else in the package makes a fraction of a double. Arrays become whole multiples of a unit, 1 over a
+common denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any
+
+import numpy as np
+
+from optsched.arrays import LARGEST, Floats, Ints
+
+__all__ = ["FINEST", "common_denominator", "decimal", "for_each", "total", "whole_units"]
+
+#: The largest common denominator that numbers are held with exactly; beyond it costs are rounded to multiples of its
+#: inverse.
+FINEST = 2**20
+
+#: No two decimals of at most 15 digits are the same double, so up to here doubles tell which one is meant.
+_TOLD = 10**15
+
+#: What is past 2^53 units becomes this, which no problem takes: int64 would wrap round.
+_BEYOND = 2**60
+
+
+def decimal(value: Any) -> Fraction:
+    """The rational that a finite number is written as: of a double the shortest decimal that reads as this double.
+
+    Integers and fractions are what they are.
+
+    Examples
+    --------
+    >>> decimal(0.1), decimal(0.1) + decimal(0.2) == decimal(0.3), 0.1 + 0.2 == 0.3
+    (Fraction(1, 10), True, False)
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def total(values: Floats) -> Fraction:
+    """Sum of finite numbers as decimals, in whatever order.
+
+    >>> total(np.array([0.1, 0.2]))
+    Fraction(3, 10)
+    """
+    return sum(map(decimal, values.tolist()), Fraction(0))
+
+
+def common_denominator(*columns: Floats, most: int = FINEST) -> int | None:
+    """The least number with which all finite entries become whole; None where it is above `most`.
+
+    Examples
+    --------
+    >>> common_denominator(np.array([0.25, 3.0]), np.array([0.1])), common_denominator(np.array([1 / 3]))
+    (20, None)
+    """
+    common = 1
+    for column in columns:
+        distinct = np.unique(column[np.isfinite(column)])
+        found = _of_short(distinct, most) if len(distinct) else 1
+        if found is None:
+            found = 1
+            for value in distinct.tolist():
+                found = lcm(found, decimal(value).denominator)
+                if found > most:
+                    return None
+        common = lcm(common, found)
+        if common > most:
+            return None
+    return common
+
+
+def _of_short(values: Floats, most: int) -> int | None:
+    """As `common_denominator`, where all values have few digits; None where that is not plain."""
+    ten = 1
+    while ten <= most:
+        units = np.rint(values * ten)
+        if (np.abs(units) < _TOLD).all() and (units / ten == values).all():
+            return ten // gcd(ten, int(np.gcd.reduce(units.astype(np.int64))))
+        ten *= 10
+    return None
+
+
+def whole_units(values: Floats, denominator: int) -> Ints:
+    """Finite numbers in units of 1/`denominator`, of which they are whole multiples as decimals; same shape.
+
+    What is past 2^53 units becomes 2^60, which no problem takes.
+
+    >>> whole_units(np.array([0.1, 0.3, 2.0]), 10).tolist()
+    [1, 3, 20]
+    """
+    with np.errstate(over="ignore"):
+        units = np.rint(values * float(denominator))
+    # A double is off its decimal by 2^-53 of it, and the product by as much again: less than half up to 2^51.
+    if (np.abs(units) < LARGEST / 8).all():
+        return units.astype(np.int64)
+    return for_each(values, lambda value: int(value * denominator))
+
+
+def for_each(values: Floats, function: Callable[[Fraction], int]) -> Ints:
+    """A whole number for the decimal of each value, computed once for each distinct one; int64 of the same shape.
+
+    What is past 2^53 becomes 2^60.
+
+    >>> import math
+    >>> for_each(np.array([0.3, 2.5]), lambda value: math.floor(value * 10)).tolist()
+    [3, 25]
+    """
+    distinct, place = np.unique(values, return_inverse=True)
+    found = [function(decimal(value)) for value in distinct.tolist()]
+    units = np.array([unit if abs(unit) <= LARGEST else _BEYOND for unit in found], dtype=np.int64)
+    return units[place].reshape(values.shape)
