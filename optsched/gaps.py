@@ -6,14 +6,15 @@ of the true one. Gaps are exact, never negative, and None where unknown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import BoundViolated, HeuristicFailed, TooLarge, UsageError
+from optsched.deadline import check, deadline
+from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError
 from optsched.heuristics import HeuristicRun, run
 from optsched.heuristics.waves import Wave, waves
 from optsched.instance import Instance
@@ -27,7 +28,7 @@ from optsched.routes.record import Record
 from optsched.solvers.latency_search import LatencySearch
 from optsched.solvers.profiles import Profile, load_profile
 
-__all__ = ["GapReport", "Reference", "gap", "gap_of", "gap_waves"]
+__all__ = ["GapReport", "Reference", "each_wave", "gap", "gap_of", "gap_waves", "record_fields"]
 
 Gaps = tuple[Number | None, ...]
 
@@ -48,7 +49,7 @@ class Reference:
     profile
         Limits and options of the solver.
     time_limit
-        Seconds; overrides the profile's.
+        Seconds; overrides the profile's. What `work_gap_at_makespan` and the like ask beside has as much time again.
     solution
         A solution that is held already, instead of solving.
     """
@@ -79,14 +80,28 @@ class Reference:
         try:
             _ = reference.solution
         except TooLarge as error:
-            unknown = Record(problem, routes_of(problem)[0], None).solution(None, (), Limit.MEMORY, str(error), {})
-            return cls(problem, profile, solution=unknown)
+            reference.solution = reference._unknown(Limit.MEMORY, str(error))
         return reference
+
+    def _unknown(self, limit: Limit, told: str) -> Solution:
+        return Record(self.problem, routes_of(self.problem)[0], None).solution(None, (), limit, told, {})
 
     @cached_property
     def solution(self) -> Solution:
         """The solution; its time counts once however many heuristics use it."""
-        return solve_by(self._search) if isinstance(self.problem, Latency) else solve(self.problem, self.profile)
+        found: Solution | None = self._in_time(
+            lambda: solve_by(self._search) if isinstance(self.problem, Latency) else solve(self.problem, self.profile)
+        )
+        return self._unknown(Limit.TIME, "out of time") if found is None else found
+
+    def _in_time(self, ask: Callable[[], Any]) -> Any:
+        """An answer, or None where there is none within the time limit; an earlier deadline is for whoever set it."""
+        try:
+            with deadline(self.profile.time_limit):
+                return ask()
+        except OutOfTime:
+            check()
+            return None
 
     @cached_property
     def _search(self) -> LatencySearch:
@@ -115,17 +130,23 @@ class Reference:
 
     def work_gap_at_makespan(self, value: Value) -> Number | None:
         """Work beyond the least at the same makespan; None where that is not proved."""
-        least = self._search.least_work_within(int(value[0]))
+        self._search.renew()
+        least = self._in_time(lambda: self._search.least_work_within(int(value[0])))
         return None if least is None else value[1] - least
 
     def makespan_gap_at_work(self, value: Value) -> Number | None:
         """Makespan beyond the least with no more work; None where that is not proved."""
-        least = self._search.least_makespan_with(int(value[1]))
+        self._search.renew()
+        least = self._in_time(lambda: self._search.least_makespan_with(int(value[1])))
         return None if least is None else value[0] - least
 
     @cached_property
     def _front(self) -> Frontier:
-        return frontier(self.problem, self.profile)
+        found: Frontier | None = self._in_time(lambda: frontier(self.problem, self.profile))
+        if found is None:
+            first, second = (component.name for component in self.problem.components)
+            return Frontier(self.problem.name, (first, second), (), complete=False, limit=Limit.TIME)
+        return found
 
     def fairness_gap_at_locality(self, value: Value) -> Number | None:
         """Fairness distance beyond the least with no more tasks off their data; None where that is not proved."""
@@ -280,6 +301,7 @@ class GapReport:
             "relative_gap": _entries(self.relative_gap, single),
             "certificate": None if self.reference.certificate is None else str(self.reference.certificate),
             "termination": str(solution.termination),
+            "limit": None if solution.limit is None else str(solution.limit),
             "error": self.error,
             "build_seconds": solution.build_seconds,
             "solve_seconds": solution.solve_seconds,
@@ -297,6 +319,49 @@ class GapReport:
         if self.in_waves:
             record["wave"] = self.wave
         return record
+
+
+#: Fields of every record, those of some problems and runs (`record_fields`) after them.
+_FIELDS = (
+    "instance",
+    "problem",
+    "parameters",
+    "heuristic",
+    "heuristic_parameters",
+    "seed",
+    "sense",
+    "feasible",
+    "violations",
+    "objective",
+    "reference",
+    "reference_kind",
+    "absolute_gap",
+    "relative_gap",
+    "certificate",
+    "termination",
+    "limit",
+    "error",
+    "build_seconds",
+    "solve_seconds",
+    "heuristic_seconds",
+)
+
+
+def record_fields(problems: Iterable[Problem], *, policies: bool, waves: bool) -> list[str]:
+    """The fields that the records of any gaps in these problems may have, in order: the header of a table of them.
+
+    `policies`: whether a policy runs. `waves`: whether there are waves.
+    """
+    found = dict.fromkeys(_FIELDS)
+    posed = list(problems)
+    found |= dict.fromkeys(name for problem in posed for name in _BESIDE_THE_FRONTIER.get(problem.name, ()))
+    further = {
+        "locality": any(problem.paper == "000" for problem in posed),
+        "rounds": policies,
+        "idle_slot_time": policies,
+        "wave": waves,
+    }
+    return [*found, *(name for name, there in further.items() if there)]
 
 
 def _plain(value: Any) -> Any:
@@ -332,8 +397,11 @@ def gap(
         For the heuristic, and for the driver of a policy.
     reference
         A reference or solution to measure against, where several heuristics share one; else the problem is solved.
-    profile, time_limit
-        For solving.
+    profile
+        Of the solver.
+    time_limit
+        Seconds for solving, over the profile's, and as many for the run of the heuristic; by default the profile's, and
+        none for the heuristic. What was cut short is a report that says so.
     **parameters
         Of the heuristic.
 
@@ -365,7 +433,7 @@ def gap(
         reference = Reference(problem, profile, time_limit)
     elif (other := reference.problem) is not problem:
         _check_same(problem, other.name, other.instance.sha256, other.parameters)
-    return gap_of(problem, run(problem, heuristic, seed, **parameters), seed, reference)
+    return gap_of(problem, run(problem, heuristic, seed, time_limit=time_limit, **parameters), seed, reference)
 
 
 def gap_of(
@@ -440,7 +508,7 @@ def gap_waves(
     heuristic, seed, idle, parameters
         As for `optsched.heuristics.waves.waves`.
     profile, time_limit
-        For solving each reference.
+        As for `gap`, for each reference and each wave's run.
 
     Returns
     -------
@@ -460,19 +528,56 @@ def gap_waves(
     1 (1,) (0,)
     None (1,) (0,)
     """
+    return list(
+        each_wave(
+            name,
+            instance,
+            heuristic,
+            seed,
+            idle=idle,
+            profile=profile,
+            time_limit=time_limit,
+            problem_parameters=problem_parameters,
+            **parameters,
+        )
+    )
+
+
+def each_wave(
+    name: str,
+    instance: Instance,
+    heuristic: Any,
+    seed: int = 0,
+    *,
+    idle: str = "same",
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    problem_parameters: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> Iterator[GapReport]:
+    """The reports of `gap_waves`, each as soon as it is there."""
     if not problem_class(name).has_waves:
         raise UsageError(f"{name} decides everything at once, so that it has no waves; leave --waves out")
     done: list[Wave] = []
     reports: list[GapReport] = []
-    for wave in waves(name, instance, heuristic, seed, idle=idle, problem_parameters=problem_parameters, **parameters):
+    for wave in waves(
+        name,
+        instance,
+        heuristic,
+        seed,
+        idle=idle,
+        problem_parameters=problem_parameters,
+        time_limit=time_limit,
+        **parameters,
+    ):
         reference = Reference(wave.problem, profile, time_limit)
         reports.append(gap_of(wave.problem, wave.run, seed, reference, wave.index, in_waves=True))
+        yield reports[-1]
         done.append(wave)
     whole = _whole(done, reports)
     if whole is not None:
         problem, run_ = whole
-        reports.append(gap_of(problem, run_, seed, Reference(problem, profile, time_limit), in_waves=True))
-    return reports
+        yield gap_of(problem, run_, seed, Reference(problem, profile, time_limit), in_waves=True)
 
 
 def _whole(done: list[Wave], reports: list[GapReport]) -> tuple[LsapWaves, HeuristicRun] | None:

@@ -33,6 +33,7 @@ FIELDS = [
     "relative_gap",
     "certificate",
     "termination",
+    "limit",
     "error",
     "build_seconds",
     "solve_seconds",

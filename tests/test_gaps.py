@@ -11,15 +11,19 @@ import pytest
 from transmission_instances import example
 
 from optsched.certificates import certify
-from optsched.errors import BoundViolated, HeuristicFailed, UsageError
-from optsched.gaps import GapReport, Reference, gap, gap_of, gap_waves
+from optsched.deadline import check, deadline, remaining
+from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, UsageError
+from optsched.gaps import GapReport, Reference, each_wave, gap, gap_of, gap_waves, record_fields
 from optsched.heuristics import run
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instances.generate import generate
+from optsched.matrix import posable
 from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Limit, Termination
 from optsched.routes import solve
+from optsched.solvers.profiles import Profile
 
 
 def instance(rows: list[list[int]], slots: list[int], loads: list[int] | None = None, **columns: object) -> Instance:
@@ -38,7 +42,8 @@ def answer(nodes: list[int | None]) -> object:
 #: The fields of a record, in order; latency adds two.
 RECORD = """
     instance problem parameters heuristic heuristic_parameters seed sense feasible violations objective reference
-    reference_kind absolute_gap relative_gap certificate termination error build_seconds solve_seconds heuristic_seconds
+    reference_kind absolute_gap relative_gap certificate termination limit error build_seconds solve_seconds
+    heuristic_seconds
 """
 
 FIGURE_2 = instance([[0, 1, 2], [0, 1], [0]], [1, 1, 1])
@@ -297,6 +302,97 @@ def test_records_have_every_documented_field(kind: type[Problem]) -> None:
     if kind is Latency:
         expected += ["work_gap_at_makespan", "makespan_gap_at_work"]
     assert list(report.record()) == expected
+
+
+def test_fields_of_all_records_are_told_beforehand() -> None:
+    """Tests that `record_fields` has the fields of the records, in their order, for all problems together and waves."""
+    posed = posable(generate("mixed", seed=0))
+    alone = [record_fields([one], policies=False, waves=False) for one in posed]
+    assert [list(gap(one, answer([None] * 16)).record()) for one in posed] == alone
+    assert list(gap(posed[0], "dl").record()) == record_fields(posed[:1], policies=True, waves=False)
+    waved = gap_waves("transmission-maps", posed[0].instance, "fifo")[0].record()
+    assert list(waved) == record_fields([waved_problem(posed)], policies=False, waves=True)
+    together = record_fields(posed, policies=True, waves=True)
+    assert len(together) == len(set(together))
+    assert all(set(fields) <= set(together) for fields in alone)
+
+
+def waved_problem(posed: list[Problem]) -> Problem:
+    """`transmission-maps` of several."""
+    return next(one for one in posed if one.name == "transmission-maps")
+
+
+# Limits -----------------------------------------------------------------------------------------------------------
+
+
+def out_of_time(*_: object, **__: object) -> None:
+    """What runs past a deadline."""
+    with deadline(0):
+        check()
+
+
+def test_reference_without_time_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an engine that runs into the deadline leaves a reference of which nothing is known, limit TIME."""
+    monkeypatch.setattr("optsched.gaps.solve", out_of_time)
+    report = gap(Lsap(FIGURE_2), answer([0, 1, 2]), time_limit=1000)
+    assert (report.objective, report.reference.kind, report.absolute_gap) == ((1,), None, None)
+    record = report.record()
+    assert (record["termination"], record["limit"], record["error"]) == ("NO_SOLUTION", "TIME", None)
+
+
+def test_solving_has_the_deadline_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the reference is solved within a deadline, that of the profile where none is given."""
+    seen = []
+    monkeypatch.setattr("optsched.gaps.solve", lambda problem, profile: seen.append(remaining()) or solve(problem))
+    gap(Lsap(FIGURE_2), answer([0, 1, 2]))
+    gap(Lsap(FIGURE_2), answer([0, 1, 2]), profile=Profile("short", time_limit=50))
+    gap(Lsap(FIGURE_2), answer([0, 1, 2]), time_limit=100)
+    free, short, given = seen
+    assert free is None
+    assert 0 < short <= 50 < given <= 100
+
+
+def test_earlier_deadline_is_for_whoever_set_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a reference within a past deadline raises: its own limit is not what cut it short."""
+    monkeypatch.setattr("optsched.gaps.solve", out_of_time)
+    with deadline(0), pytest.raises(OutOfTime):
+        _ = Reference(Lsap(FIGURE_2), time_limit=1000).solution
+
+
+def test_questions_beside_the_optimum_have_time_of_their_own() -> None:
+    """Tests that what is asked of the frontier long after the optimum is answered still, and nothing without time."""
+    problem = Latency(instance([[0]] * 5, [1, 1, 1]))
+    reference = Reference(problem, time_limit=1000)
+    value = problem.evaluate(Placement.of([0, 0, 0, 1, 2]))
+    assert reference.solution.optimal
+    reference._search._deadline = 0.0  # long ago
+    assert reference.work_gap_at_makespan(value) == 0
+
+
+def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that gaps beside the frontier are None where the time does not do for them."""
+    for name in ("least_work_within", "least_makespan_with"):
+        monkeypatch.setattr(f"optsched.gaps.LatencySearch.{name}", out_of_time)
+    reference = Reference(Latency(FIGURE_2))
+    assert reference.work_gap_at_makespan((2, 3)) is None
+    assert reference.makespan_gap_at_work((2, 3)) is None
+    fair = instance(
+        [[0], [1]], [1, 1], job=[0, 1], job_ids=["a", "b"], job_group=[0, 1], group_ids=["g", "h"], group_weight=[1, 1]
+    )
+    assert Reference(problem("lsap-fairness", fair)).fairness_gap_at_locality((0, 0)) == 0
+    monkeypatch.setattr("optsched.gaps.frontier", out_of_time)
+    reference = Reference(problem("lsap-fairness", fair))
+    assert reference.fairness_gap_at_locality((0, 0)) is None
+    assert reference.locality_gap_at_fairness((0, 0)) is None
+
+
+def test_wave_is_reported_before_the_next_one_runs() -> None:
+    """Tests that waves come one by one, and that one whose heuristic was out of time ends them."""
+    waves = each_wave("lsap", instance([[0]] * 3, [1]), "lsap-sched")
+    assert next(waves).wave == 0
+    assert [report.wave for report in waves] == [1, 2, None]
+    (late,) = gap_waves("lsap", instance([[0]] * 3, [1]), "lsap-sched", time_limit=0)
+    assert late.run.out_of_time == 0
 
 
 def test_report_prints_itself() -> None:

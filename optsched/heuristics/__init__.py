@@ -131,6 +131,7 @@ def run(
     *,
     max_idle_rounds: int | None = None,
     observers: Sequence[Observer] = (),
+    time_limit: float | None = None,
     **parameters: Any,
 ) -> HeuristicRun:
     """Run a heuristic on a problem.
@@ -147,6 +148,10 @@ def run(
         Of a policy: rounds without an assignment after which it counts as starved (default 100).
     observers
         Of a policy: called with (time, problem, decision) after each decision.
+    time_limit
+        Seconds. Past them the run ends with an error and no placement. The heuristics of the list look at the clock in
+        their loops. A user's own code is broken off where it stands, in the main thread of Unix and between steps of
+        Python code; elsewhere it may call `optsched.deadline.check` itself.
     **parameters
         The heuristic's own.
 
@@ -176,7 +181,15 @@ def run(
     heuristic "...backwards" answered node "A" for task "t2": the instance has no such node
     """
     entry = _entry(heuristic)
-    return run_heuristic(problem, entry, seed, max_idle_rounds=max_idle_rounds, observers=observers, **parameters)
+    return run_heuristic(
+        problem,
+        entry,
+        seed,
+        max_idle_rounds=max_idle_rounds,
+        observers=observers,
+        time_limit=time_limit,
+        **parameters,
+    )
 
 
 _entry = heuristic  # `run` has a parameter of that name

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import HeuristicFailed
+from optsched.errors import HeuristicFailed, OutOfTime
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import Problem
@@ -37,10 +37,13 @@ def raised(error: BaseException) -> str:
 
 
 def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call somebody's code; HeuristicFailed tells of any exception, also of an attempt to exit; interrupts pass."""
+    """Call somebody's code; HeuristicFailed tells of any exception, also of an attempt to exit.
+
+    Interrupts pass, and so does OutOfTime.
+    """
     try:
         return function(*arguments, **named)
-    except HeuristicFailed:
+    except (HeuristicFailed, OutOfTime):
         raise
     except (Exception, SystemExit) as error:
         raise HeuristicFailed(f"raised {raised(error)}") from error

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.errors import HeuristicFailed, UsageError
 from optsched.heuristics.answers import attempt, tasks_from
 from optsched.heuristics.base import Event, Offer, Policy, View
@@ -139,6 +140,7 @@ def drive(
             for node in order.permutation(np.repeat(np.arange(len(free)), free)).tolist():
                 if not left[node]:
                     continue
+                check()
                 offer = Offer(known.time, node, kind, int(free[node]))
                 tasks = _answered(policy, offer, known)
                 for task in tasks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.heuristics.base import Heuristic
 from optsched.heuristics.ras_enforcement import availability
 from optsched.instance import MAP, REDUCE, RUNNING, Ints
@@ -77,6 +78,7 @@ def fair_sharing(
         for running, count, waiting, demand, idle in offered:
             share = running + count.sum(axis=1)
             for node in order[idle[order] > 0].tolist():
+                check()
                 able = np.flatnonzero((waiting > 0) & (demand <= free[node]).all(axis=1))
                 if len(able):
                     job = able[np.argmin(share[able])]

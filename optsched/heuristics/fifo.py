@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.heuristics.base import Heuristic
 from optsched.heuristics.delay import SLOT_PROBLEMS
 from optsched.heuristics.latency_rules import row_lists
@@ -131,6 +132,7 @@ def maps_in_order(problem: Problem) -> Ints:
 
     replicas = row_lists(problem.replicas)
     for task in maps[job_order(problem, maps)][: sum(free)].tolist():
+        check()
         holders = replicas[task]
         node = min((holder for holder in holders if free[holder]), default=len(free))
         if node == len(free):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.heuristics.base import Heuristic
 from optsched.instance import KINDS, Ints
 from optsched.placement import NONE, Placement
@@ -129,6 +130,7 @@ def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str
     adds = np.array([marginal(column) for column in range(len(idle))], dtype=np.int64).reshape(added.shape)
     nodes = np.full(len(types), NONE, dtype=np.int64)
     for task in positions.tolist():
+        check()
         kind, of_type = problem.kind[task], types[task]
         offered = np.flatnonzero(free[kind] > 0)
         if not len(offered):
@@ -183,6 +185,7 @@ def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order
     positions = {"largest": np.argsort(-largest, kind="stable"), "given": np.arange(len(kinds))}[order]
     nodes = np.full(len(kinds), NONE, dtype=np.int64)
     for task in positions.tolist():
+        check()
         offered = np.flatnonzero(free[kinds[task]])
         if len(offered):
             sums = totals[offered] + demand[row_of[task], offered]

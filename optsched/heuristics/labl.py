@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.heuristics.base import Heuristic
 from optsched.heuristics.latency_rules import row_lists
 from optsched.instance import Ragged
@@ -120,6 +121,7 @@ def labl(
     bound = problem.counting_bound()
     threshold, limit = _value(_threshold(lbar), bound), int(_value(_limit(start), bound))
     while run.waiting:
+        check()
         remote = limit <= threshold
         if variant == "restructured" and not remote:
             run.take_turns()
@@ -260,6 +262,7 @@ class _Run:
                 self._place(task, min(self.replicas[task], key=lambda one: (self.load[one], one)), self.w_loc)
 
     def _place(self, task: int, server: int, work: int) -> None:
+        check()
         self.node[task] = server
         self.load[server] += work
         self._following[task] = task + 1

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.heuristics.base import Heuristic
 from optsched.instance import Ragged
 from optsched.placement import NONE, Placement
@@ -52,6 +53,7 @@ def round_robin(problem: Latency, rng: np.random.Generator, *, start: int = 0) -
     local = [iter(row) for row in row_lists(problem.server_tasks)]
     anywhere = iter(range(len(nodes)))
     for turn in range(start, start + len(nodes)):
+        check()
         server = turn % len(local)
         task = next((task for task in local[server] if nodes[task] == NONE), None)
         if task is None:
@@ -115,6 +117,7 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
     threshold: int | None = 1
     best: tuple[Value, Placement] | None = None
     while threshold is not None and (best is None or threshold <= best[0][0]):
+        check()
         if fresh:
             cover = _Cover(problem)
         following = cover.grow(threshold)
@@ -152,6 +155,7 @@ class _Cover:
         Servers in `full` are known to lead to no free capacity. Those that a failed search reached join them: a later
         path at the same threshold never enters them, so the searches that fail take O(replicas) together.
         """
+        check()
         reached: dict[int, int] = {}  # server -> the task that would move there
         queue = deque([task])
         while queue:

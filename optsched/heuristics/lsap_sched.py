@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.heuristics.base import Heuristic
 from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
@@ -57,6 +58,7 @@ def lsap_sched(problem: AssignmentProblem, rng: np.random.Generator, *, window: 
     result = np.full(len(problem.tasks), NONE, dtype=np.int64)
     for start in range(0, len(slots), window or len(slots) or 1):
         nodes, capacity = np.unique(slots[start : start + window] if window else slots, return_counts=True)
+        check()
         used = _match(result, held.take(nodes), nodes, capacity)
         left = np.repeat(nodes, capacity - used)
         waiting = np.flatnonzero(result == NONE)[: len(left)]

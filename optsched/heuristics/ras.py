@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.heuristics.base import Heuristic
 from optsched.instance import Ints
 from optsched.placement import Placement
@@ -185,6 +186,7 @@ class _Trackers:
         """Give maps while any fits, to the job of lowest utility first; whether one was given."""
         given = False
         while True:
+            check()
             fit = np.flatnonzero((self.waiting > 0) & (self._demand <= self.free[node]).all(axis=1))
             if not len(fit):
                 return given
@@ -199,6 +201,7 @@ class _Trackers:
         taker = int(waiting[np.argmin(self.utility[waiting])])
         before, givers = int(self.utility[taker]), list[int]()
         while not (fits := bool((self._demand[taker] <= self.free[node]).all())):
+            check()
             floor = before if strict else self.utility.min()  # a job at the minimum itself has none to give
             able = (self.maps[:, node] > 0) & (self.fewer > floor)
             able[taker] = False

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from optsched.deadline import check
 from optsched.errors import UsageError
 from optsched.instance import Floats, Ints
 from optsched.placement import NONE, Placement
@@ -143,6 +144,7 @@ def enforce(
     trackers.advertise(0.0, np.arange(len(trackers.free)))
     now = 0.0
     while not trackers.reached:
+        check()
         now = trackers.next_end + buffer
         trackers.advertise(now, trackers.end_by(now))
     return Move(tuple(trackers.steps), now, problem.placement(trackers.node))

@@ -6,6 +6,7 @@ from collections import deque
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.instance import Floats, Ints
 from optsched.placement import NONE
 from optsched.problems.reduce_slots import ReduceSlots
@@ -44,6 +45,7 @@ def first_fit(slots: ReduceSlots, order: Ints, preference: Floats) -> Ints:
     free, barred = slots.capacity.copy(), slots.barred.copy()
     nodes = np.full(len(slots.reduces), NONE, dtype=np.int64)
     for reduce in order.tolist():
+        check()
         open_to = (free > 0) & ~barred[slots.job[reduce]]
         if open_to.any():
             node = int(np.where(open_to, preference[reduce], np.inf).argmin())
@@ -68,6 +70,7 @@ def filled(slots: ReduceSlots, nodes: Ints) -> Ints:
     used = np.bincount(nodes[nodes != NONE], minlength=len(slots.capacity))
     waiting = [int(reduce) for reduce in np.flatnonzero(nodes == NONE)]
     while waiting and int(used.sum()) < slots.count:
+        check()
         chain = _chain(slots, nodes, used, waiting)
         used[chain[-1][1]] += 1
         for reduce, node in chain:

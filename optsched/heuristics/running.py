@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from optsched.errors import HeuristicFailed, InputError, MissingField, UsageError, nearest
+from optsched.deadline import check, deadline
+from optsched.errors import HeuristicFailed, InputError, MissingField, OutOfTime, UsageError, nearest
+from optsched.heuristics.alarm import alarm
 from optsched.heuristics.answers import attempt, placement_from, raised
 from optsched.heuristics.base import Heuristic, Policy
 from optsched.heuristics.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams
@@ -45,6 +49,8 @@ class HeuristicRun:
         Whether a policy was given up, with tasks waiting and slots idle.
     error
         What was wrong, one line a fault, with the heuristic's name; None if nothing.
+    out_of_time
+        The limit, in seconds, that cut it short; None where none did.
     """
 
     name: str
@@ -55,6 +61,7 @@ class HeuristicRun:
     idle_slot_time: int | None = None
     starved: bool = False
     error: str | None = None
+    out_of_time: float | None = None
 
     def raise_if_failed(self) -> Placement:
         """The placement; HeuristicFailed where there is none."""
@@ -70,11 +77,13 @@ def run_heuristic(
     *,
     max_idle_rounds: Any = None,
     observers: Sequence[Observer] = (),
+    time_limit: float | None = None,
     **parameters: Any,
 ) -> HeuristicRun:
     """Run an entry of the list, or what `custom` made; see `optsched.heuristics.run`."""
     values = _parameters(heuristic, parameters)
     _check_seed(seed)
+    _check_limit(time_limit)
     if heuristic.online:
         rounds = MAX_IDLE_ROUNDS if max_idle_rounds is None else _rounds(heuristic, max_idle_rounds)
     elif max_idle_rounds is not None or observers:
@@ -90,16 +99,23 @@ def run_heuristic(
     given = problem if listed else _again(problem)
     began = time.perf_counter()
     result: Placement | Drive | None = None
-    error = None
+    error = exceeded = None
     try:
-        if heuristic.policy is not None:
-            policy = attempt(heuristic.policy, **values)
-            result = drive(given, policy, seed, max_idle_rounds=rounds, observers=observers)
-        else:
-            assert heuristic.batch is not None
-            result = _batch(heuristic, given, streams(seed)[1], values)
+        with deadline(time_limit), nullcontext() if listed else alarm():
+            if heuristic.policy is not None:
+                policy = attempt(heuristic.policy, **values)
+                result = drive(given, policy, seed, max_idle_rounds=rounds, observers=observers)
+            else:
+                assert heuristic.batch is not None
+                result = _batch(heuristic, given, streams(seed)[1], values)
     except HeuristicFailed as failed:
         error = "\n".join(f'heuristic "{heuristic.name}" {line}' for line in str(failed).splitlines())
+    except OutOfTime:
+        check()  # a deadline that is not this run's own is for whoever set it
+        if time_limit is None:
+            raise
+        exceeded = time_limit
+        error = f'heuristic "{heuristic.name}" was out of time after {time_limit:g} s'
     seconds = time.perf_counter() - began
     shown = MappingProxyType(values if max_idle_rounds is None else {**values, "max_idle_rounds": rounds})
     if isinstance(result, Drive):
@@ -112,7 +128,7 @@ def run_heuristic(
             result.idle_slot_time,
             result.starved,
         )
-    return HeuristicRun(heuristic.name, shown, result, seconds, error=error)
+    return HeuristicRun(heuristic.name, shown, result, seconds, error=error, out_of_time=exceeded)
 
 
 def _batch(
@@ -123,7 +139,7 @@ def _batch(
     if heuristic.parameters is not None:
         try:
             answer = heuristic.batch(problem, rng, **parameters)
-        except (UsageError, InputError, HeuristicFailed):
+        except (UsageError, InputError, HeuristicFailed, OutOfTime):
             raise
         except Exception as error:
             raise HeuristicFailed(f"raised {raised(error)}") from error
@@ -156,6 +172,12 @@ def _check_seed(seed: int | Sequence[int]) -> None:
     whole = all(isinstance(entry, int | np.integer) and not isinstance(entry, bool) for entry in entries)
     if not entries or not whole or min(entries) < 0:
         raise UsageError(f"seed {seed!r}: give a whole number, 0 or more")
+
+
+def _check_limit(time_limit: Any) -> None:
+    is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and math.isfinite(time_limit) and time_limit >= 0):
+        raise UsageError(f"time_limit {time_limit!r}: give a number of seconds, at least 0, or None")
 
 
 def _rounds(heuristic: Heuristic, given: Any) -> int:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import OptschedError
+from optsched.deadline import check
+from optsched.errors import OptschedError, OutOfTime
 from optsched.heuristics.base import Heuristic
 from optsched.heuristics.fifo import positions_of
 from optsched.heuristics.seen_costs import missing_sizes, sizes_parameter
@@ -69,6 +70,8 @@ def sequential(
         If Ctrl-C came while HiGHS ran.
     OptschedError
         If HiGHS gave up (memory).
+    OutOfTime
+        If a deadline was past.
 
     References
     ----------
@@ -134,6 +137,8 @@ class _Stages:
         outcome, found, _ = by_arrays(problem, Profile("exact"))
         if outcome.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
+        if outcome.limit is Limit.TIME:
+            raise OutOfTime("out of time")
         if found is None:
             raise OptschedError(f"sequential: found no placement of the reduces: {outcome.raw_status}")
         reduces = problem.placement(found)
@@ -145,6 +150,7 @@ class _Stages:
         best = start
         least = self.first.units(Placement(start[0]))
         while True:
+            check()
             maps = self.maps(self._sent(best[0]))
             if self.first.units(Placement(maps)) > least:
                 return best

@@ -51,6 +51,7 @@ def waves(
     *,
     idle: str = "same",
     problem_parameters: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
     **parameters: Any,
 ) -> Iterator[Wave]:
     """Run a heuristic wave after wave, each on what the waves before have left.
@@ -71,6 +72,9 @@ def waves(
     idle
         `same`: the slots that the wave has used are idle again. `fresh`: as many idle slots are drawn from all slots of
         the cluster, as in 003's simulations (digest 003, multi-wave simulator), of each kind of task that is placed.
+
+    time_limit
+        Seconds for the run of each wave.
 
     Yields
     ------
@@ -98,7 +102,7 @@ def waves(
         posed = problem(name, snapshot, **(problem_parameters or {}))
         if not len(posed.tasks):
             return
-        result = run(posed, heuristic, (seed, index) if index else seed, **parameters)
+        result = run(posed, heuristic, (seed, index) if index else seed, time_limit=time_limit, **parameters)
         yield Wave(index, snapshot, posed, result)
         placement = result.placement
         if placement is None or not placement.placed:

@@ -147,6 +147,11 @@ class LatencySearch:
             return replace(known, stopped=Limit.TIME)
         return self.decide(self, known, self.profile.with_limits(time_limit=remaining))
 
+    def renew(self) -> None:
+        """Grant the time anew, for further questions; limits on the makespan that the last time left open are asked."""
+        self._deadline = None if self.profile.time_limit is None else time.monotonic() + self.profile.time_limit
+        self._known = {limit: known for limit, known in self._known.items() if known.stopped is not Limit.TIME}
+
     def remaining(self) -> float | None:
         """Seconds left, None without a time limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())

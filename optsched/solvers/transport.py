@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 import scipy.sparse as sp
 
-from optsched.errors import OptschedError, TooLarge, UsageError
+from optsched.errors import OptschedError, OutOfTime, TooLarge, UsageError
 from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem
@@ -299,10 +299,14 @@ def optimal_placement(problem: AssignmentProblem) -> Placement:
         If Ctrl-C came while the engine ran.
     OptschedError
         If the engine gave up (memory).
+    OutOfTime
+        If a deadline was past.
     """
     solution = solve_assignment(problem)
     if solution.limit is Limit.INTERRUPTED:
         raise KeyboardInterrupt
+    if solution.limit is Limit.TIME:
+        raise OutOfTime("out of time")
     if solution.nodes is None:
         raise OptschedError(f"{problem.name}: found no placement: {solution.raw_status}")
     return problem.placement(solution.nodes)
@@ -475,10 +479,14 @@ def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: In
         If Ctrl-C came while HiGHS ran.
     OptschedError
         If it gave up (memory); names `who` asked.
+    OutOfTime
+        If a deadline was past.
     """
     found = solve_network_program(network_program(tail, head, capacity, cost, supply), _EXACT)
     if found.outcome.limit is Limit.INTERRUPTED:
         raise KeyboardInterrupt
+    if found.outcome.limit is Limit.TIME:
+        raise OutOfTime("out of time")
     if found.x is None:
         raise OptschedError(f"{who}: found no placement: {found.outcome.raw_status}")
     return np.rint(found.x).astype(np.int64)
