@@ -1,0 +1,135 @@
+"""Every problem against an oracle that is written from the papers and shares no code with the package.
+
+Value against value, feasibility against feasibility, and each claimed optimum against the best of all decisions, in
+fractions, without a tolerance. `oracles` has the oracles and the instances.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oracles import ORACLES, Oracle
+from oracles.documents import FAMILIES, Posed, drawn
+from oracles.latency import Latency
+
+from optsched.errors import MissingField
+from optsched.instances.files import parse
+from optsched.placement import Flow
+from optsched.problems import PROBLEMS
+from optsched.problems.base import AnyProblem
+from optsched.results import Termination
+from optsched.routes import solve
+
+pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
+
+#: Decisions of each instance that are evaluated on both sides, of those that are feasible and of all that are drawn.
+SAMPLES = 4
+
+
+def decided(problem: AnyProblem, decision: tuple[Any, ...]) -> Any:
+    """An oracle's decision as the package's noun."""
+    if problem.decided is Flow:
+        return Flow(list(decision))
+    return problem.placement([-1 if node is None else node for node in decision])  # type: ignore[attr-defined]
+
+
+def anything(oracle: Oracle, chance: random.Random) -> tuple[Any, ...]:
+    """A decision that is mostly not feasible: tasks on any node, or on none."""
+    if hasattr(oracle, "ends"):
+        return tuple(chance.randint(0, 4) for _ in oracle.ends)
+    nodes = [*range(len(oracle.nodes)), *range(len(oracle.nodes)), None]
+    return tuple(chance.choice(nodes) for _ in oracle.pending)
+
+
+def pose(posed: Posed, oracle: Oracle) -> tuple[AnyProblem, int]:
+    """The package's problem, and what its values are to be divided by: `latency` wants whole loads, and says how."""
+    name = posed.name
+    if not isinstance(oracle, Latency) or oracle.factor == 1:
+        return PROBLEMS[name](parse(posed.text), **posed.call), 1
+    with pytest.raises(MissingField, match=f"multiply loads, w_loc and w_rem by {oracle.factor}$"):
+        PROBLEMS[name](parse(posed.text), **posed.call)
+    text, parameters = oracle.scaled()
+    return PROBLEMS[name](parse(text), **parameters), oracle.factor
+
+
+def compare(name: str, number: int) -> None:
+    """The package and the oracle say the same of one instance."""
+    posed = drawn(name, number)
+    oracle = ORACLES[name](posed.text, posed.parameters)
+    problem, factor = pose(posed, oracle)
+    chance, kept, best = random.Random(number), [], None
+    for seen, decision in enumerate(oracle.decisions()):
+        value = tuple(part * factor for part in oracle.value(decision))
+        if best is None or oracle.key(value) < oracle.key(best):
+            best = value
+        place = seen if seen < SAMPLES else chance.randint(0, seen)
+        if place < SAMPLES:
+            kept[place : place + 1] = [(decision, value)]
+    for decision, value in kept:
+        assert not problem.violations(decided(problem, decision)), decision
+        assert problem.evaluate(decided(problem, decision)) == value, decision
+    for _ in range(SAMPLES):
+        decision = anything(oracle, chance)
+        assert bool(problem.violations(decided(problem, decision))) != oracle.feasible(decision), decision
+
+    solution = solve(problem)
+    if best is None:
+        assert solution.termination is Termination.INFEASIBLE
+    elif name == "min-cost-flow" and oracle.unbounded():  # type: ignore[attr-defined]
+        assert solution.termination is Termination.ERROR
+        assert "unbounded" in solution.raw_status
+    else:
+        assert solution.optimal
+        assert solution.objective == best == solution.bound
+
+
+def compare_all(name: str, numbers: range) -> None:
+    """Every instance is compared; what differs is told together."""
+    wrong = {}
+    for number in numbers:
+        try:
+            compare(name, number)
+        except Exception as error:
+            wrong[number] = f"{type(error).__name__}: {error}"
+    told = "".join(f"\n{number}: {text[:600]}" for number, text in list(wrong.items())[:5])
+    assert not wrong, f"{name}: {len(wrong)} of {len(numbers)} instances differ{told}"
+
+
+def test_every_problem_has_an_oracle() -> None:
+    """Tests that no problem of the registry is without an oracle and a family of instances; says which one is."""
+    assert not sorted(set(PROBLEMS) - set(ORACLES)), "problems without an oracle in tests/oracles"
+    assert not sorted(set(PROBLEMS) - set(FAMILIES)), "problems without instances in tests/oracles/documents.py"
+
+
+def test_oracles_share_nothing() -> None:
+    """Tests that the oracles import the standard library and each other, and nothing else."""
+    files = sorted((Path(__file__).parent / "oracles").glob("*.py"))
+    assert len(files) > 10
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            for imported in names:
+                assert imported.split(".")[0] in sys.stdlib_module_names, f"{file.name} imports {imported}"
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_few_against_the_oracle(name: str) -> None:
+    """Tests that value, feasibility and optimum are the oracle's, on 30 instances with decimal numbers."""
+    compare_all(name, range(30))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_against_the_oracle(name: str, block: int) -> None:
+    """Tests that value, feasibility and optimum are the oracle's, on 1,000 instances with decimal numbers."""
+    compare_all(name, range(100 * block, 100 * (block + 1)))
