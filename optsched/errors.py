@@ -24,16 +24,38 @@ __all__ = [
     "TooLarge",
     "UsageError",
     "nearest",
+    "printable",
 ]
 
 #: How many faults a message prints before it counts the rest; `InputError.faults` always holds all of them.
 FAULTS_SHOWN = 100
 
 
+def printable(text: str) -> str:
+    """Text in which what a terminal would obey instead of show (control characters, line ends) is spelled out.
+
+    Every message and every cell of a table goes through here: names come from files, and files from anywhere.
+
+    >>> len(printable("a" + chr(27) + "[31mb"))  # the escape takes four characters now
+    10
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 class OptschedError(Exception):
-    """Base of every error that this package raises on purpose; `exit_code` is what the command line returns."""
+    r"""Base of every error that this package raises on purpose; `exit_code` is what the command line returns.
+
+    Each argument is a line of the message, fit to be printed whatever the names in it hold.
+
+    >>> print(OptschedError("no node " + chr(27) + "[2J", "and no other"))
+    no node \x1b[2J
+    and no other
+    """
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return "\n".join(printable(str(line)) for line in self.args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +66,7 @@ class Fault:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}" if self.place else self.message
+        return printable(f"{self.place}: {self.message}" if self.place else self.message)
 
 
 class InputError(OptschedError):
@@ -66,7 +88,7 @@ class InputError(OptschedError):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        before = f"{self.source}: " if self.source else ""
+        before = printable(f"{self.source}: ") if self.source else ""
         lines = [f"{before}{fault}" for fault in self.faults[:FAULTS_SHOWN]]
         if len(self.faults) > FAULTS_SHOWN:
             lines.append(f"{before}and {len(self.faults) - FAULTS_SHOWN} more faults")

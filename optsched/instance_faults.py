@@ -248,9 +248,11 @@ def _state_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
     for row in np.flatnonzero((state.status == PENDING) & (state.node >= 0)).tolist():
         yield Fault(f"tasks[{row}].node", "a pending task runs on no node; leave it out, or set its state")
     running = np.flatnonzero(runs)
+    job_exists = (workload.job >= 0) & (workload.job < len(workload.job_ids))  # one that does not is a fault already
+    group = np.append(workload.job_group, -1)[np.where(job_exists, workload.job, -1)]
     for table, name, given, where in (
         ("nodes", "running_rates", cluster.running_rates.lengths > 0, state.node),
-        ("groups", "running_tasks", workload.group_running_tasks >= 0, workload.group),
+        ("groups", "running_tasks", workload.group_running_tasks >= 0, group),
     ):
         first: dict[int, int] = {}
         for row, index in zip(running.tolist(), where[running].tolist(), strict=True):
@@ -345,9 +347,9 @@ def _shuffle_faults(workload: Workload) -> Iterator[Fault]:
     shuffle, tasks = workload.shuffle, len(workload)
     if shuffle is None:
         return
-    for name in ("reduce", "size", "emitted"):
-        if getattr(shuffle, name).shape != shuffle.map.shape:
-            yield Fault(f"shuffle.{name}", f"has shape {getattr(shuffle, name).shape}, not {shuffle.map.shape}")
+    for name in ("map", "reduce", "size", "emitted"):
+        if getattr(shuffle, name).shape != (len(shuffle),):
+            yield Fault(f"shuffle.{name}", f"has shape {getattr(shuffle, name).shape}, not {(len(shuffle),)}")
             return
     for name, kind in (("map", MAP), ("reduce", REDUCE)):
         indices = getattr(shuffle, name)

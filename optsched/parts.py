@@ -95,7 +95,7 @@ class Shuffle(Part):
             object.__setattr__(self, name, read_only(getattr(self, name), dtype))
 
     def __len__(self) -> int:
-        return len(self.map)
+        return int(self.map.size)  # also where it is no list, which is a fault
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,14 +286,17 @@ _GROUPS: dict[str, tuple[type, Any]] = {
 
 def _fill(part: Cluster | Workload, ids: str, columns: Mapping[str, tuple[type, Any]]) -> None:
     """Give omitted columns their defaults and make every column a read-only array of its type."""
-    names = getattr(part, ids)
-    object.__setattr__(part, ids, read_only_strings([] if names is None else names))
-    if getattr(part, ids).ndim != 1:
-        raise InputError([Fault(ids, f"has shape {getattr(part, ids).shape}: give one id a record, in one dimension")])
+    faults = []
+    for name in (ids, *(name for name, (dtype, _) in columns.items() if dtype is np.str_)):
+        names = getattr(part, name)
+        object.__setattr__(part, name, read_only_strings([] if names is None else names))
+        if getattr(part, name).ndim != 1:
+            shape = getattr(part, name).shape
+            faults.append(Fault(name, f"has shape {shape}: give one id a record, in one dimension"))
+    if faults:  # no column has a length to be compared with
+        raise InputError(faults)
     count = len(getattr(part, ids))
     for name, (dtype, default) in columns.items():
-        values = getattr(part, name)
-        if dtype is np.str_:
-            object.__setattr__(part, name, read_only_strings([] if values is None else values))
-        else:
+        if dtype is not np.str_:
+            values = getattr(part, name)
             object.__setattr__(part, name, read_only(np.full(count, default) if values is None else values, dtype))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from optsched.errors import printable
 from optsched.results import Number
 
 if TYPE_CHECKING:
@@ -35,15 +36,6 @@ class Table:
     numbers: frozenset[str] = frozenset()
 
 
-def printable(text: str) -> str:
-    """Text in which what a terminal would obey instead of show (control characters, line ends) is spelled out.
-
-    >>> len(printable("a" + chr(27) + "[31mb"))  # the escape takes four characters now
-    10
-    """
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
 def render(table: Table, terminal: bool = False) -> str:
     """A table as text: with rich's colours and rules for a terminal, else aligned columns and nothing more.
 
@@ -55,7 +47,8 @@ def render(table: Table, terminal: bool = False) -> str:
     lsap      7
     flow     12
     """
-    rows = [[printable(cell) for cell in row] for row in table.rows]
+    columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
+    table = Table(tuple(columns), rows, frozenset(map(printable, table.numbers)))
     if terminal:
         return _with_rich(table, rows)
     widths = [max(len(cell) for cell in column) for column in zip(table.columns, *rows, strict=True)]

@@ -17,7 +17,7 @@ import click
 
 from optsched import __version__
 from optsched.cli import arguments, documents, gaps, listing, matrix, proofs, solving
-from optsched.errors import BoundViolated, Fault, InputError, OptschedError, SolverDisagreement
+from optsched.errors import BoundViolated, Fault, InputError, OptschedError, SolverDisagreement, printable
 
 __all__ = ["cli", "main"]
 
@@ -59,7 +59,7 @@ class _CommandLine(arguments.Commands):
         except (BoundViolated, SolverDisagreement) as error:
             return _tell(error.exit_code, f"bug: {error}")
         except OptschedError as error:
-            return _tell(error.exit_code, *(f"error: {line}" for line in str(error).splitlines()))
+            return _tell(error.exit_code, *(f"error: {line}" for line in str(error).split("\n")))
         except click.UsageError as error:
             help_path = error.ctx.command_path if error.ctx is not None else "optsched"
             message = " ".join(error.format_message().split()).rstrip(".")
@@ -95,11 +95,7 @@ class _Warnings:
 
 def _tell(code: int, *lines: str) -> int:
     for line in lines:
-        if not line.isprintable():
-            from optsched.report import printable
-
-            line = printable(line)
-        click.echo(f"optsched: {line}", err=True)
+        click.echo(f"optsched: {printable(line)}", err=True)
     return code
 
 

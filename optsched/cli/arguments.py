@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from optsched.errors import Fault, InputError, UsageError, nearest
+from optsched.errors import Fault, InputError, UsageError, nearest, printable
 
 if TYPE_CHECKING:
     from optsched.heuristics import Heuristic
@@ -262,4 +262,4 @@ def emit_json(content: Any, output: str | None = None) -> None:
 
 def note(message: str, kind: str = "note") -> None:
     """Tell something on stderr."""
-    click.echo(f"optsched: {kind}: {message}", err=True)
+    click.echo(f"optsched: {kind}: {printable(message)}", err=True)

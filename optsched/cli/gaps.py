@@ -121,7 +121,7 @@ def gap(
         arguments.note(f"no reference: {told}", "warning")
     failures = _failures([report for _, report in reports], max_gap)
     if failures:
-        raise HeuristicFailed("\n".join(failures))
+        raise HeuristicFailed(*(line for failure in failures for line in failure.split("\n")))
 
 
 def _shipped() -> list[str]:
@@ -153,7 +153,7 @@ def _check_served(choices: Sequence[Choice], chosen: Sequence[str], listed: bool
         if not set(choice.entry.problems) & set(chosen)
     ]
     if lines:
-        raise UsageError("\n".join(lines))
+        raise UsageError(*lines)
 
 
 def _posed(

@@ -79,7 +79,7 @@ def matrix(
         raise KeyboardInterrupt
     errors = {error: None for cell in found.cells.values() if (error := cell.report.error) is not None}
     if errors:
-        raise HeuristicFailed("\n".join(errors))
+        raise HeuristicFailed(*(line for error in errors for line in error.split("\n")))
 
 
 def _table(found: GapMatrix) -> Table:

@@ -85,7 +85,7 @@ def placement_from(answer: Any, problem: Problem) -> Placement:
     if faults:
         more = len(faults) - ENTRIES_SHOWN
         shown = faults[:ENTRIES_SHOWN] + ([f"and {more} more entries that are wrong"] if more > 0 else [])
-        raise HeuristicFailed("\n".join(shown))
+        raise HeuristicFailed(*shown)
     return Placement(nodes) if isinstance(answer, Placement) else problem.placement(nodes)
 
 

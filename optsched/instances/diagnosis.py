@@ -90,7 +90,7 @@ def _float(text: str) -> float | _Odd:
     if abs(value) < LARGEST:
         return value
     try:
-        return _Odd(text) if abs(Decimal(text)) > LARGEST else value
+        return _Odd(text) if Decimal(text).copy_abs() > LARGEST else value
     except InvalidOperation:  # an exponent of more digits than Decimal reads
         return _Odd(text)
 

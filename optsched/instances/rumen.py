@@ -147,7 +147,7 @@ def _choose(trace: Trace, names: Sequence[str], observed: bool) -> tuple[list[Jo
     unknown = sorted(wanted - set(known))
     if unknown:
         lines = (f'no job "{name}" in {trace.source}; {nearest(name, list(known))}' for name in unknown)
-        raise UsageError("\n".join(lines))
+        raise UsageError(*lines)
     chosen, notes = [], []
     for job in trace.jobs:
         if job.id not in wanted:

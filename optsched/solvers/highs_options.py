@@ -30,7 +30,12 @@ def set_options(highs: Any, options: Mapping[str, Any]) -> list[Fault]:
     for name, value in options.items():
         if name not in known:
             faults.append(Fault(name, f"HiGHS has no such option: {nearest(name, known)}"))
-        elif highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+        elif not _is_scalar(value) or highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             kind = highs.getOptionType(name)[1].name.removeprefix("k").lower()
             faults.append(Fault(name, f"HiGHS refuses {value!r}: wrong type (it wants {kind}) or not available"))
     return faults
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether a value is of a type that an option can have; NaN, which HiGHS takes, is no value of any."""
+    return isinstance(value, bool | int | float | str) and value == value

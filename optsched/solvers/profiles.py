@@ -194,6 +194,8 @@ def load_profile(name: str | Path) -> Profile:
         raise InputError([Fault("", f"cannot be read ({error.strerror}): check the path")], str(path)) from error
     except ValueError as error:
         raise InputError([Fault("", f"is not TOML: {error}")], str(path)) from error
+    except RecursionError:
+        raise InputError([Fault("", "is nested too deep; a profile is two levels deep")], str(path)) from None
     keys = [key for key in _RULES if key != "name"]
     faults = [Fault(key, f"unknown key: {nearest(key, keys)}") for key in values if key not in keys] + _faults(values)
     if not faults and values.get("highs"):
