@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from optsched.errors import Fault, InputError
+from optsched.errors import Fault, InputError, TooLarge
 from optsched.instance import KINDS, LARGEST, Bools, Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Problem, exact
@@ -29,6 +29,9 @@ __all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TabledProblem", "Tas
 
 #: Pairs of class and node computed at once, so that memory stays small.
 BLOCK = 2**22
+
+#: Most pairs of class and node of which a table is made: 2 GB.
+MOST_PAIRS = 2**28
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +263,21 @@ class TabledProblem(AssignmentProblem):
 
     @cached_property
     def class_units(self) -> Ints:
-        """Units of cost of each class on each of `idle_nodes`, int64, shape (classes, idle nodes)."""
+        """Units of cost of each class on each of `idle_nodes`, int64, shape (classes, idle nodes).
+
+        Raises
+        ------
+        TooLarge
+            If there are more than `MOST_PAIRS`.
+        """
         first = self._classes.first
+        if len(first) * len(self.idle_nodes) > MOST_PAIRS:
+            raise TooLarge(
+                f"{self.place}: {len(first):,} kinds of tasks on {len(self.idle_nodes):,} nodes make a table of "
+                f"{len(first) * len(self.idle_nodes):,} costs, which would take "
+                f"{len(first) * len(self.idle_nodes) / 2**27:.1f} GB (at most {MOST_PAIRS / 2**27:.0f}): take fewer "
+                "tasks or nodes"
+            )
         units = np.empty((len(first), len(self.idle_nodes)), dtype=np.int64)
         step = max(1, BLOCK // max(1, len(self.idle_nodes)))
         with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` makes it a cost that is refused
@@ -277,7 +293,11 @@ class TabledProblem(AssignmentProblem):
         return self.class_units[self._classes.of_task[positions], self._column[nodes]]
 
     def cheapest_units(self, prices: Ints) -> Ints:
-        cheapest: Ints = (self.class_units + prices[self.idle_nodes]).min(axis=1)
+        cheapest = np.empty(len(self.class_units), dtype=np.int64)
+        step = max(1, BLOCK // max(1, len(self.idle_nodes)))
+        for begin in range(0, len(cheapest), step):
+            part = self.class_units[begin : begin + step] + prices[self.idle_nodes]
+            cheapest[begin : begin + step] = part.min(axis=1)
         return cheapest[self._classes.of_task]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from optsched.deadline import deadline
 from optsched.errors import HeuristicFailed, UsageError, nearest
 from optsched.heuristics.answers import placement_from
 from optsched.placement import Flow
@@ -23,7 +24,7 @@ from optsched.problems.traffic import Traffic
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.problems.utility import Utility
-from optsched.results import Bound, Decision, FrontierPoint, Limit, Solution
+from optsched.results import Bound, Decision, FrontierPoint, Solution
 from optsched.routes import (
     assignment,
     flow_congestion,
@@ -38,6 +39,7 @@ from optsched.routes import (
 )
 from optsched.routes.latency import latency_search, solve_by
 from optsched.routes.record import Frontier, Record
+from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = [
@@ -99,11 +101,14 @@ def solve(
         Which way; by default one that proves its answer and scales. Every problem has `pyomo` (the compact model) and
         `pulp` (the literal one), and all but `min-cost-flow` have `brute-force`. Beside these, the default first:
         assignment problems (`lsap`, `fair-lsap`, `flow`, `transmission-maps`) `network` (a matching where only the
-        number of local tasks counts, else the compact network with HiGHS), `arrays`, `network-simplex`, `dense`;
+        number of local tasks counts, SciPy's assignment where costs are a table of kinds of tasks and nodes and tasks
+        and slots are not many times those, else the compact network with HiGHS; `Solution.solver` names the engine),
+        `arrays`, `network-simplex`, `dense`;
         `lsap-fairness` and `min-cost-flow` `arrays`, `network-simplex`; `latency` and `traffic` `search`, `arrays`;
         `transmission` `search`; `utility` `thresholds`; the others `arrays`. See `routes_of`.
     time_limit
-        Seconds; overrides the profile's. Checked between and within solves, not a hard deadline.
+        Seconds; overrides the profile's. Looked at between and within solves, and in every loop that may be long; not a
+        hard deadline, since a call into a library may take longer.
 
     Returns
     -------
@@ -137,9 +142,10 @@ def solve(
         raise UsageError(f'{problem.name} has no route "{route}"; {nearest(route, known)}')
     record = Record(problem, route, None if start is None else _start(problem, start))
     try:
-        solution: Solution = _sort(problem).by_route(record, profile)
-    except KeyboardInterrupt:  # where no route looks out for it, as while a model is built
-        return record.solution(None, (), Limit.INTERRUPTED, "interrupted", {})
+        with deadline(profile.time_limit):
+            solution: Solution = _sort(problem).by_route(record, profile)
+    except STOPPED as error:  # where no route looks out for it, as while a model is built
+        return record.solution(None, (), *stopped(error), {})
     return solution
 
 

@@ -11,8 +11,9 @@ from optsched.certificates import price_certificate
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem
-from optsched.results import Certificate, Limit, Solution, Termination
+from optsched.results import Certificate, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of
+from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 from optsched.solvers.transport import Prices, fill_idle_slots, prices_of, solve_assignment
 
@@ -38,8 +39,8 @@ def _by_engine(record: Record, profile: Profile) -> Solution:
         if found.nodes is not None:
             placement = problem.placement(found.nodes)
             certificate = _proof(problem, placement, found.prices)
-    except KeyboardInterrupt:
-        return record.solution(placement, (certificate,), Limit.INTERRUPTED, "interrupted", {})
+    except STOPPED as error:
+        return record.solution(placement, (certificate,), *stopped(error), {})
     return record.solution(placement, (certificate,), found.limit, found.raw_status, found.solver, found.build_seconds)
 
 

@@ -1,7 +1,6 @@
 """Network engines on arrays: maximum b-matching, dense assignment, and minimum-cost flow, each exact in integers.
 
-None uses HiGHS. Each gives what proves its answer (a vertex cover,
-or potentials), save `assign_dense`, which is an independent way to the same number.
+None uses HiGHS. Each gives what proves its answer (a vertex cover, or potentials), save `assign_dense`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from optsched.errors import SolverDisagreement, TooLarge, UsageError
 from optsched.problems.negative_cycles import negative_cycle
 
 __all__ = [
-    "DENSE_LIMIT",
+    "DENSE_CELLS",
     "UNBOUNDED",
     "BMatching",
     "FlowStatus",
@@ -38,8 +37,10 @@ Bools = npt.NDArray[np.bool_]
 #: A capacity that does not limit an arc.
 UNBOUNDED = int(np.iinfo(np.int64).max)
 
-#: Most rows of the square matrix that `assign_dense` builds (200 MB, and a minute at worst).
-DENSE_LIMIT = 5000
+#: Most entries of the matrix that `assign_dense` builds: 2 GB.
+DENSE_CELLS = 2**28
+
+_BLOCK = 2**22  # entries copied at once, so that memory stays small
 
 #: Up to so many slots a pair, on average, they are matched one by one, which is then no slower than a flow (measured).
 _SLOTS_A_PAIR = 2
@@ -166,8 +167,8 @@ def _reached(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], node: Ints, no
     return reached[:nodes]
 
 
-def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int) -> Ints:
-    """Place exactly `count` tasks at least total cost: an independent way to check other engines.
+def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int, row: Ints | None = None) -> Ints:
+    """Place exactly `count` tasks at least total cost, by SciPy's assignment on a dense matrix.
 
     Parameters
     ----------
@@ -177,6 +178,8 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int)
         Shape (nodes,): tasks that a node takes, at least 0.
     count
         How many tasks are placed, at most the tasks and the total capacity.
+    row
+        int64, shape (tasks,): the row of `cost` of each task, where tasks share rows; by default each has its own.
 
     Returns
     -------
@@ -185,40 +188,55 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int)
 
     Notes
     -----
-    SciPy's dense assignment on a square matrix with a column for each unit of capacity, a dummy column for each task
-    that is left out, and a dummy row for each unit that is. With n rows it takes O(n^3) time and 8 n^2 bytes, so it
-    is for small instances; capacities above `count` cost nothing.
+    The matrix has a column for each unit of capacity; SciPy takes it rectangular, and fills what there are fewer of,
+    tasks or units. Where `count` is less than both, there is a dummy column for each task that is left out, and a
+    dummy row for each unit that is. With n rows and m >= n columns it takes O(n^2 m) time at worst, and 8 n m bytes.
 
     Raises
     ------
     UsageError
         If `count` tasks cannot be placed, shapes do not fit, or sums of costs pass 2^53 and would not be exact.
     TooLarge
-        If the square matrix has more than `DENSE_LIMIT` rows.
+        If the matrix has more than `DENSE_CELLS` entries.
 
     Examples
     --------
     >>> assign_dense(np.array([[5, 1], [4, 3], [9, 2]]), np.array([1, 1]), 2).tolist()
     [1, 0, -1]
     """
-    tasks, nodes = cost.shape
+    nodes = cost.shape[1]
+    row = np.arange(len(cost)) if row is None else row
+    tasks = len(row)
     if capacity.shape != (nodes,) or (nodes and capacity.min() < 0):
         raise UsageError(f"dense assignment needs {nodes} capacities, each at least 0")
     units = np.minimum(capacity, max(count, 0)).astype(np.int64)
     slots = int(units.sum())
     if not 0 <= count <= min(tasks, slots):
         raise UsageError(f"{count} tasks cannot be placed: there are {tasks} tasks and capacity for {slots}")
-    side = tasks + slots - count
-    if side > DENSE_LIMIT:
-        raise TooLarge(f"dense assignment would need {side} rows, over its {DENSE_LIMIT}: use a flow or LP instead")
+    dummies = (tasks - count, slots - count) if count < min(tasks, slots) else (0, 0)
+    height, width = tasks + dummies[1], slots + dummies[0]
+    if height * width > DENSE_CELLS:
+        raise TooLarge(
+            f"dense assignment would need a matrix of {height:,} x {width:,}, over its {DENSE_CELLS:,} entries: use a "
+            "flow or LP instead"
+        )
     largest = _largest(cost)
-    if 2 * side * largest >= _EXACT:
-        raise UsageError(f"sums of {side} costs up to {largest} pass 2^53 and would not be exact: scale the costs")
+    if 2 * min(height, width) * largest >= _EXACT:
+        raise UsageError(
+            f"sums of {min(height, width)} costs up to {largest} pass 2^53 and would not be exact: scale the costs"
+        )
     node_of = np.repeat(np.arange(nodes), units)
-    square = np.zeros((side, side))
-    square[:tasks, :slots] = cost[:, node_of]
-    square[tasks:, slots:] = np.inf  # a unit that is left out does not stand in for a task that is
-    rows, columns = linear_sum_assignment(square)
+    # SciPy copies a matrix that is higher than wide; a view of one that is laid out by columns is as wide as it wants.
+    matrix = np.zeros((height, width), order="F" if height > width else "C")
+    step = max(1, _BLOCK // max(1, width))
+    for begin in range(0, tasks, step):
+        part = row[begin : begin + step]
+        matrix[begin : begin + len(part), :slots] = cost[part][:, node_of]
+    matrix[tasks:, slots:] = np.inf  # a unit that is left out does not stand in for a task that is
+    if height > width:
+        columns, rows = linear_sum_assignment(matrix.T)
+    else:
+        rows, columns = linear_sum_assignment(matrix)
     node = np.full(tasks, -1, dtype=np.int64)
     placed = (rows < tasks) & (columns < slots)
     node[rows[placed]] = node_of[columns[placed]]

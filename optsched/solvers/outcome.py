@@ -10,9 +10,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from optsched.errors import OutOfTime
 from optsched.results import Limit, Termination
 
-__all__ = ["INTERRUPTED", "OUT_OF_MEMORY", "SolverOutcome"]
+__all__ = ["INTERRUPTED", "OUT_OF_MEMORY", "STOPPED", "SolverOutcome", "stopped"]
+
+#: What stops a search from without, wherever it is: what is held and proved by then is its result.
+STOPPED = (KeyboardInterrupt, OutOfTime, MemoryError)
+
+
+def stopped(error: BaseException) -> tuple[Limit, str]:
+    """The limit that one of `STOPPED` stands for, and what to say.
+
+    >>> stopped(MemoryError("std::bad_alloc"))
+    (<Limit.MEMORY: 'MEMORY'>, 'out of memory')
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return Limit.INTERRUPTED, "interrupted"
+    return (Limit.MEMORY, "out of memory") if isinstance(error, MemoryError) else (Limit.TIME, "out of time")
 
 
 @dataclass(frozen=True, slots=True)

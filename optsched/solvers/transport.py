@@ -23,11 +23,12 @@ import scipy.sparse as sp
 from optsched.errors import OptschedError, OutOfTime, TooLarge, UsageError
 from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
-from optsched.problems.assignment import AssignmentProblem, LevelledProblem
+from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.results import Limit, Termination
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
-from optsched.solvers.networks import DENSE_LIMIT, assign_dense, maximum_b_matching, min_cost_flow
+from optsched.solvers.networks import DENSE_CELLS, assign_dense, maximum_b_matching, min_cost_flow
 from optsched.solvers.profiles import Profile
+from optsched.solvers.tabled import Prices, assign_table, is_tabled, table_prices
 
 __all__ = [
     "AssignmentSolution",
@@ -44,16 +45,14 @@ __all__ = [
 
 _EXACT = Profile("exact")
 
+#: Most arcs of a table's network, and what an arc takes with HiGHS (measured): 4 GB.
+MOST_ARCS, _BYTES_AN_ARC = 2**23, 520
+
+#: Most arcs of a network for networkx, which has a Python dictionary for each: 1 GB.
+MOST_ARCS_IN_PYTHON = 2**20
+
 #: Bits of costs with which HiGHS has never given up here.
 _QUIET_BITS = 24
-
-
-class Prices(NamedTuple):
-    """Dual prices in units of the problem's grid: of one task more, of a slot on each node, of a task of each pool."""
-
-    task: int
-    nodes: Ints
-    pools: Ints
 
 
 @dataclass(frozen=True)
@@ -178,6 +177,13 @@ class TransportNetwork:
 
     def _add_all_pairs(self) -> None:
         nodes = np.flatnonzero(self._node >= 0)
+        classes = len(self.classes.first)
+        if (arcs := classes * len(nodes)) > MOST_ARCS:
+            raise TooLarge(
+                f"{self.problem.name}: a network of {classes:,} kinds of tasks x {len(nodes):,} nodes has {arcs:,} "
+                f"arcs and would take some {arcs * _BYTES_AN_ARC / 2**30:.0f} GB, more than are made; use route "
+                '"network" where tasks and slots are few beside them, or take fewer tasks or nodes'
+            )
         tail, head = np.repeat(np.arange(len(self.classes.first)), len(nodes)), np.tile(nodes, len(self.classes.first))
         self._offer(tail, self._node[head], self.problem.pair_units(self.classes.first[tail], head))
 
@@ -335,9 +341,10 @@ def solve_assignment(
     profile
         Limits and options of HiGHS.
     engine
-        `network`: a maximum b-matching where it is enough, else `arrays`; `arrays`: the compact network's linear
-        program with HiGHS; `network-simplex`: the same network with networkx; `dense`: SciPy's assignment over tasks
-        and slots (not for pools with several tiers). The last two are for small instances and for agreement.
+        `network`: a maximum b-matching where it is enough, SciPy's assignment of tasks to slots where costs are a table
+        and it is the quicker way (`is_tabled`), else `arrays`; `arrays`: the compact network's linear program with
+        HiGHS; `network-simplex`: the same network with networkx; `dense`: SciPy's assignment over tasks and slots (not
+        for pools with several tiers). The last two are for small instances and for agreement.
 
     Examples
     --------
@@ -355,6 +362,8 @@ def solve_assignment(
     if engine == "network" and is_cardinality(problem):
         assert isinstance(problem, LevelledProblem)
         return _by_matching(problem)
+    if engine == "network" and is_tabled(problem):
+        return _by_dense(problem)
     if engine == "dense":
         return _by_dense(problem)
     return _by_network(problem, profile, engine)
@@ -392,27 +401,46 @@ def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
             f'{problem.name}: route "dense" takes one cost a task, but here it depends on how many of its group are '
             'placed; use route "network"'
         )
-    tasks, idle = len(problem.tasks), np.flatnonzero(problem.capacity > 0)
-    side = tasks + int(np.minimum(problem.capacity, problem.count).sum()) - problem.count
-    if side > DENSE_LIMIT:
+    tasks, slots = len(problem.tasks), int(np.minimum(problem.capacity, problem.count).sum())
+    if tasks * slots > DENSE_CELLS:
         raise TooLarge(
-            f'{problem.name}: route "dense" would need {side} rows, over its {DENSE_LIMIT}; use route "network"'
+            f'{problem.name}: route "dense" would need a matrix of {tasks:,} tasks x {slots:,} slots, over its '
+            f'{DENSE_CELLS:,} entries; use route "network"'
         )
-    constant = np.array([next((units for units, size in pool.tiers if size), 0) for pool in problem.pools])
-    rows = np.repeat(np.arange(tasks), len(idle))
-    table = problem.pair_units(rows, np.tile(idle, tasks)).reshape(tasks, len(idle))
-    table = table + constant[problem.pool][:, None]
-    built = time.perf_counter()
-    columns = assign_dense(table, problem.capacity[idle], problem.count)
-    nodes = np.where(columns >= 0, idle[columns], NONE)
+    if isinstance(problem, TabledProblem):
+        built = began
+        nodes = assign_table(problem)
+    else:
+        table, idle = _full_table(problem)
+        built = time.perf_counter()
+        columns = assign_dense(table, problem.capacity[idle], problem.count)
+        nodes = np.where(columns >= 0, idle[columns], NONE)
     solver = {"name": "SciPy linear_sum_assignment", "version": scipy.__version__}
     return AssignmentSolution(nodes, None, None, "optimal", built - began, time.perf_counter() - built, solver)
+
+
+def _full_table(problem: AssignmentProblem) -> tuple[Ints, Ints]:
+    """Units of each task on each node with idle slots, with what its pool and the node add; and these nodes."""
+    tasks, idle = len(problem.tasks), np.flatnonzero(problem.capacity > 0)
+    constant = np.array([next((units for units, size in pool.tiers if size), 0) for pool in problem.pools])
+    table = np.empty((tasks, len(idle)), dtype=np.int64)
+    step = max(1, BLOCK // len(idle))
+    for begin in range(0, tasks, step):
+        rows = np.arange(begin, min(begin + step, tasks))
+        units = problem.pair_units(np.repeat(rows, len(idle)), np.tile(idle, len(rows))).reshape(len(rows), len(idle))
+        table[rows] = units + problem.surcharge[idle] + constant[problem.pool[rows], None]
+    return table, idle
 
 
 def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> AssignmentSolution:
     began = time.perf_counter()
     network = TransportNetwork(problem)
     if engine == "network-simplex":
+        if len(network.tail) > MOST_ARCS_IN_PYTHON:
+            raise TooLarge(
+                f"{problem.name}: the network simplex of networkx would need {len(network.tail):,} arcs as Python "
+                f'objects, over its {MOST_ARCS_IN_PYTHON:,}; use route "network"'
+            )
         built = time.perf_counter()
         result = min_cost_flow(
             network.tail, network.head, np.zeros_like(network.tail), network.capacity, network.cost, network.supply
@@ -499,6 +527,8 @@ def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None
     """
     if not problem.count:
         return Prices(0, np.zeros_like(problem.capacity), np.zeros(len(problem.pools), dtype=np.int64))
+    if isinstance(problem, TabledProblem):
+        return table_prices(problem, problem.nodes_of(placement))
     network = TransportNetwork(problem)
     flow = network.flow_of(problem.nodes_of(placement))
     forward, back = flow < network.capacity, flow > 0

@@ -6,18 +6,27 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import problems
+from transmission_instances import problems as small_maps
 
-from optsched.errors import OptschedError, UsageError
+from optsched.certificates import certify
+from optsched.deadline import deadline
+from optsched.errors import OptschedError, TooLarge, UsageError
 from optsched.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.instances.generate import generate, known_optimum
-from optsched.placement import Placement
-from optsched.problems import FairLsap, Flow, Lsap, problem
-from optsched.problems.assignment import AssignmentProblem
+from optsched.placement import NONE, Placement
+from optsched.problems import FairLsap, Flow, Lsap, assignment, problem
+from optsched.problems.assignment import AssignmentProblem, TabledProblem
+from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import solve
 from optsched.solvers import transport
+from optsched.solvers.brute_force import best_placement
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile
+from optsched.solvers.tabled import is_tabled
 from optsched.solvers.transport import (
     TransportNetwork,
     is_cardinality,
@@ -90,7 +99,8 @@ def test_engines_agree_and_their_prices_close(name: str, parameters: dict[str, o
             for prices in (solution.prices, prices_of(posed, placement)):
                 if prices is not None:
                     assert posed.price_bound(*prices) == posed.units(placement)
-            assert (solution.prices is None) is (engine == "dense" and posed.count > 0)
+            by_table = engine == "dense" or (engine == "network" and is_tabled(posed))
+            assert (solution.prices is None) is (by_table and posed.count > 0)
         assert len(values) == 1
 
 
@@ -117,6 +127,102 @@ def test_flows_and_placements_translate_into_each_other(name: str) -> None:
         again = posed.placement(network.decode(flow))
         assert posed.units(again) == posed.units(placement)
         assert not posed.violations(again)
+
+
+@given(posed=st.one_of(problems("flow"), small_maps("transmission-maps")), data=st.data())
+def test_prices_of_a_table(posed: AssignmentProblem, data: st.DataObject) -> None:
+    """Tests that a placement has prices that close it if it is optimal, and none if it is not, whatever it is."""
+    assert isinstance(posed, TabledProblem)
+    nodes = np.full(len(posed.tasks), NONE)
+    slots = data.draw(st.permutations(np.repeat(np.arange(len(posed.capacity)), posed.capacity).tolist()))
+    nodes[data.draw(st.permutations(range(len(posed.tasks))))[: posed.count]] = slots[: posed.count]
+    placement = posed.placement(nodes)
+    prices = prices_of(posed, placement)
+    best = best_placement(posed)
+    assert best is not None
+    assert (prices is not None) == (posed.evaluate(placement) == best[0])
+    if prices is not None:
+        assert posed.price_bound(*prices) == posed.units(placement)
+
+
+@given(posed=st.one_of(problems("flow"), small_maps("transmission-maps")))
+def test_table_is_solved_and_proved(posed: AssignmentProblem) -> None:
+    """Tests the default route on tables against enumeration: the same optimum, and a certificate that is accepted."""
+    solution = solve(posed)
+    assert solution.objective == solve(posed, route="brute-force").objective
+    assert (solution.optimal, solution.certificate) == (True, Proof.DUAL)
+    assert certify(posed, solution).proved
+
+
+def test_table_is_taken_where_it_is_quicker() -> None:
+    """Tests that `network` takes the table, but for tasks that only repeat each other, near deadlines, huge costs."""
+    posed = problem("flow", generate("flow", nodes=28, tasks=80))
+    assert isinstance(posed, Flow)
+    assert is_tabled(posed)
+    assert solve(posed).solver["name"] == "SciPy linear_sum_assignment"
+    with deadline(0):
+        assert not is_tabled(posed)
+    assert solve(posed, time_limit=0).limit is Limit.TIME
+    repeated = problem("flow", generate("flow", nodes=14, tasks=1000, slots=100))
+    assert not is_tabled(repeated)
+    assert solve(repeated).solver["name"] == "HiGHS"
+    assert not is_tabled(Lsap(random_instance(3)))
+
+
+def test_bug_network_of_a_large_table_ran_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a network, a matrix or a table that would not fit is told before it is built, by solve too."""
+    posed = problem("flow", generate("flow", nodes=28, tasks=80))
+    monkeypatch.setattr(transport, "MOST_ARCS", 500)
+    for route in ("arrays", "network-simplex"):
+        with pytest.raises(TooLarge, match="flow: a network of 51 kinds of tasks x 21 nodes has 1,071 arcs"):
+            solve(posed, route=route)
+    assert solve(posed).optimal
+    monkeypatch.setattr(transport, "MOST_ARCS_IN_PYTHON", 100)
+    monkeypatch.setattr(transport, "MOST_ARCS", 10**6)
+    with pytest.raises(TooLarge, match="network simplex of networkx"):
+        solve(posed, route="network-simplex")
+    monkeypatch.setattr(transport, "DENSE_CELLS", 1000)
+    with pytest.raises(TooLarge, match='80 tasks x 44 slots, over its 1,000 entries; use route "network"'):
+        solve(posed, route="dense")
+    monkeypatch.setattr(assignment, "MOST_PAIRS", 500)
+    with pytest.raises(TooLarge, match="51 kinds of tasks on 21 nodes make a table of 1,071 costs"):
+        problem("flow", generate("flow", nodes=28, tasks=80))
+
+
+def test_bug_bad_alloc_was_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that memory that runs out in an engine all the same is a limit, with what is held until then."""
+
+    def bad_alloc(*_: object) -> None:
+        raise MemoryError("std::bad_alloc")
+
+    posed = problem("transmission-maps", generate("transmission", seed=1))
+    for engine in ("table_prices", "assign_table"):
+        monkeypatch.setattr(transport, engine, bad_alloc)
+        solution = solve(posed)
+        assert (solution.limit, solution.raw_status) == (Limit.MEMORY, "out of memory")
+        assert solution.decision is not None
+        assert solution.bound[0] is not None
+
+
+def test_large_costs_leave_the_table_to_integers() -> None:
+    """Tests that costs whose sums doubles would not hold are no table's, and are solved and proved all the same."""
+    distance = np.full((3, 3), 2.0**47)
+    np.fill_diagonal(distance, 0.0)
+    cluster = Cluster(["a", "b", "c"], slots=[1, 1, 40], topology=Topology("distance", distance))
+    workload = Workload([f"t{task}" for task in range(40)], replicas=Ragged.from_rows([[0]] * 40), size=[1.0] * 40)
+    posed = problem("transmission-maps", Instance(cluster, workload))
+    assert not is_tabled(posed)
+    solution = solve(posed)
+    assert (solution.objective, solution.certificate) == ((39 * 2**47,), Proof.DUAL)
+
+
+def test_bug_dense_route_forgot_surcharges() -> None:
+    """Tests that a problem of several waves costs the same by the matrix of tasks and slots as by the network."""
+    posed = Lsap(Instance(Cluster(["a", "b"]), Workload(list("tuv"), replicas=Ragged.from_rows([[0], [1], [1]]))))
+    whole = LsapWaves(posed, [posed.capacity, np.array([0, 1])])
+    found = [solve_assignment(whole, engine=engine).placement(whole) for engine in ENGINES]
+    assert {whole.evaluate(placement) for placement in found if placement is not None} == {(0,)}
+    assert all(placement is not None and not whole.violations(placement) for placement in found)
 
 
 def test_placement_that_can_be_improved_has_no_prices() -> None:
@@ -205,7 +311,7 @@ def test_bug_large_costs_that_highs_gives_up_on(monkeypatch: pytest.MonkeyPatch)
     replicas = Ragged.from_rows([[0], [0], [1], [0, 2], [3]])
     workload = Workload([f"t{task}" for task in range(5)], replicas=replicas, size=1e4 * rng.random(5))
     posed = problem("transmission-maps", Instance(cluster, workload))
-    solution = solve(posed)
+    solution = solve(posed, route="arrays")
     assert asked[0] > 2**40
     assert len(asked) == 2
     assert solution.certificate is Proof.DUAL

@@ -1,0 +1,110 @@
+"""Assignment problems with a table of costs, class by node: SciPy's assignment of tasks to slots, and its prices.
+
+A network of such a problem has an arc for each entry of the table, which no network engine here likes. SciPy's
+rectangular assignment takes the table with a row or column for each task and each slot, and needs a small part of the
+time, as long as tasks and slots are not many times the classes and nodes. It tells no prices; those come from the
+optimal placement by shortest paths between nodes, in integers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.deadline import check, remaining
+from optsched.instance import LARGEST, Ints
+from optsched.placement import NONE
+from optsched.problems.assignment import BLOCK, TabledProblem
+from optsched.solvers.networks import DENSE_CELLS, assign_dense
+
+__all__ = ["Prices", "assign_table", "is_tabled", "table_prices"]
+
+#: Pairs of task and slot a pair of class and node, up to which the table beats its network (benchmarks).
+_REPEATED = 40
+
+#: Seconds that SciPy's assignment takes at most a pair of task and slot, and a row or column, whichever are fewer.
+_SECONDS = 1e-9
+
+
+class Prices(NamedTuple):
+    """Dual prices in units of the problem's grid: of one task more, of a slot on each node, of a task of each pool."""
+
+    task: int
+    nodes: Ints
+    pools: Ints
+
+
+def is_tabled(problem: object) -> bool:
+    """Whether `assign_table` is the way to take: not where tasks and slots only repeat each other, or do not fit.
+
+    Nor where a deadline is so near that it might be missed: SciPy does not look at the clock.
+    """
+    if not isinstance(problem, TabledProblem):
+        return False
+    tasks, slots = len(problem.tasks), int(problem.capacity.sum())
+    if tasks * slots > min(DENSE_CELLS, _REPEATED * problem.class_units.size):
+        return False
+    fewer, left = min(tasks, slots), remaining()
+    exact = 2 * fewer * problem.largest_pair_units() < LARGEST
+    return exact and (left is None or _SECONDS * tasks * slots * fewer <= left)
+
+
+def assign_table(problem: TabledProblem) -> Ints:
+    """Node of each of `problem.tasks` or -1, at least cost; SciPy's rectangular assignment."""
+    idle = problem.idle_nodes
+    columns = assign_dense(problem.class_units, problem.capacity[idle], problem.count, problem.classes().of_task)
+    return np.where(columns >= 0, idle[columns], NONE)
+
+
+def table_prices(problem: TabledProblem, nodes: Ints) -> Prices | None:
+    """Prices that prove a placement (node or -1 of each of `problem.tasks`) optimal; None where it is not.
+
+    A slot is worth what one more of it would save: the best that moving tasks on, one into the place of the other, and
+    in the end a task that is left out into the last place, comes to (Bellman and Ford, in integers). What counts of a
+    move is the cheapest task to make it, so the vertices are nodes, however many tasks there are.
+    """
+    of_class, placed = problem.classes().of_task, nodes != NONE
+    units, width = problem.class_units, len(problem.idle_nodes)
+    # Each class counts once on each node where it is.
+    pairs = np.unique(np.searchsorted(problem.idle_nodes, nodes[placed]) * len(units) + of_class[placed])
+    column, row = np.divmod(pairs, len(units))
+    own = units[row, column]
+    used, first = np.unique(column, return_index=True)
+    move = np.empty((len(used), width), dtype=np.int64)
+    for place, (rows, costs) in enumerate(zip(np.split(row, first[1:]), np.split(own, first[1:]), strict=True)):
+        check()
+        move[place] = _least(units, rows, costs)
+    waiting = np.unique(of_class[~placed])
+    enter = _least(units, waiting, np.zeros_like(waiting))
+    dearest = np.maximum.reduceat(own, first)
+    worth = np.zeros(width, dtype=np.int64)  # below 0, what a slot more on the node changes of the cost
+    changed = np.arange(len(used))
+    for _ in range(width + 2):
+        check()
+        task = int((dearest - worth[used]).max())
+        better = np.minimum(worth, (worth[used[changed], None] + move[changed]).min(axis=0, initial=0))
+        if len(waiting):
+            better = np.minimum(better, enter - task)
+        if np.array_equal(better, worth):
+            break
+        changed, worth = np.flatnonzero((better < worth)[used]), better
+    else:
+        return None
+    spare = problem.capacity - np.bincount(nodes[placed], minlength=len(problem.capacity)) > 0
+    if worth[spare[problem.idle_nodes]].any():
+        return None
+    slots = np.zeros_like(problem.capacity)
+    slots[problem.idle_nodes] = -worth
+    pool = next((cost for cost, size in problem.pools[0].tiers if size), 0)
+    return Prices(task + pool, slots, np.array([pool], dtype=np.int64))
+
+
+def _least(units: Ints, rows: Ints, less: Ints) -> Ints:
+    """Least of `units[row] - less` over some rows, in each column; a block at a time, so that memory stays small."""
+    step = max(1, BLOCK // units.shape[1])
+    least = np.full(units.shape[1], np.iinfo(np.int64).max, dtype=np.int64)
+    for begin in range(0, len(rows), step):
+        part = slice(begin, begin + step)
+        np.minimum(least, (units[rows[part]] - less[part, None]).min(axis=0), out=least)
+    return least
