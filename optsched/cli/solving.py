@@ -325,7 +325,8 @@ def export(
 ) -> None:
     """Write a problem for other solvers: as LP or MPS, or its compact flow network as DIMACS or GraphML.
 
-    A flow network (DIMACS, GraphML) needs no --problem if INSTANCE is one. Names are the instance's own ids.
+    A flow network (DIMACS, GraphML) needs no --problem if INSTANCE is one. Names are the instance's own ids. An MPS
+    file is always a minimum: the objective of a maximum is negated. Comments in a program say so, and its units.
     """
     from optsched.instances.writing import write_whole
     from optsched.network import FlowNetwork
@@ -342,13 +343,13 @@ def export(
         if suffix in _NETWORKS:
             write_whole(target, _network_text(loaded, suffix))
         else:
-            write_whole(target, _program_text(posed("min-cost-flow", loaded), suffix, model, limit))
+            _write_program(posed("min-cost-flow", loaded), target, model, limit)
         return
     problem = _problem(loaded, problem_name, params)
     if suffix in _NETWORKS:
         write_whole(target, _network_text(_network(problem), suffix))
         return
-    write_whole(target, _program_text(problem, suffix, model, limit))
+    _write_program(problem, target, model, limit)
 
 
 def _problem(instance: Instance, name: str | None, params: tuple[str, ...]) -> Problem:
@@ -371,6 +372,8 @@ def _network(problem: Problem) -> FlowNetwork:
         raise UsageError(f"{problem.name} is no flow network; export it to .lp or .mps")
     network = TransportNetwork(problem)
     unit = f"costs in units of 1/{problem.grid}" if problem.grid > 1 else "costs as they are"
+    if problem.grid > 1:
+        arguments.note(f"{unit} {problem.components[0].unit}")
     return FlowNetwork(
         np.array(network.labels),
         network.tail,
@@ -386,22 +389,30 @@ def _network_text(network: FlowNetwork, suffix: str) -> bytes:
     return (network.to_dimacs() if suffix == ".dimacs" else network.to_graphml()).encode()
 
 
-def _program_text(problem: AnyProblem, suffix: str, kind: str, limit: str | None) -> bytes:
-    """The LP or MPS file of a model."""
+def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | None) -> None:
+    """The LP or MPS file of a model; what one must know to read its optimum is in the file and on stderr."""
     from optsched import models
-    from optsched.models.export import write_lp
+    from optsched.instances.writing import write_whole
+    from optsched.models.export import about, write_lp, write_mps
+    from optsched.results import Sense
 
     module = models.module(problem.name)
     options: dict[str, Any] = {}
     if limit is not None:
         options["limit"] = _limit(problem.name, limit)
     built = module.build_pyomo(problem, **options) if kind == "compact" else module.build_pulp(problem, **options)
+    meaning = about(problem, limit is not None)
+    mps = Path(target).suffix == ".mps"
+    negated = mps and meaning.component.sense is Sense.MAX
+    within = "" if limit is None else f", at limit {options['limit']}"
+    written_by = f"{problem.instance.name}: {problem.name}, {kind} model{within}; by optsched"
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder, "model.lp")
-        write_lp(built, program)
-        if suffix == ".mps":
-            program = _as_mps(program)
-        return program.read_bytes()
+        program = Path(folder, "model")
+        (write_mps if mps else write_lp)(built, program, [written_by, *meaning.notes(negated)])
+        write_whole(target, program.read_bytes())
+    if negated or meaning.units != 1:
+        for told in meaning.notes(negated):
+            arguments.note(f"{target}: {told}")
 
 
 def _limit(problem: str, text: str) -> int | Fraction:
@@ -426,16 +437,3 @@ def _limit(problem: str, text: str) -> int | Fraction:
         must = "a whole number, 0 or more" if whole else "a number, such as 0.5, -2 or 1/3"
         raise UsageError(f'--limit "{text[:_LONGEST_NUMBER]}": of {problem} it must be {must}, and at most 2^53')
     return int(limit) if whole else Fraction(round(limit * GRID), GRID)
-
-
-def _as_mps(program: Path) -> Path:
-    """An MPS file of an LP file, as HiGHS writes it: with the same names, and no second writer to trust."""
-    import highspy
-
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    written = program.with_suffix(".mps")
-    for status in (solver.readModel(str(program)), solver.writeModel(str(written))):
-        if status == highspy.HighsStatus.kError:
-            raise RuntimeError("HiGHS does not read the LP file that was written for it")
-    return written

@@ -1,8 +1,8 @@
 """Declarative models of the problems: compact ones in Pyomo, the papers' literal ones in PuLP.
 
 One module a problem, each with `build_pyomo`, `build_pulp`, `literal_size` and `decode`; `assignment` holds what the
-three assignment models share, `export` writes any of them as an LP file. The mathematics, with sizes and limits, is
-on the model cards in the top-level folder `models`. Solving is for `optsched.solvers.algebraic`.
+three assignment models share, `export` writes any of them as an LP or MPS file. The mathematics, with sizes and limits,
+is on the model cards in the top-level folder `models`. Solving is for `optsched.solvers.algebraic`.
 """
 
 from __future__ import annotations

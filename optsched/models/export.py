@@ -1,23 +1,33 @@
-"""Writing models as LP files whose names are the instance's own ids, different for different ids.
+"""Writing models as LP and MPS files whose names are the instance's own ids, different for different ids.
 
 Pyomo's own symbolic names can collide and PuLP's must be made before; here both read `place.t1.n1` for `place[t1,n1]`.
+An MPS file is written from the LP file as HiGHS reads it; `program_files` has the text of both. What the objective of
+a file means is said by `about`.
 """
 
 from __future__ import annotations
 
+import io
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import highspy
 import pulp
 import pyomo.environ as pyo
 from pyomo.repn.plugins.lp_writer import LPWriter
 
+from optsched.errors import UsageError
+from optsched.models.program_files import mps_text, pulp_lp_text
+from optsched.problems import AnyProblem
+from optsched.problems.base import GRID
+from optsched.results import Component
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["write_lp"]
-
-#: As long as lines may be in the LP format of most readers.
-_LONGEST = 255
+__all__ = ["Meaning", "about", "write_lp", "write_mps"]
 
 _NAMED = (pyo.Var, pyo.Constraint, pyo.Objective)
 
@@ -38,7 +48,76 @@ def _parts(index: Any) -> tuple[Any, ...]:
     return () if index is None else index if isinstance(index, tuple) else (index,)
 
 
-def write_lp(model: Any, path: Path | str) -> None:
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What the objective of a model stands for.
+
+    Attributes
+    ----------
+    component
+        The component of the problem that is its objective.
+    units
+        How many units of the model's objective are one of the component's.
+    """
+
+    component: Component
+    units: int
+
+    def of(self, objective: float | int, negated: bool = False) -> Fraction:
+        """The component's value at an objective of the model, or of a file whose objective is negated.
+
+        Examples
+        --------
+        >>> from optsched.results import Sense
+        >>> Meaning(Component("penalty", Sense.MIN, "MB/s"), 1024).of(1536)
+        Fraction(3, 2)
+        """
+        return (-1 if negated else 1) * Fraction(objective) / self.units
+
+    def notes(self, negated: bool = False) -> list[str]:
+        """Sentences for the reader of a file.
+
+        Examples
+        --------
+        >>> from optsched.results import Sense
+        >>> for note in Meaning(Component("use", Sense.MAX, "MB/s"), 1024).notes(negated=True):
+        ...     print(note)
+        objective: minus the use, which is to be most: the most is minus the least of this
+        objective in units of 1/1024 MB/s: divide by 1024
+        """
+        name, sense, unit = self.component.name, self.component.sense, self.component.unit
+        told = [f"objective: {name} ({sense}), in {unit}" if self.units == 1 else f"objective: {name} ({sense})"]
+        if negated:
+            told = [f"objective: minus the {name}, which is to be most: the most is minus the least of this"]
+        if self.units != 1:
+            told.append(f"objective in units of 1/{self.units} {unit}: divide by {self.units}")
+        return told
+
+
+def about(problem: AnyProblem, limited: bool = False) -> Meaning:
+    """What the objective of a problem's models is, compact and literal alike.
+
+    Parameters
+    ----------
+    problem
+        What is modelled.
+    limited
+        Whether the model was built at a limit. Of `latency`, `lsap-fairness` and `utility` that is one on the first
+        component, and the second is the objective.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Latency
+    >>> about(Latency(Instance(Cluster(["s"]), Workload(["t"]))), limited=True).component.name
+    'work'
+    """
+    second = limited and problem.name in ("latency", "lsap-fairness", "utility")
+    in_grid = problem.name == "flow-congestion" or (second and problem.name == "utility")
+    return Meaning(problem.components[int(second)], GRID if in_grid else 1)
+
+
+def write_lp(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:
     r"""Write a Pyomo or PuLP model of this package as an LP file; the same model gives the same bytes.
 
     Parameters
@@ -47,6 +126,13 @@ def write_lp(model: Any, path: Path | str) -> None:
         As `build_pyomo` or `build_pulp` made it, or with more constraints.
     path
         The file, which is overwritten.
+    notes
+        Lines of comment for the top.
+
+    Raises
+    ------
+    UsageError
+        If the model has SOS constraints, or two variables of one name.
 
     Examples
     --------
@@ -56,8 +142,9 @@ def write_lp(model: Any, path: Path | str) -> None:
     >>> problem.setObjective(2 * x)
     >>> problem.addConstraint(x >= 1, "limit")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_lp(problem, Path(folder) / "example.lp")
+    ...     write_lp(problem, Path(folder) / "example.lp", ["bought as needed"])
     ...     print(Path(folder, "example.lp").read_text(encoding="utf-8"))
+    \* bought as needed *\
     \* example *\
     Minimize
     OBJ: 2 x
@@ -66,7 +153,64 @@ def write_lp(model: Any, path: Path | str) -> None:
     End
     """
     if isinstance(model, pulp.LpProblem):
-        model.writeLP(str(path), max_length=_LONGEST)
-        return
-    with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
+        text = pulp_lp_text(model)
+    else:
+        stream = io.StringIO()
         LPWriter().write(model, stream, labeler=_Labeler(model))
+        text = stream.getvalue()
+    comments = "".join(rf"\* {_plain(note)} *" + "\\\n" for note in notes)
+    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+        file.write(comments + text)
+
+
+def write_mps(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:
+    """Write a Pyomo or PuLP model as an MPS file that every reader minimises: the objective of a maximum is negated.
+
+    Parameters
+    ----------
+    model, path, notes
+        As for `write_lp`.
+
+    Raises
+    ------
+    UsageError
+        If the model has SOS constraints or more than linear terms, or two variables of one name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> problem = pulp.LpProblem("example", pulp.LpMaximize)
+    >>> x = problem.add_variable("x", 0)
+    >>> problem.setObjective(2 * x)
+    >>> problem.addConstraint(x <= 1, "limit")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_mps(problem, Path(folder) / "example.mps", ["objective: minus twice x"])
+    ...     print(Path(folder, "example.mps").read_text(encoding="utf-8"))
+    * objective: minus twice x
+    NAME model
+    ROWS
+     N objective
+     L limit
+    COLUMNS
+     x objective -2
+     x limit 1
+    RHS
+     RHS limit 1
+    BOUNDS
+    ENDATA
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "model.lp")
+        write_lp(model, program)
+        solver = highspy.Highs()
+        solver.silent()
+        if solver.readModel(str(program)) == highspy.HighsStatus.kError or solver.getHessianNumNz():
+            raise UsageError(f"{model.name} is no linear or mixed-integer program that HiGHS can read; write it as LP")
+    text = mps_text(solver.getLp(), [_plain(note) for note in notes])
+    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def _plain(note: str) -> str:
+    """A note that is one line of ASCII, whatever names it holds."""
+    return note.encode("unicode_escape").decode("ascii")
