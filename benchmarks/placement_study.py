@@ -395,18 +395,35 @@ def stages_table(records: dict[str, list[Played]]) -> str:
     return table(header, rows)
 
 
+def locality_cap(name: str) -> float:
+    """The most that PNA's locality can save of a scheduler's task time, in percent: 1 - r/r' of the rack shares.
+
+    A task takes a on its data and b >= a in the rack of them, whoever placed it. PNA's mean a + r (b - a) then is
+    (r' - r)(b - a) below the other's a + r' (b - a), at most that share of it: where a is 0.
+    """
+    return 100 * (1 - TABLE_3["probabilistic"][1] / TABLE_3[name][1])
+
+
 def arithmetic() -> str:
-    """What Table III leaves open, from the numbers of tasks alone."""
+    """What Table III leaves open and what it rules out, from its shares and the numbers of tasks alone."""
     maps, reduces = sum(map(sum, MAPS)), sum(map(sum, REDUCES))
     rows = []
     for name, (_, rack) in TABLE_3.items():
         off = rack / 100 * (maps + reduces)
         rows.append(
-            [f"`{name}`", rack, f"{off:.0f}", f"{100 - 100 * off / maps:.1f}", f"{100 - 100 * off / reduces:.1f}"]
+            [
+                f"`{name}`",
+                rack,
+                f"{off:.0f}",
+                f"{100 - 100 * off / maps:.1f}",
+                f"{100 - 100 * off / reduces:.1f}",
+                f"{locality_cap(name):.1f}" if name != "probabilistic" else "",
+            ]
         )
     told = f"{maps} maps and {reduces} reduces, which are {100 * reduces / (maps + reduces):.1f} % of the tasks."
     header = ["scheduler", "rack %, paper", "tasks", "maps on node %, if these are all maps"]
-    return told + "\n\n" + table([*header, "reduces on node %, if these are all reduces"], rows)
+    header += ["reduces on node %, if these are all reduces", "PNA's locality saves at most, % of task time"]
+    return told + "\n\n" + table(header, rows)
 
 
 # Both stages at once ----------------------------------------------------------------------------------------------

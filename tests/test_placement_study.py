@@ -55,6 +55,23 @@ def test_bounds(study: ModuleType) -> None:
         assert counted == [int((-(-np.array(row[1]) // TINY)).sum()) for row in (study.MAPS, study.REDUCES)]
 
 
+def test_what_locality_can_save(study: ModuleType) -> None:
+    """Tests that with one time on data and one off it Table III caps 000's savings of 46 and 17 % at 29.5 and 13.2 %.
+
+    The cap is where a task on its data takes no time at all; any other pair of times saves less.
+    """
+    reported = {"fair": 46, "coupling": 17}
+    assert {name: round(study.locality_cap(name), 1) for name in reported} == {"fair": 29.5, "coupling": 13.2}
+    rack = {name: shares[1] for name, shares in study.TABLE_3.items()}
+    for name, saving in reported.items():
+        for near, far in ((1, 1), (1, 3), (1, 100), (0, 1)):
+            mean = {who: near + (far - near) * rack[who] / 100 for who in ("probabilistic", name)}
+            saved = 100 * (1 - mean["probabilistic"] / mean[name])
+            assert saved <= study.locality_cap(name) + 1e-9 < saving
+        assert saved == pytest.approx(study.locality_cap(name))
+    assert "29.5" in study.arithmetic()
+
+
 def test_starved_or_stuck(study: ModuleType) -> None:
     """Tests that a scheduler that waits is told from one that has no place left, though a slot is free."""
     waiting = Transmission(load(ROOT / "instances" / "papers" / "pna-starvation.json"))

@@ -96,6 +96,18 @@ def test_policy_a_loses_on_an_empty_datacenter() -> None:
     assert gap(problem, "joss-t").absolute_gap == (6, None)
 
 
+def test_worst_case_of_policy_b_is_not_one_where_blocks_differ() -> None:
+    """Tests that with blocks of 8, 8 and 128 MB policy B moves more than TR2, its "worst case", and more than TR1.
+
+    It counts blocks and not MB, so the reduces go to the datacenter of the two short ones.
+    """
+    problem = library("joss-short-blocks")
+    sizes = problem.instance.workload.size[:3]
+    assert (worst_case_a(sizes), worst_case_b(sizes, 1.5, 2)) == (144, 108)
+    assert [problem.evaluate(run(problem, name).raise_if_failed())[0] for name in ("joss-t", "joss-j")] == [192, 192]
+    assert solve(problem).objective == (16, 3)
+
+
 def test_break_even_at_one_not_at_td() -> None:
     """Tests jobs with ratios 0.5, 1 and 1.5, all below td = 2: policy B is best for the first two only."""
     problem = library("joss-break-even")
