@@ -73,7 +73,7 @@ def check_heuristics(problem: Problem, solution: Solution) -> None:
 
 
 #: Routes to the frontier of the problems that have one.
-FRONTS = {"latency": ("search", "arrays", "pyomo"), "lsap-fairness": ("arrays", "network-simplex", "pyomo")}
+FRONTS = {"latency": ("search", "arrays", "pyomo"), "lsap-fairness": ("flows", "arrays", "network-simplex", "pyomo")}
 
 
 def check_front(problem: Problem) -> None:

@@ -103,9 +103,9 @@ def solve(
         assignment problems (`lsap`, `fair-lsap`, `flow`, `transmission-maps`) `network` (a matching where only the
         number of local tasks counts, SciPy's assignment where costs are a table of kinds of tasks and nodes and tasks
         and slots are not many times those, else the compact network with HiGHS; `Solution.solver` names the engine),
-        `arrays`, `network-simplex`, `dense`;
-        `lsap-fairness` and `min-cost-flow` `arrays`, `network-simplex`; `latency` and `traffic` `search`, `arrays`;
-        `transmission` `search`; `utility` `thresholds`; the others `arrays`. See `routes_of`.
+        `arrays`, `network-simplex`, `dense`; `lsap-fairness` `flows` (maximum flows, the smallest step of a group
+        first), `arrays`, `network-simplex`; `min-cost-flow` `arrays`, `network-simplex`; `latency` and `traffic`
+        `search`, `arrays`; `transmission` `search`; `utility` `thresholds`; the others `arrays`. See `routes_of`.
     time_limit
         Seconds; overrides the profile's. Looked at between and within solves, and in every loop that may be long; not a
         hard deadline, since a call into a library may take longer.
@@ -217,5 +217,11 @@ def frontier(
         why = "it has one component" if len(problem.components) == 1 else "no route finds it"
         raise UsageError(f"{problem.name} has no frontier: {why}; problems with a frontier: {known}")
     profile = profile if isinstance(profile, Profile) else load_profile(profile)
-    found: Frontier = module.frontier(problem, profile.with_limits(time_limit=time_limit), route or module.ROUTES[0])
+    profile = profile.with_limits(time_limit=time_limit)
+    try:
+        with deadline(profile.time_limit):
+            found: Frontier = module.frontier(problem, profile, route or module.ROUTES[0])
+    except STOPPED as error:  # before there was a point
+        names = (problem.components[0].name, problem.components[1].name)
+        return Frontier(problem.name, names, (), complete=False, limit=stopped(error)[0])
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import time
 from fractions import Fraction
 from typing import Any
@@ -17,12 +19,13 @@ from optsched.results import Certificate, FrontierPoint, Limit, Solution, Termin
 from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, check_claim, solver_of
 from optsched.solvers.lsap_fairness import CappedNetwork, Fairest, most_local
 from optsched.solvers.networks import BMatching
+from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ROUTES", "by_route", "frontier"]
 
 #: The default first.
-ROUTES = ("arrays", "network-simplex", *MODELS, "brute-force")
+ROUTES = ("flows", "arrays", "network-simplex", *MODELS, "brute-force")
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
@@ -40,11 +43,14 @@ def by_route(record: Record, profile: Profile) -> Solution:
     try:
         search.check_least(least)
         found = search.fairest(least)
-    except KeyboardInterrupt:
-        found = Fairest(None, Limit.INTERRUPTED, "interrupted", {}, 0.0)
-    if found.nodes is not None:
-        placement = problem.placement(found.nodes)
-    certificates = locality, search.certificate(placement, least)
+        if found.nodes is not None:
+            placement = problem.placement(found.nodes)
+        distance = search.certificate(placement, least)
+    except STOPPED as error:
+        limit, told = stopped(error)
+        found = Fairest(None, limit, told, {}, 0.0)
+        distance = search.plain(least)
+    certificates = locality, distance
     return record.solution(placement, certificates, found.limit, found.raw_status, found.solver, found.build_seconds)
 
 
@@ -94,6 +100,17 @@ class _Search:
         prices = self._network.prices(placement, off_data)
         return share_certificate(self.problem, off_data, prices.locality, prices.task, prices.nodes, prices.groups)
 
+    def plain(self, off_data: int) -> Certificate:
+        """A proof that takes no search: the least distance of placements whatever their locality.
+
+        Each group is charged what the last task would add if the smallest steps of all groups were taken.
+        """
+        problem = self.problem
+        steps = sorted((step, size) for steps in problem.steps for step, size in steps)
+        sizes = list(itertools.accumulate(size for _, size in steps))
+        last = steps[bisect.bisect_left(sizes, problem.count)][0]
+        return share_certificate(problem, off_data, Fraction(0), last, {}, [last] * len(problem.pools))
+
 
 def _locality_certificate(problem: LsapFairness, matching: BMatching) -> Certificate:
     """The cover of a maximum matching as prices: 1 for each task, and for the slots of the nodes in the cover."""
@@ -125,11 +142,11 @@ def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:
     while not points or points[-1].objective[1] > problem.least_distance:
         try:
             found = search.fairest(off_data)
-        except KeyboardInterrupt:
-            limit = Limit.INTERRUPTED
+            placement = None if found.nodes is None else problem.placement(found.nodes)
+            certificate = None if placement is None else search.certificate(placement, off_data)
+        except STOPPED as error:
+            limit, _ = stopped(error)
             break
-        placement = None if found.nodes is None else problem.placement(found.nodes)
-        certificate = None if placement is None else search.certificate(placement, off_data)
         value = None if placement is None else problem.evaluate(placement)
         if placement is None or value is None or certificate is None or value[1] != certificate.claim:
             limit = found.limit

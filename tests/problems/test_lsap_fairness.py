@@ -201,6 +201,29 @@ def test_any_prices_prove_something_true(problem: LsapFairness, data: st.DataObj
         assert problem.distance_bound(off_data, locality, task, nodes, groups) <= least
 
 
+def test_bug_linear_program_where_maximum_flows_are_enough() -> None:
+    """Tests that the default route needs no linear program, agrees with the one, and is proved, at scarce slots too."""
+    for seed in range(12):
+        replicas, tasks = 1 + seed % 3, (60, 90, 20)[seed % 3]
+        problem = LsapFairness(generate("lsap-fairness", seed=seed, tasks=tasks, replicas=replicas))
+        solution = solve(problem)
+        assert solution.solver["name"] == "SciPy maximum_flow"
+        assert (solution.optimal, solution.certificate) == (True, Proof.DUAL)
+        assert solution.objective == solve(problem, route="arrays").objective
+        assert frontier(problem).values == frontier(problem, route="arrays").values
+
+
+def test_flows_check_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a flow that is not maximum is noticed."""
+
+    class NoFlow:
+        flow_value = 0
+
+    monkeypatch.setattr("optsched.solvers.lsap_fairness.maximum_flow", lambda *_: NoFlow())
+    with pytest.raises(SolverDisagreement, match="SciPy places 0 of 30 tasks"):
+        solve(LsapFairness(generate("fair-lsap", seed=0)))
+
+
 def test_prices_of_a_placement_that_is_not_the_fairest() -> None:
     """Tests that residual levels of any placement prove a bound, and less than its value where it is not optimal."""
     network = CappedNetwork(SMALL)
