@@ -69,7 +69,8 @@ def test_sound_solution(problem: Problem) -> None:
     verdict.raise_if_invalid()
     lines = str(verdict).splitlines()
     assert len(lines) == len(verdict.checks)
-    assert all(line.startswith("ok    ") for line in lines)
+    assert all(line.startswith(("ok     ", "proved ")) for line in lines)
+    assert [line.split()[0] for line in lines].count("proved") == len(solution.certificates) == len(verdict.proofs)
 
 
 # Who, what and where -----------------------------------------------------------------------------------------------
@@ -94,7 +95,7 @@ def test_wrong_placement() -> None:
     assert not verdict.valid
     with pytest.raises(CertificateInvalid, match=r"^placement: slots\(a\) by 1$"):
         verdict.raise_if_invalid()
-    assert "FALSE placement" in str(verdict)
+    assert "FALSE  placement" in str(verdict)
     worse = LATENCY.placement([0, 0, 0, 0, 0])
     verdict = certify(LATENCY, replace(SOLVED["latency"], decision=worse))
     with pytest.raises(CertificateInvalid, match="objective: the placement's value is 5, 5"):
@@ -152,8 +153,15 @@ def test_word_is_no_proof() -> None:
     verdict = certify(LATENCY, replace(solution, certificates=word))
     assert verdict.valid
     assert not verdict.proved
-    assert verdict.unproved[0] == "bound 3 of makespan rests on: solver"
-    assert str(verdict).splitlines()[-1] == "word  bound 9 of work rests on: solver"
+    assert verdict.unproved == ("bound 3 of makespan rests on: solver", "bound 9 of work rests on: solver")
+    assert verdict.proofs == ()
+    assert str(verdict).splitlines()[-1] == "claim  bound 9 of work rests on: solver"
+    assert [verdict.accepted(allow) for allow in ([], ["enumeration"], [Proof.SOLVER])] == [False, False, True]
+    verdict.raise_unless_proved(["solver"])
+    verdict.raise_if_invalid()
+    with pytest.raises(CertificateInvalid, match="bound 3 of makespan rests on: solver") as caught:
+        verdict.raise_unless_proved()
+    assert len(str(caught.value).splitlines()) == 2
     borrowed = tuple(replace(certificate, kind=Proof.DUAL) for certificate in solution.certificates)
     found = false_claims(LATENCY, replace(solution, certificates=borrowed))
     assert found == ["dual proof of makespan", "dual proof of work"]

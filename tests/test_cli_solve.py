@@ -79,15 +79,17 @@ def test_solve_table() -> None:
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("route", [None, "pulp", "pyomo"])
 def test_solution_file_certifies(tmp_path: Path, problem: str, route: str | None) -> None:
-    """Tests that what `solve` writes, by each sort of route, `certify` finds true, by the solution's own parameters."""
+    """Tests that `certify` finds true what each sort of route writes, if asked with the same parameters, else false."""
     target = tmp_path / "solution.json"
     way = [] if route is None else ["--route", route]
     param = {"lsap": "levels=0,1,2", "fair-lsap": "alpha=7", "flow": "f_c=0,0.25,1", "latency": "w_rem=4"}[problem]
     args = ["examples/running-tasks", "--problem", problem, "--param", param, *way]
     assert run("solve", *args, "--output", str(target)).exit_code == 0
-    verdict = answer("certify", "examples/running-tasks", str(target))
+    verdict = answer("certify", "examples/running-tasks", str(target), "--param", param)
     assert verdict["valid"]
-    assert verdict["proved"] == (not verdict["unproved"])
+    assert verdict["proved"] == (not verdict["claims"])
+    others = run("certify", "examples/running-tasks", str(target))
+    assert (others.exit_code, "of other parameters than those asked for" in others.stdout) == (4, True)
     document = json.loads(target.read_text())
     assert list(document) == FIELDS
     assert isinstance(document["objective"], list)
@@ -259,14 +261,56 @@ def test_another_instance(tmp_path: Path) -> None:
 
 
 def test_word_is_no_proof(tmp_path: Path) -> None:
-    """Tests that a bound by enumeration is told as somebody's word: valid, exit code 0, not proved."""
+    """Tests that a solver's word that nothing proves is exit code 4 unless its kind is allowed, and told as such."""
     target = tmp_path / "solution.json"
-    args = ["papers/guo-fig2", "--problem", "lsap", "--route", "brute-force", "--output", str(target)]
-    assert run("solve", *args).exit_code == 0
-    result = run("certify", "papers/guo-fig2", str(target))
+    name = "generated/generalized-assignment-n5-t30-seed0"
+    assert run("solve", name, "--problem", "generalized-assignment", "--output", str(target)).exit_code == 0
+    result = run("certify", name, str(target))
+    assert result.exit_code == 4
+    assert "claim" in result.stdout
+    assert "rests on: solver" in result.stdout
+    assert "nothing is contradicted, but nothing is proved (--allow solver takes it)" in result.stdout
+    assert "found nothing better than the bound" in result.stdout
+    assert run("certify", name, str(target), "--allow", "enumeration").exit_code == 4
+    result = run("certify", name, str(target), "--allow", "solver")
     assert result.exit_code == 0
-    assert "rests on: enumeration" in result.stdout
-    assert "not all are proved" in result.stdout
+    assert "taken without a proof, as allowed: solver" in result.stdout
+
+
+def test_enumeration_is_done_again(tmp_path: Path) -> None:
+    """Tests that a bound by enumeration, or by a solver's word, is proved by trying all placements of a small one."""
+    target = tmp_path / "solution.json"
+    for name, *args in (
+        ("papers/guo-fig2", "--problem", "lsap", "--route", "brute-force"),
+        ("examples/packing", "--problem", "latency"),
+    ):
+        assert run("solve", name, *args, "--output", str(target)).exit_code == 0
+        result = run("certify", name, str(target))
+        assert (result.exit_code, "every claim is proved" in result.stdout) == (0, True)
+    assert "every placement was tried" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"certificates": [{"component": "locality-cost", "kind": "solver", "claim": 999, "data": {}}]},
+            "999 is claimed",
+        ),
+        ({"termination": "INFEASIBLE", "certificates": []}, "lsap always has a feasible one"),
+        ({"certificates": []}, "no bound is claimed"),
+    ],
+)
+def test_bug_claims_that_were_not_checked(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+    """Tests that a bound of 999, a claimed INFEASIBLE and no claim at all are no success, and what is said of each."""
+    document = json.loads(solved(tmp_path, "lsap").read_text())
+    claim = next((entry["claim"] for entry in changes["certificates"]), None)
+    document |= {"placement": None, "objective": None, "bound": [claim], "termination": "NO_SOLUTION", **changes}
+    file = tmp_path / "changed.json"
+    file.write_text(json.dumps(document))
+    result = run("certify", "examples/running-tasks", str(file))
+    assert (result.exit_code, told in result.stdout) == (4, True), result.stdout
+    assert "every claim is proved" not in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def check_default_route(name: str, posed: str) -> None:
     assert str(solution.certificate) == entry["certificate"]
     verdict = certify(problem_again, solution)
     assert verdict.valid, str(verdict)
-    assert verdict.proved == (entry["certificate"] in ("dual", "combinatorial"))
+    assert verdict.proved >= (entry["certificate"] in ("dual", "combinatorial"))  # a cheap bound may prove a word
 
 
 @pytest.mark.parametrize(("name", "posed"), [pair for pair in OPTIMA if pair[0] in SMALL])

@@ -8,7 +8,7 @@ as such, never as a proof.
 """
 
 from optsched.certificates.capacities import capacity_certificate
-from optsched.certificates.checking import Check, Verdict, certify, proved_bound
+from optsched.certificates.checking import Check, Claim, Enumerated, Verdict, certify, proved_bound
 from optsched.certificates.covers import cover_certificate
 from optsched.certificates.flow_congestion import task_price_certificate
 from optsched.certificates.potentials import potential_certificate
@@ -20,6 +20,8 @@ from optsched.certificates.utility import utilisation_certificate, utility_certi
 
 __all__ = [
     "Check",
+    "Claim",
+    "Enumerated",
     "Verdict",
     "capacity_certificate",
     "certify",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,70 +24,153 @@ from optsched.problems.traffic import Traffic
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.problems.utility import Utility
-from optsched.results import Certificate, Component, Number, Proof, Sense, Solution, Termination, Value
+from optsched.results import (
+    Certificate,
+    Component,
+    Decision,
+    Number,
+    Proof,
+    Sense,
+    Solution,
+    Termination,
+    Value,
+)
 
-__all__ = ["Check", "Verdict", "certify", "proved_bound"]
+__all__ = ["Check", "Claim", "Enumerated", "Verdict", "certify", "proved_bound"]
+
+#: What a claim rests on that has no certificate at all; the other kinds are those of `Proof`.
+NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: what, whether it holds, and what was found."""
+    """One thing that was looked at: what, whether it holds, what was found, and whether that proves a claim."""
 
     what: str
     holds: bool
     found: str
+    proof: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim that nothing proved here: what it rests on (a kind of `Proof`, or `nothing`), and a sentence."""
+
+    kind: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerated:
+    """What trying every decision gave: the value of the best one, None where none is feasible."""
+
+    value: Value | None
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What certifying a solution gave.
+    """What certifying a solution gave: what is proved, what is only claimed, and what is contradicted.
 
     Attributes
     ----------
     checks
         Everything that was checked, in order.
-    unproved
-        Claims that rest on somebody's word, as sentences.
+    claims
+        What nothing proved.
     """
 
     checks: tuple[Check, ...]
-    unproved: tuple[str, ...]
+    claims: tuple[Claim, ...]
 
     @property
     def valid(self) -> bool:
-        """Whether no claim is false."""
+        """Whether no claim is contradicted."""
         return all(check.holds for check in self.checks)
 
     @property
     def proved(self) -> bool:
-        """Whether every claim was proved here: nothing is false, nothing rests on a word."""
-        return self.valid and not self.unproved
+        """Whether something was claimed, and all of it was proved here: nothing is false, nothing rests on a word."""
+        return self.valid and not self.claims
+
+    @property
+    def proofs(self) -> tuple[str, ...]:
+        """What was proved, as sentences."""
+        return tuple(f"{check.what}: {check.found}" for check in self.checks if check.proof and check.holds)
+
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """What is only claimed, as sentences."""
+        return tuple(claim.sentence for claim in self.claims)
+
+    @property
+    def contradicted(self) -> tuple[str, ...]:
+        """What is false, as sentences."""
+        return tuple(f"{check.what}: {check.found}" for check in self.checks if not check.holds)
+
+    def accepted(self, allow: Iterable[str] = ()) -> bool:
+        """Whether nothing is contradicted, and what is not proved rests on an allowed kind (`solver`, `nothing`)."""
+        kinds = {str(kind) for kind in allow}
+        return self.valid and all(claim.kind in kinds for claim in self.claims)
 
     def raise_if_invalid(self) -> None:
-        """Raise CertificateInvalid that names every false claim."""
-        false = [f"{check.what}: {check.found}" for check in self.checks if not check.holds]
-        if false:
-            raise CertificateInvalid("\n".join(false))
+        """Raise CertificateInvalid that names every false claim; what is only claimed passes."""
+        if not self.valid:
+            raise CertificateInvalid(*self.contradicted)
+
+    def raise_unless_proved(self, allow: Iterable[str] = ()) -> None:
+        """Raise CertificateInvalid that names every false claim, and every one that rests on no allowed kind.
+
+        Parameters
+        ----------
+        allow
+            Kinds that are taken without a proof: `solver`, `enumeration`, `agreement`, `nothing`.
+        """
+        self.raise_if_invalid()
+        kinds = {str(kind) for kind in allow}
+        told = [f"not proved: {claim.sentence}" for claim in self.claims if claim.kind not in kinds]
+        if told:
+            raise CertificateInvalid(*told)
 
     def __str__(self) -> str:
-        lines = [f"{'ok   ' if check.holds else 'FALSE'} {check.what}: {check.found}" for check in self.checks]
-        return "\n".join([*lines, *(f"word  {sentence}" for sentence in self.unproved)])
+        lines = [f"{mark_of(check):6} {check.what}: {check.found}" for check in self.checks]
+        return "\n".join([*lines, *(f"claim  {sentence}" for sentence in self.unproved)])
 
 
-def certify(problem: AnyProblem, solution: Solution) -> Verdict:
+def mark_of(check: Check) -> str:
+    """One word for a check: `ok`, `proved` where it proves a claim, `FALSE`."""
+    if not check.holds:
+        return "FALSE"
+    return "proved" if check.proof else "ok"
+
+
+def certify(
+    problem: AnyProblem,
+    solution: Solution,
+    against: Mapping[str, Decision] | None = None,
+    enumerated: Enumerated | None = None,
+) -> Verdict:
     """Check a solution: right instance, feasible placement, true value, proved bounds, honest termination.
 
     Parameters
     ----------
     problem
-        The problem, posed afresh on the instance.
+        The problem, posed afresh on the instance with the parameters that are asked for.
     solution
         What somebody claims, from `solve` or from a solution file.
+    against
+        Decisions by the name of what found them: a feasible one contradicts INFEASIBLE, a better one a bound. They
+        prove nothing. `optsched.doubts.examine` looks for some.
+    enumerated
+        What trying every decision gave, where somebody did so; it settles each claim of a bound.
 
     Returns
     -------
     Verdict
-        `valid` unless a claim is false; `proved` if, beyond that, no bound rests on a solver's word.
+        `valid` unless a claim is contradicted; `proved` if, beyond that, something is claimed and all of it proved.
+
+    Notes
+    -----
+    A bound needs no certificate where a cheap bound of the problem is as good.
 
     Examples
     --------
@@ -101,123 +184,193 @@ def certify(problem: AnyProblem, solution: Solution) -> Verdict:
     >>> certify(problem, solution).proved
     True
     """
-    checks: list[Check] = []
-    unproved: list[str] = []
-
-    def check(what: str, holds: bool, found: str) -> None:
-        checks.append(Check(what, holds, found))
-
-    check("problem", solution.problem == problem.name, f'the solution is of "{solution.problem}"')
-    digest = problem.instance.sha256
-    same = solution.instance_sha256 == digest
-    check("instance", same, f"sha256 {digest[:12]}" + ("" if same else f", claimed {solution.instance_sha256[:12]}"))
-    differing = problem.differing(solution.parameters)
-    check("parameters", not differing, ", ".join(differing) + " differ" if differing else "as posed")
-    if not all(entry.holds for entry in checks):
-        return Verdict(tuple(checks), ())
-    _check_decision(problem, solution, check)
-    _check_bounds(problem, solution, check, unproved)
-    return Verdict(tuple(checks), tuple(unproved))
+    checking = _Checking(problem, solution, enumerated)
+    checking.identity()
+    if all(entry.holds for entry in checking.checks):
+        checking.decision()
+        checking.bounds()
+        checking.rivals(against or {})
+        checking.silence()
+    return Verdict(tuple(checking.checks), tuple(checking.claims))
 
 
-def _check_decision(problem: AnyProblem, solution: Solution, check: Callable[[str, bool, str], None]) -> None:
-    noun = problem.decided.__name__.lower()
-    if solution.decision is None:
-        held = solution.objective is None
-        check(noun, held, "none" if held else "there is none, but an objective is claimed")
-        return
-    if not isinstance(solution.decision, problem.decided):
-        check(noun, False, f"the decision is a {type(solution.decision).__name__.lower()}")
-        return
-    violations = problem.violations(solution.decision)
-    found = "; ".join(str(violation) for violation in violations[:3]) if violations else "feasible"
-    check(noun, not violations, found)
-    if not violations:
-        value = problem.evaluate(solution.decision)
-        check("objective", value == solution.objective, f"the {noun}'s value is {_show(value)}")
+class _Checking:
+    """The checks of one solution, in the order in which they are told."""
 
+    def __init__(self, problem: AnyProblem, solution: Solution, enumerated: Enumerated | None) -> None:
+        self.problem, self.solution, self.enumerated = problem, solution, enumerated
+        self.noun = problem.decided.__name__.lower()
+        self.checks: list[Check] = []
+        self.claims: list[Claim] = []
 
-def _check_bounds(
-    problem: AnyProblem, solution: Solution, check: Callable[[str, bool, str], None], unproved: list[str]
-) -> None:
-    """Each claimed bound against its certificate, and the termination against objective and bounds."""
-    if len(solution.bound) != len(problem.components):
-        check("bound", False, f"{len(solution.bound)} entries for {len(problem.components)} components")
-        return
-    if solution.objective is not None and len(solution.objective) != len(problem.components):
-        check("objective", False, f"{len(solution.objective)} entries for {len(problem.components)} components")
-        return
-    certificates = {certificate.component: certificate for certificate in solution.certificates}
-    if len(certificates) < len(solution.certificates):
-        check("certificate", False, "a component has more than one")
-    known = {component.name for component in problem.components}
-    for stranger in sorted(certificates.keys() - known):
-        check("certificate", False, f'{problem.name} has no component "{stranger}"')
-    for place, (component, claim) in enumerate(zip(problem.components, solution.bound, strict=True)):
-        certificate = certificates.get(component.name)
-        certified = None if certificate is None else certificate.claim
-        if certified != claim:
-            claimed, says = ("nothing" if entry is None else entry for entry in (claim, certified))
-            check(f"bound of {component.name}", False, f"{claimed} is claimed, but the certificate says {says}")
-            continue
-        if claim is None or certificate is None:
-            continue
-        if certificate.kind.checkable:
-            _check_proof(problem, solution, component, certificate, check)
-        else:
-            unproved.append(f"bound {claim} of {component.name} rests on: {certificate.kind}")
-        given_earlier = solution.objective is not None and solution.objective[:place] == solution.bound[:place]
-        if solution.objective is not None and given_earlier:
-            holds = _at_least(component, solution.objective[place], claim)
-            check(f"order of {component.name}", holds, f"objective {solution.objective[place]}, bound {claim}")
-    _check_termination(problem, solution, check, unproved)
+    def check(self, what: str, holds: bool, found: str, proof: bool = False) -> None:
+        self.checks.append(Check(what, holds, found, proof))
 
+    def identity(self) -> None:
+        """Whether the solution is of this problem, on this instance, with these parameters."""
+        problem, solution = self.problem, self.solution
+        self.check("problem", solution.problem == problem.name, f'the solution is of "{solution.problem}"')
+        digest = problem.instance.sha256
+        same = solution.instance_sha256 == digest
+        claimed = "" if same else f", claimed {solution.instance_sha256[:12]}"
+        self.check("instance", same, f"sha256 {digest[:12]}{claimed}")
+        differing = problem.differing(solution.parameters)
+        told = [f"{name}={_shown(value)}" for name, value in problem.parameters.items()]
+        asked = ", ".join(told) or "none"
+        if differing:
+            other = ", ".join(f"{name}={_shown(solution.parameters[name])}" for name in differing)
+            asked = f"the solution has {other}, asked for: {asked}"
+        self.check("parameters", not differing, asked)
 
-def _check_proof(
-    problem: AnyProblem,
-    solution: Solution,
-    component: Component,
-    certificate: Certificate,
-    check: Callable[[str, bool, str], None],
-) -> None:
-    what = f"{certificate.kind} proof of {component.name}"
-    try:
-        value = proved_bound(problem, certificate, solution.objective)
-    except CertificateInvalid as error:
-        check(what, False, str(error))
-        return
-    check(what, _at_least(component, value, certificate.claim), f"proves {value}, claimed {certificate.claim}")
+    def decision(self) -> None:
+        """Whether the decision is feasible and has the value that is claimed."""
+        problem, solution, noun = self.problem, self.solution, self.noun
+        if solution.decision is None:
+            held = solution.objective is None
+            self.check(noun, held, "none" if held else "there is none, but an objective is claimed")
+            return
+        if not isinstance(solution.decision, problem.decided):
+            self.check(noun, False, f"the decision is a {type(solution.decision).__name__.lower()}")
+            return
+        violations = problem.violations(solution.decision)
+        found = "; ".join(str(violation) for violation in violations[:3]) if violations else "feasible"
+        self.check(noun, not violations, found)
+        if not violations:
+            value = problem.evaluate(solution.decision)
+            self.check("objective", value == solution.objective, f"the {noun}'s value is {_show(value)}")
 
+    def bounds(self) -> None:
+        """Each claimed bound against its certificate, and the termination against objective and bounds."""
+        problem, solution = self.problem, self.solution
+        if len(solution.bound) != len(problem.components):
+            self.check("bound", False, f"{len(solution.bound)} entries for {len(problem.components)} components")
+            return
+        if solution.objective is not None and len(solution.objective) != len(problem.components):
+            found = f"{len(solution.objective)} entries for {len(problem.components)} components"
+            self.check("objective", False, found)
+            return
+        certificates = {certificate.component: certificate for certificate in solution.certificates}
+        if len(certificates) < len(solution.certificates):
+            self.check("certificate", False, "a component has more than one")
+        known = {component.name for component in problem.components}
+        for stranger in sorted(certificates.keys() - known):
+            self.check("certificate", False, f'{problem.name} has no component "{stranger}"')
+        for place, (component, claim) in enumerate(zip(problem.components, solution.bound, strict=True)):
+            certificate = certificates.get(component.name)
+            certified = None if certificate is None else certificate.claim
+            if certified != claim:
+                claimed, says = ("nothing" if entry is None else entry for entry in (claim, certified))
+                found = f"{claimed} is claimed, but the certificate says {says}"
+                self.check(f"bound of {component.name}", False, found)
+                continue
+            if claim is None or certificate is None:
+                continue
+            if certificate.kind.checkable:
+                self.proof(component, certificate)
+            else:
+                self.word(place, component, certificate)
+            given_earlier = solution.objective is not None and solution.objective[:place] == solution.bound[:place]
+            if solution.objective is not None and given_earlier:
+                holds = _at_least(component, solution.objective[place], claim)
+                found = f"objective {solution.objective[place]}, bound {claim}"
+                self.check(f"order of {component.name}", holds, found)
+        self.termination()
 
-def _check_termination(
-    problem: AnyProblem, solution: Solution, check: Callable[[str, bool, str], None], unproved: list[str]
-) -> None:
-    closed = solution.objective is not None and solution.objective == solution.bound
-    optimal = solution.termination is Termination.OPTIMAL
-    if optimal or closed:
-        check("termination", optimal == closed, f"{solution.termination}, {'closed' if closed else 'a gap is left'}")
-    elif solution.termination is Termination.INFEASIBLE:
-        noun = problem.decided.__name__.lower()
-        if problem.always_feasible or solution.decision is not None:
-            told = "there is one" if solution.decision is not None else f"{problem.name} always has a feasible one"
-            check("termination", False, f"INFEASIBLE: no {noun}, but {told}")
-        elif problem.plainly_infeasible is not None:
-            check("termination", True, f"INFEASIBLE: {problem.plainly_infeasible}")
-        else:
-            unproved.append(f"that there is no feasible {noun} rests on: {Proof.SOLVER}")
-    elif solution.termination is Termination.ERROR and _plainly_unbounded(problem, solution) is not None:
-        check("termination", True, f"ERROR: {_plainly_unbounded(problem, solution)}")
-    elif solution.termination is Termination.ERROR:
-        unproved.append(f"that there is no optimum to be found rests on: {Proof.SOLVER}")
-    elif solution.termination is Termination.FEASIBLE and solution.decision is None:
-        check("termination", False, f"FEASIBLE, but there is no {problem.decided.__name__.lower()}")
+    def proof(self, component: Component, certificate: Certificate) -> None:
+        """A certificate that can be checked proves its claim."""
+        what = f"{certificate.kind} proof of {component.name}"
+        try:
+            value = proved_bound(self.problem, certificate, self.solution.objective)
+        except CertificateInvalid as error:
+            self.check(what, False, str(error))
+            return
+        holds = _at_least(component, value, certificate.claim)
+        self.check(what, holds, f"proves {value}, claimed {certificate.claim}", proof=True)
 
+    def word(self, place: int, component: Component, certificate: Certificate) -> None:
+        """A claim without a proof: a cheap bound may prove it, or trying every decision; else it is but a claim."""
+        claim = certificate.claim
+        for cheap in self.problem.cheap_bounds():
+            if cheap.component == component.name and _at_least(component, cheap.value, claim):
+                found = f"proves {cheap.value}, claimed {claim}"
+                self.check(f"cheap bound {cheap.name} of {component.name}", True, found, proof=True)
+                return
+        best = None if self.enumerated is None else self.enumerated.value
+        if best is not None and best[:place] == self.solution.bound[:place]:
+            holds = _at_least(component, best[place], claim)
+            told = f"every {self.noun} was tried: {best[place]}, claimed {claim}"
+            self.check(f"enumeration of {component.name}", holds, told, proof=True)
+            return
+        self.claims.append(
+            Claim(str(certificate.kind), f"bound {claim} of {component.name} rests on: {certificate.kind}")
+        )
 
-def _plainly_unbounded(problem: AnyProblem, solution: Solution) -> str | None:
-    """What shows, beside the feasible decision, that its objective has no limit; None where nothing does."""
-    if not isinstance(problem, MinCostFlow) or solution.decision is None:
-        return None
-    return limitless_cycle(problem)
+    def termination(self) -> None:
+        """Whether the termination is what objective and bounds, or a plain reason, make of it."""
+        problem, solution, noun = self.problem, self.solution, self.noun
+        closed = solution.objective is not None and solution.objective == solution.bound
+        optimal = solution.termination is Termination.OPTIMAL
+        nothing = solution.decision is None
+        if optimal or closed:
+            found = f"{solution.termination}, {'closed' if closed else 'a gap is left'}"
+            self.check("termination", optimal == closed, found)
+        elif solution.termination is Termination.INFEASIBLE:
+            if problem.always_feasible or not nothing:
+                told = f"{problem.name} always has a feasible one" if nothing else "there is one"
+                self.check("termination", False, f"INFEASIBLE: no {noun}, but {told}")
+            elif problem.plainly_infeasible is not None:
+                self.check("termination", True, f"INFEASIBLE: {problem.plainly_infeasible}", proof=True)
+            elif self.enumerated is not None:
+                holds = self.enumerated.value is None
+                found = f"every {noun} was tried: {'none is' if holds else 'one is'} feasible"
+                self.check("termination", holds, f"INFEASIBLE: {found}", proof=True)
+            else:
+                word = f"that there is no feasible {noun} rests on: {Proof.SOLVER}"
+                self.claims.append(Claim(str(Proof.SOLVER), word))
+        elif solution.termination is Termination.ERROR:
+            self.unbounded()
+        elif (solution.termination is Termination.FEASIBLE) == nothing:
+            found = f"there is {'no' if nothing else 'a'} {noun}"
+            self.check("termination", False, f"{solution.termination}, but {found}")
+
+    def unbounded(self) -> None:
+        """An objective without limit: a cycle of a flow network shows it, beside the flow; others only claim it."""
+        if isinstance(self.problem, MinCostFlow) and "unbounded" in self.solution.raw_status:
+            cycle = limitless_cycle(self.problem)
+            if cycle is None:
+                self.check("termination", False, "ERROR, unbounded: but every cycle of negative cost has a limit")
+                return
+            if self.solution.decision is not None:
+                self.check("termination", True, f"ERROR, unbounded: {cycle}", proof=True)
+                return
+        word = f"that there is no optimum to be found rests on: {Proof.SOLVER}"
+        self.claims.append(Claim(str(Proof.SOLVER), word))
+
+    def rivals(self, against: Mapping[str, Decision]) -> None:
+        """Whether a decision that somebody found contradicts what is claimed."""
+        problem, solution = self.problem, self.solution
+        feasible = {name: held for name, held in against.items() if not problem.violations(held)}
+        if not feasible or len(solution.bound) != len(problem.components):
+            return
+        if solution.termination is Termination.INFEASIBLE:
+            name = next(iter(feasible))
+            self.check("termination", False, f"INFEASIBLE, but {name} found a feasible {self.noun}")
+            return
+        for name, held in feasible.items():
+            value = problem.evaluate(held)
+            place = problem.beaten(value, solution.bound)
+            if place is not None:
+                component = problem.components[place].name
+                found = f"{solution.bound[place]} is claimed, but {name} found {_show(value)}"
+                self.check(f"bound of {component}", False, found)
+                return
+        found = ", ".join(feasible)
+        self.check("rivals", True, f"{found} found nothing better than the bound")
+
+    def silence(self) -> None:
+        """A solution that has no bound and gives no reason claims nothing that could be proved."""
+        if not self.claims and not any(check.proof for check in self.checks):
+            self.claims.append(Claim(NOTHING, f"no bound is claimed: how good the {self.noun} is, is not said"))
 
 
 def _at_least(component: Component, value: Number, claim: Number) -> bool:
@@ -227,6 +380,11 @@ def _at_least(component: Component, value: Number, claim: Number) -> bool:
 
 def _show(value: Value) -> str:
     return ", ".join(str(entry) for entry in value)
+
+
+def _shown(value: object) -> str:
+    """A parameter as `--param` takes it."""
+    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value | None = None) -> Number:

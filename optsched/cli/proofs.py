@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import arguments
-from optsched.errors import Fault, InputError, UsageError
+from optsched.errors import Fault, InputError, nearest
 
 if TYPE_CHECKING:
     from optsched.certificates import Verdict
@@ -17,26 +17,43 @@ if TYPE_CHECKING:
 
 __all__ = ["certify"]
 
-#: Exit code where a claim is false.
+#: Exit code where a claim is false, or rests on a word that is not allowed.
 FALSE = 4
+
+#: What a claim may rest on that is not checked: words of `--allow`.
+KINDS = ("enumeration", "agreement", "solver", "nothing")
 
 
 @click.command()
 @click.argument("instance")
 @click.argument("solution", metavar="SOLUTION.json")
+@click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter that the problem is asked with.")
+@click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    type=click.Choice(KINDS),
+    help="Take claims that rest on this kind of word without a proof (repeatable).",
+)
 @arguments.format_option("table", "json")
 @click.pass_context
-def certify(ctx: click.Context, instance: str, solution: str, form: str) -> None:
+def certify(
+    ctx: click.Context, instance: str, solution: str, params: tuple[str, ...], allowed: tuple[str, ...], form: str
+) -> None:
     """Check every claim of a solution file in exact arithmetic, without the solver that made it.
 
-    Exit code 4 where a claim is false or the instance another one. What rests on somebody's word (proofs of kind
-    enumeration, agreement and solver) is told as such, and is no proof.
+    Told apart are what is proved, what is only claimed, and what is contradicted. Where something is only claimed,
+    quick heuristics look for what contradicts it, and all placements of a small instance are tried. The problem is
+    posed with the parameters of --param and of the instance, which the file's must equal. Exit code 4 where a claim is
+    false, or rests on a word that --allow does not name.
     """
+    from optsched.certificates.checking import mark_of
     from optsched.instances.solution_files import read_solution
     from optsched.report import Table
 
     posed_on = arguments.load_any(instance)
-    verdict = _verdict(posed_on, read_solution(solution, posed_on), solution)
+    verdict = _verdict(posed_on, read_solution(solution, posed_on), solution, params)
+    accepted = verdict.accepted(allowed)
     if form == "json":
         arguments.emit_json(
             {
@@ -44,31 +61,57 @@ def certify(ctx: click.Context, instance: str, solution: str, form: str) -> None
                 "solution": solution,
                 "valid": verdict.valid,
                 "proved": verdict.proved,
+                "accepted": accepted,
                 "checks": [
-                    {"what": check.what, "holds": check.holds, "found": check.found} for check in verdict.checks
+                    {"what": check.what, "holds": check.holds, "proof": check.proof, "found": check.found}
+                    for check in verdict.checks
                 ],
-                "unproved": list(verdict.unproved),
+                "proofs": list(verdict.proofs),
+                "claims": [{"kind": claim.kind, "claim": claim.sentence} for claim in verdict.claims],
+                "contradicted": list(verdict.contradicted),
             }
         )
     else:
-        rows = [("ok" if check.holds else "FALSE", check.what, check.found) for check in verdict.checks]
-        rows += [("word", "not proved here", sentence) for sentence in verdict.unproved]
-        conclusion = "every claim is proved" if verdict.proved else "no claim is false, but not all are proved"
-        rows.append(("", "verdict", conclusion if verdict.valid else "a claim is false"))
+        rows = [(mark_of(check), check.what, check.found) for check in verdict.checks]
+        rows += [("claim", "not proved", sentence) for sentence in verdict.unproved]
+        rows.append(("", "verdict", _conclusion(verdict, accepted)))
         arguments.emit_table(Table(("", "check", "found"), rows))
-    ctx.exit(0 if verdict.valid else FALSE)
+    ctx.exit(0 if accepted else FALSE)
 
 
-def _verdict(instance: Instance | FlowNetwork, solution: Solution, source: str) -> Verdict:
-    """The verdict on a solution, with the problem posed by the solution's own parameters."""
-    from optsched.certificates import Check, Verdict, certify
-    from optsched.problems import problem
+def _conclusion(verdict: Verdict, accepted: bool) -> str:
+    """The verdict in one sentence."""
+    if any(check.what == "parameters" and not check.holds for check in verdict.checks):
+        return "a claim is false: it is of other parameters than those asked for (--param name=value asks for them)"
+    if not verdict.valid:
+        return "a claim is false"
+    if verdict.proved:
+        return "every claim is proved"
+    kinds = list(dict.fromkeys(claim.kind for claim in verdict.claims))
+    if accepted:
+        return f"nothing is contradicted; taken without a proof, as allowed: {', '.join(kinds)}"
+    how = " ".join(f"--allow {kind}" for kind in kinds)
+    return (
+        f"nothing is contradicted, but {'not every claim' if verdict.proofs else 'nothing'} is proved ({how} takes it)"
+    )
+
+
+def _verdict(instance: Instance | FlowNetwork, solution: Solution, source: str, params: tuple[str, ...]) -> Verdict:
+    """The verdict on a solution, with the problem posed by the instance's parameters and those asked for."""
+    from optsched.certificates import Check, Verdict
+    from optsched.doubts import examine
+    from optsched.problems import PROBLEMS, problem
 
     if solution.instance_sha256 != instance.sha256:  # the problem need not even apply to another instance
         found = f"sha256 {instance.sha256[:12]}, the solution is of {solution.instance_sha256[:12]}"
         return Verdict((Check("instance", False, found),), ())
-    try:
-        posed = problem(solution.problem, instance, **solution.parameters)
-    except UsageError as error:  # names that came with the file are bad input, not wrong usage
-        raise InputError([Fault("parameters", str(error))], source) from None
-    return certify(posed, solution)
+    if solution.problem not in PROBLEMS:  # a name that came with the file is bad input, not wrong usage
+        told = f'there is no problem "{solution.problem}"; {nearest(solution.problem, list(PROBLEMS))}'
+        raise InputError([Fault("problem", told)], source)
+    known = [parameter.name for parameter in PROBLEMS[solution.problem].parameter_table]
+    strangers = [name for name in solution.parameters if name not in known]
+    if strangers:
+        unknown = [f'{solution.problem} has no parameter "{name}"; {nearest(name, known)}' for name in strangers]
+        raise InputError([Fault("parameters", told) for told in unknown], source)
+    asked = arguments.parameters_of([solution.problem], params)[solution.problem]
+    return examine(problem(solution.problem, instance, **asked), solution)

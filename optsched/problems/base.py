@@ -6,7 +6,7 @@ The problems themselves are one module each, beside this one. Nothing here solve
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
@@ -331,6 +331,19 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
             entry if component.sense is Sense.MIN else -entry
             for component, entry in zip(self.components, value, strict=True)
         )
+
+    def beaten(self, value: Value, bound: Sequence[Number | None]) -> int | None:
+        """Position of the component in which a feasible `value` is better than a claimed bound; None where in none.
+
+        A bound on a later component holds only where the earlier ones are at theirs, and None is no bound.
+        """
+        for place, (component, entry, claim) in enumerate(zip(self.components, value, bound, strict=True)):
+            if claim is None:
+                return None
+            beyond = entry - claim if component.sense is Sense.MIN else claim - entry
+            if beyond:
+                return place if beyond < 0 else None
+        return None
 
     def differing(self, parameters: Mapping[str, Any]) -> list[str]:
         """Names of those `parameters` that this problem does not have, or has with another value."""

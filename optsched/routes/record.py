@@ -22,7 +22,6 @@ from optsched.results import (
     Limit,
     Number,
     Proof,
-    Sense,
     Solution,
     Termination,
     Value,
@@ -108,15 +107,11 @@ class Record:
 
 def _check_bound(problem: AnyProblem, objective: Value, bound: list[Number | None]) -> None:
     """Raise SolverDisagreement where a decision is better than what is claimed to be the best."""
-    for component, value, claim in zip(problem.components, objective, bound, strict=True):
-        if claim is None:
-            return
-        beyond = value - claim if component.sense is Sense.MIN else claim - value
-        if beyond > 0:
-            return
-        if beyond < 0:
-            noun = problem.decided.__name__.lower()
-            raise SolverDisagreement(f"{problem.name}: a {noun}'s {component.name} {value} beats the bound {claim}")
+    place = problem.beaten(objective, bound)
+    if place is not None:
+        component, noun = problem.components[place].name, problem.decided.__name__.lower()
+        told = f"a {noun}'s {component} {objective[place]} beats the bound {bound[place]}"
+        raise SolverDisagreement(f"{problem.name}: {told}")
 
 
 def check_claim(problem: AnyProblem, claimed: float | None, value: Number) -> None:

@@ -25,13 +25,13 @@ MOST_PLACEMENTS = 5_000_000
 MOST_TASKS = 100
 
 
-def best_placement(problem: Problem) -> tuple[Value, Ints] | None:
+def best_placement(problem: Problem, most: int = MOST_PLACEMENTS) -> tuple[Value, Ints] | None:
     """The optimum and the node of each of `problem.tasks` in the first placement that attains it; None without any.
 
     Raises
     ------
     TooLarge
-        If there are more than `MOST_PLACEMENTS` ways to map tasks to nodes, or more than `MOST_TASKS` tasks.
+        If there are more than `most` ways to map tasks to nodes, or more than `MOST_TASKS` tasks.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def best_placement(problem: Problem) -> tuple[Value, Ints] | None:
     ((0,), [1, 0])
     """
     best: tuple[Value, list[int]] | None = None
-    for key, nodes in _placements(problem):
+    for key, nodes in _placements(problem, most):
         if best is None or key < best[0]:
             best = key, list(nodes)
     if best is None:
@@ -61,15 +61,15 @@ def pareto_front(problem: Problem) -> list[Value]:
     return front
 
 
-def _placements(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
+def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[tuple[Value, list[int]]]:
     """Every feasible placement with its value as it compares: less is better (in units where costs are held so)."""
     all_are_placed = isinstance(problem, Latency | GeneralizedAssignment)
     choices = len(problem.instance.cluster) + (not all_are_placed)
     tasks = len(problem.tasks)
-    if tasks > MOST_TASKS or choices**tasks > MOST_PLACEMENTS:
+    if tasks > MOST_TASKS or choices**tasks > most:
         raise TooLarge(
             f'{problem.name}: route "brute-force" would try {choices}^{tasks} placements; it takes up to '
-            f"{MOST_PLACEMENTS:,}, of up to {MOST_TASKS} tasks; leave the route out and let optsched choose"
+            f"{most:,}, of up to {MOST_TASKS} tasks; leave the route out and let optsched choose"
         )
     if isinstance(problem, LsapFairness):
         yield from _shared_assignments(problem)

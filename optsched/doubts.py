@@ -1,0 +1,240 @@
+"""Doubts about claims that nothing proves: decisions that are quickly found, and trying all of a small instance.
+
+What is found here proves no optimum. It contradicts: a feasible decision contradicts INFEASIBLE, and a better one a
+bound. Routes take a solver's mere word only where nothing here contradicts it; `examine` does the same for a solution
+that somebody else claims. Effort is limited by counts, never by the clock, so that the same input gives the same
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from optsched.certificates import Enumerated, Verdict, certify
+from optsched.errors import InputError, OutOfTime, TooLarge
+from optsched.instance import Ints
+from optsched.placement import NONE, Placement
+from optsched.problems import AnyProblem, GeneralizedAssignment, MinCostFlow, Problem
+from optsched.results import Decision, Solution, Value
+
+__all__ = ["enumerated", "examine", "quick_decisions"]
+
+#: Heuristics of each problem that are quick and use no solver.
+_HEURISTICS = {
+    "lsap": ("dl",),
+    "fair-lsap": ("dl",),
+    "lsap-fairness": ("dl",),
+    "flow": ("dl", "balancing"),
+    "flow-congestion": ("flow-greedy", "balancing"),
+    "latency": ("flow-based", "labl"),
+    "transmission-maps": ("least-cost",),
+    "transmission-reduces": ("least-cost",),
+    "transmission": ("least-cost", "fifo"),
+    "utility": ("ras", "fair-sharing"),
+    "traffic": ("joss-t", "joss-j"),
+}
+
+#: Instances with more tasks are left to the solver: heuristics would take longer than a doubt is worth.
+_MOST_TASKS = 1000
+
+#: Placements that a search around the best one looks at, and tasks times placements, whichever is fewer.
+_LOOKS, _LOOKS_BY_TASKS = 2000, 40_000
+
+#: Networks with more arcs are left to the solver: networkx takes seconds.
+_MOST_ARCS = 2000
+
+#: How many orders of the tasks a greedy packing tries.
+_ORDERS = 20
+
+#: Placements that are tried one by one where a solver's word is doubted, and where a claim is examined.
+_FEW, MANY = 2000, 200_000
+
+
+def examine(
+    problem: AnyProblem, solution: Solution, against: dict[str, Decision] | None = None, most: int = MANY
+) -> Verdict:
+    """Certify a solution and, where something in it is only claimed, look for what contradicts it.
+
+    Parameters
+    ----------
+    problem, solution
+        As for `optsched.certify`.
+    against
+        Decisions that the caller knows, by the name of what found them.
+    most
+        With at most so many placements all are tried, which settles every claim.
+
+    Returns
+    -------
+    Verdict
+        As `optsched.certify` gives it, with more contradicted and more proved.
+
+    Examples
+    --------
+    An optimum of 2 is claimed, on a solver's word, where 0 is possible:
+
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> from optsched.results import Certificate, Proof, Termination
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t", "u"], replicas=Ragged.from_rows([[0], [1]]))))
+    >>> word = Certificate("locality-cost", Proof.SOLVER, 2)
+    >>> solution = Solution(
+    ...     "lsap", {}, problem.instance.sha256, problem.placement([1, 0]), (2,), (2,), Termination.OPTIMAL, None,
+    ...     (word,), "by hand", 0.0, 0.0, {}, "")
+    >>> examine(problem, solution).contradicted[0]
+    'enumeration of locality-cost: every placement was tried: 0, claimed 2'
+    """
+    verdict = certify(problem, solution, against)
+    if not verdict.valid or not verdict.claims:
+        return verdict
+    start = solution.decision if isinstance(solution.decision, problem.decided) else None
+    rivals = {**(against or {}), **quick_decisions(problem, start)}
+    return certify(problem, solution, rivals, enumerated(problem, most))
+
+
+def enumerated(problem: AnyProblem, most: int = _FEW) -> Enumerated | None:
+    """What trying every placement gives; None where there are more than `most`, or a flow is decided."""
+    from optsched.solvers.brute_force import best_placement
+
+    if not isinstance(problem, Problem):
+        return None
+    try:
+        best = best_placement(problem, most=most)
+    except TooLarge:
+        return None
+    return Enumerated(None if best is None else best[0])
+
+
+def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[str, Decision]:
+    """Feasible decisions that are quickly found, by the name of what found them.
+
+    Parameters
+    ----------
+    problem
+        What to decide.
+    start
+        A feasible decision that is held already; the search around the best one may begin there.
+
+    Returns
+    -------
+    dict
+        From some heuristics, a greedy packing, and a search that moves single tasks and swaps pairs; of a network, any
+        flow. Empty where the problem is too large for that, or nothing was found.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Latency
+    >>> problem = Latency(Instance(Cluster(["s1", "s2"]), Workload(["t"], replicas=Ragged.from_rows([[1]]))))
+    >>> {name: held.nodes.tolist() for name, held in quick_decisions(problem).items()}
+    {'flow-based': [1], 'labl': [1], 'local search': [1]}
+    """
+    if isinstance(problem, MinCostFlow):
+        return _any_flow(problem)
+    assert isinstance(problem, Problem)
+    if len(problem.tasks) > _MOST_TASKS:
+        return {}
+    try:
+        found: dict[str, Decision] = dict(_by_heuristics(problem))
+        if isinstance(problem, GeneralizedAssignment):
+            found |= _packed(problem)
+        held = [entry for entry in (*found.values(), start) if isinstance(entry, Placement)]
+        held = [entry for entry in held if not problem.violations(entry)]
+        if held and len(problem.tasks):
+            best = min(held, key=lambda entry: problem.minimised(problem.evaluate(entry)))
+            found["local search"] = _improved(problem, best)
+    except OutOfTime:
+        return {}
+    return found
+
+
+def _any_flow(problem: MinCostFlow) -> dict[str, Decision]:
+    """A feasible flow by networkx, whatever it costs."""
+    from optsched.solvers.min_cost_flow import by_network_simplex
+
+    network = problem.instance
+    if not 0 < network.arcs <= _MOST_ARCS or problem.plainly_infeasible is not None:
+        return {}
+    _, flow, _ = by_network_simplex(MinCostFlow(replace(network, cost=np.zeros_like(network.cost))))
+    return {} if flow is None else {"network simplex": flow}
+
+
+def _by_heuristics(problem: Problem) -> Iterator[tuple[str, Decision]]:
+    """What the quick heuristics of a problem find, where it is feasible."""
+    from optsched.heuristics import run
+
+    for name in _HEURISTICS.get(problem.name, ()):
+        try:
+            placement = run(problem, name).placement
+        except InputError:  # it needs a field that the instance does not have
+            continue
+        if placement is not None and not problem.violations(placement):
+            yield name, placement
+
+
+def _packed(problem: GeneralizedAssignment) -> dict[str, Decision]:
+    """The best greedy packing over several orders of the tasks: each goes where it is cheapest among where it fits."""
+    rng = np.random.default_rng(0)
+    cost = np.where(problem.usable, problem.sign * problem.units, np.iinfo(np.int64).max)
+    spread = np.ptp(np.where(problem.usable, problem.units, problem.units.min(axis=1, keepdims=True)), axis=1)
+    largest = problem.demand.max(axis=(0, 2), initial=0)
+    tasks = len(problem.tasks)
+    orders: list[Ints] = [np.argsort(-largest, kind="stable"), np.argsort(-spread, kind="stable")]
+    orders += [rng.permutation(tasks) for _ in range(_ORDERS - len(orders))]
+    best: tuple[Value, Placement] | None = None
+    for order in orders:
+        left, nodes = problem.capacity.copy(), np.full(tasks, NONE, dtype=np.int64)
+        for task in order.tolist():
+            fits = problem.usable[task] & (problem.demand[:, task, :] <= left).all(axis=0)
+            if not fits.any():
+                break
+            node = int(np.argmin(np.where(fits, cost[task], np.iinfo(np.int64).max)))
+            nodes[task] = node
+            left[:, node] -= problem.demand[:, task, node]
+        placement = problem.placement(nodes)
+        if not problem.violations(placement):
+            value = problem.minimised(problem.evaluate(placement))
+            if best is None or value < best[0]:
+                best = value, placement
+    return {} if best is None else {"greedy packing": best[1]}
+
+
+def _improved(problem: Problem, placement: Placement) -> Placement:
+    """A placement that no single move or swap betters, or the best one once all looks are spent."""
+    rng = np.random.default_rng(0)
+    nodes = problem.nodes_of(placement).copy()
+    value = problem.minimised(problem.evaluate(placement))
+    looks = min(_LOOKS, _LOOKS_BY_TASKS // len(nodes))
+    better = True
+    while better:
+        better = False
+        for trial in _neighbours(problem, nodes, rng):
+            looks -= 1
+            if looks < 0:
+                return problem.placement(nodes)
+            candidate = problem.placement(trial)
+            if problem.violations(candidate):
+                continue
+            worth = problem.minimised(problem.evaluate(candidate))
+            if worth < value:
+                nodes, value, better = trial, worth, True
+                break
+    return problem.placement(nodes)
+
+
+def _neighbours(problem: Problem, nodes: Ints, rng: np.random.Generator) -> Iterator[Ints]:
+    """Every placement that differs by one task's node, or by two tasks that change places, in a drawn order."""
+    tasks, places = len(nodes), len(problem.instance.cluster) + 1
+    moves = [(task, place - 1, NONE) for task in range(tasks) for place in range(places) if place - 1 != nodes[task]]
+    swaps = [(a, int(nodes[b]), b) for a in range(tasks) for b in range(a) if nodes[a] != nodes[b]]
+    every = moves + swaps
+    for position in rng.permutation(len(every)).tolist():
+        task, place, other = every[position]
+        trial = nodes.copy()
+        if other != NONE:
+            trial[other] = nodes[task]
+        trial[task] = place
+        yield trial
