@@ -20,7 +20,7 @@ from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.files import from_document, load, to_document
 from optsched.instances.generate import generate
 from optsched.placement import Placement
-from optsched.problems import FairLsap, Flow, Latency, Lsap, LsapFairness
+from optsched.problems import FairLsap, Flow, FlowCongestion, Latency, Lsap, LsapFairness
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
@@ -456,6 +456,27 @@ def test_idle_far_storage_beats_busy_near_storage(f_c: tuple[float, ...], cost: 
     """Tests that a task reads from the source of least r_out/R_out + f_c, wherever that is."""
     problem = Flow(library("papers/hsu-storage-choice"), f_c=f_c)
     assert solve(problem).objective == (on_grid(cost),)
+
+
+def test_flow_congestion_freezes_storage() -> None:
+    """Tests that the optimum of flow-congestion is not that of 002's penalty where readers load storage, by hand.
+
+    Both maps seem to read from an idle near source, so they share n1. Each reads beside the other: 2 x 16 x 32/85 more,
+    where apart, from a source each, it is 2 x 16 x 16/85. Titles say that storage is frozen.
+    """
+    problem = FlowCongestion(library("papers/hsu-storage-load"))
+    assert nodes_of(problem) == {"nocomputation1": "n1", "nocomputation2": "n1"}
+    together, apart = problem.placement([0, 0]), problem.placement([0, 1])
+    alone = 32 * (1 + 0.1) + 32 * (1 + 32 / 85)
+    parted = 16 * (1 + 0.1) + 16 * (1 + 16 / 85) + 16 * (1 + 20 / 85 + 0.1) + 16 * (1 + 32 / 85)
+    assert float(problem.evaluate(together)[0]) == pytest.approx(alone, abs=1e-5)
+    assert float(problem.evaluate(apart)[0]) == pytest.approx(parted, abs=1e-5)
+    # Of what is read from it each task of 16 MB/s pays 16 x load/85; parted sources cost the second map f_c more.
+    same_source = alone + 32 * 32 / 85
+    two_sources = alone + 16 * (16 / 85 + (20 + 16) / 85 + 1 - 0.1)
+    assert same_source < two_sources
+    assert parted + 2 * 16 * 16 / 85 < 0.95 * same_source
+    assert "storage frozen" in FlowCongestion.title
 
 
 def test_frozen_loads_miss_what_the_batch_adds() -> None:

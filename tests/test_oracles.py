@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from oracles import ORACLES, Oracle
 from oracles.documents import FAMILIES, Posed, drawn
+from oracles.flow import FlowCongestion
 from oracles.latency import Latency
 
 from optsched.errors import MissingField
@@ -119,6 +120,23 @@ def test_oracles_share_nothing() -> None:
                 names = [node.module or ""]
             for imported in names:
                 assert imported.split(".")[0] in sys.stdlib_module_names, f"{file.name} imports {imported}"
+
+
+def test_readers_of_frozen_storage_cost_no_less() -> None:
+    """Tests that the optimum of flow-congestion bounds 002's penalty with the readers that the round adds to r_out."""
+    dearer = 0
+    for number in range(60):
+        posed = drawn("flow-congestion", number)
+        oracle = FlowCongestion(posed.text, posed.parameters)
+        if any(task.get("kind") == "reduce" or not task["replicas"] for task in oracle.pending):
+            continue
+        problem = PROBLEMS["flow-congestion"](parse(posed.text), **posed.call)
+        (bound,) = solve(problem).bound or (None,)
+        assert bound is not None
+        counted = min(oracle.with_readers(decision) for decision in oracle.decisions())
+        assert bound <= counted
+        dearer += bound < counted
+    assert dearer >= 5
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

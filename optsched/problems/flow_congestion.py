@@ -1,7 +1,8 @@
 """`flow-congestion`: tasks to slots at least flow-rate penalty, with the load that the batch itself adds (002).
 
 `flow` freezes the effective load as it is before the decision; here it is that of whatever runs on a node and is
-placed there. What 002 measures (rates, sources, distances) is in `flow`.
+placed there. What 002 measures (rates, sources, distances) is in `flow`. The load of what is read from, r_out, is as it
+was before the decision in both: 002's first condition of overload is frozen.
 """
 
 from __future__ import annotations
@@ -43,7 +44,12 @@ class FlowCongestion(Problem):
     the sum. A map reads from its best replica s: read = r_out(s)/R_out(s) + f_c(s, m), and from beyond every rack, from
     a source that is not loaded, if it has none. A reduce reads from each node k on which maps ran or run whose output
     it needs (`shuffle`, of more than 0 MB): R (1 + read) is replaced by the sum of R (1 + r_out(k)/R_out(k) + f_c(k,
-    m)) over k. r_out is frozen as it is, for both.
+    m)) over k.
+
+    r_out is frozen as it is, for both: tasks that are placed together and read from one source do not see each other,
+    though 002's first condition of overload counts them. A placement does not say who reads where, and the sources
+    that are best for one that is given are as hard to find as PARTITION. Since readers only add to r_out, the optimum
+    here is a lower bound of the penalty that counts them.
 
     Maps take idle slots, reduces idle reduce slots: exactly min(tasks, slots) of either kind are placed. Running and
     placed tasks of both kinds load a node. What a node's set of tasks adds by its load is rounded once to a multiple
@@ -85,7 +91,7 @@ class FlowCongestion(Problem):
     """
 
     name = "flow-congestion"
-    title = "tasks to slots, least flow-rate penalty, with the load that they add themselves"
+    title = "tasks to slots, least flow-rate penalty, with the load that they add to nodes (that of storage frozen)"
     paper = "002"
     kinds = (MAP, REDUCE)
     components = (Component("penalty", Sense.MIN, "MB/s"),)

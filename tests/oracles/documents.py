@@ -178,6 +178,13 @@ def fair_lsap(draw: Drawing) -> tuple[Record, Record]:
         }
     )
     add_groups(draw, document, parameters.get("gfc") != "difference")
+    groups = document["groups"]
+    if len(groups) > 1 and draw.often(0.5):  # shares of ten slots, in tenths: rations that are just whole
+        cuts = sorted(draw.random.sample(range(1, 10), len(groups) - 1))
+        for group, low, high in zip(groups, [0, *cuts], [*cuts, 10], strict=True):
+            group["weight"] = (high - low) / 10
+        more = max(0, 10 - sum(node["slots"] for node in document["nodes"]))
+        document["nodes"].append({"id": "busy", "slots": more, "idle_slots": 0})
     return document, parameters
 
 

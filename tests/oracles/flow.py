@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import product
 from typing import Any, ClassVar
 
 from .common import GRID, Decision, Number, Slotted, Value, on_grid
@@ -143,6 +144,27 @@ class FlowCongestion(Rated):
                 found = on_grid(sum(rates) * (1 + Fraction(sum(every)) / scale))
             self.known[node, rates] = found
         return self.known[node, rates]
+
+    def with_readers(self, decision: Decision) -> Fraction:
+        """The penalty where r_out counts the maps of the round that read from a node too, from the best sources.
+
+        That is 002's first condition of overload (section 3.2), which `value` freezes. Nothing is rounded more.
+        """
+        maps = [(task, node) for task, node in zip(self.pending, decision, strict=True) if node is not None]
+        frozen = sum(self.rate(task, node) * (1 + self.block(task, node)) for task, node in maps)
+        found = []
+        for sources in product(*(self.hosts(task) for task, _ in maps)):
+            reading: dict[int, Number] = {}
+            for (task, node), source in zip(maps, sources, strict=True):
+                reading[source] = reading.get(source, 0) + self.rate(task, node)
+            found.append(
+                sum(
+                    self.rate(task, node)
+                    * (1 + self.supply(source, node) + Fraction(reading[source]) / self.nodes[source]["rate_out"])
+                    for (task, node), source in zip(maps, sources, strict=True)
+                )
+            )
+        return Fraction(self.value(decision)[0] - frozen + min(found))
 
     def value(self, decision: Decision) -> Value:
         placed: dict[int, list[Number]] = {}
