@@ -5,28 +5,35 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import scipy
 
 from optsched import models
 from optsched.certificates import capacity_certificate
 from optsched.placement import Placement
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.base import exact
-from optsched.results import Certificate, Limit, Proof, Solution, Termination
+from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
-from optsched.solvers.generalized_assignment import capacity_prices, solve_integer_program
+from optsched.solvers.generalized_assignment import (
+    Assigned,
+    capacity_prices,
+    plain_assignment,
+    solve_integer_program,
+)
+from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ROUTES", "by_route"]
 
 #: The default first.
-ROUTES = ("arrays", *MODELS, "brute-force")
+ROUTES = ("network", "arrays", *MODELS, "brute-force")
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
     """The integer program by arrays or a model, and the prices of the capacities: they close it, or the solver's word.
 
-    Prices are looked for first, within the same time limit. Where rounding their bound closes the optimum, that is its
-    proof.
+    Route `network` takes plain assignment for what it is, and all else as `arrays` does. Prices are looked for first,
+    within the same time limit. Where rounding their bound closes the optimum, that is its proof.
     """
     if record.route == "brute-force":
         return by_enumeration(record)
@@ -38,13 +45,17 @@ def by_route(record: Record, profile: Profile) -> Solution:
         nothing = capacity_certificate(problem, np.zeros_like(problem.capacity), 1)
         return record.solution(problem.placement([]), (nothing,), None, "nothing to place", {})
     try:
-        prices = capacity_prices(problem, profile)
-    except KeyboardInterrupt:
+        found = plain_assignment(problem) if record.route == "network" else None
+        prices = capacity_prices(problem, profile) if found is None else found.prices
+    except STOPPED as error:
         plain = capacity_certificate(problem, np.zeros_like(problem.capacity), 1)
-        return record.solution(None, (plain,), Limit.INTERRUPTED, "interrupted", {})
+        return record.solution(None, (plain,), *stopped(error), {})
+    if found is not None:
+        return _by_assignment(record, problem, found)
+    assert prices is not None
     priced = capacity_certificate(problem, *prices)
     placement: Placement | None
-    if record.route == "arrays":
+    if record.route not in MODELS:
         built = time.perf_counter() - record.began
         outcome, placement = solve_integer_program(problem, profile.since(record.began), record.start)
         claimed = None if outcome.bound is None else problem.sign * outcome.bound
@@ -72,3 +83,18 @@ def by_route(record: Record, profile: Profile) -> Solution:
         if problem.sign * word > problem.sign * priced.claim:
             certificate = Certificate("cost", Proof.SOLVER, word)
     return record.solution(placement, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
+
+
+def _by_assignment(record: Record, problem: GeneralizedAssignment, found: Assigned) -> Solution:
+    """What plain assignment gave: proved by prices of the capacities where they amount to its prices of slots."""
+    solver = {"name": "SciPy linear_sum_assignment", "version": scipy.__version__}
+    if found.nodes is None:
+        told = "no assignment of all tasks to slots"
+        return record.solution(None, (), None, told, solver, unanswered=Termination.INFEASIBLE)
+    placement = problem.placement(found.nodes)
+    value = problem.evaluate(placement)[0]
+    certificate = Certificate("cost", Proof.SOLVER, value)
+    if found.prices is not None:
+        priced = capacity_certificate(problem, *found.prices)
+        certificate = priced if priced.claim == value else certificate
+    return record.solution(placement, (certificate,), None, "optimal", solver)

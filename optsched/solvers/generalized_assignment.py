@@ -1,4 +1,7 @@
-"""`generalized-assignment` by HiGHS on arrays: the relaxation, whose duals are prices, and the integer program."""
+"""`generalized-assignment`: plain assignment where it is one; else HiGHS on arrays, the relaxation and the integers.
+
+The relaxation's duals are prices of the capacities.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
 
 from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
@@ -15,13 +19,25 @@ from optsched.placement import Placement
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.results import Limit
 from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.networks import maximum_b_matching
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
+from optsched.solvers.tabled import slot_prices, table_fits
 
-__all__ = ["CapacityPrices", "capacity_prices", "integer_program", "solve_integer_program"]
+__all__ = [
+    "Assigned",
+    "CapacityPrices",
+    "capacity_prices",
+    "integer_program",
+    "plain_assignment",
+    "solve_integer_program",
+]
 
 #: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other all but exact.
 _SCALES = (1, 2**20)
+
+#: Units of a pair that is not usable: more than any path of usable ones, which total at most 2^53.
+_FORBIDDEN = 2**60
 
 #: Prices beyond this would not be exact as doubles.
 _LARGEST_PRICE = 2**53
@@ -97,6 +113,82 @@ def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> Capacit
         if problem.sign * problem.price_bound(*rounded) > problem.sign * problem.price_bound(*best):
             best = rounded
     return best
+
+
+class Assigned(NamedTuple):
+    """An optimum of plain assignment: node of each task, or None where there is none, and prices if they prove it."""
+
+    nodes: Ints | None
+    prices: CapacityPrices | None
+
+
+def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
+    """Solve the problem where a node only counts its tasks: they all demand the same of it. None where it does not.
+
+    SciPy's rectangular assignment of tasks to slots; the prices of slots, by shortest paths in integers, become prices
+    of the capacity that a slot stands for. None also where `table_fits` says that the integer program is the way.
+
+    Raises
+    ------
+    SolverDisagreement
+        If SciPy says that nothing is feasible, but a matching of all tasks is.
+    """
+    slots = _slots(problem)
+    if slots is None:
+        return None
+    tasks, nodes = problem.units.shape
+    if not table_fits(tasks, int(slots.sum()), tasks * nodes, int(np.abs(problem.units).max())):
+        return None
+    units = np.where(problem.usable, problem.sign * problem.units, _FORBIDDEN)
+    node_of = np.repeat(np.arange(nodes), slots)
+    cost = np.where(problem.usable, problem.sign * problem.units, np.inf)[:, node_of]
+    task, node = np.nonzero(problem.usable)
+    if tasks > len(node_of):
+        return Assigned(None, None)
+    try:
+        chosen = node_of[linear_sum_assignment(cost)[1]]
+    except ValueError:  # "cost matrix is infeasible"
+        starts = np.searchsorted(task, np.arange(tasks + 1))
+        if maximum_b_matching(starts, node, slots, nodes).size == tasks:
+            raise SolverDisagreement(f"{problem.name}: SciPy says that nothing is feasible, but it is") from None
+        return Assigned(None, None)
+    spare = slots > np.bincount(chosen, minlength=nodes)
+    found = slot_prices(units, np.arange(tasks), chosen, spare, np.zeros(0, dtype=np.int64))
+    return Assigned(chosen, None if found is None else _capacity_prices(problem, slots, found[1]))
+
+
+def _slots(problem: GeneralizedAssignment) -> Ints | None:
+    """How many tasks fit on each node, at most all that may use it, if tasks demand the same of it; else None."""
+    usable = problem.usable
+    slots: Ints = usable.sum(axis=0).astype(np.int64)
+    for demand, capacity in zip(problem.demand, problem.capacity, strict=True):
+        most = np.where(usable, demand, 0).max(axis=0)
+        if (usable & (demand != most)).any():
+            return None
+        slots = np.where(most > 0, np.minimum(slots, capacity // np.maximum(most, 1)), slots)
+    return slots
+
+
+def _capacity_prices(problem: GeneralizedAssignment, slots: Ints, prices: Ints) -> CapacityPrices | None:
+    """Prices of capacities that amount to these prices of slots, each of the resource that runs out first; or None.
+
+    A unit of it costs the slot's price over the demand, so the scale is a common multiple of the demands that count.
+    """
+    result = np.zeros_like(problem.capacity)
+    scale, dear = 1, np.flatnonzero(prices)
+    demand = np.where(problem.usable, problem.demand, 0).max(axis=1)
+    scarce = np.full(len(slots), -1)
+    for place in range(len(problem.resources)):
+        short = (demand[place] > 0) & (problem.capacity[place] // np.maximum(demand[place], 1) == slots)
+        scarce = np.where((scarce < 0) & short, place, scarce)
+    if (scarce[dear] < 0).any():
+        return None
+    counted = demand[scarce[dear], dear]
+    scale = math.lcm(*(int(price_of) for price_of in np.unique(counted // np.gcd(counted, prices[dear]))))
+    if int(prices.max(initial=0)) * scale > _LARGEST_PRICE:
+        return None
+    result[scarce[dear], dear] = prices[dear] * scale // counted
+    return CapacityPrices(result, scale)
 
 
 def solve_integer_program(

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.deadline import check, remaining
-from optsched.instance import LARGEST, Ints
+from optsched.instance import LARGEST, Bools, Ints
 from optsched.placement import NONE
 from optsched.problems.assignment import BLOCK, TabledProblem
 from optsched.solvers.networks import DENSE_CELLS, assign_dense
 
-__all__ = ["Prices", "assign_table", "is_tabled", "table_prices"]
+__all__ = ["Prices", "assign_table", "is_tabled", "slot_prices", "table_fits", "table_prices"]
 
 #: Pairs of task and slot a pair of class and node, up to which the table beats its network (benchmarks).
 _REPEATED = 40
@@ -36,18 +36,24 @@ class Prices(NamedTuple):
 
 
 def is_tabled(problem: object) -> bool:
-    """Whether `assign_table` is the way to take: not where tasks and slots only repeat each other, or do not fit.
-
-    Nor where a deadline is so near that it might be missed: SciPy does not look at the clock.
-    """
+    """Whether `assign_table` is the way to take for a problem: it has a table, and `table_fits`."""
     if not isinstance(problem, TabledProblem):
         return False
     tasks, slots = len(problem.tasks), int(problem.capacity.sum())
-    if tasks * slots > min(DENSE_CELLS, _REPEATED * problem.class_units.size):
+    return table_fits(tasks, slots, problem.class_units.size, problem.largest_pair_units())
+
+
+def table_fits(tasks: int, slots: int, pairs: int, largest: int) -> bool:
+    """Whether SciPy's assignment of tasks to slots is the way to take.
+
+    Not where tasks and slots only repeat the pairs of a table, where their matrix is too large, where doubles would not
+    hold the sums of costs up to `largest`, or where a deadline is so near that it might be missed: SciPy does not look
+    at the clock.
+    """
+    if tasks * slots > min(DENSE_CELLS, _REPEATED * pairs):
         return False
     fewer, left = min(tasks, slots), remaining()
-    exact = 2 * fewer * problem.largest_pair_units() < LARGEST
-    return exact and (left is None or _SECONDS * tasks * slots * fewer <= left)
+    return 2 * fewer * largest < LARGEST and (left is None or _SECONDS * tasks * slots * fewer <= left)
 
 
 def assign_table(problem: TabledProblem) -> Ints:
@@ -65,20 +71,45 @@ def table_prices(problem: TabledProblem, nodes: Ints) -> Prices | None:
     move is the cheapest task to make it, so the vertices are nodes, however many tasks there are.
     """
     of_class, placed = problem.classes().of_task, nodes != NONE
-    units, width = problem.class_units, len(problem.idle_nodes)
-    # Each class counts once on each node where it is.
-    pairs = np.unique(np.searchsorted(problem.idle_nodes, nodes[placed]) * len(units) + of_class[placed])
-    column, row = np.divmod(pairs, len(units))
+    column = np.searchsorted(problem.idle_nodes, nodes[placed])
+    used = np.bincount(column, minlength=len(problem.idle_nodes))
+    spare = problem.capacity[problem.idle_nodes] > used
+    found = slot_prices(problem.class_units, of_class[placed], column, spare, np.unique(of_class[~placed]))
+    if found is None:
+        return None
+    task, prices = found
+    slots = np.zeros_like(problem.capacity)
+    slots[problem.idle_nodes] = prices
+    pool = next((cost for cost, size in problem.pools[0].tiers if size), 0)
+    return Prices(task + pool, slots, np.array([pool], dtype=np.int64))
+
+
+def slot_prices(units: Ints, row: Ints, column: Ints, spare: Bools, waiting: Ints) -> tuple[int, Ints] | None:
+    """The price of placing one task more, and of a slot in each column, that prove an assignment; None: it is not best.
+
+    Parameters
+    ----------
+    units
+        int64, shape (rows, columns): costs, at most 2^60 (for a pair that is not allowed).
+    row, column
+        Of each task that is placed, at least one; several may have the same.
+    spare
+        bool, shape (columns,): whether a column has a slot that is not used.
+    waiting
+        Rows of the tasks that are not placed; if there are any, no column has a spare slot.
+    """
+    width = units.shape[1]
+    # Each row counts once in each column where it is.
+    column, row = np.divmod(np.unique(column * len(units) + row), len(units))
     own = units[row, column]
     used, first = np.unique(column, return_index=True)
     move = np.empty((len(used), width), dtype=np.int64)
     for place, (rows, costs) in enumerate(zip(np.split(row, first[1:]), np.split(own, first[1:]), strict=True)):
         check()
         move[place] = _least(units, rows, costs)
-    waiting = np.unique(of_class[~placed])
     enter = _least(units, waiting, np.zeros_like(waiting))
     dearest = np.maximum.reduceat(own, first)
-    worth = np.zeros(width, dtype=np.int64)  # below 0, what a slot more on the node changes of the cost
+    worth = np.zeros(width, dtype=np.int64)  # what a slot more would change of the cost, 0 or less
     changed = np.arange(len(used))
     for _ in range(width + 2):
         check()
@@ -87,17 +118,9 @@ def table_prices(problem: TabledProblem, nodes: Ints) -> Prices | None:
         if len(waiting):
             better = np.minimum(better, enter - task)
         if np.array_equal(better, worth):
-            break
+            return None if worth[spare].any() else (task, -worth)
         changed, worth = np.flatnonzero((better < worth)[used]), better
-    else:
-        return None
-    spare = problem.capacity - np.bincount(nodes[placed], minlength=len(problem.capacity)) > 0
-    if worth[spare[problem.idle_nodes]].any():
-        return None
-    slots = np.zeros_like(problem.capacity)
-    slots[problem.idle_nodes] = -worth
-    pool = next((cost for cost, size in problem.pools[0].tiers if size), 0)
-    return Prices(task + pool, slots, np.array([pool], dtype=np.int64))
+    return None
 
 
 def _least(units: Ints, rows: Ints, less: Ints) -> Ints:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from optsched import models
 from optsched.certificates import capacity_certificate, certify, proved_bound
+from optsched.deadline import deadline
 from optsched.errors import CertificateInvalid, InputError, MissingField, SolverDisagreement, TooLarge, UsageError
 from optsched.gaps import gap
 from optsched.instance import REDUCE, Cluster, Instance, Pairs, Workload
@@ -90,6 +91,7 @@ def test_bug_both_solves_share_the_time(route: str, monkeypatch: pytest.MonkeyPa
     """Tests that the search for prices takes its time from the limit, so that the integer program has what is left."""
     module = "optsched.routes.generalized_assignment"
     given: list[float | None] = []
+    solve(SMALL, route=route)  # what is imported meanwhile keeps its own clock
     now = iter(range(0, 1000, 4))
     monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))
 
@@ -249,6 +251,56 @@ def test_plain_assignment_is_closed_by_prices() -> None:
         assert certify(problem, solution).proved
 
 
+def test_bug_plain_assignment_was_a_program() -> None:
+    """Tests that what each node only counts is solved as assignment, whatever the unit of its demand, both senses."""
+    rng = np.random.default_rng(1)
+    for seed in range(20):
+        cost = rng.integers(0, 30, (9, 4)).tolist()
+        demand = {"weight": np.tile(rng.choice([0.25, 0.5, 2.0, 3.0], 4), (9, 1)).tolist(), "place": [[1.0] * 4] * 9}
+        places = rng.integers(2, 5, 4)
+        capacity = {"weight": (np.array(demand["weight"][0]) * places).tolist(), "place": [4.0] * 4}
+        problem = posed(cost, demand, capacity, sense=("min", "max")[seed % 2])
+        solution = solve(problem)
+        assert solution.solver["name"] == "SciPy linear_sum_assignment"
+        other = solve(problem, route="arrays")
+        assert (solution.objective, solution.termination) == (other.objective, other.termination)
+        if places.sum() < 9:
+            assert solution.termination is Termination.INFEASIBLE
+            continue
+        assert solution.certificate is Proof.DUAL
+        assert certify(problem, solution).proved
+    differ = posed([[0, 3], [0, 3]], {"weight": [[2, 1], [1, 1]]}, {"weight": [3, 9]})
+    assert solve(differ).solver["name"] == "HiGHS"
+    assert engine.plain_assignment(differ) is None
+    with deadline(0):
+        assert engine.plain_assignment(SMALL) is None
+
+
+def test_assignment_that_scipy_calls_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that SciPy's word is taken where no matching contradicts it, and is caught where one does."""
+    demand, capacity = {"place": [[1, 1, 1]] * 3}, {"place": [1, 1, 1]}
+    barred = posed([[1, 2, 3]] * 3, demand, capacity, [[True, False, False]] * 2 + [[True, True, True]])
+    assert solve(barred).termination is Termination.INFEASIBLE
+    assert solve(barred).termination is solve(barred, route="arrays").termination
+
+    def refuses(_: object) -> None:
+        raise ValueError("cost matrix is infeasible")
+
+    monkeypatch.setattr(engine, "linear_sum_assignment", refuses)
+    with pytest.raises(SolverDisagreement, match="nothing is feasible, but it is"):
+        solve(SMALL)
+
+
+def test_prices_of_slots_that_no_whole_prices_of_capacities_are() -> None:
+    """Tests that prices that would be past 2^53 are left out, and the proof is then the solver's word."""
+    large = [2.0**50 + 1, 2.0**50 - 1, 0]
+    problem = posed([[0, 0, 1]] * 3, {"weight": [large] * 3}, {"weight": large})
+    found = engine.plain_assignment(problem)
+    assert found is not None
+    assert found.prices is None
+    assert (solve(problem).objective, solve(problem).certificate) == ((1,), Proof.SOLVER)
+
+
 def test_start_and_node_limit() -> None:
     """Tests that a start is kept where nothing better is found, and the better of the two bounds is claimed."""
     rng = np.random.default_rng(3)
@@ -275,7 +327,7 @@ def test_bound_at_a_limit(monkeypatch: pytest.MonkeyPatch, bound: float | None, 
     monkeypatch.setattr(
         "optsched.routes.generalized_assignment.capacity_prices", lambda *_: (np.zeros((1, 2), dtype=np.int64), 1)
     )
-    solution = solve(problem)
+    solution = solve(problem, route="arrays")
     assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.NODES)
     assert (solution.bound, str(solution.certificate)) == ((claim,), kind)
 
