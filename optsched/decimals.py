@@ -16,7 +16,16 @@ import numpy as np
 
 from optsched.arrays import LARGEST, Floats, Ints
 
-__all__ = ["FINEST", "common_denominator", "decimal", "for_each", "total", "whole_units"]
+__all__ = [
+    "FINEST",
+    "common_denominator",
+    "common_grid",
+    "decimal",
+    "for_each",
+    "rounded_units",
+    "total",
+    "whole_units",
+]
 
 #: The largest common denominator that numbers are held with exactly; beyond it costs are rounded to multiples of its
 #: inverse.
@@ -43,6 +52,29 @@ def decimal(value: Any) -> Fraction:
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 
+def common_grid(*columns: Floats) -> int:
+    """What costs of these are whole multiples of: 1 over their common denominator, or over `FINEST` where it is above.
+
+    >>> common_grid(np.array([0.1, 2.0])), common_grid(np.array([1 / 3])) == FINEST
+    (10, True)
+    """
+    return common_denominator(*columns) or FINEST
+
+
+def rounded_units(values: Floats, denominator: int) -> Ints:
+    """Finite numbers in units of 1/`denominator`, each rounded once (half to even) as a decimal; same shape.
+
+    What is past 2^53 units becomes 2^60, which no problem takes.
+    """
+    with np.errstate(over="ignore"):
+        units = values * float(denominator)
+        doubtful = np.abs(units - np.floor(units) - 0.5) * 2.0**50 <= np.abs(units)
+    found = np.where(np.abs(units) <= LARGEST, np.rint(units), float(_BEYOND)).astype(np.int64)
+    # Where a double is next to a half, the decimal says to which side.
+    found[doubtful] = for_each(values[doubtful], lambda value: round(value * denominator))
+    return found
+
+
 def total(values: Floats) -> Fraction:
     """Sum of finite numbers as decimals, in whatever order.
 
@@ -62,6 +94,8 @@ def common_denominator(*columns: Floats, most: int = FINEST) -> int | None:
     """
     common = 1
     for column in columns:
+        if (column == np.rint(column)).all():
+            continue
         distinct = np.unique(column[np.isfinite(column)])
         found = _of_short(distinct, most) if len(distinct) else 1
         if found is None:

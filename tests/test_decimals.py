@@ -9,13 +9,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.decimals import FINEST, common_denominator, decimal, for_each, total, whole_units
+from optsched.decimals import FINEST, common_denominator, decimal, for_each, rounded_units, total, whole_units
 from optsched.gaps import gap
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.heuristics import run
+from optsched.instance import (
+    FINISHED,
+    MAP,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Instance,
+    Pairs,
+    Ragged,
+    Shuffle,
+    State,
+    Topology,
+    Workload,
+)
 from optsched.instances.files import load
-from optsched.problems import FairLsap, LsapFairness, problem
+from optsched.problems import (
+    FairLsap,
+    FlowCongestion,
+    GeneralizedAssignment,
+    LsapFairness,
+    Traffic,
+    TransmissionMaps,
+    Utility,
+    problem,
+)
+from optsched.problems.distances import distances, whole_distances
+from optsched.problems.flow import effective_load
 from optsched.resources import folder
-from optsched.routes import solve
+from optsched.routes import routes_of, solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
@@ -126,3 +152,139 @@ def test_decimal_parameters_of_fair_lsap() -> None:
     assert posed.overflow_cost == [Fraction(3, 50), Fraction(9, 100), Fraction(3, 20)]
     assert posed.levels[1] == round(Fraction(7, 10) * FINEST)
     assert solve(posed, route="pulp").objective == solve(posed).objective
+
+
+# Capacities -------------------------------------------------------------------------------------------------------
+
+
+def test_demands_of_tenths_fill_a_capacity_of_tenths() -> None:
+    """Tests that 0.1 and 0.2 fit into 0.3, and three times 0.1 too, but not one demand more: no double says so."""
+    pairs = Pairs(cost=[[1.0, 9.0]] * 3, demand={"cpu": [[0.1, 1.0], [0.2, 1.0], [0.1, 1.0]]})
+    cluster = Cluster(["small", "large"], capacity={"cpu": [0.3, 1.0]})
+    posed = GeneralizedAssignment(Instance(cluster, Workload(["a", "b", "c"], pairs=pairs)))
+    assert posed.violations(posed.placement([0, 0, 1])) == []
+    assert [str(one) for one in posed.violations(posed.placement([0, 0, 0]))] == ["capacity(cpu, small) by 1/10"]
+    for route in routes_of(posed):
+        assert solve(posed, route=route).objective == (11,), route
+
+
+@pytest.mark.parametrize("scale", [1, 10], ids=["whole", "tenths"])
+def test_trackers_in_tenths(scale: int) -> None:
+    """Tests that RAS's capacities hold three maps of 0.1 in 0.3, beside what runs, as they hold three of 1 in 3."""
+    workload = Workload(
+        ["m1", "m2", "m3", "old"], job=[0] * 4, job_ids=["j"], demand={"cpu": [1 / scale] * 3 + [2 / scale]}
+    )
+    cluster = Cluster(["t"], capacity={"cpu": [5 / scale]})
+    state = State.initial(cluster, workload, status=[PENDING] * 3 + [RUNNING], node=[-1] * 3 + [0])
+    posed = Utility(Instance(cluster, workload, state))
+    assert posed.free.tolist() == [[3]]
+    assert solve(posed).objective == (1, Fraction(3 * round(2**20 / 5), 2**20))
+
+
+# Costs ------------------------------------------------------------------------------------------------------------
+
+
+def test_thirds_leave_a_tie_a_tie() -> None:
+    """Tests that 10 MB in three equal shares are 10 MB: rounded, they undercut a block of 10 and cost a balanced load.
+
+    Both maps at the data and the reduces in the west move 10 MB, as does a map of the other job elsewhere; then the
+    load decides.
+    """
+    cluster = Cluster(["e", "w"], datacenter=[0, 1], datacenter_ids=["east", "west"])
+    workload = Workload(
+        ["m", "r1", "r2", "r3", "n", "o"],
+        kind=[MAP, REDUCE, REDUCE, REDUCE, MAP, MAP],
+        replicas=Ragged.from_rows([[0], [], [], [], [0], [0]]),
+        size=[10.0, 0, 0, 0, 10.0, 10.0],
+        job=[0, 0, 0, 0, 1, 1],
+        job_ids=["j", "k"],
+        filter_ratio=[1.0, 0.0],
+    )
+    state = State.initial(cluster, workload, idle_slots=[2, 9], idle_reduce_slots=[0, 3])
+    cluster = Cluster(["e", "w"], datacenter=[0, 1], datacenter_ids=["east", "west"], slots=[2, 9], reduce_slots=[0, 3])
+    posed = Traffic(Instance(cluster, workload, state), capacity="slots")
+    assert posed.grid == 3
+    assert posed.evaluate(posed.placement([1, 1, 1, 1, 0, 0])) == (10, 2)
+    assert posed.evaluate(posed.placement([0, 1, 1, 1, 0, 1])) == (20, 2)
+    for route in routes_of(posed):
+        assert solve(posed, route=route).objective == (10, 2), route
+
+
+def test_inverse_rates_are_fractions() -> None:
+    """Tests that a third of a second and two thirds are one second, by links and by rates, so that costs are whole."""
+    links = Topology("links", links=[("a", "s", 3), ("b", "s", 1.5), ("c", "s", 0.6)])
+    cluster = Cluster(["a", "b", "c"], topology=links, slots=[0, 1, 1])
+    instance = Instance(cluster, Workload(["m"], size=[0.9], replicas=Ragged.from_rows([[0]])))
+    found = whole_distances(instance)
+    assert found is not None
+    assert (found[0].tolist(), found[1]) == ([[0, 3, 6], [3, 0, 7], [6, 7, 0]], 3)
+    assert distances(instance).tolist() == [[0, 1, 2], [1, 0, 7 / 3], [2, 7 / 3, 0]]
+    assert TransmissionMaps(instance).evaluate(TransmissionMaps(instance).placement([1])) == (Fraction(9, 10),)
+    rates = Topology("rate", [[0, 0.7, 3], [3, 0, 3], [3, 3, 0]])
+    by_rate = Instance(Cluster(["a", "b", "c"], topology=rates), Workload([]))
+    found = whole_distances(by_rate)
+    assert found is not None
+    assert (found[0].tolist(), found[1]) == ([[0, 30, 7], [7, 0, 7], [7, 7, 0]], 21)
+    for rate in (3.14159265, 5e-300):
+        strange = Topology("rate", [[0, 1e9], [rate, 0]])
+        odd = Cluster(["a", "b"], topology=strange)
+        if rate > 1:
+            assert whole_distances(Instance(odd, Workload([]))) is None
+
+
+def test_distances_past_all_units() -> None:
+    """Tests that distances whose whole multiples leave 2^53 have no unit."""
+    far = Cluster(["a", "b"], topology=Topology("distance", [[0, 2.0**52 + 0.5], [0.1, 0]]))
+    assert whole_distances(Instance(far, Workload([]))) is None
+
+
+def test_rounding_of_decimals_next_to_a_half() -> None:
+    """Tests that a decimal is rounded as it is written where its double is next to a half of a unit."""
+    for text in ("1234567.0000004768", "1234567.0000004769", "0.5", "-2.5", "1e-7"):
+        for grid in (1, 10, FINEST):
+            assert rounded_units(np.array([float(text)]), grid).tolist() == [round(Fraction(repr(float(text))) * grid)]
+    assert rounded_units(np.array([2.0**53, -(2.0**52) - 1]), 1).tolist() == [2**53, -(2**52) - 1]
+    assert rounded_units(np.array([2.0**53]), 3).tolist() == [2**60]
+
+
+def test_loads_do_not_depend_on_the_order_of_rates() -> None:
+    """Tests that e_m adds rates as decimals, so that 0.1, 0.2, 0.3 in any order weigh 0.6, and equal ones no less."""
+    rates = np.array([0.1, 0.2, 0.3])
+    assert effective_load(rates) == effective_load(rates[::-1])
+    assert effective_load(np.array([0.1] * 3)) == 0.3
+
+
+def test_shares_of_a_shuffle_do_not_depend_on_its_order() -> None:
+    """Tests that what a reduce reads from a node is added as decimals: entries in any order make one class of tasks."""
+    shuffle = Shuffle([0, 1, 2, 2, 1, 0], [3, 3, 3, 4, 4, 4], [0.1, 0.2, 0.3, 0.3, 0.2, 0.1], [np.nan] * 6)
+    workload = Workload(
+        ["m1", "m2", "m3", "r1", "r2"], kind=[MAP] * 3 + [REDUCE] * 2, rate_in=[1.0] * 5, shuffle=shuffle
+    )
+    cluster = Cluster(["a", "b"], rate_out=[9, 9], rate_in=[9, 9], out_in_use=[3, 0])
+    state = State.initial(cluster, workload, status=[FINISHED] * 3 + [PENDING] * 2, node=[0, 0, 0, -1, -1])
+    posed = FlowCongestion(Instance(cluster, workload, state), weights="shuffle")
+    assert len(posed.classes.first) == 1
+
+
+# Heuristics -------------------------------------------------------------------------------------------------------
+
+
+def test_policies_weigh_in_decimals() -> None:
+    """Tests that a fair scheduler serves pools of weights 0.1, 0.3, 0.7 as those of 1, 3, 7: three of 0.3 are ten."""
+
+    def served(scale: int) -> list[int]:
+        workload = Workload(
+            [f"t{task}" for task in range(9)],
+            job=[0, 1, 2] * 3,
+            job_ids=["i", "j", "k"],
+            job_group=[0, 1, 2],
+            group_ids=["g", "h", "l"],
+            group_weight=[1 / scale, 3 / scale, 7 / scale],
+            group_running_tasks=[1, 3, 7],
+        )
+        placement = run(LsapFairness(Instance(Cluster(["n"], slots=[4]), workload)), "fair", seed=0).placement
+        assert placement is not None
+        nodes: list[int] = placement.nodes.tolist()
+        return nodes
+
+    assert served(1) == served(10) == served(100)

@@ -200,7 +200,7 @@ def rich(seed: int, slots: int | None = None) -> Transmission:
         reduce_slots=idle_reduce,
         topology=Topology("distance", rng.integers(0, 10, (nodes, nodes)) * (1.0 - np.eye(nodes))),
     )
-    sizes = [[0.0, 1.0], [0.0, 1.0, 2.0, 7.0, 50.0], [0.0, 0.3, 1.0, 12.8], [0.0, 1.0, 2.0**20, 2.0**21]][
+    sizes = [[0.0, 1.0], [0.0, 1.0, 2.0, 7.0, 50.0], [0.0, 1 / 3, 1.0, 12.8], [0.0, 1.0, 2.0**20, 2.0**21]][
         rng.integers(4)
     ]
     sent, alike = rng.choice(sizes, (1 + maps, reduces + taken)), rng.integers(3)

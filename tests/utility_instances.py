@@ -67,10 +67,13 @@ def problems(draw: st.DrawFn, tasks: int = 6, nodes: int = 3, **fixed: Any) -> U
     """Up to so many tasks of up to 3 jobs on up to so many nodes, with fractions, running tasks and all parameters."""
     hosts, jobs = draw(st.integers(1, nodes)), draw(st.integers(1, 3))
     resources = draw(st.sampled_from([["cpu"], ["cpu", "disk_1"]]))
-    grain = draw(st.sampled_from([1.0, 1.0, 0.5]))
+    grain = draw(st.sampled_from([1.0, 0.1, 0.5]))
 
     def numbers(length: int, low: int, high: int) -> list[float]:
-        return [number * grain for number in draw(st.lists(st.integers(low, high), min_size=length, max_size=length))]
+        return [
+            round(number * grain, 1)
+            for number in draw(st.lists(st.integers(low, high), min_size=length, max_size=length))
+        ]
 
     equal = draw(st.booleans())
     capacity = {name: numbers(1, 1, 8) * hosts if equal else numbers(hosts, 0, 8) for name in resources}

@@ -10,9 +10,11 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
+from optsched.decimals import decimal
 from optsched.heuristics.base import Event, Offer, Policy, View
 from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
 
@@ -116,7 +118,9 @@ class JobPolicy(Policy):
         self._pool_running: list[defaultdict[int, int]] = [defaultdict(int) for _ in KINDS]
         self._pool_running[MAP].update(enumerate(np.maximum(counted, 0).tolist()))
         weights = np.nan_to_num(view.workload.group_weight, nan=1.0)
-        self._weight: defaultdict[int, float] = defaultdict(lambda: 1.0, enumerate(weights.tolist()))
+        self._weight: defaultdict[int, Fraction] = defaultdict(
+            lambda: Fraction(1), enumerate(map(decimal, weights.tolist()))
+        )
         self._learn(view)
 
     def notify(self, event: Event, view: View) -> None:
@@ -185,7 +189,7 @@ class JobPolicy(Policy):
         kind = KINDS.index(offer.kind)
         queues = self._queues[kind]
 
-        def served(pool: int) -> tuple[float, int]:
+        def served(pool: int) -> tuple[Fraction | float, int]:
             weight, running = self._weight[pool], self._pool_running[kind][pool]
             return (running / weight if weight else np.inf), pool
 

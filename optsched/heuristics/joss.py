@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from optsched.decimals import decimal, total
 from optsched.errors import UsageError
 from optsched.heuristics.base import Event, Heuristic, Offer, Policy, View
 from optsched.instance import KINDS, MAP, PENDING, Ints
@@ -107,7 +109,8 @@ class JossPolicy(Policy):
         self._turn = {kind: [0] * self._centers for kind in KINDS}
         self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of a node that were offered in vain
         centers = max(1, self._centers)
-        self._td = threshold(centers) if self.td == "auto" else float(self.td)
+        crossing = Fraction(centers, centers - 1) if centers > 1 else math.inf
+        self._td = crossing if self.td == "auto" else decimal(self.td)
         self._large = float(cluster.slots.sum()) / centers if self.large == "auto" else float(self.large)
         for job in range(-1, len(view.workload.job_ids)):
             self._enter(job, view)
@@ -139,15 +142,15 @@ class JossPolicy(Policy):
             return "C"
         return "A" if self._ratio(job, maps, view) > self._td else "B"
 
-    def _ratio(self, job: int, maps: npt.NDArray[np.bool_], view: View) -> float:
+    def _ratio(self, job: int, maps: npt.NDArray[np.bool_], view: View) -> Fraction | float:
         """S_reduce / S_map of a job, known from its profile: its filter ratio, else what `shuffle` says it sends."""
         workload = view.workload
         if job >= 0 and not np.isnan(workload.filter_ratio[job]):
-            return float(workload.filter_ratio[job])
+            return decimal(workload.filter_ratio[job])
         if view.true_shuffle is None:
             return 0.0
-        received = float(view.true_shuffle.size[maps[view.true_shuffle.map]].sum())
-        read = float(np.nansum(workload.size[maps]))
+        received = total(view.true_shuffle.size[maps[view.true_shuffle.map]])
+        read = total(np.nan_to_num(workload.size[maps]))
         return received / read if read else math.inf if received else 0.0
 
     def _enter(self, job: int, view: View) -> None:

@@ -11,7 +11,7 @@ PAIRS               (class, node) that is allowed and fits on an empty node
 RESOURCES           resources that are demanded
 members, size       ids of the tasks of each class; how many they are
 cost[c,n]           cost of a task of the class on the node
-demand[r,c,n]       what it takes of the resource, in whole units (1, or 2^-20 where demands are not whole)
+demand[r,c,n]       what it takes of the resource, in whole units (1 over the demands' common denominator)
 limit[r,n]          capacity in the same units
 place[c,n]          whole: tasks of the class on the node
 assigned[c]         all tasks of the class are placed

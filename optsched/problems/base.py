@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from optsched.decimals import FINEST
 from optsched.errors import Fault, InputError, MissingField, UsageError, nearest
 from optsched.instance import LARGEST, MAP, PENDING, Instance, Ints, Ragged
 from optsched.network import FlowNetwork
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 #: Real unit costs are rounded once to multiples of 1/GRID and held as integers from then on.
-GRID = 2**20
+GRID = FINEST
 
 
 #: Names of all problems that an instance may hold parameters of, also of those that are still to come.

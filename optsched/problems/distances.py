@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
+from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from optsched.decimals import FINEST, common_denominator, decimal, whole_units
 from optsched.errors import Fault, InputError, MissingField
 from optsched.instance import LARGEST, Cluster, Floats, Instance, Topology
 
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["MOST_NODES", "cluster_distances", "distances", "topology_of"]
+__all__ = ["MOST_NODES", "cluster_distances", "distances", "topology_of", "whole_distances"]
 
 #: Clusters with more nodes have no dense matrix of distances here: it would take more than 512 MB.
 MOST_NODES = 2**13
 
 #: The matrix of each cluster that was asked for, as long as the cluster lives: snapshots of a simulation share it.
 _matrices: weakref.WeakKeyDictionary[Cluster, Floats] = weakref.WeakKeyDictionary()
+
+#: The same in whole units, and what a unit is 1 over; None where there is no unit.
+_whole: weakref.WeakKeyDictionary[Cluster, tuple[Floats, int] | None] = weakref.WeakKeyDictionary()
 
 
 def distances(instance: Instance) -> Floats:
@@ -82,6 +87,32 @@ def cluster_distances(cluster: Cluster, place: str = "") -> Floats:
         matrix.setflags(write=False)
         _matrices[cluster] = matrix
     return _matrices[cluster]
+
+
+def whole_distances(instance: Instance) -> tuple[Floats, int] | None:
+    """As `distances`, exactly: whole numbers, and the denominator of the unit that they count.
+
+    Numbers of the topology count as the decimals that they are written as, and 1/rate is that fraction. The
+    denominator is the least that makes every distance whole (of links, every link); None where it is above 2^20, or a
+    distance past 2^53 units.
+
+    Examples
+    --------
+    >>> from optsched.instance import Workload
+    >>> cluster = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
+    >>> matrix, denominator = whole_distances(Instance(cluster, Workload([])))
+    >>> matrix.tolist(), denominator
+    ([[0.0, 3.0], [3.0, 0.0]], 10)
+    """
+    cluster, matrix = instance.cluster, distances(instance)
+    if cluster not in _whole:
+        topology = cluster.topology
+        assert topology is not None  # else `distances` says so
+        found = _WHOLE[topology.form](cluster, topology, matrix)
+        if found is not None:
+            found[0].setflags(write=False)
+        _whole[cluster] = found if found is None or found[0].max(initial=0.0) <= LARGEST else None
+    return _whole[cluster]
 
 
 def missing_topology(wanted_by: str) -> Fault:
@@ -146,23 +177,77 @@ def _by_links(cluster: Cluster, topology: Topology) -> Floats:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
+    quickest = _quickest(cluster, topology)
+    rates = np.array(list(quickest.values()), dtype=np.float64)
+    unit = _common_inverse(rates)
+    with np.errstate(divide="ignore", over="ignore"):
+        seconds = 1.0 / rates if unit is None else _inverses(rates, unit)
+    tail, head = (np.array([pair[end] for pair in quickest], dtype=np.int64) for end in (0, 1))
+    vertices = max((end + 1 for pair in quickest for end in pair), default=0)
+    nodes = len(cluster)
+    if not nodes:
+        return np.zeros((0, 0))
+    vertices = max(vertices, nodes)
+    graph = csr_array((seconds, (tail, head)), shape=(vertices, vertices))
+    matrix: Floats = dijkstra(graph, directed=False, indices=np.arange(nodes))[:, :nodes]
+    # Sums of doubles may differ in the last digit by the end from which a path is walked.
+    return np.minimum(matrix, matrix.T) / (unit or 1)
+
+
+def _quickest(cluster: Cluster, topology: Topology) -> dict[tuple[int, int], float]:
+    """The rate of the quickest link between two ends; nodes of the cluster are the first ends."""
     number = {name: place for place, name in enumerate(cluster.node_ids.tolist())}
     quickest: dict[tuple[int, int], float] = {}
     for one, other, rate in topology.links:
         ends = [number.setdefault(end, len(number)) for end in (one, other)]
         pair = (min(ends), max(ends))
         quickest[pair] = max(rate, quickest.get(pair, 0.0))
-    tail, head = (np.array([pair[end] for pair in quickest], dtype=np.int64) for end in (0, 1))
-    with np.errstate(divide="ignore", over="ignore"):
-        seconds = 1.0 / np.array(list(quickest.values()), dtype=np.float64)
-    graph = csr_array((seconds, (tail, head)), shape=(len(number), len(number)))
-    nodes = len(cluster)
-    if not nodes:
-        return np.zeros((0, 0))
-    matrix: Floats = dijkstra(graph, directed=False, indices=np.arange(nodes))[:, :nodes]
-    # A sum may differ in its last digit by the end from which a path is walked.
-    return np.minimum(matrix, matrix.T)
+    return quickest
 
+
+def _common_inverse(rates: Floats) -> int | None:
+    """The least denominator of all 1/rate, rates being decimals; None where it is above 2^20, or a rate next to 0."""
+    common = 1
+    for rate in np.unique(rates).tolist():
+        if rate * LARGEST < 1:
+            return None
+        common = lcm(common, decimal(rate).numerator)
+        if common > FINEST:
+            return None
+    return common
+
+
+def _inverses(rates: Floats, unit: int) -> Floats:
+    """1/rate of each in units of 1/`unit`, of which all are whole multiples."""
+    distinct, place = np.unique(rates, return_inverse=True)
+    found = np.array([float(unit / decimal(rate)) for rate in distinct.tolist()])
+    return found[place].reshape(rates.shape)
+
+
+def _whole_matrix(cluster: Cluster, topology: Topology, matrix: Floats) -> tuple[Floats, int] | None:
+    unit = common_denominator(matrix)
+    if unit is None:
+        return None
+    return (matrix, 1) if unit == 1 else (whole_units(matrix, unit).astype(np.float64), unit)
+
+
+def _whole_rates(cluster: Cluster, topology: Topology, matrix: Floats) -> tuple[Floats, int] | None:
+    rates = np.array(topology.matrix, dtype=np.float64)
+    np.fill_diagonal(rates, 1.0)
+    unit = _common_inverse(rates)
+    if unit is None:
+        return None
+    whole = _inverses(rates, unit)
+    np.fill_diagonal(whole, 0.0)
+    return whole, unit
+
+
+def _whole_links(cluster: Cluster, topology: Topology, matrix: Floats) -> tuple[Floats, int] | None:
+    unit = _common_inverse(np.array(list(_quickest(cluster, topology).values()), dtype=np.float64))
+    return None if unit is None else (np.rint(matrix * unit), unit)
+
+
+_WHOLE = {"distance": _whole_matrix, "hops": _whole_matrix, "rate": _whole_rates, "links": _whole_links}
 
 _FORMS = {"distance": _by_matrix, "hops": _by_hops, "rate": _by_rate, "links": _by_links}
 

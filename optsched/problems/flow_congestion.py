@@ -8,12 +8,14 @@ was before the decision in both: 002's first condition of overload is frozen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from optsched.decimals import decimal
 from optsched.errors import Fault, InputError, TooLarge
 from optsched.instance import KINDS, LARGEST, MAP, PENDING, REDUCE, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
@@ -187,7 +189,7 @@ class FlowCongestion(Problem):
             else:
                 sizes = sorted(emitted.get(task, {}).items())
                 total = sum(size for _, size in sizes)
-                sources.append(tuple((node, size / total if shared else 1.0) for node, size in sizes))
+                sources.append(tuple((node, float(size / total) if shared else 1.0) for node, size in sizes))
         return sources
 
     def _read_terms(self, kinds: Ints, sources: list[tuple[tuple[int, float], ...]]) -> Floats:
@@ -448,9 +450,9 @@ class FlowCongestion(Problem):
         return (Bound("best-node", "penalty", exact(best, self.grid), "penalty, with no load on any node"),)
 
 
-def _emitted(instance: Instance, reduces: Ints) -> dict[int, dict[int, float]]:
+def _emitted(instance: Instance, reduces: Ints) -> dict[int, dict[int, Fraction]]:
     """For each of `reduces` (task indices) the MB that it reads from each node, of maps that run or ran."""
-    found: dict[int, dict[int, float]] = {}
+    found: dict[int, dict[int, Fraction]] = {}
     shuffle = instance.workload.shuffle
     if shuffle is None:
         return found
@@ -460,5 +462,5 @@ def _emitted(instance: Instance, reduces: Ints) -> dict[int, dict[int, float]]:
         shuffle.reduce[known].tolist(), node[known].tolist(), shuffle.size[known].tolist(), strict=True
     ):
         sources = found.setdefault(task, {})
-        sources[source] = sources.get(source, 0.0) + size
+        sources[source] = sources.get(source, Fraction(0)) + decimal(size)
     return found

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from optsched.decimals import common_grid, rounded_units, whole_units
 from optsched.errors import Fault, InputError
-from optsched.instance import LARGEST, Bools, Floats, Instance, Ints
+from optsched.instance import LARGEST, Bools, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import GRID, Parameter, Problem, choice, exact, on_grid
+from optsched.problems.base import Parameter, Problem, choice, exact
+from optsched.problems.resource_units import capacity_units, demand_fault
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["GeneralizedAssignment"]
@@ -24,15 +26,16 @@ __all__ = ["GeneralizedAssignment"]
 class GeneralizedAssignment(Problem):
     """Every pending map on a node that it may use, no resource of a node overdrawn, at least or most total cost.
 
-    Costs that are not whole are rounded once to multiples of 2^-20. Demands are compared exactly: each must be a whole
-    multiple of 2^-20. With one resource, demands of 1 and capacities of 1 it is the plain assignment problem.
+    Costs are exact where they have a common denominator of at most 2^20, as decimals of up to six places do; else each
+    is rounded once to a multiple of 2^-20. Demands are compared exactly: those of a resource must have such a
+    denominator. With one resource, demands of 1 and capacities of 1 it is the plain assignment problem.
 
     Attributes
     ----------
     units
         int64, shape (tasks, nodes): cost of each pair in units of 1/`grid`.
     grid
-        1 where all costs are whole, else 2^20.
+        The common denominator of all costs, 1 where they are whole; 2^20 where it is above that.
     sign
         1 for `sense=min`, -1 for `sense=max`: `sign * units` is minimised.
     resources
@@ -42,7 +45,7 @@ class GeneralizedAssignment(Problem):
     capacity
         int64, shape (resources, nodes), in the same units, rounded down to a whole one.
     demand_grid
-        int64, shape (resources,): 1 where all demands are whole, else 2^20.
+        int64, shape (resources,): the common denominator of the demands, 1 where they are whole.
     usable
         bool, shape (tasks, nodes): pairs that are allowed and fit on an empty node.
 
@@ -87,8 +90,8 @@ class GeneralizedAssignment(Problem):
         self.sign = 1 if sense is Sense.MIN else -1
         self.components = (Component("cost", sense, "unit of cost"),)
         cost = pairs.cost[self.tasks]
-        self.grid = 1 if _whole(cost) else GRID
-        self.units: Ints = cost.astype(np.int64) if self.grid == 1 else on_grid(cost)
+        self.grid = common_grid(cost)
+        self.units: Ints = rounded_units(cost, self.grid)
         faults = []
         if int(np.abs(self.units).max(initial=0)) * len(self.tasks) > LARGEST:
             faults.append(Fault("pairs.cost", f"costs may total too much, past 2^53/{self.grid}; scale them down"))
@@ -99,17 +102,13 @@ class GeneralizedAssignment(Problem):
         self.demand_grid: Ints = np.ones(shape[0], dtype=np.int64)
         for place, resource in enumerate(self.resources):
             demand = pairs.demand[resource][self.tasks]
-            self.demand_grid[place] = grid = 1 if _whole(demand) else GRID
-            if not _whole(demand * grid):
-                told = f"demands of {self.name} must be whole multiples of 2^-20; scale them and the capacities"
+            grid, told = demand_fault(self.name, demand, len(self.tasks))
+            if told is not None:
                 faults.append(Fault(f"pairs.demand.{resource}", told))
-            elif float(demand.max(initial=0.0)) * grid * len(self.tasks) > LARGEST:
-                told = f"demands may total too much, past 2^53/{grid}; scale them and the capacities down"
-                faults.append(Fault(f"pairs.demand.{resource}", told))
-            else:
-                self.demand[place] = (demand * grid).astype(np.int64)
-                most = np.minimum(self.instance.cluster.capacity[resource] * grid, float(LARGEST))
-                self.capacity[place] = np.floor(most).astype(np.int64)
+                continue
+            self.demand_grid[place] = grid
+            self.demand[place] = whole_units(demand, grid)
+            self.capacity[place] = capacity_units(self.instance.cluster.capacity[resource], grid)
         if faults:
             raise InputError(faults, f"{self.instance.name}: {self.name}")
         allowed = np.ones(cost.shape, dtype=bool) if pairs.allowed is None else pairs.allowed[self.tasks]
@@ -192,7 +191,3 @@ class GeneralizedAssignment(Problem):
         """The sum of each task's own best node: no capacity is ever contended."""
         best = self.price_bound(np.zeros_like(self.capacity), 1)
         return (Bound("best-node", "cost", exact(best, self.grid), "cost, with every capacity free for every task"),)
-
-
-def _whole(values: Floats) -> bool:
-    return bool((values == np.rint(values)).all())

@@ -6,20 +6,22 @@ is reduced here to three arrays a job (`Job`, `Bundle`); models, engines and cer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import lcm
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from optsched.decimals import FINEST, common_denominator, decimal, for_each, rounded_units
 from optsched.errors import Fault, InputError
 from optsched.instance import FINISHED, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import GRID, Parameter, Problem, choice, exact, on_grid
+from optsched.problems.base import Parameter, Problem, choice, exact
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["Bundle", "Job", "Traffic"]
@@ -79,7 +81,8 @@ class Traffic(Problem):
 
     A map's block (|B_i|) crosses where no replica is in the map's datacenter. What the map sends to a reduce crosses
     where the two are in different ones: the sizes of `shuffle` for a job that it lists, else |B_i| FP_J
-    (`filter_ratio`) in equal shares to all reduces of the job, each rounded once to 2^-20 MB where not all are whole.
+    (`filter_ratio`) in equal shares to all reduces of the job. All of these are exact where they have a common
+    denominator of at most 2^20, thirds of decimals among them; else each is rounded once to 2^-20 MB.
     Tasks that run or have ended stay where they are: what they exchange with pending ones counts. The load counts
     maps, since it is their rounds that policy C spreads over datacenters.
 
@@ -99,7 +102,7 @@ class Traffic(Problem):
     jobs
         What the jobs' maps send to their reduces.
     grid
-        1 where all sizes are whole, else 2^20.
+        The common denominator of all sizes and shares, 1 where they are whole; 2^20 where it is above that.
     map_slots, reduce_slots
         int64, shape (nodes,): how many maps and reduces a node takes.
 
@@ -172,23 +175,19 @@ class Traffic(Problem):
             self.reduce_slots = np.full(len(cluster), len(self.reduces), dtype=np.int64)
         size = workload.size[self.tasks[self.maps]]
         sent = _sent(instance)
-        whole = _whole(size) and all(_whole(entry) for entry in sent.values())
-        self.grid = 1 if whole else GRID
-        if (float(size.sum()) + sum(float(entry.sum()) for entry in sent.values())) * self.grid > LARGEST:
+        self.grid = _common_grid(size, sent.values())
+        if (float(size.sum()) + sum(part.megabytes for part in sent.values())) * self.grid > LARGEST:
             told = f"traffic may total too much, past 2^53/{self.grid} MB; scale the sizes down"
             raise InputError([Fault("tasks.size", told)], self.place)
         crosses: Bools = np.ones((len(self.maps), len(used)), dtype=bool)
         rows = self.replicas.take(self.maps)
         crosses[rows.row_of, self.datacenter[rows.values]] = False
-        self.map_units: Ints = crosses * self._units(size)[:, None]
+        self.map_units: Ints = crosses * rounded_units(size, self.grid)[:, None]
         self.jobs: tuple[Job, ...] = tuple(self._made_jobs(sent))
         for array in (self.datacenter, self.maps, self.reduces, self.map_units, self.map_slots, self.reduce_slots):
             array.setflags(write=False)
 
-    def _units(self, megabytes: Floats) -> Ints:
-        return megabytes.astype(np.int64) if self.grid == 1 else on_grid(megabytes)
-
-    def _made_jobs(self, sent: Mapping[int, Floats]) -> Iterator[Job]:
+    def _made_jobs(self, sent: Mapping[int, _Sent]) -> Iterator[Job]:
         """What each job's maps send to its bundles; adds to `map_units` what they send to reduces that run."""
         workload, state = self.instance.workload, self.instance.state
         count = len(self.datacenters)
@@ -207,7 +206,7 @@ class Traffic(Problem):
                 none = np.zeros((len(maps) + len(settled), len(reduces) + len(running)), dtype=np.int64)
                 units = none
             else:
-                units = self._units(sent[job])
+                units = sent[job].units(self.grid)
             # Rows of `units`: pending maps, settled ones; columns: pending reduces, running ones.
             to_running = units[: len(maps), len(reduces) :]
             self.map_units[place[maps]] += _across(to_running, where[running], count)
@@ -474,16 +473,62 @@ class _Who:
         self.sized = (is_map & self.pending) | (self.sending & of(self.by_ratio))
 
 
-def _sent(instance: Instance) -> dict[int, Floats]:
-    """MB that the maps of each job send to its reduces, shape (maps, reduces), where a pending task has a part in it.
+@dataclass(frozen=True, eq=False, slots=True)
+class _Sent:
+    """What the maps of a job send to its reduces: `size` MB times `part`, from map `row` to reduce `column`, each.
 
-    Rows are its pending maps and then those that run or have ended; columns its pending reduces and then those that
-    run. In each the order is that of the instance.
+    Without `column` each goes to every reduce. Rows are the job's pending maps and then those that run or have ended;
+    columns its pending reduces and then those that run. In each the order is that of the instance.
     """
+
+    shape: tuple[int, int]
+    row: Ints
+    column: Ints | None
+    size: Floats
+    part: Fraction
+
+    @property
+    def megabytes(self) -> float:
+        return float(self.size.sum()) * float(self.part) * (self.shape[1] if self.column is None else 1)
+
+    def denominator(self) -> int | None:
+        """The common denominator of all that is sent; None where it is above `FINEST`."""
+        if self.part == 1:
+            return common_denominator(self.size)
+        common = 1
+        for size in np.unique(self.size).tolist():
+            common = lcm(common, (decimal(size) * self.part).denominator)
+            if common > FINEST:
+                return None
+        return common
+
+    def units(self, grid: int) -> Ints:
+        """What each map sends to each reduce, int64, in units of 1/`grid` MB."""
+        units = np.zeros(self.shape, dtype=np.int64)
+        sent = for_each(self.size, lambda size: round(size * self.part * grid))
+        if self.column is None:
+            units[self.row] = sent[:, None]
+        else:
+            np.add.at(units, (self.row, self.column), sent)
+        return units
+
+
+def _common_grid(sizes: Floats, sent: Iterable[_Sent]) -> int:
+    """The common denominator of sizes and of what is sent, `FINEST` where it is above that."""
+    common = 1
+    for found in (common_denominator(sizes), *(part.denominator() for part in sent)):
+        common = lcm(common, found or FINEST + 1)
+        if common > FINEST:
+            return FINEST
+    return common
+
+
+def _sent(instance: Instance) -> dict[int, _Sent]:
+    """What the maps of each job send to its reduces, where a pending task has a part in it."""
     workload, status = instance.workload, instance.state.status
     who = _Who(instance)
     place = np.zeros(len(workload), dtype=np.int64)
-    sent: dict[int, Floats] = {}
+    sent: dict[int, _Sent] = {}
     for job, members in _by_job(workload.job):
         if job < 0 or not who.exchanging[job]:
             continue
@@ -493,16 +538,16 @@ def _sent(instance: Instance) -> dict[int, Floats]:
         every = members[~is_map]
         reduces = np.concatenate([every[status[every] == PENDING], every[status[every] == RUNNING]])
         if who.by_ratio[job]:
-            matters = who.sending[maps]
-            share = np.where(matters, workload.size[maps], 0.0) * workload.filter_ratio[job] / len(every)
-            sent[job] = np.repeat(share[:, None], len(reduces), axis=1)
+            sending = np.flatnonzero(who.sending[maps])
+            part = decimal(workload.filter_ratio[job]) / len(every)
+            sent[job] = _Sent((len(maps), len(reduces)), sending, None, workload.size[maps[sending]], part)
             continue
         shuffle = workload.shuffle
         assert shuffle is not None  # else the job is not listed in it
         own = (workload.job[shuffle.map] == job) & (status[shuffle.reduce] != FINISHED)
         place[maps], place[reduces] = np.arange(len(maps)), np.arange(len(reduces))
-        sent[job] = np.zeros((len(maps), len(reduces)))
-        np.add.at(sent[job], (place[shuffle.map[own]], place[shuffle.reduce[own]]), shuffle.size[own])
+        row, column = place[shuffle.map[own]], place[shuffle.reduce[own]]
+        sent[job] = _Sent((len(maps), len(reduces)), row, column, shuffle.size[own], Fraction(1))
     return sent
 
 
@@ -532,7 +577,3 @@ def _room(slots: Ints, datacenter: Ints, count: int, tasks: int) -> Ints:
 
 def _product(prices: Ints, amounts: Ints) -> int:
     return sum(price * amount for price, amount in zip(prices.tolist(), amounts.tolist(), strict=True))
-
-
-def _whole(values: Floats) -> bool:
-    return bool((values == np.rint(values)).all())

@@ -19,13 +19,12 @@ from optsched.problems.base import Problem, exact, exact_sum
 from optsched.problems.distances import distances
 from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission_costs import (
-    grid_of,
+    Scale,
     map_costs,
     missing_of_maps,
     missing_of_shuffle,
     summed_units,
     too_much,
-    units_of,
 )
 from optsched.problems.transmission_reduces import DISTINCT, least_sum
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
@@ -50,8 +49,8 @@ class Transmission(Problem):
     An entry to a reduce that finished before its map is placed counts too: this happens in waves only, where the
     cost would else be lost.
 
-    Each product of a size and a distance is rounded once to a multiple of 1/`grid`: 1 where all sizes and distances
-    are whole, else 2^20.
+    Costs are exact where sizes and distances have denominators whose product, `grid`, is at most 2^20; else each
+    product of the two is rounded once to a multiple of 2^-20.
 
     Attributes
     ----------
@@ -63,8 +62,12 @@ class Transmission(Problem):
         int64, shape (reduces, nodes): cost of fetching from maps that have a node.
     entries
         Shuffle entries whose both ends are pending: `map`, `reduce` (positions among `maps`, `reduces`) and `size`.
+    amounts
+        float64, shape (entries,): the sizes of `entries` as `scale` multiplies them.
     distance
         float64, shape (nodes, nodes): `[from][to]`.
+    scale
+        In what units sizes and distances are multiplied.
     map_capacity, reduce_capacity
         int64, shape (nodes,): idle slots, no more than there are tasks of the kind.
     map_count, reduce_count
@@ -115,7 +118,7 @@ class Transmission(Problem):
         self.usable, self.limited = self.slots.usable, self.slots.limited
         self.distance = distances(self.instance)
         self._prepare_costs(shuffle)
-        for array in (self.map_capacity, self.map_units, self.reduce_units, *self.entries):
+        for array in (self.map_capacity, self.map_units, self.reduce_units, self.amounts, *self.entries):
             array.setflags(write=False)
 
     def _prepare_costs(self, shuffle: Shuffle) -> None:
@@ -127,28 +130,39 @@ class Transmission(Problem):
         source, target = node[shuffle.map], node[shuffle.reduce]
         sizes = self.instance.workload.size[self.tasks[self.maps]]
         moved = ((sender != NONE) | (source != NONE)) & ((receiver != NONE) | (target != NONE)) & (shuffle.size > 0)
-        self.grid = grid_of(sizes, shuffle.size[moved], self.distance)
+        self.scale = scale = Scale.of(self.instance, sizes, shuffle.size[moved])
+        self.grid = scale.grid
+        amount = np.zeros(len(shuffle))
+        amount[moved] = scale.amounts(shuffle.size[moved])
 
         both = moved & (sender != NONE) & (receiver != NONE)
         self.entries = Entries(sender[both], receiver[both], shuffle.size[both])
+        self.amounts: Floats = amount[both]
         sending = np.flatnonzero(moved & (sender != NONE) & (target != NONE))
         fetching = np.flatnonzero(moved & (source != NONE) & (receiver != NONE))
-        fetched = units_of(map_costs(sizes, self.replicas.take(self.maps), self.distance), self.grid)
-        sent = summed_units(
-            shuffle.size[sending], target[sending], sender[sending], len(self.maps), self.distance.T, self.grid
-        )
+        fetched = scale.units(map_costs(scale.amounts(sizes), self.replicas.take(self.maps), scale.lengths))
+        sent = summed_units(scale, amount[sending], target[sending], sender[sending], len(self.maps), receiving=True)
         self.map_units: Ints = fetched + sent
         self.reduce_units: Ints = summed_units(
-            shuffle.size[fetching], source[fetching], receiver[fetching], len(self.reduces), self.distance, self.grid
+            scale, amount[fetching], source[fetching], receiver[fetching], len(self.reduces)
         )
         dearest = exact_sum(self.map_units.max(axis=1, initial=0)) + exact_sum(self.reduce_units.max(axis=1, initial=0))
-        farthest = float(self.distance.max(initial=0.0))
-        if dearest + float(self.entries.size.sum()) * farthest * self.grid > LARGEST:
+        if dearest + self.most_between > LARGEST:
             raise InputError([too_much(self.grid)], self.place)
+
+    @property
+    def most_between(self) -> float:
+        """Units that no placement lets pending maps send pending reduces more than, roughly."""
+        farthest = float(self.distance.max(initial=0.0))
+        return float(self.entries.size.sum()) * farthest * self.grid
+
+    def products(self, amounts: Floats, lengths: Floats) -> Ints:
+        """Costs of amounts of data over lengths, both as `scale` has them, in units; int64 of their common shape."""
+        return self.scale.units(amounts * lengths)
 
     def entry_units(self, entry: int) -> Ints:
         """Cost of one of `entries` for each node of its map (row) and of its reduce (column), int64, in units."""
-        return units_of(self.entries.size[entry] * self.distance, self.grid)
+        return self.products(self.amounts[entry], self.scale.lengths)
 
     @property
     def offered(self) -> Mapping[str, Ints]:
@@ -166,8 +180,8 @@ class Transmission(Problem):
             total += int(units[placed, nodes[positions[placed]]].sum())
         sender, receiver = nodes[self.maps[self.entries.map]], nodes[self.reduces[self.entries.reduce]]
         moved = (sender != NONE) & (receiver != NONE)
-        products = self.entries.size[moved] * self.distance[sender[moved], receiver[moved]]
-        return (exact(total + int(units_of(products, self.grid).sum()), self.grid),)
+        between = self.products(self.amounts[moved], self.scale.lengths[sender[moved], receiver[moved]])
+        return (exact(total + int(between.sum()), self.grid),)
 
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
         """Slots and cardinality say of which kind of task they are: `slots(map, n1)`."""

@@ -1,34 +1,65 @@
 """What data moves at what cost: the terms (1) and (2) of 000, which its three problems share, on their grid.
 
-A cost is MB times distance: MB x hops, or seconds where a distance is an inverse rate. Each product of a size and a
-distance is rounded once to a multiple of 1/`grid`, and sums are exact.
+A cost is MB times distance: MB x hops, or seconds where a distance is an inverse rate. Sizes and distances are whole
+multiples of a unit each wherever they have one (`Scale`), and nothing is rounded; else each product of a size and a
+distance is rounded once. Sums are exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
+from optsched.decimals import common_denominator, whole_units
 from optsched.errors import Fault
 from optsched.instance import LARGEST, Floats, Instance, Ints, Ragged
 from optsched.problems.base import GRID, on_grid
-from optsched.problems.distances import missing_topology
+from optsched.problems.distances import distances, missing_topology, whole_distances
 
-__all__ = ["grid_of", "map_costs", "missing_of_maps", "missing_of_shuffle", "summed_units", "too_much", "units_of"]
+__all__ = ["Scale", "map_costs", "missing_of_maps", "missing_of_shuffle", "summed_units", "too_much"]
 
 #: Products computed at once, so that memory stays small.
 _BLOCK = 2**22
 
 
-def grid_of(*factors: Floats) -> int:
-    """1 where all sizes and distances are whole, so that nothing needs rounding, else `GRID`."""
-    return 1 if all((values == np.rint(values)).all() for values in factors) else GRID
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """In what units sizes and distances are multiplied.
 
+    Attributes
+    ----------
+    grid
+        Costs are whole multiples of 1/`grid`: the product of the common denominators of sizes and of distances, as
+        decimals and as 1 over them, 1 where all are whole; `GRID` where it is above that, and products are rounded.
+    lengths
+        float64, shape (nodes, nodes): distances as they are multiplied, `[from][to]`; whole where nothing is rounded.
+    denominator
+        Of sizes; None where products are rounded.
+    """
 
-def units_of(costs: Floats, grid: int) -> Ints:
-    """Costs in whole units of 1/`grid`; what is past 2^53 becomes 2^60, as `on_grid` has it."""
-    return on_grid(costs / (GRID // grid))
+    grid: int
+    lengths: Floats
+    denominator: int | None
+
+    @classmethod
+    def of(cls, instance: Instance, *megabytes: Floats) -> Scale:
+        """The scale of these sizes and the instance's distances."""
+        whole, denominator = whole_distances(instance), common_denominator(*megabytes)
+        if whole is None or denominator is None or denominator * whole[1] > GRID:
+            return cls(GRID, distances(instance), None)
+        return cls(denominator * whole[1], whole[0], denominator)
+
+    def amounts(self, megabytes: Floats) -> Floats:
+        """Sizes as they are multiplied, whole where nothing is rounded; same shape."""
+        if self.denominator in (None, 1):
+            return megabytes
+        return whole_units(megabytes, self.denominator).astype(np.float64)
+
+    def units(self, products: Floats) -> Ints:
+        """Products of amounts and lengths in units of 1/`grid`; what is past 2^53 becomes 2^60."""
+        return on_grid(products if self.denominator is None else products / GRID)
 
 
 def missing_of_maps(name: str, instance: Instance, tasks: Ints) -> Iterator[Fault]:
@@ -53,7 +84,7 @@ def map_costs(sizes: Floats, replicas: Ragged, distance: Floats) -> Floats:
     Parameters
     ----------
     sizes
-        B_j, MB, shape (maps,).
+        B_j, MB (or amounts of a `Scale`, with its lengths as distances), shape (maps,).
     replicas
         For each map at least one node.
     distance
@@ -67,39 +98,43 @@ def map_costs(sizes: Floats, replicas: Ragged, distance: Floats) -> Floats:
     return costs
 
 
-def summed_units(sizes: Floats, at: Ints, row: Ints, rows: int, distance: Floats, grid: int) -> Ints:
-    """For each of `rows` and each node the sum of size times `distance[at]` over its entries, each rounded once.
+def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, *, receiving: bool = False) -> Ints:
+    """For each of `rows` and each node what its entries cost, in units of `scale`.
 
     Parameters
     ----------
-    sizes, at, row
-        Of each entry: MB, the node where its other end is, and the row that it counts in.
-    distance
-        `[from][to]` where the other end sends, transposed where it receives.
+    scale
+        With the distances.
+    amounts, at, row
+        Of each entry: its amount in `scale`, the node where its other end is, and the row that it counts in.
+    receiving
+        Whether the other end receives, else it sends.
 
     Returns
     -------
     int64, shape (rows, nodes)
         2^60 throughout where a sum is past 2^53 units.
     """
+    distance = scale.lengths.T if receiving else scale.lengths
     weights: Floats = np.zeros((rows, len(distance)))
-    np.add.at(weights, (row, at), sizes)
+    np.add.at(weights, (row, at), amounts)
     with np.errstate(over="ignore"):
         sums = weights @ distance
-    if not (sums * grid <= LARGEST).all():
+    exactly = scale.denominator is not None
+    if not (sums * (1 if exactly else scale.grid) <= LARGEST).all():
         return np.full(sums.shape, 2**60, dtype=np.int64)
-    if grid == 1:  # whole numbers, whose sums doubles hold exactly
+    if exactly:  # whole numbers, whose sums doubles hold
         return sums.astype(np.int64)
     from scipy.sparse import csc_array
 
     # Equal sizes at one node (kept as one complex number) are one product: hash partitioners send the same to many.
-    distinct, place = np.unique(at + 1j * sizes, return_inverse=True)
+    distinct, place = np.unique(at + 1j * amounts, return_inverse=True)
     counts = csc_array((np.ones(len(row), dtype=np.int64), (row, place)), shape=(rows, len(distinct)))
     units: Ints = np.zeros(sums.shape, dtype=np.int64)
     step = max(1, _BLOCK // max(1, len(distance)))
     for begin in range(0, len(distinct), step):
         part = distinct[begin : begin + step]
-        products = units_of(part.imag[:, None] * distance[part.real.astype(np.int64)], grid)
+        products = scale.units(part.imag[:, None] * distance[part.real.astype(np.int64)])
         units += np.asarray(counts[:, begin : begin + step] @ products, dtype=np.int64)
     return units
 

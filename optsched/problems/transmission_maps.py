@@ -10,8 +10,8 @@ import numpy as np
 from optsched.errors import Fault
 from optsched.instance import MAP, PENDING, Instance, Ints
 from optsched.problems.assignment import TabledProblem
-from optsched.problems.distances import distances, missing_topology
-from optsched.problems.transmission_costs import grid_of, map_costs, missing_of_maps, units_of
+from optsched.problems.distances import missing_topology
+from optsched.problems.transmission_costs import Scale, map_costs, missing_of_maps
 from optsched.results import Component, Proof, Sense
 
 __all__ = ["TransmissionMaps"]
@@ -20,8 +20,9 @@ __all__ = ["TransmissionMaps"]
 class TransmissionMaps(TabledProblem):
     """Exactly min(maps, idle map slots) maps on idle slots, at least transmission cost.
 
-    A map with a block of B MB costs B times the distance from the nearest replica (000, equation (1)). Each pair's
-    cost is rounded once to a multiple of 1/`grid`: 1 where all sizes and distances are whole, else 2^20.
+    A map with a block of B MB costs B times the distance from the nearest replica (000, equation (1)). Costs
+    are exact where sizes and distances have denominators whose product, `grid`, is at most 2^20; else each pair's is
+    rounded once to a multiple of 2^-20.
 
     Examples
     --------
@@ -49,15 +50,15 @@ class TransmissionMaps(TabledProblem):
 
     def prepare_costs(self) -> None:
         super().prepare_costs()
-        distance = distances(self.instance)
-        self.sizes = self.instance.workload.size[self.tasks]
-        self.grid = grid_of(self.sizes, distance)
-        self._distance = distance[:, self.idle_nodes]
+        sizes = self.instance.workload.size[self.tasks]
+        self._scale = Scale.of(self.instance, sizes)
+        self.grid = self._scale.grid
+        self._amounts = self._scale.amounts(sizes)
+        self._lengths = self._scale.lengths[:, self.idle_nodes]
 
     def class_keys(self) -> Sequence[object]:
         sources = (tuple(sorted(replicas.tolist())) for replicas in self.replicas)
-        return list(zip(self.sizes.tolist(), sources, strict=True))
+        return list(zip(self._amounts.tolist(), sources, strict=True))
 
     def table(self, positions: Ints) -> Ints:
-        costs = map_costs(self.sizes[positions], self.replicas.take(positions), self._distance)
-        return units_of(costs, self.grid)
+        return self._scale.units(map_costs(self._amounts[positions], self.replicas.take(positions), self._lengths))

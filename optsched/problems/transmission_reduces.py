@@ -17,9 +17,8 @@ from optsched.instance import LARGEST, REDUCE, Bools, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, Problem, exact, exact_sum, switch
-from optsched.problems.distances import distances
 from optsched.problems.reduce_slots import ReduceSlots
-from optsched.problems.transmission_costs import grid_of, missing_of_shuffle, summed_units, too_much
+from optsched.problems.transmission_costs import Scale, missing_of_shuffle, summed_units, too_much
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["DISTINCT", "TransmissionReduces"]
@@ -32,8 +31,9 @@ class TransmissionReduces(Problem):
     """As many reduces as can be placed at once on idle reduce slots, at least transmission cost.
 
     Reduce f on node i costs the sum over maps j, with node p, of h_pi times the MB that j has for f (000, equation
-    (2)). Maps that run or have finished count, on the node that the snapshot says. Each product is rounded once to a
-    multiple of 1/`grid`: 1 where all sizes and distances are whole, else 2^20.
+    (2)). Maps that run or have finished count, on the node that the snapshot says. Costs are exact where sizes and
+    distances have denominators whose product, `grid`, is at most 2^20; else each product is rounded once to a multiple
+    of 2^-20.
 
     At most one reduce of a job runs on a node (000, Algorithm 2, line 1), so there may be fewer places than slots:
     exactly `count` reduces are placed, the most that fit, and the rest is for a later wave.
@@ -87,7 +87,7 @@ class TransmissionReduces(Problem):
 
     def prepare(self) -> None:
         workload, node = self.instance.workload, self.instance.state.node
-        shuffle, distance = workload.shuffle, distances(self.instance)
+        shuffle = workload.shuffle
         assert shuffle is not None  # else `missing` says so
         self.slots = ReduceSlots(self.instance, self.tasks, self.parameters["distinct"])
         self.capacity, self.job, self.barred = self.slots.capacity, self.slots.job, self.slots.barred
@@ -96,8 +96,9 @@ class TransmissionReduces(Problem):
         row[self.tasks] = np.arange(len(self.tasks))
         sent = np.flatnonzero((row[shuffle.reduce] != NONE) & (node[shuffle.map] != NONE))
         size, at, to = shuffle.size[sent], node[shuffle.map[sent]], row[shuffle.reduce[sent]]
-        self.grid = grid_of(size, distance)
-        self.units = summed_units(size, at, to, len(self.tasks), distance, self.grid)
+        scale = Scale.of(self.instance, size)
+        self.grid = scale.grid
+        self.units = summed_units(scale, scale.amounts(size), at, to, len(self.tasks))
         if exact_sum(self.units.max(axis=1, initial=0)) > LARGEST:
             raise InputError([too_much(self.grid)], self.place)
         self.units.setflags(write=False)

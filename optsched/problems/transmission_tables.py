@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from optsched.instance import LARGEST, Bools, Floats, Ints
 from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_costs import units_of
 
 __all__ = ["OPEN", "ReduceTables"]
 
@@ -86,7 +85,7 @@ class ReduceTables:
         self.products = len(self._pair_map) * len(self.room) * (nodes + 1)
         # Where the numbers stay exact.
         largest = int(problem.map_units.max(initial=0)) * maps + int(problem.reduce_units.max(initial=0)) * reduces
-        largest += int(float(problem.entries.size.sum()) * float(problem.distance.max(initial=0.0)) * problem.grid)
+        largest += int(problem.most_between)
         self.scale = 64 if problem.grid == 1 and largest * 64 <= LARGEST else 1
         self._maps: Ints = np.zeros((len(self.room), maps), dtype=np.int64)
         self._maps[: self.rows] = problem.map_units[:, self.hosts].T * self.scale
@@ -102,19 +101,19 @@ class ReduceTables:
         """Pairs of reduce and map by reduce, then map, and the entries of each: a shuffle may name a pair twice."""
         entries = self.problem.entries
         order = np.lexsort((entries.map, entries.reduce))
-        self._size: Floats = entries.size[order]
+        self._amount: Floats = self.problem.amounts[order]
         key = entries.reduce[order] * max(maps, 1) + entries.map[order]
         pairs, self._first_entry = np.unique(key, return_index=True)
         self._pair_map: Ints = pairs % max(maps, 1)
         self._first_pair: Ints = np.searchsorted(pairs // max(maps, 1), np.arange(reduces + 1))
         self.sent: Floats = np.zeros((reduces, maps))
         if len(pairs):
-            self.sent[pairs // maps, self._pair_map] = np.add.reduceat(self._size, self._first_entry)
+            self.sent[pairs // maps, self._pair_map] = np.add.reduceat(entries.size[order], self._first_entry)
 
     def _twins(self) -> Ints:
         problem, twin = self.problem, np.full(len(self.sent), -1, dtype=np.int64)
         seen: dict[tuple[object, ...], int] = {}
-        entry_of_pair = np.append(self._first_entry, len(self._size))
+        entry_of_pair = np.append(self._first_entry, len(self._amount))
         for reduce, (begin, end) in enumerate(zip(self._first_pair, self._first_pair[1:], strict=False)):
             shares = slice(entry_of_pair[begin], entry_of_pair[end])
             key = (
@@ -122,7 +121,7 @@ class ReduceTables:
                 problem.reduce_units[reduce].tobytes(),
                 self._pair_map[begin:end].tobytes(),
                 np.diff(entry_of_pair[begin : end + 1]).tobytes(),
-                self._size[shares].tobytes(),
+                self._amount[shares].tobytes(),
             )
             twin[reduce] = seen.get(key, -1)
             seen[key] = reduce
@@ -138,10 +137,10 @@ class ReduceTables:
         """Scaled cost of each row (node of the map), map of `maps_of(reduce)[begin:end]`, and choice of the reduce."""
         first, last = self._first_pair[reduce] + begin, self._first_pair[reduce + 1]
         last = last if end is None else min(first + end - begin, last)
-        bounds = np.append(self._first_entry, len(self._size))[first : last + 1]
-        sizes = self._size[bounds[0] : bounds[-1]] if len(bounds) > 1 else self._size[:0]
-        units = units_of(sizes[:, None] * self.problem.distance[self.hosts][:, None, :], self.problem.grid)
-        if len(sizes) > last - first:
+        bounds = np.append(self._first_entry, len(self._amount))[first : last + 1]
+        amounts = self._amount[bounds[0] : bounds[-1]] if len(bounds) > 1 else self._amount[:0]
+        units = self.problem.products(amounts[:, None], self.problem.scale.lengths[self.hosts][:, None, :])
+        if len(amounts) > last - first:
             units = np.add.reduceat(units, bounds[:-1] - bounds[0], axis=1)
         found = np.zeros((len(self.room), last - first, self.nowhere + 1), dtype=np.int64)
         found[: self.rows, :, : self.nowhere] = units * self.scale

@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from optsched.decimals import whole_units
 from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
 from optsched.problems.knapsack import MOST_STATES, knapsack_bounds
+from optsched.problems.resource_units import capacity_units, demand_fault
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
@@ -72,6 +74,8 @@ class Utility(Problem):
         For each job the worth of 0, 1, ... maps or reduces, in units of 2^-20; minus infinity is `-penalty`.
     resources
         Names of the resources that pending tasks take.
+    demand_grid
+        int64, shape (resources,): the common denominator of all demands of the resource, as decimals.
     demand_map, demand_reduce
         int64, shape (jobs, resources): Gamma of each job's maps and reduces, in units of 1/`demand_grid[resource]`;
         0 where it has no such task.
@@ -200,16 +204,12 @@ class Utility(Problem):
         for place, resource in enumerate(self.resources):
             column, holding = demands[resource], held[resource]
             every = np.concatenate([column, holding])
-            self.demand_grid[place] = grid = 1 if (every == np.rint(every)).all() else GRID
-            if (every * grid != np.rint(every * grid)).any():
-                told = f"demands of {self.name} must be whole multiples of 2^-20; scale them and the capacities"
-                faults.append(Fault(f"tasks[].demand.{resource}", told))
+            grid, wrong = demand_fault(self.name, every, len(every))
+            if wrong is not None:
+                faults.append(Fault(f"tasks[].demand.{resource}", wrong))
                 continue
-            if float(every.max()) * grid * len(every) > LARGEST:
-                told = f"demands may total too much, past 2^53/{grid}; scale them and the capacities down"
-                faults.append(Fault(f"tasks[].demand.{resource}", told))
-                continue
-            units = (column * grid).astype(np.int64)
+            self.demand_grid[place] = grid
+            units = whole_units(column, grid)
             for positions, profile in (
                 (self.map_positions, self.demand_map),
                 (self.reduce_positions, self.demand_reduce),
@@ -221,10 +221,9 @@ class Utility(Problem):
                         told = f'{column[position]:g}, but "{first}" of the same job and kind takes'
                         told += f" {column[tasks[0]]:g}; give {other} a job of its own: a job has one profile"
                         faults.append(Fault(f"tasks[{self.tasks[position]}].demand.{resource}", told))
-            most = np.minimum(_capacity(instance, resource) * grid, float(LARGEST))
-            self.capacity[:, place] = np.floor(most).astype(np.int64)
+            self.capacity[:, place] = capacity_units(_capacity(instance, resource), grid)
             used = np.zeros(len(instance.cluster), dtype=np.int64)
-            np.add.at(used, instance.state.node[running], (holding * grid).astype(np.int64))
+            np.add.at(used, instance.state.node[running], whole_units(holding, grid))
             self.free[:, place] = np.maximum(self.capacity[:, place] - used, 0)
         if faults:
             raise InputError(faults, self.place)

@@ -220,12 +220,20 @@ def test_missing_fields() -> None:
 
 
 def test_numbers_that_are_not_exact() -> None:
-    """Tests that fractions are rounded once to 2^-20 MB, and totals past 2^53 of these are refused."""
+    """Tests that decimals and thirds are exact, others rounded once to 2^-20 MB, and totals past 2^53 units refused."""
     problem = posed([[0], [1]], 1.2, size=0.5)
-    assert problem.grid == 2**20
-    assert problem.evaluate(problem.placement([0, 1, 0])) == (Fraction(round(0.6 * 2**20), 2**20), 1)
+    assert problem.grid == 10
+    assert problem.evaluate(problem.placement([0, 1, 0])) == (Fraction(3, 5), 1)
+    parted = posed([[0], [1]], 1.0, reduces=3)
+    assert parted.grid == 3
+    assert parted.evaluate(parted.placement([0, 1, 0, 0, 0])) == (10, 1)
+    rounded = posed([[0], [1]], 1 / 7, size=0.5)
+    assert rounded.grid == 2**20
+    assert rounded.evaluate(rounded.placement([0, 1, 0])) == (Fraction(round(2**19 / 7), 2**20), 1)
+    listed = posed([[0], [1]], 0.5, size=[0.1, 1 / 7])
+    assert listed.grid == 2**20
     with pytest.raises(InputError, match=r"traffic may total too much, past 2\^53/1048576 MB"):
-        posed([[0], [1]], 1.2, size=2.0**33 + 0.5)
+        posed([[0], [1]], 1 / 7, size=2.0**33 + 0.5)
 
 
 def test_plainly_infeasible() -> None:

@@ -28,7 +28,6 @@ from optsched.instance import (
 )
 from optsched.placement import NONE
 from optsched.problems import Problem
-from optsched.problems.base import GRID
 from optsched.problems.distances import distances
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
@@ -128,14 +127,15 @@ def test_costs_that_are_not_exact(sent: float) -> None:
 
 
 def plainly(problem: Transmission, nodes: np.ndarray) -> Fraction:
-    """The cost of a placement term by term, as 000 writes it, each product rounded to the grid."""
+    """The cost of a placement term by term, as 000 writes it, in fractions, each product rounded where it must be."""
     instance, distance = problem.instance, distances(problem.instance)
     now, shuffle = instance.state.node.copy(), instance.workload.shuffle
     now[problem.tasks[nodes != NONE]] = nodes[nodes != NONE]
     decided = set(problem.tasks[nodes != NONE].tolist())
 
     def cost(size: float, source: int, target: int) -> Fraction:
-        return Fraction(round(size * distance[source, target] * GRID), GRID)
+        length = Fraction(float(distance[source, target])).limit_denominator(10**6)
+        return Fraction(round(Fraction(str(float(size))) * length * problem.grid), problem.grid)
 
     total = Fraction(0)
     for task in decided:

@@ -69,10 +69,10 @@ def test_only_idle_nodes_have_columns() -> None:
 
 
 def test_grid() -> None:
-    """Tests that costs are whole where sizes and distances are, and else rounded once."""
+    """Tests that costs are exact where sizes and distances have a common denominator, and else rounded once."""
     assert posed([3.0], [[0]], [1, 1, 1, 1]).grid == 1
     half = posed([0.5], [[0]], [0, 1, 0, 0])
-    assert (half.grid, half.evaluate(half.placement([1]))) == (GRID, (2,))
+    assert (half.grid, half.evaluate(half.placement([1]))) == (2, (2,))
     third = posed([1 / 3], [[0]], [0, 1, 0, 0])
     assert third.evaluate(third.placement([1])) == (Fraction(round(4 / 3 * GRID), GRID),)
 
@@ -93,7 +93,7 @@ def test_bad_distances_are_bad_input() -> None:
     assert [fault.place for fault in TransmissionMaps.applies(instance)] == ["topology.rate[0][1]"]
 
 
-@pytest.mark.parametrize("size", [2.0**53, 2.0**34 + 0.5])
+@pytest.mark.parametrize("size", [2.0**53, 2.0**34 + 1 / 3])
 def test_costs_that_are_not_exact(size: float) -> None:
     """Tests that totals past 2^53 units are refused, with what to do."""
     with pytest.raises(InputError, match=r"few: transmission-maps: costs may total too much, past 2\^53"):

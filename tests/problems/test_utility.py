@@ -150,7 +150,7 @@ def test_missing_fields() -> None:
     ("demands", "told"),
     [
         ([1.0, 2.0], 'tasks[1].demand.cpu: 2, but "a" of the same job and kind takes 1; give b a job of its own'),
-        ([0.1, 0.1], "tasks[].demand.cpu: demands of utility must be whole multiples of 2^-20"),
+        ([1 / 3, 1 / 3], "tasks[].demand.cpu: demands of utility must have a common denominator of at most 2^20"),
         ([2.0**53, 2.0**53], "tasks[].demand.cpu: demands may total too much, past 2^53/1"),
     ],
 )

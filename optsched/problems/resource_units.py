@@ -1,0 +1,52 @@
+"""Demands and capacities of a resource in whole units, so that what fits is compared exactly.
+
+The unit is 1 over the common denominator of the demands as decimals: three demands of 0.1 fill a capacity of 0.3.
+"""
+
+from __future__ import annotations
+
+import math
+
+from optsched.arrays import LARGEST, Floats, Ints
+from optsched.decimals import common_denominator, for_each
+
+__all__ = ["TOO_FINE", "capacity_units", "demand_fault"]
+
+#: What is said of demands without a unit.
+TOO_FINE = "must have a common denominator of at most 2^20, as decimals of up to six places do; round or scale them"
+
+
+def demand_fault(problem: str, demand: Floats, many: int) -> tuple[int, str | None]:
+    """The unit of demands, and why they cannot be taken, if they cannot.
+
+    Parameters
+    ----------
+    problem
+        Who takes them.
+    demand
+        Finite, 0 or more.
+    many
+        How many may come together on one node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> demand_fault("utility", np.array([0.1, 0.25]), 2)
+    (20, None)
+    """
+    grid = common_denominator(demand)
+    if grid is None:
+        return 1, f"demands of {problem} {TOO_FINE}"
+    if float(demand.max(initial=0.0)) * grid * many > LARGEST:
+        return grid, f"demands may total too much, past 2^53/{grid}; scale them and the capacities down"
+    return grid, None
+
+
+def capacity_units(capacity: Floats, grid: int) -> Ints:
+    """Capacities in whole units of 1/`grid`, rounded down, and no more than 2^53 of them; same shape.
+
+    >>> import numpy as np
+    >>> capacity_units(np.array([0.3, 0.35, 2.0]), 10).tolist()
+    [3, 3, 20]
+    """
+    return for_each(capacity, lambda most: min(math.floor(most * grid), LARGEST))
