@@ -106,7 +106,8 @@ def solve(
         `arrays`, `network-simplex`, `dense`; `lsap-fairness` `flows` (maximum flows, the smallest step of a group
         first), `arrays`, `network-simplex`; `min-cost-flow` `arrays`, `network-simplex`; `latency` and `traffic`
         `search`, `arrays`; `generalized-assignment` `network` (assignment to slots where each node only counts its
-        tasks, else `arrays`), `arrays`; `transmission` `search`; `utility` `thresholds`; the others `arrays`. See `routes_of`.
+        tasks, else `arrays`), `arrays`; `transmission` `search`; `utility` `thresholds`; the others `arrays`. See
+        `routes_of`.
     time_limit
         Seconds; overrides the profile's. Looked at between and within solves, and in every loop that may be long; not a
         hard deadline, since a call into a library may take longer.
