@@ -5,6 +5,7 @@ whole ones, ties, zeros, and now and then nothing at all. The same problem and n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
@@ -60,6 +61,13 @@ class Drawing:
         else:
             found = self.random.choice([0.1, 0.3, 1.1]) * 1
         return found
+
+    def written(self, number: str) -> str:
+        """The same decimal, now and then with zeros behind it or with an exponent."""
+        if self.often(0.9):
+            return number
+        whole, part = number.split(".")
+        return self.random.choice([f"{number}00", f"{int(whole + part)}e-{len(part)}"])
 
     def chosen(self, parameters: dict[str, list[Any]]) -> Record:
         """Values of some parameters."""
@@ -204,11 +212,12 @@ def add_rates(draw: Drawing, document: Record) -> None:
     for node in document["nodes"]:
         node |= {field: draw.amount(90, True) for field in ("rate_in", "rate_process", "rate_out")}
         node["out_in_use"] = draw.amount(50)
-        if typed:
+        if typed and draw.often(0.9):
             node["type"] = draw.random.choice(["c1", "c2"])
         if not running and draw.often(0.5):
             node["running_rates"] = [draw.amount(20) for _ in range(draw.some(0, 2))]
-    types = {node["type"] for node in document["nodes"]} if typed else set()
+    types = {node.get("type") for node in document["nodes"]}
+    typed = typed and None not in types
     known = [draw.amount(20) for _ in range(2)]
 
     def rate() -> int | float:
@@ -443,4 +452,11 @@ def drawn(name: str, number: int) -> Posed:
     in_file = bool(parameters) and draw.often(0.3)
     if in_file:
         document["parameters"] = {name: parameters}
-    return Posed(name, json.dumps(document), {} if in_file else parameters, parameters)
+    text = re.sub(r"\d+\.\d+", lambda found: draw.written(found[0]), json.dumps(document))
+    call = {} if in_file else {key: shell(value) if draw.often(0.3) else value for key, value in parameters.items()}
+    return Posed(name, text, call, parameters)
+
+
+def shell(value: Any) -> Any:
+    """A parameter as it comes from a command line: a string, with commas in a list."""
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value).lower()
