@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from oracles import ORACLES, Oracle
+from oracles.common import GRID
 from oracles.documents import FAMILIES, Posed, drawn
 from oracles.flow import FlowCongestion
 from oracles.latency import Latency
@@ -47,22 +48,31 @@ def anything(oracle: Oracle, chance: random.Random) -> tuple[Any, ...]:
     return tuple(chance.choice(nodes) for _ in oracle.pending)
 
 
-def pose(posed: Posed, oracle: Oracle) -> tuple[AnyProblem, int]:
-    """The package's problem, and what its values are to be divided by: `latency` wants whole loads, and says how."""
-    name = posed.name
-    if not isinstance(oracle, Latency) or oracle.factor == 1:
-        return PROBLEMS[name](parse(posed.text), **posed.call), 1
-    with pytest.raises(MissingField, match=f"multiply loads, w_loc and w_rem by {oracle.factor}$"):
-        PROBLEMS[name](parse(posed.text), **posed.call)
-    text, parameters = oracle.scaled()
-    return PROBLEMS[name](parse(text), **parameters), oracle.factor
+def pose(posed: Posed) -> tuple[AnyProblem, Oracle, int]:
+    """The package's problem, the oracle, and what values of the one are more than the other's.
+
+    `latency` wants whole loads, and says how to get them. Whether a problem that is exact where it can be rounds its
+    costs is its own to say by its `grid`, but it may not where there is no need.
+    """
+    name, given = posed.name, ORACLES[posed.name]
+    if name == "latency":
+        oracle = Latency(posed.text, posed.parameters)
+        if oracle.factor > 1:
+            with pytest.raises(MissingField, match=f"multiply loads, w_loc and w_rem by {oracle.factor}$"):
+                PROBLEMS[name](parse(posed.text), **posed.call)
+            text, parameters = oracle.scaled()
+            return PROBLEMS[name](parse(text), **parameters), oracle, oracle.factor
+    problem = PROBLEMS[name](parse(posed.text), **posed.call)
+    rounded = getattr(problem, "grid", 1) == GRID
+    oracle = given(posed.text, posed.parameters, rounded)
+    assert not rounded or oracle.finest >= GRID, "rounded, though costs have a common denominator"
+    return problem, oracle, 1
 
 
 def compare(name: str, number: int) -> None:
     """The package and the oracle say the same of one instance."""
     posed = drawn(name, number)
-    oracle = ORACLES[name](posed.text, posed.parameters)
-    problem, factor = pose(posed, oracle)
+    problem, oracle, factor = pose(posed)
     chance, kept, best = random.Random(number), [], None
     for seen, decision in enumerate(oracle.decisions()):
         value = tuple(part * factor for part in oracle.value(decision))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.decimals import decimal
 from optsched.errors import Fault, InputError, UsageError
 from optsched.instance import LARGEST, Bools, Floats, Instance, Ints, Ragged
 from optsched.placement import NONE, Placement
@@ -242,10 +243,15 @@ class Latency(Problem):
 
 
 def _whole_factor(loads: Floats) -> int | None:
-    """The least factor up to 10^6 that makes all loads whole, or None."""
+    """The least factor up to 10^6 that makes all loads whole, or None.
+
+    A load is the decimal that it is written as; one that was computed, as 1/3, is a fraction of small denominator.
+    """
     factor = 1
     for load in np.unique(loads).tolist():
-        part = Fraction(load).limit_denominator(10**6)
+        part = decimal(load)
+        if part.denominator > 10**6:
+            part = Fraction(load).limit_denominator(10**6)
         factor = lcm(factor, part.denominator)
         if factor > 10**6 or float(part) != load:
             return None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from math import lcm
 from typing import Any, ClassVar
 
-__all__ = ["GRID", "Decision", "Number", "Oracle", "Slotted", "Value", "off_data", "on_grid", "read"]
+__all__ = ["GRID", "Decision", "Number", "Oracle", "Slotted", "Value", "denominator", "off_data", "on_grid", "read"]
 
 #: Real costs are whole multiples of 1/GRID: each is rounded once (docs/design.md, section 3).
 GRID = 2**20
@@ -25,6 +26,11 @@ def read(text: str) -> Any:
     return json.loads(text, parse_float=Fraction)
 
 
+def denominator(numbers: Iterable[Number]) -> int:
+    """The least number with which all become whole."""
+    return lcm(*(Fraction(number).denominator for number in numbers))
+
+
 def on_grid(cost: Number) -> Fraction:
     """A cost, rounded to a multiple of 1/GRID (half to even)."""
     return Fraction(round(cost * GRID), GRID)
@@ -39,13 +45,24 @@ class Oracle:
         The instance, as JSON.
     parameters
         Those of the problem that are not at their defaults.
+    rounded
+        Whether costs that are exact where their denominators allow it are rounded; see `finest`.
+
+    Attributes
+    ----------
+    finest
+        The denominator that all costs of the document have together, or a multiple of it. Up to `GRID` nothing may be
+        rounded in problems that are exact where they can be.
     """
+
+    finest = GRID
 
     defaults: ClassVar[Mapping[str, Any]] = {}
     senses: ClassVar[tuple[str, ...]] = ("min",)
     kinds: ClassVar[tuple[str, ...]] = ("map",)
 
-    def __init__(self, text: str, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, text: str, parameters: Mapping[str, Any], rounded: bool = False) -> None:
+        self.rounded = rounded
         self.document = read(text)
         given = read(json.dumps(dict(parameters)))
         assert set(given) <= set(self.defaults), "a parameter that the oracle does not know"
@@ -62,6 +79,10 @@ class Oracle:
             if task.get("state", "pending") == "pending" and task.get("kind", "map") in self.kinds
         ]
         self.prepare()
+
+    def cost(self, exact: Number) -> Number:
+        """A cost of a problem that is exact where it can be."""
+        return on_grid(exact) if self.rounded else exact
 
     def prepare(self) -> None:
         """Work out what the value needs."""

@@ -53,7 +53,7 @@ class Drawing:
         elif style == "hundredths":
             found = self.some(1, 100 * top) / 100
         elif style == "thirds":
-            found = round(self.some(1, 3 * top) / 3, self.some(2, 4))
+            found = round(self.some(1, 3 * top) / 3, self.some(2, 4) if self.often(0.8) else 7)
         elif style == "whole":
             found = self.some(1, top)
         elif style == "large":
@@ -331,7 +331,7 @@ def transmission(draw: Drawing) -> tuple[Record, Record]:
 
 
 def utility(draw: Drawing) -> tuple[Record, Record]:
-    """Profiles of jobs, capacities and goals; demands are whole multiples of 2^-20, as the problem wants them."""
+    """Profiles of jobs, capacities and goals."""
     nodes: list[Record] = [{"id": f"n{number}"} for number in range(draw.some(1, 3))]
     resources = ["cpu", "memory"][: draw.some(1, 2)]
     for node in nodes:
@@ -346,7 +346,7 @@ def utility(draw: Drawing) -> tuple[Record, Record]:
 
     def profile() -> Record:
         scale = 1000 if draw.style == "large" else 1
-        return {name: draw.random.choice([0, 0.25, 0.5, 1, 1.5, 2, 3]) * scale for name in resources}
+        return {name: draw.random.choice([0, 0.1, 0.25, 0.3, 0.5, 1, 1.1, 2, 3]) * scale for name in resources}
 
     profiles = {(job["id"], kind): profile() for job in document["jobs"] for kind in ("map", "reduce", "shuffling")}
     shuffling = {job["id"]: draw.often(0.5) for job in document["jobs"]}
@@ -385,7 +385,7 @@ def traffic(draw: Drawing) -> tuple[Record, Record]:
 
 
 def generalized_assignment(draw: Drawing) -> tuple[Record, Record]:
-    """Costs of any sign, and demands that are whole multiples of 2^-20, as the problem wants them."""
+    """Costs of any sign, demands and capacities."""
     document = of_maps(draw, 5, 0, [{"id": f"n{number}"} for number in range(draw.some(2, 3))])
     nodes, tasks = document["nodes"], document["tasks"]
     for task in tasks:
@@ -398,7 +398,7 @@ def generalized_assignment(draw: Drawing) -> tuple[Record, Record]:
     if draw.often(0.8):
         resources = ["weight", "volume"][: draw.some(1, 2)]
         scale = 1000 if draw.style == "large" else 1
-        demands = [0, 0.5, 1, 1.25, 2, 3]
+        demands = [0, 0.1, 0.2, 0.3, 0.5, 1, 1.25, 2, 3]
         pairs["demand"] = {name: table(lambda: draw.random.choice(demands) * scale) for name in resources}
         for node in nodes:
             node["capacity"] = {name: draw.amount(5) for name in resources}

@@ -74,7 +74,7 @@ class Flow(Rated):
 
     def prepare(self) -> None:
         idle = self.idle("map")
-        self.cost = [
+        self.costs = [
             [self.penalty(task, node) if idle[node] else Fraction(0) for node in range(len(self.nodes))]
             for task in self.pending
         ]
@@ -87,7 +87,7 @@ class Flow(Rated):
         return rounded(rate, 2 + self.block(task, node), busy, self.divisor(node))
 
     def value(self, decision: Decision) -> Value:
-        return (sum(row[node] for row, node in zip(self.cost, decision, strict=True) if node is not None),)
+        return (sum(row[node] for row, node in zip(self.costs, decision, strict=True) if node is not None),)
 
 
 class FlowCongestion(Rated):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from .common import Decision, Number, Oracle, Value, on_grid
+from .common import Decision, Number, Oracle, Value, denominator
 
 __all__ = ["GeneralizedAssignment"]
 
 
 class GeneralizedAssignment(Oracle):
-    """Costs are rounded once to the grid; demands and capacities are what is written."""
+    """Costs are exact where they have a common denominator; demands and capacities are what is written."""
 
     defaults: ClassVar[Mapping[str, Any]] = {"sense": "min"}
 
@@ -21,7 +21,8 @@ class GeneralizedAssignment(Oracle):
     def prepare(self) -> None:
         pairs = self.document["pairs"]
         rows = [self.tasks.index(task) for task in self.pending]
-        self.cost = [[on_grid(cost) for cost in pairs["cost"][row]] for row in rows]
+        self.finest = denominator(cost for row in pairs["cost"] for cost in row)
+        self.costs = [[self.cost(cost) for cost in pairs["cost"][row]] for row in rows]
         self.demand = {name: [table[row] for row in rows] for name, table in pairs.get("demand", {}).items()}
         allowed = pairs.get("allowed")
         self.allowed = [allowed[row] if allowed else [True] * len(self.nodes) for row in rows]
@@ -52,4 +53,4 @@ class GeneralizedAssignment(Oracle):
                 yield from self._extended((*begun, node))
 
     def value(self, decision: Decision) -> Value:
-        return (sum(row[node] for row, node in zip(self.cost, decision, strict=True) if node is not None),)
+        return (sum(row[node] for row, node in zip(self.costs, decision, strict=True) if node is not None),)

@@ -24,10 +24,10 @@ class Lsap(Slotted):
         return 1 if rack is not None and rack in [self.nodes[host].get("rack") for host in hosts] else 2
 
     def prepare(self) -> None:
-        self.cost = [
+        self.costs = [
             [self.parameters["levels"][self.level(task, node)] for node in range(len(self.nodes))]
             for task in self.pending
         ]
 
     def value(self, decision: Decision) -> Value:
-        return (sum(row[node] for row, node in zip(self.cost, decision, strict=True) if node is not None),)
+        return (sum(row[node] for row, node in zip(self.costs, decision, strict=True) if node is not None),)

@@ -17,7 +17,7 @@ class MinCostFlow(Oracle):
 
     kinds = ()
 
-    def __init__(self, text: str, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, text: str, parameters: Mapping[str, Any], rounded: bool = False) -> None:
         assert not parameters
         document = read(text)
         self.node_ids = [node["id"] for node in document["nodes"]]
@@ -27,7 +27,7 @@ class MinCostFlow(Oracle):
         self.ends = [(number[arc["tail"]], number[arc["head"]]) for arc in arcs]
         self.lower = [arc.get("lower", 0) for arc in arcs]
         self.capacity = [arc.get("capacity") for arc in arcs]
-        self.cost = [arc.get("cost", 0) for arc in arcs]
+        self.costs = [arc.get("cost", 0) for arc in arcs]
 
     def excess(self, flow: Decision) -> list[int]:
         """What the first arcs' flow leaves of each node's supply to send."""
@@ -46,7 +46,7 @@ class MinCostFlow(Oracle):
     def unbounded(self) -> bool:
         """Whether a cycle of arcs without limits has a negative cost: walks of each node back to itself."""
         free = [
-            (*ends, cost) for ends, cost, most in zip(self.ends, self.cost, self.capacity, strict=True) if most is None
+            (*ends, cost) for ends, cost, most in zip(self.ends, self.costs, self.capacity, strict=True) if most is None
         ]
         for begin in range(len(self.supply)):
             least = {begin: 0}
@@ -91,4 +91,4 @@ class MinCostFlow(Oracle):
             yield from self._extended((*begun, sent))
 
     def value(self, decision: Decision) -> Value:
-        return (sum(cost * units for cost, units in zip(self.cost, decision, strict=True)),)  # type: ignore[operator]
+        return (sum(cost * units for cost, units in zip(self.costs, decision, strict=True)),)  # type: ignore[operator]

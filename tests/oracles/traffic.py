@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from .common import Decision, Number, Slotted, Value, on_grid
+from .common import Decision, Number, Slotted, Value, denominator
 
 __all__ = ["Traffic"]
 
@@ -33,9 +33,11 @@ class Traffic(Slotted):
                 for reduce in reduces:  # |B_i| FP_J in equal shares
                     if "size" in task and "filter_ratio" in job:
                         amount[task["id"], reduce["id"]] = Fraction(task["size"]) * job["filter_ratio"] / len(reduces)
+        sizes = [record["size"] for record in (*self.tasks, *self.document.get("shuffle", [])) if "size" in record]
+        self.finest = denominator([*sizes, *amount.values()])
         waiting = {task["id"] for task in self.pending}
         self.sent = [
-            (sender, receiver, on_grid(size))
+            (sender, receiver, self.cost(size))
             for (sender, receiver), size in amount.items()
             if (sender in waiting or receiver in waiting) and self.task_of[receiver].get("state") != "finished"
         ]
@@ -88,7 +90,7 @@ class Traffic(Slotted):
                 assert center is not None
                 load[center] += 1
                 if center not in [self.center[host] for host in self.hosts(task)]:
-                    total += on_grid(task["size"])
+                    total += self.cost(task["size"])
         for sender, receiver, size in self.sent:
             if self.where(self.task_of[sender], chosen) != self.where(self.task_of[receiver], chosen):
                 total += size

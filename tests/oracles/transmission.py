@@ -1,7 +1,7 @@
 """`transmission` and its two stages from 000 (Shen, Sarker, Yu and Deng 2016), equations (1) and (2).
 
-A block of B MB costs B h from the nearest replica, and what a map sends to a reduce its MB times h between their nodes;
-each product is rounded once to the grid.
+A block of B MB costs B h from the nearest replica, and what a map sends to a reduce its MB times h between their nodes.
+They are exact where the denominators of sizes and distances allow it; else each product is rounded once to the grid.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from .common import Decision, Number, Slotted, Value, on_grid
+from .common import Decision, Number, Slotted, Value, denominator
 
 __all__ = ["Transmission", "TransmissionMaps", "TransmissionReduces"]
 
@@ -55,16 +55,20 @@ class Moving(Slotted):
     defaults: ClassVar[Mapping[str, Any]] = {"distinct": True}
 
     def prepare(self) -> None:
-        h = distances(self.nodes, self.document["topology"])
+        topology, shuffle = self.document["topology"], self.document.get("shuffle", [])
+        h = distances(self.nodes, topology)
+        links = [1 / Fraction(link["rate"]) for link in topology.get("links", [])]
+        sizes = [record["size"] for record in (*self.tasks, *shuffle) if "size" in record]
+        self.finest = denominator(sizes) * denominator([*links, *(entry for row in h for entry in row)])
         count = range(len(self.nodes))
         self.block = {
-            task["id"]: [on_grid(task["size"] * min(h[host][node] for host in self.hosts(task))) for node in count]
+            task["id"]: [self.cost(task["size"] * min(h[host][node] for host in self.hosts(task))) for node in count]
             for task in self.pending
             if task.get("kind", "map") == "map"
         }
         self.moves = [
-            (entry["map"], entry["reduce"], [[on_grid(entry["size"] * h[a][b]) for b in count] for a in count])
-            for entry in self.document.get("shuffle", [])
+            (entry["map"], entry["reduce"], [[self.cost(entry["size"] * h[a][b]) for b in count] for a in count])
+            for entry in shuffle
         ]
         self.row = {task["id"]: row for row, task in enumerate(self.pending)}
         self.at = {task["id"]: self.place[task["node"]] for task in self.tasks if task.get("node") is not None}

@@ -61,6 +61,7 @@ def test_every_task_is_placed() -> None:
     [
         ([0.5, 2.25, 1], "multiply loads, w_loc and w_rem by 4"),
         ([1 / 3, 0, 0], "multiply loads, w_loc and w_rem by 3"),
+        ([0.1, 10_000_000_000.6, 0], "multiply loads, w_loc and w_rem by 10"),  # no double is that: not by 524288
         ([0.1, 1 / 7, 0], "multiply loads, w_loc and w_rem by 70"),
         ([1e-7, 0, 0], "round the loads"),
         ([1 / 9973, 1 / 9967, 0], "round the loads"),
