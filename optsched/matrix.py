@@ -7,7 +7,7 @@ for `optsched.gaps` to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from optsched.gaps import GapReport, Reference, gap_of
 from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicable, heuristic, run
 from optsched.instance import Instance
 from optsched.problems import PROBLEMS, Problem, problem_class
-from optsched.results import Number
+from optsched.results import Limit, Number
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Cell", "GapMatrix", "gap_matrix", "posable"]
+__all__ = ["Cell", "GapMatrix", "each_cell", "gap_matrix", "heuristics_of", "posable"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,12 @@ class Cell:
     def reason(self) -> str | None:
         """Why there is no gap, in one word; None where there is one.
 
-        `failed`: the heuristic raised or answered nonsense. `starved`: it left tasks waiting for ever. `unproved`: no
-        reference is known. Else the constraint of the problem that the placement violates first.
+        `failed`: the heuristic raised or answered nonsense. `out-of-time`: it did not end in its time. `starved`: it
+        left tasks waiting for ever. `unproved`: no reference is known. Else the constraint of the problem that the
+        placement violates first.
         """
+        if self.report.run.out_of_time is not None:
+            return "out-of-time"
         if self.report.error is not None:
             return "failed"
         if not self.report.feasible:
@@ -152,7 +155,7 @@ def gap_matrix(
     seed
         Of every run.
     profile, time_limit
-        For solving each problem, once.
+        For solving each problem, once; and the limit for each run of a heuristic.
     step
         Told of each thing that is done next.
 
@@ -164,6 +167,8 @@ def gap_matrix(
     ------
     UsageError
         If there is no problem, they are on several instances, or a heuristic serves none of them.
+    KeyboardInterrupt
+        Also where Ctrl-C cut short a solver.
 
     Examples
     --------
@@ -173,32 +178,69 @@ def gap_matrix(
     >>> matrix["lsap-sched", "lsap"].gap, matrix["lsap-sched", "latency"].ran_in, matrix["labl", "lsap"].reason
     ((0, 0), 'lsap', 'slots')
     """
+    cells = {
+        (cell.heuristic, cell.report.problem.name): cell
+        for cell in each_cell(problems, heuristics, seed, profile, time_limit, step)
+    }
+    names = tuple(posed.name for posed in problems)
+    return GapMatrix(problems[0].instance.name, tuple(heuristics_of(problems, heuristics)), names, cells)
+
+
+def each_cell(
+    problems: Sequence[Problem],
+    heuristics: Mapping[str, tuple[AnyHeuristic, Mapping[str, Any]]] | None = None,
+    seed: int = 0,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    step: Callable[[str], None] = lambda text: None,
+) -> Iterator[Cell]:
+    """The cells of `gap_matrix` row by row, each as soon as it is there; what is wrong is raised before the first."""
     if len({posed.instance.sha256 for posed in problems}) != 1:
         raise UsageError(f"a gap matrix is of one instance, not of {len({p.instance.sha256 for p in problems})}")
-    chosen = heuristics or _listed(problems)
+    rows = heuristics_of(problems, heuristics)
+    homes = {
+        label: [posed for name in entry.problems for posed in problems if posed.name == name and entry.serves(posed)]
+        for label, (entry, _) in rows.items()
+    }
+    for label, found in homes.items():
+        if not found:
+            names = ", ".join(posed.name for posed in problems)
+            raise UsageError(f"heuristic {label} serves none of {names} on this instance")
+    return _each_cell(problems, rows, homes, seed, profile, time_limit, step)
+
+
+def _each_cell(
+    problems: Sequence[Problem],
+    rows: Mapping[str, tuple[Heuristic, Mapping[str, Any]]],
+    homes: Mapping[str, Sequence[Problem]],
+    seed: int,
+    profile: str | Path | Profile,
+    time_limit: float | None,
+    step: Callable[[str], None],
+) -> Iterator[Cell]:
     references: dict[str, Reference] = {}
-    for posed in problems:
-        step(f"{posed.instance.name} {posed.name}")
-        references[posed.name] = Reference.solved(posed, profile, time_limit)
-    cells: dict[tuple[str, str], Cell] = {}
-    for label, (given, parameters) in chosen.items():
-        entry = heuristic(given)
-        homes = [posed for name in entry.problems for posed in problems if posed.name == name and entry.serves(posed)]
-        if not homes:
-            raise UsageError(f"heuristic {label} serves none of {', '.join(references)} on this instance")
+    for label, (entry, parameters) in rows.items():
         runs: dict[str, HeuristicRun] = {}
         for posed in problems:
+            if posed.name not in references:
+                step(f"{posed.instance.name} {posed.name}")
+                references[posed.name] = Reference.solved(posed, profile, time_limit)
             step(f"{posed.instance.name} {posed.name} {label}")
-            home = _home(posed, homes)
+            home = _home(posed, homes[label])
             if home.name not in runs:
-                runs[home.name] = run(home, entry, seed, **parameters)
-            judged = _carried(runs[home.name], posed)
-            report = gap_of(posed, judged, seed, references[posed.name])
-            cells[label, posed.name] = Cell(label, home.name, report)
-    return GapMatrix(problems[0].instance.name, tuple(chosen), tuple(references), cells)
+                runs[home.name] = run(home, entry, seed, time_limit=time_limit, **parameters)
+            reference = references[posed.name]
+            yield Cell(label, home.name, gap_of(posed, _carried(runs[home.name], posed), seed, reference))
+            if reference.solution.limit is Limit.INTERRUPTED:
+                raise KeyboardInterrupt
 
 
-def _listed(problems: Sequence[Problem]) -> dict[str, tuple[Heuristic, Mapping[str, Any]]]:
+def heuristics_of(
+    problems: Sequence[Problem], heuristics: Mapping[str, tuple[AnyHeuristic, Mapping[str, Any]]] | None = None
+) -> dict[str, tuple[Heuristic, Mapping[str, Any]]]:
+    """The rows: what each is called, with the heuristic and its parameters; by default every one of the list."""
+    if heuristics:
+        return {label: (heuristic(given), parameters) for label, (given, parameters) in heuristics.items()}
     found = {entry.name: entry for posed in problems for entry in applicable(posed, by_default=True)}
     return {name: (entry, {}) for name, entry in found.items()}
 

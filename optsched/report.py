@@ -10,18 +10,36 @@ import io
 import json
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from optsched.errors import printable
-from optsched.results import Number
+from optsched.results import Limit, Number
 
 if TYPE_CHECKING:
-    from optsched.gaps import GapReport
+    from rich.progress import Progress as RichProgress
 
-__all__ = ["Table", "gap_table", "interval", "number", "percent", "progress", "render", "to_csv", "to_json", "value"]
+    from optsched.gaps import GapReport
+    from optsched.problems import Problem
+
+__all__ = [
+    "Lines",
+    "Progress",
+    "Table",
+    "gap_columns",
+    "gap_lines",
+    "gap_table",
+    "interval",
+    "number",
+    "percent",
+    "progress",
+    "render",
+    "to_csv",
+    "to_json",
+    "value",
+]
 
 #: Columns wider than this may wrap on a terminal.
 _LONG = 45
@@ -52,16 +70,42 @@ def render(table: Table, terminal: bool = False) -> str:
     if terminal:
         return _with_rich(table, rows)
     widths = [max(len(cell) for cell in column) for column in zip(table.columns, *rows, strict=True)]
-    lines = [table.columns, ["-" * width for width in widths], *rows]
-    right = [name in table.numbers for name in table.columns]
-    return "".join(
-        "  ".join(
-            cell.rjust(width) if flush else cell.ljust(width)
-            for cell, width, flush in zip(line, widths, right, strict=True)
-        ).rstrip()
-        + "\n"
-        for line in lines
-    )
+    lines = Lines(table.columns, widths, table.numbers)
+    return lines.head() + "".join(map(lines.line, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines of a table whose rows come one by one: names of the columns, their widths, which are of numbers.
+
+    A cell that is wider than its column moves the next ones by as little as it must.
+
+    Examples
+    --------
+    >>> lines = Lines(("name", "value", "note"), (4, 5, 4), frozenset({"value"}))
+    >>> print(lines.head() + lines.line(["lsap", "7", ""]) + lines.line(["transmission", "12", "long"]), end="")
+    name  value  note
+    ----  -----  ----
+    lsap      7
+    transmission  12  long
+    """
+
+    columns: Sequence[str]
+    widths: Sequence[int]
+    numbers: frozenset[str] = frozenset()
+
+    def head(self) -> str:
+        """The names, and a rule."""
+        return self.line(self.columns) + self.line(["-" * width for width in self.widths])
+
+    def line(self, cells: Sequence[str]) -> str:
+        """A row."""
+        text, start = "", 0
+        for name, width, cell in zip(self.columns, self.widths, map(printable, cells), strict=True):
+            at = start + width - len(cell) if name in self.numbers else start
+            text = text.ljust(max(at, len(text) + 2 * bool(start))) + cell
+            start += width + 2
+        return text.rstrip() + "\n"
 
 
 def _with_rich(table: Table, rows: Iterable[Sequence[str]]) -> str:
@@ -98,8 +142,17 @@ def _jsonable(content: Any) -> Any:
     raise TypeError(f"{content!r} has no form in JSON")
 
 
-def to_csv(records: Sequence[Mapping[str, Any]]) -> str:
-    """Records as CSV with a header: what is unknown is empty, lists and objects are JSON text.
+def to_csv(records: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None, header: bool = True) -> str:
+    """Records as CSV: what is unknown is empty, lists and objects are JSON text.
+
+    Parameters
+    ----------
+    records
+        What is told.
+    names
+        The columns; by default every field of a record. A field that is none of them is an error.
+    header
+        Whether the names come first.
 
     Examples
     --------
@@ -107,12 +160,13 @@ def to_csv(records: Sequence[Mapping[str, Any]]) -> str:
     name,gap,error
     a,"[1,null]",
     """
-    names = list(dict.fromkeys(name for record in records for name in record))
+    if names is None:
+        names = list(dict.fromkeys(name for record in records for name in record))
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    for record in records:
-        writer.writerow([_cell(record.get(name)) for name in names])
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    if header:
+        writer.writeheader()
+    writer.writerows({name: _cell(content) for name, content in record.items()} for record in records)
     return text.getvalue()
 
 
@@ -178,8 +232,6 @@ def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False, 
     waves
         Whether a column tells the wave.
     """
-    columns = ["instance", "problem", "heuristic", "wave", "objective", "reference", "kind", "proof"]
-    columns += ["mean gap", "95 % interval", "worst gap", "note"] if repeated else ["gap", "note"]
     groups: dict[tuple[Any, ...], list[GapReport]] = {}
     for label, report in reports:
         key = (report.problem.instance.name, report.problem.name, label, report.wave)
@@ -193,14 +245,50 @@ def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False, 
         cells = [instance, problem, label, "all" if wave is None else str(wave)]
         cells += [_mean_value([report.objective for report in group]), reference, "/".join(kinds)]
         cells += [str(first.certificate or "-"), *_gaps(group, repeated), _note(group)]
+        if not waves:
+            cells.pop(_COLUMNS.index("wave"))
         rows.append(cells)
-    if not waves:
-        at = columns.index("wave")
-        columns.pop(at)
-        for row in rows:
-            row.pop(at)
-    numbers = {"objective", "reference", "gap", "mean gap", "95 % interval", "worst gap", "wave"}
-    return Table(tuple(columns), rows, frozenset(numbers))
+    return Table(gap_columns(repeated, waves), rows, _NUMBERS)
+
+
+_COLUMNS = ("instance", "problem", "heuristic", "wave", "objective", "reference", "kind", "proof")
+_NUMBERS = frozenset({"objective", "reference", "gap", "mean gap", "95 % interval", "worst gap", "wave"})
+
+#: Width of what is not known before it is there, with one component and with two. A longer one moves the rest a little.
+_WIDTHS = {
+    "objective": (11, 18),
+    "reference": (11, 18),
+    "gap": (8, 13),
+    "mean gap": (8, 13),
+    "95 % interval": (18, 31),
+    "worst gap": (9, 14),
+}
+
+
+def gap_columns(repeated: bool, waves: bool) -> tuple[str, ...]:
+    """The columns of `gap_table`."""
+    gaps = ("mean gap", "95 % interval", "worst gap") if repeated else ("gap",)
+    return (*(name for name in _COLUMNS if waves or name != "wave"), *gaps, "note")
+
+
+def gap_lines(work: Iterable[tuple[Problem, Iterable[str]]], repeated: bool = False, waves: bool = False) -> Lines:
+    """The lines of `gap_table` before there is a row: what is to be done tells how wide names are.
+
+    `work`: each problem, with the labels of the heuristics that are to run on it.
+    """
+    columns = gap_columns(repeated, waves)
+    widths = {name: [len(name)] for name in columns}
+    several = False
+    for problem, labels in work:
+        several |= len(problem.components) > 1
+        widths["instance"].append(len(printable(problem.instance.name)))
+        widths["problem"].append(len(problem.name))
+        widths["heuristic"] += (len(printable(label)) for label in labels)
+        widths["proof"].append(len(problem.proof))
+    widths["kind"].append(len("optimum"))
+    for name in _WIDTHS.keys() & widths.keys():
+        widths[name].append(_WIDTHS[name][several])
+    return Lines(columns, [max(widths[name]) for name in columns], _NUMBERS)
 
 
 def _mean_value(values: Sequence[Sequence[Number | None] | None]) -> str:
@@ -242,31 +330,47 @@ def _difference(gap: float) -> str:
 
 
 def _note(group: Sequence[GapReport]) -> str:
-    """What is odd about a row: errors, starvation, violations, and in how many of its runs."""
+    """What is odd about a row: errors, starvation, violations, what was out of time, and in how many of its runs."""
     notes: dict[str, int] = {}
     for report in group:
-        if report.error is not None:
+        if report.run.out_of_time is not None:
+            note = f"out of time after {report.run.out_of_time:g} s"
+        elif report.error is not None:
             note = "error: " + _shortened(report.error.splitlines()[0])
         elif report.run.starved:
             note = "starved"
         elif not report.feasible:
             note = "infeasible: " + _shortened("; ".join(map(str, report.violations[:2])))
-        elif report.reference.kind is None:
+        elif report.reference.kind is None and report.reference.solution.limit is not Limit.TIME:
             note = "reference unknown"
         else:
             continue
         notes[note] = notes.get(note, 0) + 1
-    if len(group) == 1:
-        return "; ".join(notes)
-    return "; ".join(f"{times} of {len(group)} {note}" for note, times in notes.items())
+    told = list(notes) if len(group) == 1 else [f"{times} of {len(group)} {note}" for note, times in notes.items()]
+    late = [report.reference for report in group if report.reference.solution.limit is Limit.TIME]
+    if late:
+        limit = late[0].profile.time_limit
+        told.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
+    return "; ".join(told)
 
 
 def _shortened(text: str, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
+class Progress:
+    """Told of what is done next; this one shows nothing."""
+
+    def __call__(self, text: str) -> None:
+        """Begin the next step."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Out of the way of what is printed meanwhile."""
+        return nullcontext()
+
+
 @contextmanager
-def progress(stream: TextIO, total: int | None = None) -> Iterator[Callable[[str], None]]:
+def progress(stream: TextIO, total: int | None = None) -> Iterator[Progress]:
     """Show on a terminal, and only there, what goes on.
 
     Parameters
@@ -278,24 +382,37 @@ def progress(stream: TextIO, total: int | None = None) -> Iterator[Callable[[str
 
     Yields
     ------
-    Callable
+    Progress
         To be called with what is done next, once a step.
     """
     if not stream.isatty():
-        yield lambda text: None
+        yield Progress()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
 
     counted = [BarColumn(), MofNCompleteColumn()] if total is not None else []
     columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False), *counted, TimeElapsedColumn()]
-    with Progress(*columns, console=Console(file=stream), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        begun = False
+    with RichProgress(*columns, console=Console(file=stream), transient=True) as bar:
+        yield _Bar(bar, total)
 
-        def step(text: str) -> None:
-            nonlocal begun
-            bar.update(task, description=printable(text), advance=1 if begun else 0)
-            begun = True
 
-        yield step
+class _Bar(Progress):
+    """Shows the step on a bar of rich."""
+
+    def __init__(self, bar: RichProgress, total: int | None) -> None:
+        self._bar, self._task = bar, bar.add_task("", total=total)
+        self._begun = False
+
+    def __call__(self, text: str) -> None:
+        self._bar.update(self._task, description=printable(text), advance=1 if self._begun else 0)
+        self._begun = True
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        self._bar.stop()  # which wipes it away
+        try:
+            yield
+        finally:
+            self._bar.start()

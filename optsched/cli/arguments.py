@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,11 +15,13 @@ import click
 from optsched.errors import Fault, InputError, UsageError, nearest, printable
 
 if TYPE_CHECKING:
+    from optsched.gaps import GapReport
     from optsched.heuristics import Heuristic
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
     from optsched.problems import AnyProblem
     from optsched.report import Table
+    from optsched.solvers.profiles import Profile
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -37,6 +40,33 @@ profile_option = click.option(
     "--profile", default="exact", metavar="NAME|FILE", help="Solver profile: exact, quick, ci, ..., or a TOML file."
 )
 time_limit_option = click.option("--time-limit", type=float, metavar="S", help="Seconds for each solve.")
+
+
+def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """A number of seconds, or `none`, which is infinity."""
+    if value is None:
+        return None
+    if value == "none":
+        return math.inf
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise click.BadParameter(f"{value!r} is no number of seconds, 0 or more, and not none", ctx, param)
+    return seconds
+
+
+#: Seconds for each reference and each run of a heuristic, where neither the command nor the profile says.
+DEFAULT_LIMIT = 10.0
+
+gap_limit_option = click.option(
+    "--time-limit",
+    callback=_limit,
+    metavar="S|none",
+    help="Seconds for each reference, and for each run of a heuristic. By default the profile's, else "
+    f"{DEFAULT_LIMIT:g}; none lifts it.",
+)
 problem_option = click.option("--problem", "problem_name", required=True, metavar="P", help="See `list problems`.")
 param_option = click.option(
     "--param", "params", multiple=True, metavar="[P.]K=V", help="Parameter of a problem; lists with commas."
@@ -52,6 +82,17 @@ def format_option(*formats: str) -> Callable[[Command], Command]:
 def format_of(form: str | None, output: str | None) -> str:
     """The format of data that may go into a file: as told, else as the file's name says, else a table."""
     return form or {".json": "json", ".csv": "csv"}.get(Path(output or "").suffix, "table")
+
+
+def limited(profile: str, time_limit: float | None) -> tuple[Profile, float | None]:
+    """The profile for the references and the seconds for each run of a heuristic, by what `gap_limit_option` gave."""
+    from optsched.solvers.profiles import load_profile
+
+    loaded = load_profile(profile)
+    if time_limit is None:
+        time_limit = DEFAULT_LIMIT if loaded.time_limit is None else loaded.time_limit
+    seconds = None if time_limit == math.inf else time_limit
+    return replace(loaded, time_limit=seconds), seconds
 
 
 # Values -----------------------------------------------------------------------------------------------------------
@@ -263,3 +304,21 @@ def emit_json(content: Any, output: str | None = None) -> None:
 def note(message: str, kind: str = "note") -> None:
     """Tell something on stderr."""
     click.echo(f"optsched: {kind}: {printable(message)}", err=True)
+
+
+def note_limits(reports: Sequence[GapReport], seconds: float | None) -> None:
+    """What was cut short, and what was too large to be tried, on stderr."""
+    from optsched.results import Limit
+
+    solutions = {id(report.reference): report.reference.solution for report in reports}.values()
+    refused = {entry.raw_status: None for entry in solutions if entry.limit is Limit.MEMORY and entry.decision is None}
+    for told in refused:
+        note(f"no reference: {told}", "warning")
+    late = sum(entry.limit is Limit.TIME for entry in solutions)
+    runs = sum(report.run.out_of_time is not None for report in reports)
+    counted = [(late, "reference"), (runs, "run of a heuristic" if runs == 1 else "runs of heuristics")]
+    parts = [f"{count} {what}{'s' * (what == 'reference' and count > 1)}" for count, what in counted if count]
+    if parts:
+        after = "" if seconds is None else f" after {seconds:g} s"
+        verb = "was" if late + runs == 1 else "were"
+        note(f"{' and '.join(parts)} {verb} out of time{after}; --time-limit S gives more, none lifts it")

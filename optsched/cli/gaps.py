@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from optsched import __version__
 from optsched.cli import arguments
 from optsched.errors import Fault, HeuristicFailed, InputError, MissingField, UsageError
 
 if TYPE_CHECKING:
     from optsched.cli.arguments import Choice
+    from optsched.cli.streams import Write
     from optsched.gaps import GapReport
     from optsched.instance import Instance
     from optsched.problems import Problem
@@ -46,7 +48,7 @@ class _Work:
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
 @arguments.profile_option
-@arguments.time_limit_option
+@arguments.gap_limit_option
 @click.option("--max-gap", type=float, metavar="X", help="Exit code 4 if a relative gap is over X, or unknown.")
 @click.option("--waves", is_flag=True, help="Go on, wave after wave, until all tasks ran.")
 @click.option(
@@ -73,17 +75,16 @@ def gap(
     `scale`.
 
     JSON and CSV hold one record for each run; the table one row for each instance, problem and heuristic, with mean,
-    worst and the 95 % confidence interval over the seeds where there are several.
+    worst and the 95 % confidence interval over the seeds where there are several. Each comes as soon as it is there.
     """
+    from optsched.cli.streams import destination
     from optsched.placement import Placement
     from optsched.problems import PROBLEMS, problem_class
-    from optsched.report import gap_table, progress, to_csv
-    from optsched.results import Limit
-    from optsched.solvers.profiles import load_profile
+    from optsched.report import progress
 
     if max_gap is not None and (math.isnan(max_gap) or max_gap < 0):
         raise UsageError(f"--max-gap {max_gap}: give a number, 0 or more; 0.05 is 5 %")
-    limits = load_profile(profile).with_limits(time_limit=time_limit)
+    limits, seconds = arguments.limited(profile, time_limit)
     posable = [name for name, kind in PROBLEMS.items() if kind.decided is Placement and (kind.has_waves or not waves)]
     chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or posable
     values = arguments.parameters_of(chosen, params)
@@ -92,34 +93,26 @@ def gap(
     posed = _posed(arguments.load_instances(instances or _shipped()), chosen, values, needed=bool(problems))
     work = _work(posed, choices, strict=bool(instances))
 
-    reports: list[tuple[str, GapReport]] = []
-    stopped: BaseException | None = None
+    reports: list[GapReport] = []
     steps = repeats * sum(len(part.choices) for part in work)
-    # What a user's heuristic prints must not come between the data.
-    with progress(sys.stderr, steps) as step, redirect_stdout(sys.stderr):
-        try:
-            for label, report in _measure(work, range(seed, seed + repeats), limits, waves, step):
-                reports.append((label, report))
-        except (KeyboardInterrupt, HeuristicFailed) as error:
-            stopped = error
     form = arguments.format_of(form, output)
-    if form == "table":
-        arguments.emit_table(gap_table(reports, repeats > 1, waves), output)
-    else:
-        from optsched import __version__
-
-        records = [{"version": __version__, **report.record()} for _, report in reports]
-        if form == "csv":
-            arguments.emit(to_csv(records), output)
-        else:
-            arguments.emit_json(records, output)
-    if stopped is not None:
-        raise stopped
-    solutions = [report.reference.solution for _, report in reports]
-    refused = {entry.raw_status: None for entry in solutions if entry.limit is Limit.MEMORY and entry.decision is None}
-    for told in refused:
-        arguments.note(f"no reference: {told}", "warning")
-    failures = _failures([report for _, report in reports], max_gap)
+    with destination(output) as write:
+        rows = (_Rows if form == "table" else _Records)(form, write, work, repeats, waves)
+        # What a user's heuristic prints must not come between the data.
+        with progress(sys.stderr, steps) as step, redirect_stdout(sys.stderr):
+            try:
+                for label, report in _measure(work, range(seed, seed + repeats), limits, seconds, waves, step):
+                    reports.append(report)
+                    with step.aside():
+                        rows.add(label, report)
+            except KeyboardInterrupt:
+                arguments.note(f"{len(reports)} gaps were measured before the interrupt", "warning")
+                raise
+            finally:
+                with step.aside():
+                    rows.close()
+    arguments.note_limits(reports, seconds)
+    failures = _failures(reports, max_gap)
     if failures:
         raise HeuristicFailed(*(line for failure in failures for line in failure.split("\n")))
 
@@ -228,39 +221,45 @@ def _applicable(problem: Problem) -> tuple[Choice, ...]:
 
 
 def _measure(
-    work: Sequence[_Work], seeds: Sequence[int], profile: Profile, waves: bool, step: Callable[[str], None]
+    work: Sequence[_Work],
+    seeds: Sequence[int],
+    profile: Profile,
+    seconds: float | None,
+    waves: bool,
+    step: Callable[[str], None],
 ) -> Iterator[tuple[str, GapReport]]:
-    """Every report, with the label of its heuristic.
+    """Every report as soon as it is there, with the label of its heuristic; `seconds` for each run of one.
 
     Raises
     ------
     KeyboardInterrupt
         Also where the interrupt cut short a solver, which tells of it in its solution.
-    HeuristicFailed
-        If a heuristic ends the process.
     """
-    from optsched.gaps import Reference, gap_of, gap_waves
+    from optsched.gaps import Reference, each_wave, gap_of
     from optsched.heuristics import run
     from optsched.results import Limit
 
     for part in work:
         problem = part.problem
-        reference = Reference(problem, profile) if waves else Reference.solved(problem, profile)
+        reference = None
         for choice in part.choices:
             for seed in seeds:
                 step(f"{problem.instance.name} {problem.name} {choice.label} seed {seed}")
+                reports: Iterable[GapReport]
                 if waves:
-                    reports = gap_waves(
+                    reports = each_wave(
                         problem.name,
                         problem.instance,
                         choice.entry,
                         seed,
                         profile=profile,
+                        time_limit=seconds,
                         problem_parameters=dict(problem.parameters),
                         **choice.parameters,
                     )
                 else:
-                    ran = run(problem, choice.entry, seed, **choice.parameters)
+                    reference = reference or Reference.solved(problem, profile)
+                    ran = run(problem, choice.entry, seed, time_limit=seconds, **choice.parameters)
                     reports = [gap_of(problem, ran, seed, reference)]
                 for report in reports:
                     yield choice.label, report
@@ -268,12 +267,80 @@ def _measure(
                         raise KeyboardInterrupt
 
 
+class _Records:
+    """Puts out a record for each report."""
+
+    def __init__(self, form: str, write: Write, work: Sequence[_Work], repeats: int, waves: bool) -> None:
+        from optsched.cli.streams import Records
+        from optsched.gaps import record_fields
+
+        policies = any(choice.entry.online for part in work for choice in part.choices)
+        fields = record_fields((part.problem for part in work), policies=policies, waves=waves)
+        self._records = Records(form, write, ["version", *fields])
+
+    def add(self, label: str, report: GapReport) -> None:
+        self._records.add({"version": __version__, **report.record()})
+
+    def close(self) -> None:
+        self._records.close()
+
+
+class _Rows:
+    """Puts out rows of the table: of each heuristic on a problem once all its seeds ran, or at the end."""
+
+    def __init__(self, form: str, write: Write, work: Sequence[_Work], repeats: int, waves: bool) -> None:
+        from optsched.report import gap_lines
+
+        self._write, self._repeats, self._waves = write, repeats, waves
+        labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
+        self._lines = gap_lines(labels, repeats > 1, waves)
+        self._begun = False
+        #: Of the heuristic that is on: its problem and label, and its reports so far.
+        self._on: tuple[Any, str] | None = None
+        self._reports: list[GapReport] = []
+
+    def add(self, label: str, report: GapReport) -> None:
+        # Waves pose a problem each, but all on the instance of one name.
+        on = ((report.problem.instance.name, report.problem.name), label)
+        if on != self._on:
+            self._put()
+            self._on = on
+        self._reports.append(report)
+        if self._repeats == 1 or (not self._waves and len(self._reports) == self._repeats):
+            self._put()
+
+    def close(self) -> None:
+        self._put()
+        if not self._begun:
+            self._write(self._lines.head())
+
+    def _put(self) -> None:
+        from optsched.report import gap_table
+
+        if self._on is None or not self._reports:
+            return
+        reports, self._reports = self._reports, []
+        rows = gap_table([(self._on[1], report) for report in reports], self._repeats > 1, self._waves).rows
+        seeds = len({report.seed for report in reports})
+        if seeds < self._repeats:  # the command was broken off
+            rows = [
+                [*row[:-1], "; ".join(filter(None, [f"only {seeds} of {self._repeats} seeds", row[-1]]))]
+                for row in rows
+            ]
+        head = "" if self._begun else self._lines.head()
+        self._begun = True
+        self._write(head + "".join(map(self._lines.line, rows)))
+
+
 def _failures(reports: Sequence[GapReport], max_gap: float | None) -> list[str]:
-    """A line for each heuristic that raised or answered nonsense, and for each gap over the limit."""
+    """A line for each heuristic that raised or answered nonsense, and for each gap over the limit.
+
+    A run that was out of time failed only where a gap was asked for.
+    """
     lines: dict[str, None] = {}
     for report in reports:
         who = f"{report.problem.instance.name}, {report.problem.name}, seed {report.seed}"
-        if report.error is not None:
+        if report.error is not None and report.run.out_of_time is None:
             lines.update((f"{who}: {line}", None) for line in report.error.splitlines())
         elif max_gap is not None:
             try:

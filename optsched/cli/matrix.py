@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from optsched import __version__
 from optsched.cli import arguments
 from optsched.errors import HeuristicFailed
 
 if TYPE_CHECKING:
-    from optsched.matrix import Cell, GapMatrix
-    from optsched.report import Table
+    from optsched.cli.streams import Write
+    from optsched.heuristics import Heuristic
+    from optsched.matrix import Cell
+    from optsched.problems import Problem
+
+    Listed = Mapping[str, tuple[Heuristic, Mapping[str, Any]]]
 
 __all__ = ["matrix"]
+
+#: Width of a column of cells, unless its name is wider. A longer cell moves the rest of its row a little.
+_WIDTH = 9
 
 
 @click.command()
@@ -31,7 +40,7 @@ __all__ = ["matrix"]
 @arguments.param_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.profile_option
-@arguments.time_limit_option
+@arguments.gap_limit_option
 @click.option(
     "--format", "form", type=click.Choice(["table", "csv", "json"]), help="By default as --output ends, else a table."
 )
@@ -51,43 +60,90 @@ def matrix(
 
     A heuristic that does not serve a problem is run in one that it serves, and its placement is judged: a cell so
     carried over is marked with *. A cell is a relative gap, a difference where the optimum is 0 (+3), or one word that
-    says why there is none: the constraint that the placement violates, starved, failed, or unproved.
+    says why there is none: the constraint that the placement violates, starved, failed, out-of-time, or unproved. Each
+    row comes as soon as it is there.
     """
-    from optsched.matrix import gap_matrix, posable
+    from optsched.cli.streams import destination
+    from optsched.matrix import each_cell, heuristics_of, posable
     from optsched.problems import PROBLEMS
-    from optsched.report import progress, to_csv
-    from optsched.results import Limit
+    from optsched.report import progress
 
+    limits, seconds = arguments.limited(profile, time_limit)
     chosen = {choice.label: (choice.entry, choice.parameters) for choice in map(arguments.heuristic_choice, heuristics)}
     parameters = arguments.parameters_of(problems or list(PROBLEMS), params)
     posed = posable(arguments.load_instance(instance), problems, parameters)
-    # What a user's heuristic prints must not come between the data.
-    with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
-        found = gap_matrix(posed, chosen or None, seed, profile, time_limit, step)
+    listed = heuristics_of(posed, chosen)
     form = arguments.format_of(form, output)
-    if form == "table":
-        arguments.emit_table(_table(found), output)
-    else:
-        from optsched import __version__
-
-        records = [{"version": __version__, **record} for record in found.records()]
-        if form == "csv":
-            arguments.emit(to_csv(records), output)
-        else:
-            arguments.emit_json(records, output)
-    if any(cell.report.reference.solution.limit is Limit.INTERRUPTED for cell in found.cells.values()):
-        raise KeyboardInterrupt
-    errors = {error: None for cell in found.cells.values() if (error := cell.report.error) is not None}
+    done: list[Cell] = []
+    # What a user's heuristic prints must not come between the data.
+    with destination(output) as write, progress(sys.stderr) as step, redirect_stdout(sys.stderr):
+        cells = each_cell(posed, listed, seed, limits, seconds, step)
+        rows = (_Rows if form == "table" else _Records)(form, write, posed, listed)
+        try:
+            for cell in cells:
+                done.append(cell)
+                with step.aside():
+                    rows.add(cell)
+        except KeyboardInterrupt:
+            arguments.note(
+                f"{len(done)} of {len(posed) * len(listed)} cells were judged before the interrupt", "warning"
+            )
+            raise
+        finally:
+            with step.aside():
+                rows.close()
+    arguments.note_limits([cell.report for cell in done], seconds)
+    errors = {error: None for cell in done if cell.reason == "failed" and (error := cell.report.error) is not None}
     if errors:
         raise HeuristicFailed(*(line for error in errors for line in error.split("\n")))
 
 
-def _table(found: GapMatrix) -> Table:
-    """The matrix as people read it."""
-    from optsched.report import Table
+class _Records:
+    """Puts out a record for each cell."""
 
-    rows = [[row, *(_shown(found[row, column]) for column in found.problems)] for row in found.heuristics]
-    return Table(("heuristic", *found.problems), rows, frozenset(found.problems))
+    def __init__(self, form: str, write: Write, posed: Sequence[Problem], listed: Listed) -> None:
+        from optsched.cli.streams import Records
+        from optsched.gaps import record_fields
+
+        policies = any(entry.online for entry, _ in listed.values())
+        fields = record_fields(posed, policies=policies, waves=False)
+        self._records = Records(form, write, ["version", *fields, "ran_in", "reason"])
+
+    def add(self, cell: Cell) -> None:
+        self._records.add({"version": __version__, **cell.record()})
+
+    def close(self) -> None:
+        self._records.close()
+
+
+class _Rows:
+    """Puts out the matrix as people read it, row by row; of one that is broken off what there is."""
+
+    def __init__(self, form: str, write: Write, posed: Sequence[Problem], listed: Listed) -> None:
+        from optsched.report import Lines, printable
+
+        names = [problem.name for problem in posed]
+        first = max(len(printable(label)) for label in ("heuristic", *listed))
+        widths = [first, *(max(len(name), _WIDTH) for name in names)]
+        self._lines = Lines(("heuristic", *names), widths, frozenset(names))
+        self._write, self._begun = write, False
+        self._row: list[str] = []
+
+    def add(self, cell: Cell) -> None:
+        self._row = self._row or [cell.heuristic]
+        self._row.append(_shown(cell))
+        if len(self._row) == len(self._lines.columns):
+            self._put()
+
+    def close(self) -> None:
+        if self._row or not self._begun:
+            self._put()
+
+    def _put(self) -> None:
+        head = "" if self._begun else self._lines.head()
+        row = [*self._row, *[""] * (len(self._lines.columns) - len(self._row))] if self._row else None
+        self._begun, self._row = True, []
+        self._write(head + (self._lines.line(row) if row else ""))
 
 
 def _shown(cell: Cell) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,9 +55,11 @@ def solve(
 ) -> None:
     """Solve a problem and prove the answer.
 
-    Ctrl-C ends the search, and what is held by then is shown: incumbent and bound.
+    Ctrl-C ends the search, and what is held by then is shown: incumbent and bound. The file of --output then stays as
+    it was, with what is held beside it, in SOLUTION.json.partial.
     """
-    from optsched.instances.solution_files import read_solution, write_solution
+    from optsched.cli.streams import replacing
+    from optsched.instances.solution_files import read_solution, solution_text
     from optsched.report import progress
     from optsched.results import Limit, Termination
     from optsched.routes import solve
@@ -68,19 +71,25 @@ def solve(
         if held.decision is None:
             raise UsageError(f"{start}: holds no decision on this instance to start from")
         begin = held.decision
-    with progress(sys.stderr) as step:
-        step(f"{posed.instance.name} {posed.name}")
-        solution = solve(posed, profile, begin, route, time_limit)
-    if form == "json":
-        arguments.emit_json(_record(posed, solution))
-    else:
-        arguments.emit_table(_solution_table(posed, solution))
-    if output is not None:
-        write_solution(solution, posed.instance, output)
-    if solution.limit is Limit.INTERRUPTED:
-        ctx.exit(INTERRUPTED)
+    with nullcontext() if output is None else replacing(output) as file:
+        with progress(sys.stderr) as step:
+            step(f"{posed.instance.name} {posed.name}")
+            solution = solve(posed, profile, begin, route, time_limit)
+        if file is not None:
+            file.write(solution_text(solution, posed.instance))
+        if solution.limit is Limit.INTERRUPTED:
+            _show(posed, solution, form)
+            ctx.exit(INTERRUPTED)
+    _show(posed, solution, form)
     codes = {Termination.NO_SOLUTION: NO_SOLUTION, Termination.ERROR: NO_SOLUTION, Termination.INFEASIBLE: INFEASIBLE}
     ctx.exit(codes.get(solution.termination, 0))
+
+
+def _show(problem: AnyProblem, solution: Solution, form: str) -> None:
+    if form == "json":
+        arguments.emit_json(_record(problem, solution))
+    else:
+        arguments.emit_table(_solution_table(problem, solution))
 
 
 def _record(problem: AnyProblem, solution: Solution) -> dict[str, Any]:
@@ -172,16 +181,18 @@ def frontier(
     """All Pareto-optimal points of a problem with two components, each with its proof."""
     if plot is not None:
         _check_plotting(plot)
+    from optsched.cli.streams import replacing
     from optsched.report import Table, number, progress
     from optsched.results import Limit
     from optsched.routes import frontier
 
     posed = arguments.pose(instance, problem_name, params)
-    with progress(sys.stderr) as step:
-        step(f"{posed.instance.name} {posed.name}")
-        found = frontier(posed, profile, time_limit)
-    if plot is not None:
-        _plot(found, posed.instance.name, plot)
+    with nullcontext() if plot is None else replacing(plot) as file:
+        with progress(sys.stderr) as step:
+            step(f"{posed.instance.name} {posed.name}")
+            found = frontier(posed, profile, time_limit)
+        if file is not None and plot is not None:
+            file.write(_picture(found, posed.instance.name, Path(plot).suffix))
     if form == "json":
         from optsched import __version__
 
@@ -277,8 +288,8 @@ def _check_plotting(path: str) -> None:
         raise UsageError(f'--plot {path}: no kind of picture ends in "{suffix}"; known: {", ".join(sorted(known))}')
 
 
-def _plot(found: Frontier, name: str, path: str) -> None:
-    """Draw the frontier as a staircase: what is below and left of it is impossible."""
+def _picture(found: Frontier, name: str, suffix: str) -> bytes:
+    """The frontier as a staircase: what is below and left of it is impossible. One that is cut short says so."""
     import io
 
     from matplotlib.figure import Figure
@@ -291,10 +302,8 @@ def _plot(found: Frontier, name: str, path: str) -> None:
     axes.set_ylabel(found.components[1])
     axes.set_title(f"{name}: {found.problem}" + ("" if found.complete else " (not complete)"), parse_math=False)
     picture = io.BytesIO()
-    figure.savefig(picture, format=Path(path).suffix.removeprefix("."))
-    from optsched.instances.writing import write_whole
-
-    write_whole(path, picture.getvalue())
+    figure.savefig(picture, format=suffix.removeprefix("."))
+    return picture.getvalue()
 
 
 # Export -----------------------------------------------------------------------------------------------------------

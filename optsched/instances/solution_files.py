@@ -152,8 +152,12 @@ def write_solution(solution: Solution, instance: Instance | FlowNetwork, path: s
     InputError
         If it cannot be written there.
     """
-    text = msgspec.json.format(msgspec.json.encode(solution_document(solution, instance)), indent=1)
-    write_whole(path, text + b"\n")
+    write_whole(path, solution_text(solution, instance))
+
+
+def solution_text(solution: Solution, instance: Instance | FlowNetwork) -> bytes:
+    """What a solution file holds."""
+    return msgspec.json.format(msgspec.json.encode(solution_document(solution, instance)), indent=1) + b"\n"
 
 
 def read_solution(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Solution:

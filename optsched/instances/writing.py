@@ -1,13 +1,17 @@
-"""Writing a file whole or not at all, and what is said where that fails. What is written is for other modules."""
+"""Writing a file whole or not at all, and what is said where that fails. What is written is for other modules.
+
+What exists is never touched before its successor is whole: that is written beside it, and then takes its place.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 from optsched.errors import Fault, InputError
 
-__all__ = ["write_whole"]
+__all__ = ["GrowingFile", "write_whole"]
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
@@ -33,8 +37,8 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     ...     print(Path(folder, "a.txt").read_text(), len(os.listdir(folder)))
     whole 1
     """
-    target = Path(path)
     try:
+        target = _resolved(path)
         # A device or pipe (/dev/stdout) cannot be replaced by a file, and has no half-written state to hide.
         if target.exists() and not target.is_file():
             target.write_bytes(data)
@@ -46,5 +50,101 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         finally:
             draft.unlink(missing_ok=True)
     except (OSError, ValueError) as error:  # ValueError: no name, or a NUL character in it
-        reason = getattr(error, "strerror", None) or error
-        raise InputError([Fault("", f"cannot be written: {reason}")], os.fspath(path)) from None
+        raise _refused(error, path) from None
+
+
+class GrowingFile:
+    """A file that grows, part by part, under the name FILE.partial, and takes the name FILE once it is whole.
+
+    Until then a FILE that is there already stays as it is. Each part is written whole or not at all.
+
+    Parameters
+    ----------
+    path
+        FILE. A device or a pipe, which nothing can replace, is written to as it is.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written there: at once, before there is anything to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     growing = GrowingFile(f"{folder}/a.txt")
+    ...     growing.write(b"one")
+    ...     print(os.listdir(folder))
+    ...     growing.finish()
+    ...     print(os.listdir(folder))
+    ['a.txt.partial']
+    ['a.txt']
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = path
+        try:
+            self._target = _resolved(path)
+            beside = not self._target.exists() or self._target.is_file()
+            self.partial = self._target.with_name(f"{self._target.name}.partial") if beside else None
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if beside else os.O_WRONLY
+            self._file = os.open(self.partial or self._target, flags | getattr(os, "O_BINARY", 0), 0o666)
+        except (OSError, ValueError) as error:
+            raise _refused(error, path) from None
+        self._written = 0
+
+    def write(self, part: bytes) -> None:
+        """Add a part.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written; what was written before stays.
+        """
+        left = memoryview(part)
+        try:
+            while left:
+                left = left[os.write(self._file, left) :]
+        except BaseException as error:
+            if self.partial is not None:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._file, self._written)
+                    os.lseek(self._file, self._written, os.SEEK_SET)
+            if isinstance(error, OSError):
+                raise _refused(error, self.path) from None
+            raise
+        self._written += len(part)
+
+    def finish(self) -> None:
+        """It is whole: put it in its place.
+
+        Raises
+        ------
+        InputError
+            If that fails.
+        """
+        try:
+            os.close(self._file)
+            if self.partial is not None:
+                self.partial.replace(self._target)
+        except OSError as error:
+            raise _refused(error, self.path) from None
+
+    def abandon(self) -> Path | None:
+        """It will not be whole: where the part is that was written, None where there is none."""
+        with contextlib.suppress(OSError):
+            os.close(self._file)
+        if self.partial is None or self._written:
+            return self.partial
+        self.partial.unlink(missing_ok=True)
+        return None
+
+
+def _resolved(path: str | os.PathLike[str]) -> Path:
+    """Where a link leads: what it points to is replaced, not the link."""
+    return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+
+
+def _refused(error: OSError | ValueError, path: str | os.PathLike[str]) -> InputError:
+    reason = getattr(error, "strerror", None) or error
+    return InputError([Fault("", f"cannot be written: {reason}")], os.fspath(path))

@@ -1,0 +1,94 @@
+"""Results that are put out as they come, so that nothing that was finished is lost: tables, CSV, JSON; to stdout or a
+file. A file that is whole takes its place; what was cut short stays beside it, under a name that says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from optsched.cli import arguments
+from optsched.report import to_csv, to_json
+
+if TYPE_CHECKING:
+    from optsched.instances.writing import GrowingFile
+
+__all__ = ["Records", "Write", "destination", "replacing"]
+
+#: Puts out a text, at once.
+Write = Callable[[str], None]
+
+
+@contextmanager
+def destination(output: str | None) -> Iterator[Write]:
+    """Where data go: stdout, or a file (`replacing`)."""
+    if output is not None:
+        with replacing(output) as file:
+            yield lambda text: file.write(text.encode("utf-8", "backslashreplace"))
+        return
+    stdout = sys.stdout
+
+    def write(text: str) -> None:
+        stdout.write(text)
+        stdout.flush()
+
+    yield write
+
+
+@contextmanager
+def replacing(output: str) -> Iterator[GrowingFile]:
+    """The successor of the file `output`, which takes its place at the end; where there is none, it is told.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written: before anything is done, or when it is.
+    """
+    from optsched.instances.writing import GrowingFile
+
+    file = GrowingFile(output)
+    try:
+        yield file
+    except BaseException:
+        kept = file.abandon()
+        if kept is not None:
+            arguments.note(f"{output} is not written; what was finished is in {kept}", "warning")
+        raise
+    file.finish()
+
+
+class Records:
+    """Puts out records one by one, as CSV or as a list in JSON; `close` makes what there is by then valid.
+
+    Parameters
+    ----------
+    form
+        `csv` or `json`.
+    write
+        Where to.
+    fields
+        The columns of CSV.
+    """
+
+    def __init__(self, form: str, write: Write, fields: Sequence[str]) -> None:
+        self._form, self._write, self._fields = form, write, fields
+        self._count = 0
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """One more record."""
+        if self._form == "csv":
+            self._write(to_csv([record], self._fields, header=not self._count))
+        else:
+            # As `to_json` writes the list: what stands between its brackets.
+            entry = to_json([record]).removeprefix("[\n").removesuffix("\n]\n")
+            self._write((",\n" if self._count else "[\n") + entry)
+        self._count += 1
+
+    def close(self) -> None:
+        """There are no more."""
+        if self._form == "json":
+            self._write("\n]\n" if self._count else "[]\n")
+        elif not self._count:
+            self._write(to_csv([], self._fields))

@@ -1,0 +1,382 @@
+"""Results come as they are ready, Ctrl-C and faults while writing lose none of them, and no file is half-written."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from optsched.cli import cli
+from optsched.errors import InputError
+from optsched.instances.writing import GrowingFile, write_whole
+
+ROOT = Path(__file__).resolve().parent.parent
+
+#: A scheduler that never ends, and says when it has begun.
+OWN = '''
+import pathlib
+
+def waits(problem, rng):
+    pathlib.Path("begun").touch()
+    while True:
+        pass
+
+def third(problem, rng, calls=[]):
+    """Ends twice, then waits."""
+    calls.append(1)
+    return waits(problem, rng) if len(calls) > 2 else list(range(len(problem.tasks)))
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a small instance, and a scheduler that never ends."""
+    document = {
+        "format": "optsched/1",
+        "name": "small",
+        "nodes": [{"id": name} for name in "abc"],
+        "tasks": [{"id": f"t{i}", "replicas": ["a", "b"][: i + 1]} for i in range(3)],
+    }
+    (tmp_path / "small.json").write_text(json.dumps(document))
+    (tmp_path / "own.py").write_text(OWN)
+    return tmp_path
+
+
+def interrupted(folder: Path, *args: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command that gets a real SIGINT once the scheduler `waits` has begun."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "optsched", *args],
+        cwd=folder,
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (folder / "begun").exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, told = process.communicate(timeout=60)
+    return process.returncode, out, told
+
+
+LSAP = ["small.json", "--problem", "lsap", "--heuristic"]
+
+
+@pytest.mark.parametrize(
+    "form", ["json", *(pytest.param(form, marks=pytest.mark.thorough) for form in ("table", "csv"))]
+)
+def test_ctrl_c_keeps_what_was_finished(folder: Path, form: str) -> None:
+    """Tests that Ctrl-C within the second heuristic leaves the first one's row, valid, and exit code 130."""
+    code, out, told = interrupted(folder, "gap", *LSAP, "dl", "--heuristic", "own:waits", "--format", form)
+    assert code == 130
+    if form == "json":
+        assert [record["heuristic"] for record in json.loads(out)] == ["dl"]
+    elif form == "csv":
+        assert [record["heuristic"] for record in csv.DictReader(out.splitlines())] == ["dl"]
+    else:
+        assert [line.split()[:3] for line in out.splitlines()[2:]] == [["small", "lsap", "dl"]]
+    assert "1 gaps were measured before the interrupt" in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.thorough
+def test_ctrl_c_between_seeds_is_a_row_that_says_so(folder: Path) -> None:
+    """Tests that of a heuristic some of whose seeds ran there is a row of these, and it says how many."""
+    code, out, _ = interrupted(folder, "gap", *LSAP, "own:third", "--repeats", "5")
+    assert code == 130
+    (row,) = out.splitlines()[2:]
+    assert row.endswith("only 2 of 5 seeds")
+
+
+@pytest.mark.parametrize("name", ["gaps.csv", pytest.param("gaps.json", marks=pytest.mark.thorough)])
+def test_ctrl_c_does_not_replace_an_older_file(folder: Path, name: str) -> None:
+    """Tests that a complete file of an earlier run stays, and what was finished is beside it, marked, and told."""
+    target = folder / name
+    target.write_text("complete")
+    args = [*LSAP, "dl", "--heuristic", "own:waits", "--output", name]
+    code, out, told = interrupted(folder, "gap", *args)
+    assert (code, out) == (130, "")
+    assert target.read_text() == "complete"
+    partial = (folder / f"{name}.partial").read_text()
+    records = json.loads(partial) if name.endswith("json") else list(csv.DictReader(partial.splitlines()))
+    assert [record["heuristic"] for record in records] == ["dl"]
+    assert f"{name} is not written; what was finished is in {name}.partial" in told
+
+
+@pytest.mark.thorough
+def test_ctrl_c_keeps_the_cells_of_a_matrix(folder: Path) -> None:
+    """Tests that the rows of a matrix that are there by then are shown."""
+    code, out, told = interrupted(folder, "matrix", *LSAP, "dl", "--heuristic", "own:waits")
+    assert code == 130
+    assert [line.split()[0] for line in out.splitlines()[2:]] == ["dl"]
+    assert "1 of 2 cells were judged" in told
+
+
+@pytest.mark.thorough
+def test_rows_come_as_they_are_ready(folder: Path) -> None:
+    """Tests that the row of a heuristic is on stdout while the next one runs, though stdout is no terminal."""
+    args = [sys.executable, "-m", "optsched", "gap", *LSAP, "dl", "--heuristic", "own:waits", "--time-limit", "none"]
+    process = subprocess.Popen(
+        args, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        assert lines[2].split()[:3] == ["small", "lsap", "dl"]
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# Out of time ------------------------------------------------------------------------------------------------------
+
+
+def run(*args: str) -> Any:
+    """What a command does."""
+    return CliRunner().invoke(cli, args)
+
+
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The folder, as the working one, with its module to be imported from."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    yield folder
+    sys.modules.pop("own", None)
+
+
+@pytest.mark.usefixtures("here")
+def test_out_of_time_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a run that did not end is a row that says so, told on stderr, and no failure unless a gap is asked."""
+    args = ["gap", *LSAP, "dl", "--heuristic", "own:waits", "--time-limit", "0.2"]
+    result = run(*args)
+    assert result.exit_code == 0
+    first, second = result.stdout.splitlines()[2:]
+    assert first.split()[-1] == "%"
+    assert second.endswith("-  out of time after 0.2 s")
+    assert "1 run of a heuristic was out of time after 0.2 s; --time-limit S gives more" in result.stderr
+    result = run(*args, "--max-gap", "9", "--format", "json")
+    assert result.exit_code == 4
+    assert "out of time after 0.2 s" in json.loads(result.stdout)[1]["error"]
+    assert "out of time after 0.2 s" in result.stderr
+
+
+@pytest.mark.usefixtures("here")
+def test_out_of_time_is_a_cell() -> None:
+    """Tests that in a matrix a run that did not end is one word, also where it is carried over."""
+    args = ["matrix", "small.json", "--problem", "lsap", "--problem", "latency", "--heuristic", "own:waits"]
+    result = run(*args, "--time-limit", "0.2")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[2].split() == ["own:waits", "out-of-time", "out-of-time"]
+    assert "2 runs of heuristics were out of time after 0.2 s" in result.stderr
+
+
+def test_limit_is_told_by_option_profile_or_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tests that reference and heuristic have 10 s by default, else the profile's, else what is asked, or none."""
+    from optsched import gaps, heuristics
+
+    seen: list[tuple[float | None, float | None]] = []
+    real_run, real_solve = heuristics.run, gaps.solve
+    limits: list[float | None] = []
+
+    def solving(problem: Any, profile: Any) -> Any:
+        limits.append(profile.time_limit)
+        return real_solve(problem, profile)
+
+    def running(*args: Any, time_limit: float | None, **more: Any) -> Any:
+        seen.append((limits[-1], time_limit))
+        return real_run(*args, time_limit=time_limit, **more)
+
+    monkeypatch.setattr(gaps, "solve", solving)
+    monkeypatch.setattr(heuristics, "run", running)
+    own = tmp_path / "own.toml"
+    own.write_text("time_limit = 33.0\n")
+    args = ["gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl"]
+    for more in ([], ["--profile", str(own)], ["--profile", str(own), "--time-limit", "44"], ["--time-limit", "none"]):
+        assert run(*args, *more).exit_code == 0
+    assert seen == [(10, 10), (33, 33), (44, 44), (None, None)]
+
+
+@pytest.mark.parametrize("limit", ["-1", "nan", "inf", "soon"])
+def test_wrong_limit(limit: str) -> None:
+    """Tests that a limit that is no number of seconds is wrong usage, told before anything is done."""
+    result = run("gap", "papers/guo-fig2", f"--time-limit={limit}")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "no number of seconds" in result.stderr
+
+
+# Faults while writing ---------------------------------------------------------------------------------------------
+
+
+def limited(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    """A command where no file may grow beyond 0 bytes."""
+    return subprocess.run(
+        ["bash", "-c", f'ulimit -f 0; "{sys.executable}" -m optsched {command}'],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("gap small.json --problem lsap --heuristic dl --output", "old.json"),
+        *(
+            pytest.param(*case, marks=pytest.mark.thorough)
+            for case in (
+                ("matrix small.json --problem lsap --heuristic dl --output", "old.csv"),
+                ("solve small.json --problem lsap --output", "old.json"),
+                ("generate lsap --output", "old.json"),
+                ("export small.json --problem lsap --to", "old.dimacs"),
+            )
+        ),
+    ],
+)
+def test_full_disk_leaves_the_older_file(folder: Path, command: str, name: str) -> None:
+    """Tests that where nothing more can be written the older file stays, nothing is left beside it, and it is told."""
+    (folder / name).write_text("older")
+    before = sorted(folder.iterdir())
+    done = limited(folder, f"{command} {name}")
+    assert done.returncode == 3
+    assert f"{name}: cannot be written: File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (folder / name).read_text() == "older"
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    "form", [pytest.param("table", marks=pytest.mark.thorough), pytest.param("json", marks=pytest.mark.thorough), "csv"]
+)
+def test_full_device(form: str) -> None:
+    """Tests that a device that takes nothing is bad input, exit code 3, also as stdout."""
+    args = ["papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl", "--format", form]
+    result = run("gap", *args, "--output", "/dev/full")
+    assert result.exit_code == 3
+    assert "/dev/full: cannot be written: No space left on device" in result.stderr
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "optsched", "gap", *args], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT
+        )
+    assert done.returncode == 3
+    assert "stdout: cannot be written: No space left on device" in done.stderr
+
+
+def test_output_that_cannot_be_written_is_told_before_the_work(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Tests that nothing is solved where the result could not be written."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("solved")
+
+    monkeypatch.setattr("optsched.routes.solve", never)
+    monkeypatch.setattr("optsched.gaps.solve", never)
+    missing = str(folder / "no" / "such" / "out.json")
+    for command in (["gap"], ["matrix"], ["solve", "--problem", "lsap"]):
+        result = run(*command, str(folder / "small.json"), "--output", missing)
+        assert result.exit_code == 3
+        assert "cannot be written: No such file or directory" in result.stderr
+
+
+def test_interrupted_solve_leaves_the_older_solution(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C within a solver leaves an older solution file, with what is held beside it, marked."""
+
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.routes.assignment.solve_assignment", press)
+    target = folder / "solution.json"
+    target.write_text("older")
+    result = run("solve", str(folder / "small.json"), "--problem", "lsap", "--output", str(target))
+    assert result.exit_code == 130
+    assert target.read_text() == "older"
+    held = json.loads((folder / "solution.json.partial").read_text())
+    assert (held["termination"], held["limit"]) == ("FEASIBLE", "INTERRUPTED")
+    assert "solution.json.partial" in result.stderr
+    assert "INTERRUPTED" in result.stdout
+
+
+# Files that grow --------------------------------------------------------------------------------------------------
+
+
+def test_growing_file(tmp_path: Path) -> None:
+    """Tests that the file is there only once it is whole, and what is beside it holds each part by then."""
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    growing = GrowingFile(target)
+    growing.write(b"one\n")
+    assert (target.read_text(), growing.partial and growing.partial.read_text()) == ("old", "one\n")
+    growing.write(b"two\n")
+    growing.finish()
+    assert target.read_text() == "one\ntwo\n"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_growing_file_that_is_abandoned(tmp_path: Path) -> None:
+    """Tests that what was written stays under the other name, and nothing where nothing was written."""
+    target = tmp_path / "a.txt"
+    assert GrowingFile(target).abandon() is None
+    assert not list(tmp_path.iterdir())
+    growing = GrowingFile(target)
+    growing.write(b"one")
+    assert growing.abandon() == tmp_path / "a.txt.partial"
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_part_is_written_whole_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: BaseException) -> None:
+    """Tests that a fault, or Ctrl-C, in the middle of a part takes back the whole part, and no other."""
+    real, calls = os.write, []
+
+    def write(file: int, data: bytes) -> int:
+        calls.append(1)
+        if len(calls) == 3:
+            raise fault
+        return real(file, data[:4] if len(calls) == 2 else data)
+
+    growing = GrowingFile(tmp_path / "a.txt")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", write)
+        growing.write(b"first\n")
+        with pytest.raises(InputError if isinstance(fault, OSError) else KeyboardInterrupt):
+            growing.write(b"second\n")
+    growing.write(b"third\n")
+    growing.finish()
+    assert (tmp_path / "a.txt").read_text() == "first\nthird\n"
+
+
+def test_links_stay(tmp_path: Path) -> None:
+    """Tests that through a link the file is replaced that it leads to."""
+    (tmp_path / "real").mkdir()
+    target, link = tmp_path / "real" / "a.txt", tmp_path / "link.txt"
+    link.symlink_to(target)
+    write_whole(link, b"whole")
+    assert (link.is_symlink(), target.read_text()) == (True, "whole")
+    growing = GrowingFile(link)
+    growing.write(b"grown")
+    assert growing.partial == tmp_path / "real" / "a.txt.partial"
+    growing.finish()
+    assert (link.is_symlink(), target.read_text()) == (True, "grown")
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "no/such/folder/a.txt", "."])
+def test_names_that_are_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Tests that what cannot be written is told as bad input, with its name."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="cannot be written"):
+        GrowingFile(name)
+    with pytest.raises(InputError, match="cannot be written"):
+        write_whole(name, b"")
