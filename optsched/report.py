@@ -94,9 +94,10 @@ class Lines:
     widths: Sequence[int]
     numbers: frozenset[str] = frozenset()
 
-    def head(self) -> str:
-        """The names, and a rule."""
-        return self.line(self.columns) + self.line(["-" * width for width in self.widths])
+    def head(self, terminal: bool = False) -> str:
+        """The names, and a rule; on a terminal the names are bold, and the rule is a line."""
+        names, rule = self.line(self.columns), self.line(["-" * width for width in self.widths])
+        return f"\x1b[1m{names[:-1]}\x1b[0m\n{rule.replace('-', '─')}" if terminal else names + rule
 
     def line(self, cells: Sequence[str]) -> str:
         """A row."""
@@ -256,8 +257,8 @@ _NUMBERS = frozenset({"objective", "reference", "gap", "mean gap", "95 % interva
 
 #: Width of what is not known before it is there, with one component and with two. A longer one moves the rest a little.
 _WIDTHS = {
-    "objective": (11, 18),
-    "reference": (11, 18),
+    "objective": (9, 17),
+    "reference": (9, 17),
     "gap": (8, 13),
     "mean gap": (8, 13),
     "95 % interval": (18, 31),
@@ -279,7 +280,9 @@ def gap_lines(work: Iterable[tuple[Problem, Iterable[str]]], repeated: bool = Fa
     columns = gap_columns(repeated, waves)
     widths = {name: [len(name)] for name in columns}
     several = False
-    for problem, labels in work:
+    for problem, labels in ((problem, list(labels)) for problem, labels in work):
+        if not labels:
+            continue
         several |= len(problem.components) > 1
         widths["instance"].append(len(printable(problem.instance.name)))
         widths["problem"].append(len(problem.name))

@@ -85,7 +85,7 @@ def test_ctrl_c_keeps_what_was_finished(folder: Path, form: str) -> None:
         assert [record["heuristic"] for record in csv.DictReader(out.splitlines())] == ["dl"]
     else:
         assert [line.split()[:3] for line in out.splitlines()[2:]] == [["small", "lsap", "dl"]]
-    assert "1 gaps were measured before the interrupt" in told
+    assert "warning: interrupted after 1 of 2 runs" in told
     assert "Traceback" not in told
 
 
@@ -119,7 +119,7 @@ def test_ctrl_c_keeps_the_cells_of_a_matrix(folder: Path) -> None:
     code, out, told = interrupted(folder, "matrix", *LSAP, "dl", "--heuristic", "own:waits")
     assert code == 130
     assert [line.split()[0] for line in out.splitlines()[2:]] == ["dl"]
-    assert "1 of 2 cells were judged" in told
+    assert "interrupted after 1 of 2 cells" in told
 
 
 @pytest.mark.thorough

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,23 @@ import pytest
 from optsched.gaps import GapReport, Reference, gap
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import Latency, Lsap, Problem
-from optsched.report import Table, gap_table, interval, number, percent, progress, render, to_csv, to_json, value
+from optsched.report import (
+    Lines,
+    Table,
+    gap_lines,
+    gap_table,
+    interval,
+    number,
+    percent,
+    progress,
+    render,
+    to_csv,
+    to_json,
+    value,
+)
+from optsched.results import Limit, Termination
+from optsched.routes import solve
+from optsched.solvers.profiles import Profile
 
 
 class Terminal(io.StringIO):
@@ -144,6 +161,49 @@ def test_error_row() -> None:
     assert len(row["note"]) < 70
 
 
+def test_row_out_of_time() -> None:
+    """Tests that a run and a reference that were cut short are told in the note, with the limit, together."""
+    problem = Lsap(instance())
+    late = gap(problem, "dl", 0, Reference(problem), time_limit=0)
+    (row,) = cells(gap_table([("dl", late)]))
+    assert (row["gap"], row["objective"], row["note"]) == ("-", "-", "out of time after 0 s")
+    held = replace(solve(problem), bound=(None,), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    unproved = Reference(problem, Profile("short", time_limit=7.5), solution=held)
+    (row,) = cells(gap_table([("dl", gap(problem, "dl", 0, unproved))]))
+    assert (row["kind"], row["note"]) == ("unknown", "reference out of time after 7.5 s")
+    (row,) = cells(gap_table([("dl", late), ("dl", gap(problem, "dl", 1, unproved))], repeated=True))
+    assert row["note"] == "1 of 2 out of time after 0 s; reference out of time after 7.5 s"
+    unlimited = Reference(problem, solution=held)
+    (row,) = cells(gap_table([("dl", gap(problem, "dl", 0, unlimited))]))
+    assert row["note"] == "reference out of time"
+
+
+def test_lines_come_one_by_one() -> None:
+    """Tests that lines are those of the whole table where cells fit, and that a wider cell moves little."""
+    table = Table(("name", "n", "note"), [("a", "1", "x"), ("longer", "100", "")], frozenset({"n"}))
+    lines = Lines(table.columns, (6, 3, 4), table.numbers)
+    assert lines.head() + "".join(map(lines.line, table.rows)) == render(table)
+    assert lines.line(("a", "123456", "x")) == "a    123456  x\n"
+    assert lines.line(("longer", "123456", "x")) == "longer  123456  x\n"
+    assert lines.line(("far too long", "1", "x")) == "far too long  1  x\n"
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_widths_are_known_before_the_rows(repeated: bool) -> None:
+    """Tests that the lines of the work to be done align with its rows, and are wider for two components."""
+    one, two = Lsap(instance("a-long-name")), Latency(instance("b"))
+    reports = [("mine", report(one, ["a", "b"])), ("far longer label", report(two, ["a", "a"]))]
+    table = gap_table(reports, repeated)
+    lines = gap_lines([(one, ["mine"]), (two, ["far longer label"])], repeated)
+    assert lines.columns == table.columns
+    head, rule, *rows = (lines.head() + "".join(map(lines.line, table.rows))).splitlines()
+    ends = [at for at, letter in enumerate(rule + " ") if letter == " " and rule[at - 1] == "-"]
+    assert all(line.ljust(end + 1)[end] == " " for line in (head, *rows) for end in ends)
+    narrow = gap_lines([(one, ["mine"]), (two, [])], repeated)
+    assert sum(narrow.widths) < sum(lines.widths)
+    assert narrow.widths[0] == len("a-long-name")
+
+
 def test_wave_column() -> None:
     """Tests that with waves a column tells which one, or all."""
     rows = cells(gap_table([("mine", report(Lsap(instance()), ["a", "a"]))], waves=True))
@@ -156,6 +216,8 @@ def test_progress_on_a_terminal_only() -> None:
     for stream in (silent, shown):
         with progress(stream, 2) as step:
             step("first [bold]")
+            with step.aside():
+                stream.write("")
             step("second")
         with progress(stream) as step:
             step("of unknown length")

@@ -17,7 +17,7 @@ from optsched.errors import Fault, HeuristicFailed, InputError, MissingField, Us
 
 if TYPE_CHECKING:
     from optsched.cli.arguments import Choice
-    from optsched.cli.streams import Write
+    from optsched.cli.streams import Sink, Write
     from optsched.gaps import GapReport
     from optsched.instance import Instance
     from optsched.problems import Problem
@@ -77,7 +77,7 @@ def gap(
     JSON and CSV hold one record for each run; the table one row for each instance, problem and heuristic, with mean,
     worst and the 95 % confidence interval over the seeds where there are several. Each comes as soon as it is there.
     """
-    from optsched.cli.streams import destination
+    from optsched.cli.streams import destination, drawn, pour
     from optsched.placement import Placement
     from optsched.problems import PROBLEMS, problem_class
     from optsched.report import progress
@@ -88,29 +88,25 @@ def gap(
     posable = [name for name, kind in PROBLEMS.items() if kind.decided is Placement and (kind.has_waves or not waves)]
     chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or posable
     values = arguments.parameters_of(chosen, params)
+    for name in chosen if waves else ():
+        if not problem_class(name).has_waves:
+            raise UsageError(f"{name} decides everything at once, so that it has no waves; leave --waves out")
     choices = [arguments.heuristic_choice(text) for text in dict.fromkeys(heuristics)]
     _check_served(choices, chosen, listed=not problems)
     posed = _posed(arguments.load_instances(instances or _shipped()), chosen, values, needed=bool(problems))
     work = _work(posed, choices, strict=bool(instances))
 
-    reports: list[GapReport] = []
-    steps = repeats * sum(len(part.choices) for part in work)
+    runs = repeats * sum(len(part.choices) for part in work)
     form = arguments.format_of(form, output)
     with destination(output) as write:
-        rows = (_Rows if form == "table" else _Records)(form, write, work, repeats, waves)
+        sink: Sink[tuple[str, GapReport]] = (
+            _Rows(write, work, repeats, waves, drawn(output)) if form == "table" else _Records(form, write, work, waves)
+        )
         # What a user's heuristic prints must not come between the data.
-        with progress(sys.stderr, steps) as step, redirect_stdout(sys.stderr):
-            try:
-                for label, report in _measure(work, range(seed, seed + repeats), limits, seconds, waves, step):
-                    reports.append(report)
-                    with step.aside():
-                        rows.add(label, report)
-            except KeyboardInterrupt:
-                arguments.note(f"{len(reports)} gaps were measured before the interrupt", "warning")
-                raise
-            finally:
-                with step.aside():
-                    rows.close()
+        with progress(sys.stderr, runs) as step, redirect_stdout(sys.stderr):
+            measured = _measure(work, range(seed, seed + repeats), limits, seconds, waves, step)
+            labelled = pour(measured, sink, step, "waves" if waves else f"of {runs} runs")
+    reports = [report for _, report in labelled]
     arguments.note_limits(reports, seconds)
     failures = _failures(reports, max_gap)
     if failures:
@@ -270,7 +266,7 @@ def _measure(
 class _Records:
     """Puts out a record for each report."""
 
-    def __init__(self, form: str, write: Write, work: Sequence[_Work], repeats: int, waves: bool) -> None:
+    def __init__(self, form: str, write: Write, work: Sequence[_Work], waves: bool) -> None:
         from optsched.cli.streams import Records
         from optsched.gaps import record_fields
 
@@ -278,7 +274,8 @@ class _Records:
         fields = record_fields((part.problem for part in work), policies=policies, waves=waves)
         self._records = Records(form, write, ["version", *fields])
 
-    def add(self, label: str, report: GapReport) -> None:
+    def add(self, labelled: tuple[str, GapReport]) -> None:
+        _, report = labelled
         self._records.add({"version": __version__, **report.record()})
 
     def close(self) -> None:
@@ -288,18 +285,19 @@ class _Records:
 class _Rows:
     """Puts out rows of the table: of each heuristic on a problem once all its seeds ran, or at the end."""
 
-    def __init__(self, form: str, write: Write, work: Sequence[_Work], repeats: int, waves: bool) -> None:
+    def __init__(self, write: Write, work: Sequence[_Work], repeats: int, waves: bool, drawn: bool) -> None:
         from optsched.report import gap_lines
 
         self._write, self._repeats, self._waves = write, repeats, waves
         labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
         self._lines = gap_lines(labels, repeats > 1, waves)
-        self._begun = False
+        self._head = self._lines.head(drawn)
         #: Of the heuristic that is on: its problem and label, and its reports so far.
         self._on: tuple[Any, str] | None = None
         self._reports: list[GapReport] = []
 
-    def add(self, label: str, report: GapReport) -> None:
+    def add(self, labelled: tuple[str, GapReport]) -> None:
+        label, report = labelled
         # Waves pose a problem each, but all on the instance of one name.
         on = ((report.problem.instance.name, report.problem.name), label)
         if on != self._on:
@@ -311,8 +309,8 @@ class _Rows:
 
     def close(self) -> None:
         self._put()
-        if not self._begun:
-            self._write(self._lines.head())
+        if self._head:
+            self._write(self._head)
 
     def _put(self) -> None:
         from optsched.report import gap_table
@@ -327,8 +325,7 @@ class _Rows:
                 [*row[:-1], "; ".join(filter(None, [f"only {seeds} of {self._repeats} seeds", row[-1]]))]
                 for row in rows
             ]
-        head = "" if self._begun else self._lines.head()
-        self._begun = True
+        head, self._head = self._head, ""
         self._write(head + "".join(map(self._lines.line, rows)))
 
 

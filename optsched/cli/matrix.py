@@ -14,7 +14,7 @@ from optsched.cli import arguments
 from optsched.errors import HeuristicFailed
 
 if TYPE_CHECKING:
-    from optsched.cli.streams import Write
+    from optsched.cli.streams import Sink, Write
     from optsched.heuristics import Heuristic
     from optsched.matrix import Cell
     from optsched.problems import Problem
@@ -63,7 +63,7 @@ def matrix(
     says why there is none: the constraint that the placement violates, starved, failed, out-of-time, or unproved. Each
     row comes as soon as it is there.
     """
-    from optsched.cli.streams import destination
+    from optsched.cli.streams import destination, drawn, pour
     from optsched.matrix import each_cell, heuristics_of, posable
     from optsched.problems import PROBLEMS
     from optsched.report import progress
@@ -74,24 +74,13 @@ def matrix(
     posed = posable(arguments.load_instance(instance), problems, parameters)
     listed = heuristics_of(posed, chosen)
     form = arguments.format_of(form, output)
-    done: list[Cell] = []
     # What a user's heuristic prints must not come between the data.
     with destination(output) as write, progress(sys.stderr) as step, redirect_stdout(sys.stderr):
         cells = each_cell(posed, listed, seed, limits, seconds, step)
-        rows = (_Rows if form == "table" else _Records)(form, write, posed, listed)
-        try:
-            for cell in cells:
-                done.append(cell)
-                with step.aside():
-                    rows.add(cell)
-        except KeyboardInterrupt:
-            arguments.note(
-                f"{len(done)} of {len(posed) * len(listed)} cells were judged before the interrupt", "warning"
-            )
-            raise
-        finally:
-            with step.aside():
-                rows.close()
+        sink: Sink[Cell] = (
+            _Rows(write, posed, listed, drawn(output)) if form == "table" else _Records(form, write, posed, listed)
+        )
+        done = pour(cells, sink, step, f"of {len(posed) * len(listed)} cells")
     arguments.note_limits([cell.report for cell in done], seconds)
     errors = {error: None for cell in done if cell.reason == "failed" and (error := cell.report.error) is not None}
     if errors:
@@ -119,14 +108,15 @@ class _Records:
 class _Rows:
     """Puts out the matrix as people read it, row by row; of one that is broken off what there is."""
 
-    def __init__(self, form: str, write: Write, posed: Sequence[Problem], listed: Listed) -> None:
-        from optsched.report import Lines, printable
+    def __init__(self, write: Write, posed: Sequence[Problem], listed: Listed, drawn: bool) -> None:
+        from optsched.errors import printable
+        from optsched.report import Lines
 
         names = [problem.name for problem in posed]
         first = max(len(printable(label)) for label in ("heuristic", *listed))
         widths = [first, *(max(len(name), _WIDTH) for name in names)]
         self._lines = Lines(("heuristic", *names), widths, frozenset(names))
-        self._write, self._begun = write, False
+        self._write, self._head = write, self._lines.head(drawn)
         self._row: list[str] = []
 
     def add(self, cell: Cell) -> None:
@@ -136,14 +126,15 @@ class _Rows:
             self._put()
 
     def close(self) -> None:
-        if self._row or not self._begun:
+        if self._row:
             self._put()
+        if self._head:
+            self._write(self._head)
 
     def _put(self) -> None:
-        head = "" if self._begun else self._lines.head()
-        row = [*self._row, *[""] * (len(self._lines.columns) - len(self._row))] if self._row else None
-        self._begun, self._row = True, []
-        self._write(head + (self._lines.line(row) if row else ""))
+        row = [*self._row, *[""] * (len(self._lines.columns) - len(self._row))]
+        head, self._head, self._row = self._head, "", []
+        self._write(head + self._lines.line(row))
 
 
 def _shown(cell: Cell) -> str:

@@ -5,17 +5,19 @@ file. A file that is whole takes its place; what was cut short stays beside it, 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from optsched.cli import arguments
-from optsched.report import to_csv, to_json
+from optsched.report import Progress, to_csv, to_json
 
 if TYPE_CHECKING:
     from optsched.instances.writing import GrowingFile
 
-__all__ = ["Records", "Write", "destination", "replacing"]
+__all__ = ["Records", "Sink", "Write", "destination", "drawn", "pour", "replacing"]
+
+Entry = TypeVar("Entry", contravariant=True)
 
 #: Puts out a text, at once.
 Write = Callable[[str], None]
@@ -35,6 +37,11 @@ def destination(output: str | None) -> Iterator[Write]:
         stdout.flush()
 
     yield write
+
+
+def drawn(output: str | None) -> bool:
+    """Whether a table goes to a terminal that can draw lines."""
+    return output is None and sys.stdout.isatty() and (sys.stdout.encoding or "").lower().startswith("utf")
 
 
 @contextmanager
@@ -57,6 +64,50 @@ def replacing(output: str) -> Iterator[GrowingFile]:
             arguments.note(f"{output} is not written; what was finished is in {kept}", "warning")
         raise
     file.finish()
+
+
+class Sink(Protocol[Entry]):
+    """Puts out entries one by one; `close` makes what there is by then whole."""
+
+    def add(self, entry: Entry, /) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def pour(entries: Iterable[Entry], sink: Sink[Entry], step: Progress, total: str) -> list[Entry]:
+    """Put out entries as they come; where they break off, what there is by then is whole.
+
+    Parameters
+    ----------
+    entries, sink
+        What, and where to.
+    step
+        The progress to put out of the way.
+    total
+        How many there are to be, in words: told where Ctrl-C comes.
+
+    Returns
+    -------
+    list
+        The entries.
+    """
+    done: list[Entry] = []
+    try:
+        for entry in entries:
+            done.append(entry)
+            with step.aside():
+                sink.add(entry)
+    except BaseException as error:
+        interrupted = isinstance(error, KeyboardInterrupt)
+        if done or interrupted:  # an error before there is anything is told alone
+            with step.aside():
+                sink.close()
+        if interrupted:
+            arguments.note(f"interrupted after {len(done)} {total}", "warning")
+        raise
+    with step.aside():
+        sink.close()
+    return done
 
 
 class Records:
