@@ -18,6 +18,7 @@ from oracles.common import GRID
 from oracles.documents import FAMILIES, Posed, drawn
 from oracles.flow import FlowCongestion
 from oracles.latency import Latency
+from oracles.utility import Utility
 
 from optsched.errors import MissingField
 from optsched.instances.files import parse
@@ -25,12 +26,16 @@ from optsched.placement import Flow
 from optsched.problems import PROBLEMS
 from optsched.problems.base import AnyProblem
 from optsched.results import Termination
-from optsched.routes import solve
+from optsched.routes import frontier, has_frontier, solve
+from optsched.solvers.utility_leximin import leximin
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
 #: Decisions of each instance that are evaluated on both sides, of those that are feasible and of all that are drawn.
 SAMPLES = 4
+
+#: The frontier is asked of every so many instances of the problems that have one: it takes many times an optimum.
+FRONTS = 3
 
 
 def decided(problem: AnyProblem, decision: tuple[Any, ...]) -> Any:
@@ -58,7 +63,8 @@ def pose(posed: Posed) -> tuple[AnyProblem, Oracle, int]:
     if name == "latency":
         oracle = Latency(posed.text, posed.parameters)
         if oracle.factor > 1:
-            with pytest.raises(MissingField, match=f"multiply loads, w_loc and w_rem by {oracle.factor}$"):
+            mend = f"multiply loads, w_loc and w_rem by {oracle.factor}" if oracle.factor <= 10**6 else "round the loads"
+            with pytest.raises(MissingField, match=f"{mend}$"):
                 PROBLEMS[name](parse(posed.text), **posed.call)
             text, parameters = oracle.scaled()
             return PROBLEMS[name](parse(text), **parameters), oracle, oracle.factor
@@ -69,13 +75,23 @@ def pose(posed: Posed) -> tuple[AnyProblem, Oracle, int]:
     return problem, oracle, 1
 
 
+def undominated(values: set[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The values of two components, less being better, of which none is as good in both and better in one."""
+    front: list[tuple[Any, ...]] = []
+    for value in sorted(values):
+        if not front or value[1] < front[-1][1]:
+            front.append(value)
+    return front
+
+
 def compare(name: str, number: int) -> None:
     """The package and the oracle say the same of one instance."""
     posed = drawn(name, number)
     problem, oracle, factor = pose(posed)
-    chance, kept, best = random.Random(number), [], None
+    chance, kept, best, values = random.Random(number), [], None, set()
     for seen, decision in enumerate(oracle.decisions()):
         value = tuple(part * factor for part in oracle.value(decision))
+        values.add(value)
         if best is None or oracle.key(value) < oracle.key(best):
             best = value
         place = seen if seen < SAMPLES else chance.randint(0, seen)
@@ -97,6 +113,23 @@ def compare(name: str, number: int) -> None:
     else:
         assert solution.optimal
         assert solution.objective == best == solution.bound
+    if has_frontier(problem) and number % FRONTS == 0 and oracle.pending:
+        found = frontier(problem)
+        assert found.complete
+        assert found.values == undominated(values)
+
+
+def compare_leximin(number: int) -> None:
+    """The ordered vector of utilities that no other decision exceeds, entry by entry, is the oracle's."""
+    posed = drawn("utility", number)
+    problem, oracle, _ = pose(posed)
+    assert isinstance(oracle, Utility)
+    found = leximin(problem)  # type: ignore[arg-type]
+    best = max(sorted(oracle.utilities(decision)) for decision in oracle.decisions())
+    assert list(found.utilities) == best
+    nodes = [None if node < 0 else node for node in problem.nodes_of(found.placement).tolist()]  # type: ignore[attr-defined]
+    assert oracle.feasible(tuple(nodes))
+    assert sorted(oracle.utilities(tuple(nodes))) == best
 
 
 def compare_all(name: str, numbers: range) -> None:
@@ -151,13 +184,19 @@ def test_readers_of_frozen_storage_cost_no_less() -> None:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_few_against_the_oracle(name: str) -> None:
-    """Tests that value, feasibility and optimum are the oracle's, on 30 instances with decimal numbers."""
+    """Tests that value, feasibility, optimum and frontier are the oracle's, on 30 instances with decimal numbers."""
     compare_all(name, range(30))
+
+
+def test_leximin_against_the_oracle() -> None:
+    """Tests that the leximin of utilities is the oracle's, on 30 instances with decimal numbers."""
+    for number in range(30):
+        compare_leximin(number)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("block", range(10))
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_against_the_oracle(name: str, block: int) -> None:
-    """Tests that value, feasibility and optimum are the oracle's, on 1,000 instances with decimal numbers."""
+    """Tests that value, feasibility, optimum and frontier are the oracle's, on 1,000 instances with decimal numbers."""
     compare_all(name, range(100 * block, 100 * (block + 1)))

@@ -172,12 +172,22 @@ class Utility(Oracle):
             chosen[row] = None
 
     def value(self, decision: Decision) -> Value:
-        used, utility = Fraction(0), []
+        used = sum(
+            self.share[(job, kind), decision[row]]
+            for (job, kind), rows in self.members.items()
+            for row in rows
+            if decision[row] is not None
+        )
+        return min(self.utilities(decision), default=Fraction(0)), used
+
+    def utilities(self, decision: Decision) -> list[Fraction]:
+        """(6) of each job."""
+        utility = []
         for job in self.job_ids:
             parts = []
             for kind in self.kinds:
                 hosts = [decision[row] for row in self.members[job, kind]]
                 parts.append(self.worth[job, kind][sum(node is not None for node in hosts)])
-                used += sum(self.share[(job, kind), node] for node in hosts if node is not None)
-            utility.append(self.lowest if None in parts else sum(part for part in parts if part is not None))
-        return min(utility, default=Fraction(0)), used
+            known = [part for part in parts if part is not None]
+            utility.append(sum(known, Fraction(0)) if len(known) == len(parts) else self.lowest)
+        return utility
