@@ -63,8 +63,8 @@ def pose(posed: Posed) -> tuple[AnyProblem, Oracle, int]:
     if name == "latency":
         oracle = Latency(posed.text, posed.parameters)
         if oracle.factor > 1:
-            mend = f"multiply loads, w_loc and w_rem by {oracle.factor}" if oracle.factor <= 10**6 else "round the loads"
-            with pytest.raises(MissingField, match=f"{mend}$"):
+            scaled = f"multiply loads, w_loc and w_rem by {oracle.factor}"
+            with pytest.raises(MissingField, match=f"{scaled if oracle.factor <= 10**6 else 'round the loads'}$"):
                 PROBLEMS[name](parse(posed.text), **posed.call)
             text, parameters = oracle.scaled()
             return PROBLEMS[name](parse(text), **parameters), oracle, oracle.factor
