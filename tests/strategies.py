@@ -22,6 +22,7 @@ FAIR = {
     "beta": [None, 1000, 0.5],
     "gfc": ["ratio", "difference"],
     "selection": ["fixed", "free"],
+    "rations": ["floor", "largest-remainder"],
     "overflow": ["weight", "complement", "flat", "naive"],
     "fairness": [1, 0, 0.25],
 }

@@ -90,7 +90,8 @@ def test_nothing_to_place_is_optimal(name: str) -> None:
         assert certify(posed, solution).valid
     if name == "latency":
         found = frontier(posed)
-        assert (found.values, found.complete) == ([], True)
+        assert (found.values, found.complete) == ([(0, 0)], True)
+        assert [certificate.claim for certificate in found[0].certificates] == [0, 0]
         assert bounds(posed)[2].value == 0
 
 

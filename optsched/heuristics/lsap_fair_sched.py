@@ -33,8 +33,9 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     rng
         Not used: nothing is random.
     **parameters
-        alpha, beta, gfc, overflow as in `fair-lsap`; those not given are the problem's where it is `fair-lsap`, else
-        the instance's or the defaults. `overflow=naive` is 003's straw man, all tasks of a group at its GFC.
+        alpha, beta, gfc, rations, overflow as in `fair-lsap`; those not given are the problem's where it is
+        `fair-lsap`, else the instance's or the defaults. `overflow=naive` is 003's straw man, all tasks of a group at
+        its GFC.
 
     Raises
     ------
@@ -69,7 +70,8 @@ def _parameters() -> tuple[Parameter, ...]:
     """Those of `fair-lsap` that shape the costs, with None for "as the problem has it"."""
     table: Mapping[str, Parameter] = {parameter.name: parameter for parameter in FairLsap.parameter_table}
     return tuple(
-        Parameter(name, None, _checked(table[name]), table[name].doc) for name in ("alpha", "beta", "gfc", "overflow")
+        Parameter(name, None, _checked(table[name]), table[name].doc)
+        for name in ("alpha", "beta", "gfc", "rations", "overflow")
     )
 
 

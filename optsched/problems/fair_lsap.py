@@ -7,8 +7,9 @@ of `lsap-fairness`.
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +24,7 @@ from optsched.problems.base import GRID, Parameter, choice, exact_sum, number
 from optsched.problems.groups import Groups, missing_groups
 from optsched.results import Component, Proof, Sense
 
-__all__ = ["FairLsap", "RationRuleWarning"]
+__all__ = ["FairLsap", "RationRuleWarning", "rations"]
 
 
 class RationRuleWarning(UserWarning):
@@ -34,14 +35,33 @@ def _beta(given: Any) -> Any:
     return None if given in (None, "auto") else number(lowest=0)(given)
 
 
+def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
+    """Whole slots for each group of which so many are due, fractions of slots rounded down (003, equation 12).
+
+    With `remainders` the whole slots that the fractions make together go, one each, to the groups with the largest
+    fractions, the first in the file among equal ones (digest 003, erratum 5).
+
+    >>> due = [Fraction(5, 2), Fraction(5, 3), Fraction(5, 6)]
+    >>> rations(due), rations(due, remainders=True)
+    ([2, 1, 0], [2, 2, 1])
+    """
+    whole = [math.floor(slots) for slots in due]
+    if remainders:
+        left = math.floor(sum(due, Fraction(0))) - sum(whole)
+        for group in sorted(range(len(due)), key=lambda group: whole[group] - due[group])[:left]:
+            whole[group] += 1
+    return whole
+
+
 class FairLsap(LevelledProblem):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least fairness cost FC plus locality cost DLC.
 
-    Each group may take `ration` slots more (003's sto, equation 12, rounded down). That many of its tasks cost the
+    Each group may take `ration` slots more (003's sto, equation 12, rounded down; digest 003, erratum 5, has another
+    reading). That many of its tasks cost the
     group's fairness cost (GFC, equation 10), the others the overflow cost (equation 13); off the replicas' nodes a
     task costs `alpha` more (DLC, equation 11). With `selection=fixed` the rationed tasks are chosen beforehand, as in
     the paper's lines 18 to 27: tasks with a replica on an idle node first, those with fewest such nodes leading, then
-    by id. With `selection=free` the placement itself chooses them (digest 003, erratum 8).
+    in the order of the file. With `selection=free` the placement itself chooses them (digest 003, erratum 8).
 
     Attributes
     ----------
@@ -67,6 +87,12 @@ class FairLsap(LevelledProblem):
         Parameter("alpha", 50, number(lowest=0), "cost of a task off its replicas' nodes (DLC, 003 eq. 11)"),
         Parameter("beta", None, _beta, "scale of the overflow cost; auto: 1.01 max(GFC)/min(w), at least 1"),
         Parameter("gfc", "ratio", choice("ratio", "difference"), "GFC (003 eq. 10): 100 s/w, or 100 (s - w)"),
+        Parameter(
+            "rations",
+            "floor",
+            choice("floor", "largest-remainder"),
+            "of fractions of slots (003 eq. 12): none, or whole slots to the groups with the largest ones",
+        ),
         Parameter("selection", "fixed", choice("fixed", "free"), "who is within the ration: by the paper, or optimal"),
         Parameter(
             "overflow",
@@ -95,10 +121,13 @@ class FairLsap(LevelledProblem):
         self.task_group: Ints = self.instance.workload.group[self.tasks]
         waiting = np.bincount(self.task_group, minlength=groups).tolist()
         slots = exact_sum(self.instance.cluster.slots)
-        self.ration = [
-            max(0, min(int(weight * slots - busy), tasks)) if weight * slots > busy else 0
-            for weight, busy, tasks in zip(self.weights, self.running, waiting, strict=True)
-        ]
+        self.ration = rations(
+            [
+                min(max(weight * slots - busy, Fraction(0)), Fraction(tasks))
+                for weight, busy, tasks in zip(self.weights, self.running, waiting, strict=True)
+            ],
+            parameters["rations"] == "largest-remainder",
+        )
         used = self.groups.shares()
         if parameters["gfc"] == "ratio":
             self.group_cost = [100 * share / weight for share, weight in zip(used, self.weights, strict=True)]
@@ -167,8 +196,7 @@ class FairLsap(LevelledProblem):
     def selected(self) -> Ints:
         """Positions of the tasks within their groups' rations: the paper's DLT first, most constrained leading."""
         choices = self.idle_replicas.lengths
-        ids = self.instance.workload.task_ids[self.tasks]
-        order = np.lexsort((ids, choices, choices == 0))
+        order = np.lexsort((choices, choices == 0))  # of equal ones the first in the file leads
         groups = self.task_group[order]
         picked = [order[groups == group][:rationed] for group, rationed in enumerate(self.ration)]
         return np.concatenate(picked) if picked else np.zeros(0, dtype=np.int64)

@@ -79,10 +79,11 @@ class Job:
 class Traffic(Problem):
     """Every pending map and reduce on a node; least MB between datacenters, then fewest maps in the fullest one.
 
-    A map's block (|B_i|) crosses where no replica is in the map's datacenter. What the map sends to a reduce crosses
-    where the two are in different ones: the sizes of `shuffle` for a job that it lists, else |B_i| FP_J
-    (`filter_ratio`) in equal shares to all reduces of the job. All of these are exact where they have a common
-    denominator of at most 2^20, thirds of decimals among them; else each is rounded once to 2^-20 MB.
+    A map's block (|B_i|) crosses where no replica is in the map's datacenter; one that no node holds costs its size
+    everywhere. What the map sends to a reduce crosses where the two are in different ones: the sizes of `shuffle` for a
+    job that it lists, else |B_i| FP_J (`filter_ratio`) in equal shares to all reduces of the job. All of these are
+    exact where they have a common denominator of at most 2^20, thirds of decimals among them; else each is rounded once
+    to 2^-20 MB.
     Tasks that run or have ended stay where they are: what they exchange with pending ones counts. The load counts
     maps, since it is their rounds that policy C spreads over datacenters.
 

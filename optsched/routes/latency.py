@@ -9,7 +9,7 @@ from pathlib import Path
 from optsched import models
 from optsched.placement import Placement
 from optsched.problems import Latency
-from optsched.results import Bound, Certificate, Limit, Proof, Solution, Termination
+from optsched.results import Bound, Certificate, FrontierPoint, Limit, Proof, Solution, Termination
 from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, check_claim, solver_of, whole_bound
 from optsched.solvers.latency_search import FixedLimit, LatencySearch, settled, with_claimed_bound
 from optsched.solvers.profiles import Profile, load_profile
@@ -66,8 +66,7 @@ def _by_search(record: Record, profile: Profile, search: LatencySearch | None = 
     problem = record.problem
     assert isinstance(problem, Latency)
     if not len(problem.tasks):
-        nothing = tuple(Certificate(part.name, Proof.COMBINATORIAL, 0, _NOTHING) for part in problem.components)
-        return record.solution(problem.placement([]), nothing, None, "nothing to place", {})
+        return record.solution(problem.placement([]), _nothing(), None, "nothing to place", {})
     search = search or latency_search(problem, profile, record.start, record.route)
     built = time.perf_counter() - record.began
     limit: Limit | None
@@ -87,7 +86,13 @@ def _by_search(record: Record, profile: Profile, search: LatencySearch | None = 
     )
 
 
-_NOTHING = {"limit": 0, "cover": []}
+def _nothing() -> tuple[Certificate, Certificate]:
+    """What proves (0, 0) where there is no task."""
+    data = {"limit": 0, "cover": []}
+    return (
+        Certificate("makespan", Proof.COMBINATORIAL, 0, data),
+        Certificate("work", Proof.COMBINATORIAL, 0, data),
+    )
 
 
 def _by_literal(record: Record, profile: Profile) -> Solution:
@@ -127,8 +132,13 @@ def bounds(problem: Latency) -> tuple[Bound, ...]:
 
 
 def frontier(problem: Latency, profile: Profile, route: str) -> Frontier:
-    """Every Pareto-optimal (makespan, work)."""
+    """Every Pareto-optimal (makespan, work); (0, 0) alone where there is no task, as the optimum is."""
+    names = ("makespan", "work")
+    if not len(problem.tasks):
+        nothing = problem.placement([])
+        only = FrontierPoint(problem.evaluate(nothing), nothing, _nothing())
+        return Frontier(problem.name, names, (only,), True, None)
     search = latency_search(problem, profile, route=route)
     points, limit = search.frontier()
-    complete = not len(problem.tasks) or (bool(points) and points[-1].objective[1] == problem.least_work)
-    return Frontier(problem.name, ("makespan", "work"), tuple(points), complete, limit)
+    complete = bool(points) and points[-1].objective[1] == problem.least_work
+    return Frontier(problem.name, names, tuple(points), complete, limit)

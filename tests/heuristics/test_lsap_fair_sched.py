@@ -14,7 +14,9 @@ from optsched.errors import MissingField, UsageError
 from optsched.heuristics import HEURISTICS, applicable, run
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.families import guo
-from optsched.problems import FairLsap, Lsap
+from optsched.instances.files import load
+from optsched.problems import FairLsap, Lsap, LsapFairness
+from optsched.resources import folder
 
 
 def snapshot(seed: int, tasks: int = 12, nodes: int = 10, idle: int = 5) -> Instance:
@@ -96,7 +98,7 @@ def test_own_parameters_override_the_problem_s() -> None:
     assert local[0] < local[-1]
     default = run(problem, "lsap-fair-sched")
     assert default.placement == run(problem, "lsap-fair-sched", alpha=50).placement
-    assert dict(default.parameters) == {"alpha": None, "beta": None, "gfc": None, "overflow": None}
+    assert dict(default.parameters) == {"alpha": None, "beta": None, "gfc": None, "rations": None, "overflow": None}
 
 
 @pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
@@ -160,3 +162,15 @@ def test_wrong_parameters(parameters: dict[str, Any]) -> None:
     """Tests that what `fair-lsap` refuses is refused, and so is a selection that is not the paper's."""
     with pytest.raises(UsageError, match="lsap-fair-sched"):
         run(FairLsap(snapshot(0)), "lsap-fair-sched", **parameters)
+
+
+def test_rations_as_a_parameter_of_the_scheduler() -> None:
+    """Tests that with the largest remainder the scheduler serves the group that is due most, which floors miss."""
+    instance = load(folder("instances") / "papers/guo-floored-rations.json")
+    assert isinstance(instance, Instance)
+    problem = LsapFairness(instance)
+    values = {
+        rations: problem.evaluate(run(problem, "lsap-fair-sched", rations=rations, alpha=0).placement)
+        for rations in ("floor", "largest-remainder")
+    }
+    assert values == {"floor": (1, Fraction(3, 10)), "largest-remainder": (1, Fraction(1, 5))}

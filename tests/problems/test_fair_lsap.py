@@ -103,7 +103,7 @@ def test_fairness_weight_and_alpha() -> None:
 
 
 def test_selection() -> None:
-    """Tests who is within the ration: replicas on idle nodes first, fewest leading, then by id (lines 19 to 27)."""
+    """Tests who is within the ration: replicas on idle nodes first, fewest leading, then by place (lines 19 to 27)."""
     rows = [[], [0, 1], [1], [0]]
     fixed = example(rows, groups=[1, 1, 1, 1], running=[1, 3])
     assert fixed.ration == [0, 3]
@@ -118,6 +118,38 @@ def test_selection() -> None:
     assert [pool.name for pool in free.pools] == ["g", "h"]
     within, beyond = on_grid(100), round(free.overflow_cost[1] * GRID)
     assert free.pools[1].tiers == ((within * GRID, 3), (beyond, 1))
+
+
+def test_selection_is_by_position_whatever_the_ids() -> None:
+    """Tests that of equal tasks the first in the file is within the ration: t2 before t10, though not as text."""
+    cluster = Cluster(["a"], slots=[3])
+    workload = Workload(
+        ["t2", "t10", "t1"], job=[0] * 3, job_ids=["j"], job_group=[0], group_ids=["g"], group_weight=[1],
+        group_running_tasks=[2],
+    )  # fmt: skip
+    posed = FairLsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1])))
+    assert posed.ration == [1]
+    assert posed.selected().tolist() == [0]
+
+
+def test_rations_by_largest_remainder() -> None:
+    """Tests digest 003, erratum 5: with shares of 4/3 and 8/3 slots the fourth slot goes to the larger remainder."""
+    rows: list[list[int]] = [[], [], [], [], [], []]
+    given: dict[str, Any] = {"rows": rows, "groups": [0, 0, 0, 1, 1, 1], "running": [1, 3]}
+    assert example(**given).ration == [1, 3]
+    cluster = Cluster(["a"], slots=[4])
+    workload = Workload(
+        [f"t{task}" for task in range(6)], job=given["groups"], job_ids=["i", "j"], job_group=[0, 1],
+        group_ids=["g", "h"], group_weight=[1, 2],
+    )  # fmt: skip
+    instance = Instance(cluster, workload)
+    assert FairLsap(instance).ration == [1, 2]
+    assert FairLsap(instance, rations="largest-remainder").ration == [1, 3]
+    tied = replace(workload, group_weight=[1.0, 1.0], group_running_tasks=[0, 1])
+    odd = Instance(Cluster(["a"], slots=[3]), tied)
+    assert FairLsap(odd, rations="largest-remainder").ration == [2, 0]  # 3/2 and 1/2: the first of equal ones
+    few = replace(tied, job=[0, 1, 1, 1, 1, 1])
+    assert FairLsap(Instance(Cluster(["a"], slots=[3]), few), rations="largest-remainder").ration == [1, 0]
 
 
 def test_free_selection_charges_the_cheapest() -> None:
