@@ -136,12 +136,13 @@ def test_price_of_choosing_the_ration_beforehand() -> None:
 
 def test_beta_of_the_user_and_auto() -> None:
     """Tests that a small beta warns, as in the problem, and that `auto` undoes the beta of the problem."""
-    problem = FairLsap(snapshot(2, tasks=30), beta=10**6)
     with pytest.warns(UserWarning, match="tasks beyond a ration may be favoured"):
-        run(problem, "lsap-fair-sched", beta=1)
+        run(FairLsap(snapshot(2, tasks=30), beta=10**6), "lsap-fair-sched", beta=1)
+    with pytest.warns(UserWarning, match="tasks beyond a ration may be favoured"):
+        small = FairLsap(snapshot(2, tasks=30), beta=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run(problem, "lsap-fair-sched", beta="auto")
+        run(small, "lsap-fair-sched", beta="auto")
 
 
 def test_serves_lsap_where_there_are_groups() -> None:

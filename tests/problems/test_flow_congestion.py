@@ -35,6 +35,7 @@ from optsched.problems import flow_congestion as module
 from optsched.problems.base import GRID
 from optsched.problems.flow import effective_load
 from optsched.resources import folder
+from optsched.results import Violation
 from optsched.routes import solve
 from optsched.solvers.brute_force import best_placement
 
@@ -366,6 +367,18 @@ class TestPatterns:
         with pytest.raises(TooLarge, match=told):
             problem.patterns(0)
         assert problem.evaluate(problem.placement([0, 1]))[0] > 0
+
+
+def test_violations_say_by_how_much() -> None:
+    """Tests the amounts: maps missing to as many as there are slots for, and maps beyond a node's own slots."""
+    problem = posed(two_nodes([[], []], slots=2), [1.0] * 5)
+    assert problem.violations(problem.placement([NONE] * 5)) == [Violation("cardinality", ("map",), 4)]
+    assert problem.violations(problem.placement([0, 0, 1, NONE, NONE])) == [Violation("cardinality", ("map",), 1)]
+    assert problem.violations(problem.placement([0, 0, 0, 0, 1])) == [Violation("slots", ("n1",), 2)]
+    assert problem.violations(problem.placement([1, 1, 1, NONE, NONE])) == [
+        Violation("slots", ("n2",), 1),
+        Violation("cardinality", ("map",), 1),
+    ]
 
 
 def test_nothing_to_place() -> None:

@@ -169,6 +169,21 @@ def test_violations() -> None:
     assert parted.violations(parted.placement([0, 0, 1, 1, 0])) == []
 
 
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_prices_bound_counts_every_job_without_reduces(jobs: int) -> None:
+    """Tests the bound by hand where jobs have maps alone: with one slot beside all blocks, all maps but one cross.
+
+    Two maps of 10 MB a job; a slot beside the blocks priced as a map's crossing makes every map pay 10, and the one
+    slot gives 10 back.
+    """
+    problem = posed([[0], [0]], reduces=0, slots=[1, 9], jobs=jobs, capacity="slots")
+    units = int(problem.map_units.max())
+    prices = np.array([units, 0], dtype=np.int64)
+    bound = problem.price_bound(prices, np.zeros(2, dtype=np.int64), 1)
+    assert bound == (2 * jobs - 1) * units
+    assert solve(problem).objective == (10 * (2 * jobs - 1), 2 * jobs - 1)
+
+
 def test_shares_and_shuffle() -> None:
     """Tests equal shares of all reduces, the sizes of `shuffle` where a job is listed, doubled entries added."""
     problem = posed([[0], [1]], 1.5, reduces=3)

@@ -105,6 +105,21 @@ def test_tasks_that_count() -> None:
     assert problem.violations(Placement.of([0, None, None, 0, None, None, None]))[0].constraint == "pending-task"
 
 
+@pytest.mark.parametrize("capacity", [{"cpu": [1, 10], "disk": [9, 9]}, {"disk": [9, 9], "cpu": [1, 10]}])
+def test_task_has_no_share_of_a_tracker_that_it_does_not_fit(capacity: dict[str, list[float]]) -> None:
+    """Tests that a task that one resource keeps from a tracker takes no share of it, whatever fits before or after.
+
+    A map of 5 cores and 3 disks takes 5/10 + 3/9 of the tracker of ten cores, and nothing of that of one core.
+    """
+    problem = posed(capacity, [{"maps": 1, "map": {"cpu": 5, "disk": 3}}])
+    share = problem.map_share[0, problem.node_type].tolist()
+    assert share[0] == 0
+    assert abs(Fraction(share[1], GRID) - Fraction(5, 6)) < Fraction(1, GRID)
+    (most,) = (bound for bound in problem.cheap_bounds() if bound.component == "utilisation")
+    assert most.value == Fraction(share[1], GRID)
+    assert problem.violations(problem.placement([0])) == [Violation("capacity", ("cpu", "n0"), 4)]
+
+
 def test_overloaded_node_takes_what_needs_nothing_of_it() -> None:
     """Tests that a tracker overloaded by running tasks still takes a task that does without that resource."""
     problem = posed(
