@@ -35,6 +35,7 @@ from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.placement import Placement
 from optsched.problems import Traffic
+from optsched.problems.traffic import Bundle, Job
 from optsched.resources import folder
 from optsched.results import Certificate, Limit, Proof, Termination, Value, Violation
 from optsched.routes import bounds, frontier, routes_of, solve
@@ -167,6 +168,23 @@ def test_violations() -> None:
         problem.evaluate(Placement.empty(5))
     parted = Traffic(problem.instance, reduces="free")
     assert parted.violations(parted.placement([0, 0, 1, 1, 0])) == []
+
+
+def test_bundles_are_alike_in_everything() -> None:
+    """Tests that bundles are alike only if they are as many, get as much of each map, and of maps that have ended."""
+
+    def bundle(reduces: int = 1, send: Sequence[int] = (3, 4), settled: Sequence[int] = (5, 0)) -> Bundle:
+        return Bundle(np.arange(reduces), np.array(send), np.array(settled))
+
+    def alike(*bundles: Bundle) -> bool:
+        return Job("j", np.arange(2), bundles).alike
+
+    assert alike()
+    assert alike(bundle())
+    assert alike(bundle(), bundle(), bundle())
+    for other in (bundle(reduces=2), bundle(send=(4, 3)), bundle(settled=(0, 5))):
+        assert not alike(bundle(), other)
+        assert not alike(bundle(), bundle(), other)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])

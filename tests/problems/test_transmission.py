@@ -192,6 +192,22 @@ def test_cheap_bound(problem: Problem) -> None:
     assert problem.cheap_bounds()[0].value <= best[0][0]
 
 
+def test_cheap_bound_leaves_out_nodes_without_an_idle_slot() -> None:
+    """Tests the bound by hand on 000's example: M1's node has no idle slot, the nearest other is D3 at distance 2.
+
+    M2 stays at home, and pending maps send nothing to pending reduces here: 128 MB times 2.
+    """
+    instance = example()
+    full = Instance(
+        instance.cluster,
+        instance.workload,
+        State.initial(instance.cluster, instance.workload, idle_slots=[0, 2, 2, 2]),
+    )
+    (bound,) = Transmission(full).cheap_bounds()
+    assert bound.value == 256
+    assert Transmission(instance).cheap_bounds()[0].value == 0
+
+
 def with_distances(instance: Instance, matrix: Floats) -> Instance:
     """The same instance with another matrix of distances, 0 from a node to itself."""
     topology = Topology("distance", matrix * (1 - np.eye(len(matrix))))

@@ -1,0 +1,244 @@
+"""What files, scripts and records rely on: names, units and defaults of each problem, and of each cheap bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.files import load
+from optsched.problems import PROBLEMS, problem
+from optsched.problems.base import GRID, NAMES, table_row
+from optsched.resources import folder
+from optsched.results import Bound
+from optsched.routes import bounds, solve
+
+#: Of each problem: paper; components with sense and unit; parameters with their defaults; what it needs; kind of proof.
+CONTRACT: dict[str, tuple[str, list[tuple[str, str, str]], dict[str, Any], list[str], str]] = {
+    "lsap": (
+        "003",
+        [("locality-cost", "min", "level")],
+        {"levels": (0, 1, 1)},
+        [],
+        "dual",
+    ),
+    "fair-lsap": (
+        "003",
+        [("fairness-and-locality-cost", "min", "cost")],
+        {
+            "alpha": 50,
+            "beta": None,
+            "gfc": "ratio",
+            "rations": "floor",
+            "selection": "fixed",
+            "overflow": "weight",
+            "fairness": 1,
+        },
+        ["groups[].weight", "jobs[].group", "tasks[].job"],
+        "dual",
+    ),
+    "lsap-fairness": (
+        "003",
+        [("locality-cost", "min", "task off its data"), ("fairness-distance", "min", "share")],
+        {"distance": "absolute"},
+        ["groups[].weight", "jobs[].group", "tasks[].job"],
+        "dual",
+    ),
+    "flow": (
+        "002",
+        [("penalty", "min", "MB/s")],
+        {"f_c": (0, 0.1, 1), "scale": "rate_in", "include_task": False},
+        [
+            "tasks[].rate_in",
+            "nodes[].rate_out of nodes with replicas",
+            "nodes[].rate_in of nodes with idle slots, unless scale is a number",
+        ],
+        "dual",
+    ),
+    "flow-congestion": (
+        "002",
+        [("penalty", "min", "MB/s")],
+        {"f_c": (0, 0.1, 1), "scale": "rate_in", "deviation": True, "weights": "literal"},
+        [
+            "tasks[].rate_in",
+            "nodes[].rate_out of nodes with replicas, or with output of maps that pending reduces need",
+            "nodes[].rate_in of nodes with idle slots, unless scale is a number",
+        ],
+        "dual",
+    ),
+    "latency": (
+        "004",
+        [("makespan", "min", "w_loc"), ("work", "min", "w_loc")],
+        {"w_loc": 1, "w_rem": 3},
+        ["nodes[].load in whole units of work"],
+        "combinatorial",
+    ),
+    "transmission-maps": (
+        "000",
+        [("transmission-cost", "min", "MB x distance")],
+        {},
+        ["topology", "tasks[].size and replicas of pending maps"],
+        "dual",
+    ),
+    "transmission-reduces": (
+        "000",
+        [("transmission-cost", "min", "MB x distance")],
+        {"distinct": True},
+        ["topology", "shuffle"],
+        "dual",
+    ),
+    "transmission": (
+        "000",
+        [("transmission-cost", "min", "MB x distance")],
+        {"distinct": True},
+        ["topology", "shuffle", "tasks[].size and replicas of pending maps"],
+        "combinatorial",
+    ),
+    "utility": (
+        "001",
+        [("lowest-utility", "max", "utility"), ("utilisation", "max", "share of a capacity")],
+        {"reduces": "free", "tables": "literal", "phase": "shuffle", "penalty": 1000},
+        [
+            "tasks[].job",
+            "tasks[].demand",
+            "nodes[].capacity of each resource in demand",
+            "jobs[].map_time where it has a goal",
+        ],
+        "dual",
+    ),
+    "traffic": (
+        "001",
+        [("traffic", "min", "MB"), ("load", "min", "maps")],
+        {"capacity": "none", "reduces": "together"},
+        [
+            "nodes[].datacenter",
+            "tasks[].size of maps",
+            "jobs[].filter_ratio, or shuffle, of jobs with maps and reduces",
+        ],
+        "dual",
+    ),
+    "generalized-assignment": (
+        "OR-Library",
+        [("cost", "min", "unit of cost")],
+        {"sense": "min"},
+        ["pairs.cost", "nodes[].capacity of each resource in pairs.demand"],
+        "dual",
+    ),
+    "min-cost-flow": (
+        "-",
+        [("cost", "min", "unit of cost")],
+        {},
+        ["a flow network"],
+        "dual",
+    ),
+}
+
+#: For an instance and a problem the cheap bounds: name, component, and the value by hand where that is short.
+BOUNDS: list[tuple[str, str, list[tuple[str, str | None, Any]]]] = [
+    # Both tasks can be local within 1 on their own, but not together: 2 (digest 004, section 2). All local, work is 2.
+    (
+        "examples/flow-bound",
+        "latency",
+        [("l*", "makespan", 1), ("l**", "makespan", 1), ("l_flow", "makespan", 2), ("least-work", "work", 2)],
+    ),
+    # A load of 7 is there before any task: the makespan of the cluster is no bound on the job's.
+    (
+        "examples/half-units",
+        "latency",
+        [("l*", None, 7), ("l**", "makespan", None), ("l_flow", "makespan", None), ("least-work", "work", None)],
+    ),
+    ("examples/flow-bound", "lsap", [("best-node", "locality-cost", 0)]),
+    # 2 + 3 + 2 + 4 + 1, the least of each row.
+    ("examples/knapsacks", "generalized-assignment", [("best-node", "cost", 12)]),
+    # 5 times -4, once -3, and the one unit that must go at 9.
+    ("examples/negative-cycle", "min-cost-flow", [("best-arc", "cost", -14)]),
+    # Task m5 alone has no replica.
+    (
+        "examples/running-tasks",
+        "lsap-fairness",
+        [("best-node", "locality-cost", 1), ("fair-share", "fairness-distance", None)],
+    ),
+    ("examples/running-tasks", "fair-lsap", [("best-node", "fairness-and-locality-cost", None)]),
+    ("papers/hsu-effective-load", "flow", [("best-node", "penalty", None)]),
+    ("papers/hsu-effective-load", "flow-congestion", [("best-node", "penalty", None)]),
+    # Of each job two blocks of 20 MB lie away from the reduce: what they send crosses, 10 each, or they do, 20 each.
+    ("papers/joss-break-even", "traffic", [("best-datacenter", "traffic", 20 + 40 + 40), ("even-spread", "load", 6)]),
+    # Nothing is contended: both blocks are local.
+    ("papers/pna-estimate", "transmission-maps", [("best-node", "transmission-cost", 0)]),
+    ("papers/pna-estimate", "transmission-reduces", [("best-node", "transmission-cost", None)]),
+    ("papers/pna-estimate", "transmission", [("best-node", "transmission-cost", None)]),
+    # All on the smaller tracker: two maps of 2/6 and two of 4/6.
+    (
+        "papers/ras-immobile",
+        "utility",
+        [("all-placed", "lowest-utility", 1), ("all-of-cpu", "lowest-utility", 1), ("all-placed", "utilisation", 2)],
+    ),
+]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_contract_of_a_problem(name: str) -> None:
+    """Tests what files and scripts rely on: nothing of it changes unnoticed. Parameters may be added."""
+    row = table_row(PROBLEMS[name])
+    paper, components, parameters, requires, proof = CONTRACT[name]
+    assert row["name"] == name
+    assert row["paper"] == paper
+    assert [tuple(component.values()) for component in row["components"]] == components
+    assert parameters.items() <= {key: entry["default"] for key, entry in row["parameters"].items()}.items()
+    assert row["requires"] == requires
+    assert row["certificate"] == proof
+    assert all(entry["doc"] for entry in row["parameters"].values())
+
+
+def test_contract_is_of_all_problems() -> None:
+    """Tests that every problem has its contract here, and is known by name where files are read."""
+    assert list(CONTRACT) == list(PROBLEMS)
+    assert set(NAMES) == set(PROBLEMS)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_defaults_are_values(name: str) -> None:
+    """Tests that each default, written out, is read as itself, and that no parameter takes just any word."""
+    for parameter in PROBLEMS[name].parameter_table:
+        if parameter.default is not None:
+            given = parameter.default
+            text = ",".join(map(str, given)) if isinstance(given, tuple) else str(given)
+            assert parameter.parse(given) == parameter.parse(text) == given
+        with pytest.raises((ValueError, TypeError, ArithmeticError)):
+            parameter.parse("XXnone of them")
+
+
+@pytest.mark.parametrize(("entry", "name", "expected"), BOUNDS)
+def test_cheap_bounds_by_name(entry: str, name: str, expected: list[tuple[str, str | None, Any]]) -> None:
+    """Tests which bounds there are, of which component, and their values where a hand computes them."""
+    posed = problem(name, load(folder("instances") / f"{entry}.json"))
+    found: tuple[Bound, ...] = bounds(posed)
+    assert [(bound.name, bound.component) for bound in found] == [
+        (bound, component) for bound, component, _ in expected
+    ]
+    assert all(bound.component in (None, *(component.name for component in posed.components)) for bound in found)
+    for bound, (_, _, value) in zip(found, expected, strict=True):
+        assert value is None or bound.value == value
+        assert bound.bounds
+
+
+def test_prices_say_their_unit() -> None:
+    """Tests that certificates say in which unit their prices count: parts of the grid, or shares of all maps."""
+    halves = Cluster(["a", "b"], rate_in=[3.0, 3.0], rate_out=[3.0, 3.0])
+    snapshot = Instance(halves, Workload(["t1"], rate_in=[0.5]))
+    flow = solve(problem("flow", snapshot))
+    assert flow.certificates[0].data["unit"] == f"1/{GRID}"
+    assert solve(problem("lsap", snapshot)).certificates[0].data["unit"] == "1"
+    shared = load(folder("instances") / "examples" / "running-tasks.json")
+    units = {proof.component: proof.data.get("unit") for proof in solve(problem("lsap-fairness", shared)).certificates}
+    assert units == {"locality-cost": "1", "fairness-distance": "maps over 16"}
+
+
+def test_penalty_may_be_as_large_as_the_grid_is_fine() -> None:
+    """Tests the limits of 001's penalty: above 2, up to 2^20 and not a step more."""
+    (penalty,) = (entry for entry in PROBLEMS["utility"].parameter_table if entry.name == "penalty")
+    assert penalty.parse(GRID) == GRID
+    for wrong in (2, GRID + 1):
+        with pytest.raises(ValueError, match="give"):
+            penalty.parse(wrong)
