@@ -27,10 +27,13 @@ from optsched.placement import NONE, Placement
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.latency import Latency
 
-__all__ = ["HEURISTICS", "VARIANTS", "labl"]
+__all__ = ["HEURISTICS", "LINES_6", "VARIANTS", "labl"]
 
 #: The digest's V1, V0, V2, V3, V4.
 VARIANTS = ("literal", "strict", "rescan", "local-first", "restructured")
+
+#: Readings of line 6: which tasks T_rem holds.
+LINES_6 = ("mended", "printed")
 
 
 def _limit(given: Any) -> int | str:
@@ -60,6 +63,7 @@ def labl(
     variant: str = "literal",
     lbar: int | float | str = "l**+1",
     start: int | str = "l**",
+    line6: str = "mended",
 ) -> Placement:
     """Place local tasks within a limit on the makespan and remote ones where the limit leaves room; raise the limit.
 
@@ -91,6 +95,11 @@ def labl(
         004's experiments have l** and l**+1.
     start
         First limit: "l**", "l**+1" and so on, or a number.
+    line6
+        `mended`: T_rem has the tasks all of whose replicas are on busy servers, as section 3.3 defines it. `printed`:
+        as line 6 has it, those without a replica on any busy server (erratum 3), so that with an idle cluster every
+        task is for Phase II. Line 23 counts w_rem for each, also where the server happens to hold its block; the
+        placement is judged by what it costs. With `local-first` the line plays no part.
 
     Notes
     -----
@@ -117,7 +126,7 @@ def labl(
     local-first 3 9
     restructured 3 9
     """
-    run = _Run(problem, choice(*VARIANTS)(variant))
+    run = _Run(problem, choice(*VARIANTS)(variant), choice(*LINES_6)(line6) == "printed")
     bound = problem.counting_bound()
     threshold, limit = _value(_threshold(lbar), bound), int(_value(_limit(start), bound))
     while run.waiting:
@@ -140,8 +149,8 @@ def _value(limit: int | str, bound: int) -> float:
 class _Run:
     """One run: loads, the node of each task, and for each server its local tasks that may still wait."""
 
-    def __init__(self, problem: Latency, variant: str) -> None:
-        self.variant = variant
+    def __init__(self, problem: Latency, variant: str, printed: bool) -> None:
+        self.variant, self.printed = variant, printed
         self.w_loc, self.w_rem = problem.w_loc, problem.w_rem
         overshoots = variant in ("literal", "restructured")
         #: Line 11: Phase I goes on while phi(s) <= l - margin; and the room below the limit that a server needs.
@@ -271,11 +280,26 @@ class _Run:
     # Who waits, and where there is room ----------------------------------------------------------------------------
 
     def _stranded(self, limit: int, below: Collection[int], filled: Iterable[int]) -> Iterator[int]:
-        """T_rem as erratum 3 mends line 6: waiting tasks all of whose replicas are on busy servers.
+        """T_rem of line 6: waiting tasks all of whose replicas are on busy servers, or as printed none of whose are.
 
         Found one by one while Phase II places them. `below` are servers that count as not busy whatever their load is
         by then; `filled` those, beside the ones not ready, that may be busy.
         """
+        if self.printed:
+            found = [
+                task
+                for task in self._in_order()
+                if all(self.load[server] < limit or server in below for server in self.replicas[task])
+            ]
+            return self._still_waiting(found)
+        return self._out_of_reach(limit, below, filled)
+
+    def _still_waiting(self, tasks: list[int]) -> Iterator[int]:
+        """Those of `tasks` that wait when their turn comes."""
+        return (task for task in tasks if self.node[task] == NONE)
+
+    def _out_of_reach(self, limit: int, below: Collection[int], filled: Iterable[int]) -> Iterator[int]:
+        """The waiting tasks all of whose replicas are on busy servers; see `_stranded`."""
         suspects = [*(server for _, server in self._live), *filled]
         if not any(self.load[server] >= limit for server in suspects):
             yield from self._homeless()
@@ -339,6 +363,7 @@ HEURISTICS: tuple[Heuristic, ...] = (
             Parameter("variant", "literal", choice(*VARIANTS), "reading of Fig. 1, or the loops of Theorem 3's proof"),
             Parameter("lbar", "l**+1", _threshold, "last limit with remote tasks: l**, l**+1, inf or a number"),
             Parameter("start", "l**", _limit, "first limit: l**, l**+1 or a number"),
+            Parameter("line6", "mended", choice(*LINES_6), "T_rem: no replica on a server with room, or as printed"),
         ),
         batch=labl,
     ),

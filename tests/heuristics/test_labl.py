@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.heuristics.labl import HEURISTICS, VARIANTS, labl
+from optsched.heuristics.labl import HEURISTICS, LINES_6, VARIANTS, labl
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.placement import NONE
 from optsched.problems import Latency
@@ -58,7 +58,7 @@ def problems(draw: st.DrawFn, w_loc: int | None = None) -> Latency:
     return latency(loads, replicas, w_loc=w_loc, w_rem=w_loc + draw(st.integers(0, 4)))
 
 
-def transcription(problem: Latency, variant: str, lbar: float, limit: int) -> list[int]:
+def transcription(problem: Latency, variant: str, lbar: float, limit: int, line6: str = "mended") -> list[int]:
     """Fig. 1 line by line, with sets that are computed anew each time and limits that rise by 1 (digest 004)."""
     rho = [row.tolist() for row in problem.replicas]
     phi, w_loc, w_rem = problem.initial_load.tolist(), problem.w_loc, problem.w_rem
@@ -80,6 +80,8 @@ def transcription(problem: Latency, variant: str, lbar: float, limit: int) -> li
                 place(task, server, w_loc)
 
     def stranded() -> list[int]:
+        if line6 == "printed":
+            return [task for task in waiting() if not any(phi[server] >= limit for server in rho[task])]
         return [task for task in waiting() if all(phi[server] >= limit for server in rho[task])]
 
     def phase_3() -> None:
@@ -118,7 +120,7 @@ def transcription(problem: Latency, variant: str, lbar: float, limit: int) -> li
                 key=lambda server: (phi[server], server),
             )
         for task in remote if considered else [task for task in remote if not rho[task]]:
-            if queue:
+            if queue and nodes[task] == NONE:
                 server = queue.pop(0)
                 place(task, server, w_rem)
                 if phi[server] <= limit - w_rem:
@@ -132,18 +134,37 @@ def transcription(problem: Latency, variant: str, lbar: float, limit: int) -> li
     return nodes
 
 
+@pytest.mark.parametrize("line6", LINES_6)
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(
     problem=problems(),
     lbar=st.one_of(st.sampled_from(["l**", "l**+1", "l**+3", "inf"]), st.integers(-1, 12)),
     start=st.one_of(st.sampled_from(["l**", "l**+2"]), st.integers(0, 15)),
 )
-def test_is_figure_1(variant: str, problem: Latency, lbar: int | str, start: int | str) -> None:
+def test_is_figure_1(variant: str, line6: str, problem: Latency, lbar: int | str, start: int | str) -> None:
     """Tests that the heaps and skipped limits give, task by task, the placement of the plain transcription."""
     bound = problem.counting_bound()
     named = {"l**": bound, "l**+1": bound + 1, "l**+2": bound + 2, "l**+3": bound + 3, "inf": math.inf}
-    expected = transcription(problem, variant, named.get(str(lbar), lbar), int(named.get(str(start), start)))
-    assert labl(problem, RNG, variant=variant, lbar=lbar, start=start) == problem.placement(expected)
+    expected = transcription(problem, variant, named.get(str(lbar), lbar), int(named.get(str(start), start)), line6)
+    assert labl(problem, RNG, variant=variant, lbar=lbar, start=start, line6=line6) == problem.placement(expected)
+
+
+def test_line_6_as_printed() -> None:
+    """Tests digest 004, erratum 3: on an idle cluster line 6 as printed sends every task away, where none need go.
+
+    The servers are given tasks in turn, whoever holds them: here s0 gets that of s1, and the reverse.
+    """
+    problem = latency([0, 0], [[1], [0]])
+    assert labl(problem, RNG).nodes.tolist() == [1, 0]
+    printed = labl(problem, RNG, line6="printed")
+    assert printed.nodes.tolist() == [1, 0]  # l** is 1: no server has room for a remote task yet
+    late = labl(problem, RNG, line6="printed", start=3, lbar=3)
+    assert late.nodes.tolist() == [0, 1]
+    assert problem.evaluate(late) == (3, 6)
+    assert problem.evaluate(labl(problem, RNG, start=3, lbar=3)) == (1, 2)
+    busy = latency([9, 0], [[0], [1]])
+    assert labl(busy, RNG, line6="printed").nodes.tolist() == [0, 1]  # never remote: it waits until s0 has room
+    assert labl(busy, RNG).nodes.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
