@@ -20,7 +20,7 @@ from optsched.placement import NONE, Placement
 from optsched.problems import AnyProblem, GeneralizedAssignment, MinCostFlow, Problem
 from optsched.results import Decision, Solution, Value
 
-__all__ = ["enumerated", "examine", "quick_decisions"]
+__all__ = ["FEW", "MANY", "enumerated", "examine", "quick_decisions"]
 
 #: Heuristics of each problem that are quick and use no solver.
 _HEURISTICS = {
@@ -50,7 +50,7 @@ _MOST_ARCS = 2000
 _ORDERS = 20
 
 #: Placements that are tried one by one where a solver's word is doubted, and where a claim is examined.
-_FEW, MANY = 2000, 200_000
+FEW, MANY = 2000, 200_000
 
 
 def examine(
@@ -95,7 +95,7 @@ def examine(
     return certify(problem, solution, rivals, enumerated(problem, most))
 
 
-def enumerated(problem: AnyProblem, most: int = _FEW) -> Enumerated | None:
+def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:
     """What trying every placement gives; None where there are more than `most`, or a flow is decided."""
     from optsched.solvers.brute_force import best_placement
 

@@ -56,7 +56,7 @@ def test_every_route_of_assignment_problems_proves_its_answer(name: str, route: 
     assert solution.certificate is (Proof.ENUMERATION if route == "brute-force" else Proof.DUAL)
     verdict = certify(posed, solution)
     assert verdict.valid
-    assert verdict.proved is (route != "brute-force")
+    assert verdict.proved or route == "brute-force"  # a cheap bound may prove what was enumerated
     assert solution.objective == solve(posed).objective
 
 

@@ -12,7 +12,7 @@ from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Certificate, Solution, Termination
-from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of
+from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 from optsched.solvers.transport import Prices, fill_idle_slots, prices_of, solve_assignment
@@ -54,7 +54,7 @@ def _by_model(record: Record, profile: Profile) -> Solution:
     if outcome.objective is None:
         placement, certificate = _fallback(problem)
     else:
-        placement = module.decode(model, problem)
+        placement = decoded(module, model, problem)
         certificate = _proof(problem, placement, None)
         if outcome.status is Termination.OPTIMAL:
             check_claim(problem, outcome.objective, problem.evaluate(placement)[0])

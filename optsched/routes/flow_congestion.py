@@ -14,7 +14,7 @@ from optsched.placement import Placement
 from optsched.problems import FlowCongestion
 from optsched.problems.base import exact
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
-from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
+from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
 from optsched.solvers.flow_congestion import plain_prices, solve_convex_flow, solve_patterns, solve_relaxed
 from optsched.solvers.outcome import INTERRUPTED, SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -75,4 +75,4 @@ def _found(record: Record, profile: Profile, start: Placement) -> tuple[SolverOu
     model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
     built = time.perf_counter() - record.began
     outcome = solver_of(record.route)(model, profile.since(record.began))
-    return outcome, None if outcome.objective is None else module.decode(model, problem), built
+    return outcome, None if outcome.objective is None else decoded(module, model, problem), built

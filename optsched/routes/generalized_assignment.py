@@ -13,7 +13,7 @@ from optsched.placement import Placement
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.base import exact
 from optsched.results import Certificate, Proof, Solution, Termination
-from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
+from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
 from optsched.solvers.generalized_assignment import (
     Assigned,
     capacity_prices,
@@ -65,7 +65,7 @@ def by_route(record: Record, profile: Profile) -> Solution:
         model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
         built = time.perf_counter() - record.began
         outcome = solver_of(record.route)(model, profile.since(record.began))
-        placement = None if outcome.objective is None else module.decode(model, problem)
+        placement = None if outcome.objective is None else decoded(module, model, problem)
         claimed = None if outcome.bound is None else outcome.bound * problem.grid
         figure = outcome.objective
     if outcome.status is Termination.INFEASIBLE:

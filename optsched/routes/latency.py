@@ -10,7 +10,16 @@ from optsched import models
 from optsched.placement import Placement
 from optsched.problems import Latency
 from optsched.results import Bound, Certificate, FrontierPoint, Limit, Proof, Solution, Termination
-from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, check_claim, solver_of, whole_bound
+from optsched.routes.record import (
+    MODELS,
+    Frontier,
+    Record,
+    by_enumeration,
+    check_claim,
+    decoded,
+    solver_of,
+    whole_bound,
+)
 from optsched.solvers.latency_search import FixedLimit, LatencySearch, settled, with_claimed_bound
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -53,7 +62,7 @@ def _compact_pyomo(search: LatencySearch, known: FixedLimit, profile: Profile) -
     bounded = with_claimed_bound(known, remote)
     if outcome.objective is None:
         return replace(bounded, stopped=outcome.limit)
-    nodes = problem.nodes_of(module.decode(model, problem))
+    nodes = problem.nodes_of(decoded(module, model, problem))
     return settled(search, bounded, nodes, outcome.limit)
 
 
@@ -109,7 +118,7 @@ def _by_literal(record: Record, profile: Profile) -> Solution:
     certificates: list[Certificate] = []
     if first.bound is not None:
         certificates.append(Certificate("makespan", Proof.SOLVER, max(0, whole_bound(first.bound))))
-    placement = None if first.objective is None else module.decode(model, problem)
+    placement = None if first.objective is None else decoded(module, model, problem)
     if placement is None or first.limit is not None:  # nothing, or a makespan that is not the least
         return record.solution(placement, tuple(certificates), first.limit, first.raw_status, first.solver, built)
     makespan = problem.evaluate(placement)[0]
@@ -117,7 +126,7 @@ def _by_literal(record: Record, profile: Profile) -> Solution:
     model = module.build_pulp(problem, limit=int(makespan))
     second = solver_of("pulp")(model, profile.since(record.began), module.start_values(model, problem, placement))
     if second.objective is not None:
-        placement = module.decode(model, problem)
+        placement = decoded(module, model, problem)
     if second.bound is not None:
         certificates.append(Certificate("work", Proof.SOLVER, whole_bound(second.bound)))
     return record.solution(placement, tuple(certificates), second.limit, second.raw_status, second.solver, built)

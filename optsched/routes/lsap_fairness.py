@@ -16,7 +16,7 @@ from optsched.instance import Ints
 from optsched.placement import Placement
 from optsched.problems import LsapFairness
 from optsched.results import Certificate, FrontierPoint, Limit, Solution, Termination
-from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, check_claim, solver_of
+from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, check_claim, decoded, solver_of
 from optsched.solvers.lsap_fairness import CappedNetwork, Fairest, most_local
 from optsched.solvers.networks import BMatching
 from optsched.solvers.outcome import STOPPED, stopped
@@ -93,7 +93,7 @@ class _Search:
         model = build(self.problem, limit=limit)
         built = time.perf_counter() - began
         outcome = solver_of(self.route)(model, self.profile)
-        return outcome, None if outcome.objective is None else module.decode(model, self.problem), built
+        return outcome, None if outcome.objective is None else decoded(module, model, self.problem), built
 
     def certificate(self, placement: Placement, off_data: int) -> Certificate:
         """The proof of the distance of a placement that is the fairest within the limit; else of some lower bound."""

@@ -14,7 +14,7 @@ from optsched.instance import Ints
 from optsched.placement import Flow
 from optsched.problems import MinCostFlow
 from optsched.results import Limit, Solution, Termination
-from optsched.routes.record import MODELS, Record, check_claim, solver_of
+from optsched.routes.record import MODELS, Record, check_claim, decoded, solver_of
 from optsched.solvers.min_cost_flow import by_arrays, by_network_simplex, potentials_of
 from optsched.solvers.outcome import INTERRUPTED, SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -100,4 +100,4 @@ def _found(
     model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
     built = time.perf_counter() - record.began
     outcome = solver_of(record.route)(model, profile)
-    return outcome, None if outcome.objective is None else module.decode(model, problem), None, built
+    return outcome, None if outcome.objective is None else decoded(module, model, problem), None, built

@@ -9,12 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from optsched.doubts import FEW, examine
 from optsched.errors import SolverDisagreement
-from optsched.problems import AnyProblem, Problem
+from optsched.problems import AnyProblem, MinCostFlow, Problem
 from optsched.results import (
     Certificate,
     Decision,
@@ -26,6 +28,7 @@ from optsched.results import (
     Termination,
     Value,
 )
+from optsched.solvers.answers import decoding
 from optsched.solvers.outcome import SolverOutcome
 
 __all__ = [
@@ -34,12 +37,16 @@ __all__ = [
     "Record",
     "by_enumeration",
     "check_claim",
+    "decoded",
     "solver_of",
     "whole_bound",
 ]
 
 #: Routes by way of a declarative model.
 MODELS = ("pyomo", "pulp")
+
+#: What enumeration says where it found nothing.
+ALL_TRIED = "no placement is feasible"
 
 #: How far a solver's own figure may be from the re-evaluated one, relative to it.
 _AGREES = 1e-6
@@ -87,7 +94,7 @@ class Record:
         else:
             termination = Termination.FEASIBLE if objective is not None else Termination.NO_SOLUTION
             limit = limit or Limit.GAP
-        return Solution(
+        solution = Solution(
             problem=problem.name,
             parameters=dict(problem.parameters),
             instance_sha256=problem.instance.sha256,
@@ -103,6 +110,30 @@ class Record:
             solver=solver,
             raw_status=raw_status,
         )
+        _doubt(problem, self.route, solution)
+        return solution
+
+
+def _doubt(problem: AnyProblem, route: str, solution: Solution) -> None:
+    """Take a solver's mere word only where nothing that is quickly found contradicts it.
+
+    Raises
+    ------
+    SolverDisagreement
+        If a decision is found that is better than a claimed bound, or feasible where nothing should be.
+    """
+    if solution.limit is Limit.INTERRUPTED or (isinstance(problem, MinCostFlow) and route == "network-simplex"):
+        return
+    if solution.termination is Termination.INFEASIBLE:
+        word = problem.plainly_infeasible is None and solution.raw_status != ALL_TRIED
+    else:
+        word = any(certificate.kind is Proof.SOLVER for certificate in solution.certificates)
+    if not word:
+        return
+    verdict = examine(problem, solution, most=FEW)
+    if not verdict.valid:
+        told = "; ".join(verdict.contradicted)
+        raise SolverDisagreement(f"{problem.name}: the solver is contradicted: {told}")
 
 
 def _check_bound(problem: AnyProblem, objective: Value, bound: list[Number | None]) -> None:
@@ -128,13 +159,19 @@ def by_enumeration(record: Record) -> Solution:
     assert isinstance(problem, Problem)
     found = best_placement(problem)
     if found is None:
-        return record.solution(None, (), None, "no placement is feasible", {}, unanswered=Termination.INFEASIBLE)
+        return record.solution(None, (), None, ALL_TRIED, {}, unanswered=Termination.INFEASIBLE)
     value, nodes = found
     certificates = tuple(
         Certificate(component.name, Proof.ENUMERATION, claim)
         for component, claim in zip(problem.components, value, strict=True)
     )
     return record.solution(problem.placement(nodes), certificates, None, "all placements tried", {})
+
+
+def decoded(module: ModuleType, model: Any, problem: AnyProblem) -> Any:
+    """What a solved model stands for; SolverDisagreement where that is nothing."""
+    with decoding(problem.name):
+        return module.decode(model, problem)
 
 
 def solver_of(route: str) -> Callable[..., SolverOutcome]:

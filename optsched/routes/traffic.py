@@ -9,7 +9,7 @@ from optsched.certificates.traffic import Cases, SlotPrices, load_certificate, t
 from optsched.placement import Placement
 from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, FrontierPoint, Limit, Solution, Termination
-from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, solver_of
+from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, decoded, solver_of
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 from optsched.solvers.traffic import TrafficSearch, scaled
@@ -83,7 +83,7 @@ class _Model:
             model = module.build_pulp(search.problem, limit=limit)
             model.setObjective(model.objective * (1 / unit))
         outcome = scaled(solver_of(self._route)(model, profile), unit)
-        return outcome, None if outcome.objective is None else module.decode(model, search.problem)
+        return outcome, None if outcome.objective is None else decoded(module, model, search.problem)
 
 
 def _nothing(problem: Traffic) -> tuple[Certificate, Certificate]:

@@ -13,7 +13,7 @@ from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds
 from optsched.results import Certificate, Proof, Solution, Termination
-from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
+from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
 from optsched.solvers.profiles import Profile
 from optsched.solvers.transmission_search import TransmissionSearch
 
@@ -40,7 +40,7 @@ def by_route(record: Record, profile: Profile) -> Solution:
     no_tree = Branching(np.arange(len(problem.reduces)), {}, None)
     certificate = branching_certificate(bounds, no_tree, bounds.cheap)
     if outcome.objective is not None:
-        placement = module.decode(model, problem)
+        placement = decoded(module, model, problem)
     if outcome.status is Termination.OPTIMAL and placement is not None:
         value = problem.evaluate(placement)[0]
         check_claim(problem, outcome.objective, value)

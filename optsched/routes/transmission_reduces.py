@@ -14,7 +14,7 @@ from optsched.instance import Ints
 from optsched.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Certificate, Limit, Solution, Termination
-from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of
+from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of
 from optsched.solvers.outcome import INTERRUPTED, SolverOutcome
 from optsched.solvers.profiles import Profile
 from optsched.solvers.transmission_reduces import ReducePrices, by_arrays, prices_of
@@ -64,8 +64,8 @@ def _found(
     model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
     built = time.perf_counter() - record.began
     outcome = solver_of(record.route)(model, profile.since(record.began))
-    decoded = None if outcome.objective is None else problem.nodes_of(module.decode(model, problem))
-    return outcome, decoded, None, outcome.objective, built
+    nodes = None if outcome.objective is None else problem.nodes_of(decoded(module, model, problem))
+    return outcome, nodes, None, outcome.objective, built
 
 
 def _proof(problem: TransmissionReduces, nodes: Ints, prices: ReducePrices | None) -> Certificate:

@@ -9,11 +9,11 @@ import numpy as np
 
 from optsched import models
 from optsched.certificates.utility import utilisation_certificate, utility_certificate
-from optsched.instance import Ints
+from optsched.instance import LARGEST, Ints
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
 from optsched.results import Certificate, Proof, Solution, Termination
-from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, solver_of, whole_bound
+from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 from optsched.solvers.utility import UtilitySearch
@@ -55,7 +55,7 @@ def _compact_pyomo(
     outcome = solver_of("pyomo")(model, profile)
     counts = None
     if outcome.objective is not None:
-        counts = counts_of(problem, module.decode(model, problem))
+        counts = counts_of(problem, decoded(module, model, problem))
     return outcome, counts
 
 
@@ -69,13 +69,13 @@ def _by_literal(record: Record, profile: Profile) -> Solution:
     built = time.perf_counter() - record.began
     first = solver_of("pulp")(model, profile)
     certificates = [utility_certificate(problem, none, none)]
-    if first.bound is not None:
+    if first.bound is not None and abs(first.bound) < LARGEST / GRID:
         # Between two utilities that some job may have nothing is attained.
         believed = first.bound + _UNTOLD * max(1.0, abs(first.bound))
         units = problem.utility_below(math.floor(believed * GRID) + 1)
         if units < certificates[0].claim * GRID:
             certificates[0] = Certificate("lowest-utility", Proof.SOLVER, exact(units, GRID))
-    placement = None if first.objective is None else module.decode(model, problem)
+    placement = None if first.objective is None else decoded(module, model, problem)
     if placement is None or first.status is not Termination.OPTIMAL:
         return record.solution(placement, tuple(certificates), first.limit, first.raw_status, first.solver, built)
     lowest = problem.evaluate(placement)[0]
@@ -86,7 +86,7 @@ def _by_literal(record: Record, profile: Profile) -> Solution:
     if second.bound is not None:
         used = exact(-whole_bound(-second.bound), GRID)
         if second.objective is not None:
-            found = module.decode(model, problem)
+            found = decoded(module, model, problem)
             if second.status is Termination.OPTIMAL:
                 used = problem.evaluate(found)[1]
                 check_claim(problem, second.objective / GRID, used)

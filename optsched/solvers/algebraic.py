@@ -28,7 +28,7 @@ from pyomo.version import version as pyomo_version
 
 from optsched.errors import UsageError
 from optsched.results import Termination
-from optsched.solvers.highs import has_duals, run
+from optsched.solvers.highs import program_of, read_solution, run
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -104,20 +104,16 @@ def solve_pyomo(model: Any, profile: Profile, start: Mapping[Any, float] | None 
         hint = _hint((column_of.get(id(variable)), variable.name, value) for variable, value in start.items())
     outcome = run(highs, profile, f"pyomo {pyomo_version}", hint)
     StaleFlagManager.mark_all_as_stale()
-    solution = highs.getSolution()
-    if outcome.objective is not None:
-        for variable, value in zip(variables, solution.col_value, strict=True):
+    held = read_solution(highs, outcome)
+    if held.x is not None:
+        for variable, value in zip(variables, held.x.tolist(), strict=True):
             variable.set_value(value, skip_validation=True)
-    duals = has_duals(highs, outcome)
-    for name, keys, values in (
-        ("dual", constraints, solution.row_dual),
-        ("rc", variables, solution.col_dual),
-    ):
+    for name, keys, values in (("dual", constraints, held.row_duals), ("rc", variables, held.col_duals)):
         suffix = model.component(name)
         if isinstance(suffix, pyo.Suffix) and suffix.import_enabled():
             suffix.clear()
-            if duals:
-                suffix.update(zip(keys, values, strict=True))
+            if values is not None:
+                suffix.update(zip(keys, values.tolist(), strict=True))
     return outcome
 
 
@@ -146,18 +142,19 @@ class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
 
     def findSolutionValues(self, lp: Any) -> tuple[int, int]:  # noqa: N802
         # The inherited method knows no node limit, and loads zeros where there is no solution.
-        solved = self.outcome.objective is not None
-        duals = has_duals(lp.solverModel, self.outcome)
-        solution, sign = lp.solverModel.getSolution(), _sign(lp)
-        columns, reduced_costs = list(solution.col_value), list(solution.col_dual)
-        rows, row_duals = list(solution.row_value), list(solution.row_dual)
+        program = program_of(lp.solverModel)
+        held, sign = read_solution(lp.solverModel, self.outcome, program), _sign(lp)
+        columns = None if held.x is None else held.x.tolist()
+        rows = None if held.x is None else (program.matrix @ held.x).tolist()
+        reduced_costs = None if held.col_duals is None else held.col_duals.tolist()
+        row_duals = None if held.row_duals is None else held.row_duals.tolist()
         for variable in lp.variables():
-            variable.varValue = columns[variable.index] if solved else None
-            variable.dj = sign * reduced_costs[variable.index] if duals else None
+            variable.varValue = None if columns is None else columns[variable.index]
+            variable.dj = None if reduced_costs is None else sign * reduced_costs[variable.index]
         for constraint in lp.constraints():
             side = -1.0 if constraint.sense == pulp.LpConstraintLE else 1.0
-            constraint.slack = side * (constraint.constant + rows[constraint.index]) if solved else None
-            constraint.pi = sign * row_duals[constraint.index] if duals else None
+            constraint.slack = None if rows is None else side * (constraint.constant + rows[constraint.index])
+            constraint.pi = None if row_duals is None else sign * row_duals[constraint.index]
         return _PULP_STATUS.get(self.outcome.status, (pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound))
 
 

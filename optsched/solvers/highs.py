@@ -7,6 +7,7 @@ are met here:
 - "Optimal" is said at any tolerated gap: only objective and bound together tell;
 - options of a wrong name or type are refused by a return value, not by an exception;
 - Ctrl-C is not seen before the end, or loses the incumbent: here a callback stops the solver and keeps both;
+- interior point may go round for ever, on programs of some twenty columns: after 300 iterations simplex takes over;
 - "infeasible or unbounded" is settled by a second run without the objective;
 - a model without columns is "empty", even if its rows cannot hold;
 - solving with another number of threads than before in the same process fails once.
@@ -31,13 +32,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from optsched.deadline import remaining
-from optsched.errors import Fault, InputError, UsageError
+from optsched.errors import Fault, InputError, SolverDisagreement, UsageError
 from optsched.results import Limit, Termination
+from optsched.solvers.answers import check_duals, check_objective, check_values
 from optsched.solvers.highs_options import set_options
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ArraySolution", "LinearProgram", "has_duals", "run", "solve_arrays"]
+__all__ = ["ArraySolution", "LinearProgram", "program_of", "read_solution", "run", "solve_arrays"]
 
 _ERROR = highspy.HighsStatus.kError
 _Status = highspy.HighsModelStatus
@@ -55,6 +57,13 @@ _LIMITS = {
 #: Difference of objective and bound, relative to the objective, that is no gap: what HiGHS leaves when no gap is
 #: tolerated (its feasibility tolerance), and mere rounding when one is.
 _CLOSED, _ROUNDING = 1e-6, 1e-9
+
+#: Interior point takes some tens of iterations, whatever the size, or goes round for ever: then simplex takes over.
+_IPM_ITERATIONS = 300
+_STUCK = (_Status.kIterationLimit, _Status.kUnknown, _Status.kSolveError)
+
+#: A bound so far away (or infinite) says nothing: no problem has such numbers.
+_BEYOND = 2.0**62
 
 _one_at_a_time = threading.Lock()
 
@@ -90,7 +99,9 @@ def run(
         If HiGHS does not take an option.
     """
     options = profile.options
-    faults = set_options(highs, options | _within_deadline(profile))
+    watched = options.get("solver") == "ipm" and "ipm_iteration_limit" not in options
+    own = {"ipm_iteration_limit": _IPM_ITERATIONS} if watched else {}
+    faults = set_options(highs, options | own | _within_deadline(profile))
     if faults:
         raise UsageError("; ".join(f"solver option {fault}" for fault in faults))
     solver = {"name": "HiGHS", "version": highs.version(), "interface": interface, "options": options}
@@ -109,6 +120,10 @@ def run(
                 highs.setSolution(len(start[0]), *start)
             _run(highs)
             raw = _words(highs)
+            if watched and not _has_integers(highs) and highs.getModelStatus() in _STUCK and not interrupted():
+                set_options(highs, {"solver": "simplex"})  # HiGHS counts the time of both runs
+                _run(highs)
+                raw = f"interior point: {raw}; simplex: {_words(highs)}"
             unclear = highs.getModelStatus() == _Status.kUnboundedOrInfeasible
             if unclear:
                 columns = highs.getNumCol()
@@ -134,7 +149,7 @@ def _within_deadline(profile: Profile) -> dict[str, float]:
     return {"time_limit": left if profile.time_limit is None else min(left, float(profile.time_limit))}
 
 
-def has_duals(highs: Any, outcome: SolverOutcome) -> bool:
+def _has_duals(highs: Any, outcome: SolverOutcome) -> bool:
     """Whether HiGHS holds duals that belong to this outcome: those of a linear program that is solved."""
     return outcome.status is Termination.OPTIMAL and not _has_integers(highs) and bool(highs.getSolution().dual_valid)
 
@@ -199,9 +214,11 @@ def _read(highs: Any, closed: float, interrupted: bool) -> tuple[Termination, Li
         return Termination.ERROR, limit, {"nodes": nodes}
     objective = float(info.objective_function_value) if info.primal_solution_status == _FEASIBLE_POINT else None
     if integer:
-        bound = float(info.mip_dual_bound) if np.isfinite(info.mip_dual_bound) else None
+        bound = float(info.mip_dual_bound) if abs(info.mip_dual_bound) < _BEYOND else None
     else:  # the figure of a MIP is then 0, not a bound
         bound = objective if status == _Status.kOptimal else None
+    if objective is not None and not np.isfinite(objective):
+        raise SolverDisagreement(f"the solver says that its solution is worth {objective}, which is no number")
     claims = {"objective": objective, "bound": bound, "nodes": nodes}
     if objective is None:
         return Termination.NO_SOLUTION, limit, claims
@@ -337,13 +354,57 @@ def solve_arrays(
     except MemoryError:
         return ArraySolution(OUT_OF_MEMORY, None, None, None)
     outcome = run(highs, profile, "arrays", hint)
+    return read_solution(highs, outcome, program)
+
+
+def read_solution(highs: Any, outcome: SolverOutcome, program: LinearProgram | None = None) -> ArraySolution:
+    """What HiGHS holds after a run, checked: the one place where a solution is read, whoever built the model.
+
+    Parameters
+    ----------
+    highs, outcome
+        After `run`, and what it gave.
+    program
+        What was solved; by default it is taken from HiGHS.
+
+    Raises
+    ------
+    SolverDisagreement
+        If what is held is no solution, is not worth what is claimed, or the duals are no numbers.
+    """
+    if outcome.objective is None:
+        return ArraySolution(outcome, None, None, None)
+    program = program_of(highs) if program is None else program
     solution = highs.getSolution()
-    duals = has_duals(highs, outcome)
-    return ArraySolution(
-        outcome,
-        np.asarray(solution.col_value) if outcome.objective is not None else None,
-        np.asarray(solution.row_dual) if duals else None,
-        np.asarray(solution.col_dual) if duals else None,
+    values = check_values(solution.col_value, program)
+    check_objective(outcome.objective, values, program)
+    if not _has_duals(highs, outcome):
+        return ArraySolution(outcome, values, None, None)
+    row_duals = check_duals(solution.row_dual, len(program.row_lower), "duals of the rows")
+    return ArraySolution(outcome, values, row_duals, check_duals(solution.col_dual, len(values), "reduced costs"))
+
+
+def program_of(highs: Any) -> LinearProgram:
+    """The program that HiGHS holds, in its own sense; columns that may be 0 or within bounds have 0 within them."""
+    lp = highs.getLp()
+    matrix, shape = lp.a_matrix_, (lp.num_row_, lp.num_col_)
+    by_row = matrix.format_ == highspy.MatrixFormat.kRowwise
+    held = (sp.csr_array if by_row else sp.csc_array)(
+        (np.asarray(matrix.value_), np.asarray(matrix.index_), np.asarray(matrix.start_)), shape=shape
+    )
+    kinds = list(lp.integrality_) or [highspy.HighsVarType.kContinuous] * lp.num_col_
+    whole = (highspy.HighsVarType.kInteger, highspy.HighsVarType.kSemiInteger)
+    semi = np.array([kind in (highspy.HighsVarType.kSemiContinuous, whole[1]) for kind in kinds], dtype=bool)
+    lower = np.asarray(lp.col_lower_, dtype=np.float64)
+    return LinearProgram(
+        objective=np.asarray(lp.col_cost_, dtype=np.float64),
+        col_lower=np.where(semi, np.minimum(lower, 0.0), lower),
+        col_upper=np.asarray(lp.col_upper_, dtype=np.float64),
+        integer=np.array([kind in whole for kind in kinds], dtype=bool),
+        row_lower=np.asarray(lp.row_lower_, dtype=np.float64),
+        row_upper=np.asarray(lp.row_upper_, dtype=np.float64),
+        matrix=held,
+        offset=float(lp.offset_),
     )
 
 

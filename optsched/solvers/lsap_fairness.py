@@ -26,6 +26,7 @@ from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.results import Limit, Termination
+from optsched.solvers.answers import whole_numbers
 from optsched.solvers.networks import BMatching, maximum_b_matching, min_cost_flow
 from optsched.solvers.profiles import Profile
 from optsched.solvers.transport import fill_idle_slots, network_program, solve_network_program
@@ -141,7 +142,7 @@ class CappedNetwork:
         outcome = solution.outcome
         nodes = None
         if outcome.status is Termination.OPTIMAL and solution.x is not None:
-            nodes = self.decode(np.rint(solution.x).astype(np.int64))
+            nodes = self.decode(whole_numbers(solution.x))
         return Fairest(nodes, outcome.limit, outcome.raw_status, outcome.solver, built)
 
     def _greedy_flow(self, off_data: int) -> Ints:

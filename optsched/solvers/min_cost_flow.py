@@ -10,6 +10,7 @@ from optsched.instance import LARGEST, Ints
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import Flow
 from optsched.problems.min_cost_flow import MinCostFlow
+from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import FlowStatus, min_cost_flow, residual_potentials
 from optsched.solvers.outcome import SolverOutcome
@@ -47,7 +48,7 @@ def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, Fl
     potentials = None
     if found.row_duals is not None and float(np.abs(found.row_duals).max(initial=0.0)) <= LARGEST:
         potentials = np.rint(-found.row_duals).astype(np.int64)
-    return found.outcome, whole_flow(problem, np.rint(found.x).astype(np.int64)), potentials
+    return found.outcome, whole_flow(problem, whole_numbers(found.x)), potentials
 
 
 def whole_flow(problem: MinCostFlow, units: Ints) -> Flow:

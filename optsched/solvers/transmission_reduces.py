@@ -15,6 +15,7 @@ from optsched.instance import Ints
 from optsched.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Termination
+from optsched.solvers.answers import whole_numbers
 from optsched.solvers.networks import residual_potentials
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -120,7 +121,7 @@ def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOut
     found = solve_network_program(program, profile)
     if found.outcome.status is not Termination.OPTIMAL or found.x is None or found.row_duals is None:
         return found.outcome, None, None
-    nodes = network.decode(np.rint(found.x).astype(np.int64))
+    nodes = network.decode(whole_numbers(found.x))
     return found.outcome, nodes, network.prices(np.rint(found.row_duals).astype(np.int64))
 
 

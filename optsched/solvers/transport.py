@@ -25,6 +25,7 @@ from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.results import Limit, Termination
+from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.networks import DENSE_CELLS, assign_dense, maximum_b_matching, min_cost_flow
 from optsched.solvers.profiles import Profile
@@ -457,7 +458,7 @@ def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> As
     seconds, outcome = time.perf_counter() - built, solution.outcome
     if outcome.status is not Termination.OPTIMAL or solution.x is None or solution.row_duals is None:
         return AssignmentSolution(None, None, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
-    nodes = network.decode(np.rint(solution.x).astype(np.int64))
+    nodes = network.decode(whole_numbers(solution.x))
     prices = network.prices(np.rint(solution.row_duals).astype(np.int64))
     return AssignmentSolution(nodes, prices, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
 
@@ -517,7 +518,7 @@ def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: In
         raise OutOfTime("out of time")
     if found.x is None:
         raise OptschedError(f"{who}: found no placement: {found.outcome.raw_status}")
-    return np.rint(found.x).astype(np.int64)
+    return whole_numbers(found.x)
 
 
 def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None:

@@ -17,6 +17,7 @@ from optsched.errors import SolverDisagreement
 from optsched.instance import Bools, Ints
 from optsched.placement import Placement
 from optsched.problems.utility import Allocation, Utility
+from optsched.solvers.answers import whole_numbers
 from optsched.solvers.blocks import Block, ones_at, stacked
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
@@ -93,7 +94,7 @@ def solve_integer_program(
     found = solve_arrays(program, profile, hint)
     if found.x is None:
         return found.outcome, None
-    x = np.rint(found.x).astype(np.int64)
+    x = whole_numbers(found.x)
     counts = columns.counts(problem, items, x)
     wrong = [str(violation) for violation in problem.violations(problem.placement_of(allocation_of(problem, counts)))]
     if (counts.sum(axis=1) < needs.counts @ x[len(x) - len(needs.owner) :]).any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.errors import InputError, UsageError
+from optsched.instances.generate import generate
+from optsched.problems import FairLsap
 from optsched.results import Limit, Termination
+from optsched.routes import solve
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.highs_options import option_faults
 from optsched.solvers.profiles import Profile, load_profile
@@ -258,3 +262,25 @@ def test_sanity_reports_wrong_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     (line,) = wrong_answers()
     assert line.startswith("HiGHS#3043: optimum 8.0, HiGHS")
     assert line.endswith("says 9.0")
+
+
+@pytest.mark.parametrize(("seed", "nodes", "tasks"), [(109662, 4, 4), (725408, 3, 4), (561618, 2, 6), (96292, 3, 6)])
+def test_bug_interior_point_that_never_ends(seed: int, nodes: int, tasks: int) -> None:
+    """Tests that simplex takes over where HiGHS's interior point goes round for ever on a network of 20 columns."""
+    stuck = 0
+    for overflow, alpha, replicas in itertools.product(("naive", "weight", "complement"), (0, 20, 50), (1, 2)):
+        made = generate("fair-lsap", nodes=nodes, tasks=tasks, seed=seed, replicas=replicas)
+        problem = FairLsap(made, selection="free", overflow=overflow, alpha=alpha)
+        solution = solve(problem, load_profile("large"), route="network")
+        assert solution.optimal
+        assert solution.objective == solve(problem, route="network").objective
+        stuck += solution.raw_status == "interior point: Iteration limit reached; simplex: Optimal"
+    assert stuck
+
+
+def test_own_limits_of_interior_point_are_kept() -> None:
+    """Tests that a limit on iterations that the profile sets ends the run, without simplex after it."""
+    profile = Profile("few", highs={"solver": "ipm", "ipm_iteration_limit": 0, "presolve": "off"})
+    made = generate("fair-lsap", nodes=4, tasks=4, seed=109662, replicas=1)
+    solution = solve(FairLsap(made, selection="free"), profile, route="network")
+    assert (solution.limit, "simplex" in solution.raw_status) == (Limit.NODES, False)

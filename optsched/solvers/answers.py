@@ -1,0 +1,138 @@
+"""What a solver holds, checked where it is read: the right length, finite, whole, within bounds, every row kept.
+
+A solver's word on the optimum is another matter; here it is only whether what it holds is a solution at all. Whatever
+is not is a `SolverDisagreement`, so that nothing further up decodes nonsense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from optsched.errors import SolverDisagreement, UsageError
+
+__all__ = ["Rows", "check_duals", "check_objective", "check_values", "decoding", "whole_numbers"]
+
+Floats = npt.NDArray[np.float64]
+
+#: How far a value may be from its bound, its whole number or its row's side: absolute, and relative to what is added.
+_ABSOLUTE, _RELATIVE = 1e-5, 1e-9
+
+#: How far the claimed objective may be from that of the values, relative to what is added up.
+_OBJECTIVE = 1e-6
+
+
+class Rows(Protocol):
+    """A program as arrays; `highs.LinearProgram` is one."""
+
+    @property
+    def objective(self) -> Floats: ...
+    @property
+    def offset(self) -> float: ...
+    @property
+    def col_lower(self) -> Floats: ...
+    @property
+    def col_upper(self) -> Floats: ...
+    @property
+    def integer(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def row_lower(self) -> Floats: ...
+    @property
+    def row_upper(self) -> Floats: ...
+    @property
+    def matrix(self) -> Any: ...
+
+
+def check_values(given: Any, program: Rows) -> Floats:
+    """The values of a program's columns as an array, if they are a solution of it.
+
+    Raises
+    ------
+    SolverDisagreement
+        If there are too few or too many, one is not finite, not whole where it must be, beyond its bounds, or a row is
+        not kept; names the first.
+
+    Examples
+    --------
+    >>> from optsched.solvers.highs import LinearProgram
+    >>> program = LinearProgram(np.ones(1), np.zeros(1), np.ones(1), np.array([True]), np.ones(1), np.ones(1),
+    ...                         sp.csr_array([[1.0]]))
+    >>> check_values([1.0], program).tolist()
+    [1.0]
+    >>> check_values([0.5], program)
+    Traceback (most recent call last):
+    optsched.errors.SolverDisagreement: the solver holds 0.5 for column 0, which must be whole
+    """
+    values = np.asarray(given, dtype=np.float64)
+    columns = len(program.objective)
+    if values.shape != (columns,):
+        raise SolverDisagreement(f"the solver holds {values.size} values for {columns} columns")
+    _refuse(~np.isfinite(values), values, "which is no number")
+    _refuse(program.integer & (np.abs(values - np.rint(values)) > _ABSOLUTE), values, "which must be whole")
+    slack = _ABSOLUTE + _RELATIVE * np.abs(values)
+    beyond = (values < program.col_lower - slack) | (values > program.col_upper + slack)
+    _refuse(beyond, values, "which is beyond its bounds")
+    matrix = sp.csr_array(program.matrix)
+    sides = matrix @ values
+    # What is added up in a row decides how well it can be kept.
+    slack = _ABSOLUTE + _RELATIVE * (abs(matrix) @ np.abs(values) + np.abs(sides))
+    broken = np.flatnonzero((sides < program.row_lower - slack) | (sides > program.row_upper + slack))
+    if len(broken):
+        row = int(broken[0])
+        limits = f"{program.row_lower[row]} to {program.row_upper[row]}"
+        raise SolverDisagreement(f"the solver's values make {sides[row]} of row {row}, which must be {limits}")
+    return values
+
+
+def _refuse(wrong: npt.NDArray[np.bool_], values: Floats, told: str) -> None:
+    found = np.flatnonzero(wrong)
+    if len(found):
+        raise SolverDisagreement(f"the solver holds {values[found[0]]} for column {found[0]}, {told}")
+
+
+def check_objective(claimed: float, values: Floats, program: Rows) -> None:
+    """Raise SolverDisagreement where the claimed objective is not that of the values."""
+    terms = program.objective * values
+    value = float(terms.sum()) + program.offset
+    size = 1.0 + abs(program.offset) + float(np.abs(terms).sum())
+    if not abs(claimed - value) <= _OBJECTIVE * size:
+        raise SolverDisagreement(f"the solver says that its solution is worth {claimed}, which is worth {value}")
+
+
+def check_duals(given: Any, length: int, what: str) -> Floats:
+    """Duals or reduced costs as an array; SolverDisagreement where they are of another length or not finite."""
+    duals = np.asarray(given, dtype=np.float64)
+    if duals.shape != (length,) or not np.isfinite(duals).all():
+        raise SolverDisagreement(f"the solver holds no {length} finite numbers as {what}")
+    return duals
+
+
+def whole_numbers(values: Floats) -> npt.NDArray[np.int64]:
+    """Values that must be whole, as at the vertices of a network's program; SolverDisagreement where one is not.
+
+    >>> whole_numbers(np.array([2.0, 1e-7])).tolist()
+    [2, 0]
+    """
+    whole = np.rint(values)
+    _refuse(np.abs(values - whole) > _ABSOLUTE, values, "but a vertex of this program is whole")
+    if np.abs(whole).max(initial=0.0) >= 2.0**63:
+        raise SolverDisagreement(f"the solver holds {np.abs(whole).max()}, past every number of the program")
+    return whole.astype(np.int64)
+
+
+@contextmanager
+def decoding(who: str) -> Iterator[None]:
+    """Within this a solver's solution is made a placement: what does not work there is the solver's fault.
+
+    A solution that was read is within bounds and keeps its rows, but one that is no vertex may still stand for nothing.
+    """
+    try:
+        yield
+    except (ArithmeticError, LookupError, ValueError, StopIteration, UsageError) as error:
+        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise SolverDisagreement(f"{who}: what the solver holds stands for nothing ({told})") from error
