@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
-from optsched.instance import Cluster, Instance, Workload
+from optsched.errors import InputError
+from optsched.gaps import gap
+from optsched.instance import Cluster, Instance, Pairs, Workload
 from optsched.instances.files import load
 from optsched.problems import PROBLEMS, problem
 from optsched.problems.base import GRID, NAMES, table_row
+from optsched.problems.lsap import parse_levels
+from optsched.problems.utility_tables import required_maps
 from optsched.resources import folder
 from optsched.results import Bound
 from optsched.routes import bounds, solve
@@ -242,3 +246,35 @@ def test_penalty_may_be_as_large_as_the_grid_is_fine() -> None:
     for wrong in (2, GRID + 1):
         with pytest.raises(ValueError, match="give"):
             penalty.parse(wrong)
+
+
+def test_levels_may_not_decrease() -> None:
+    """Tests that locality costs are refused where any is below the one before it, and may be equal."""
+    for given in ("2,1,3", "0,2,1", "3,2,1"):
+        with pytest.raises(ValueError, match="do not decrease"):
+            parse_levels(given)
+    for levels in ((0, 0, 0), (1, 1, 2), (2, 3, 3)):
+        assert parse_levels(",".join(map(str, levels))) == levels
+
+
+def test_costs_that_may_total_too_much_name_their_field() -> None:
+    """Tests that the place of such costs is the field that holds them."""
+    workload = Workload(["t1", "t2"], pairs=Pairs([[2.0**53], [1.0]]))
+    with pytest.raises(InputError) as caught:
+        problem("generalized-assignment", Instance(Cluster(["a"]), workload))
+    assert [fault.place for fault in caught.value.faults] == ["pairs.cost"]
+
+
+def test_nothing_is_required_of_a_job_without_pending_maps() -> None:
+    """Tests that such a job needs no time of its maps, whether its goal lies ahead or behind."""
+    assert [required_maps(0, float("nan"), goal, 50) for goal in (130, 50, 40, float("nan"))] == [0, 0, 0, 0]
+
+
+def test_gap_of_no_name_and_what_is_within() -> None:
+    """Tests that a report of an instance without a name says so, and that `within` answers true or false."""
+    lsap = problem("lsap", Instance(Cluster(["a"]), Workload(["t1"])))
+    report = gap(lsap, "dl")
+    assert str(report).startswith("instance, lsap, dl: ")
+    assert report.within(0.0) is True
+    failed = gap(lsap, lambda posed, rng: [7])
+    assert failed.within(9.0) is False

@@ -43,10 +43,10 @@ from optsched.solvers.brute_force import best_placement
 TABLE3 = [[3.04, 9.14, 0.23, 16.0], [3.2, 12.8, 0.27, 21.3]]
 
 
-def two_nodes(running: list[list[float]], slots: int = 4, **columns: Any) -> Cluster:
+def two_nodes(running: list[list[float]], slots: int | list[int] = 4, **columns: Any) -> Cluster:
     """Nodes n1 and n2 of 85 MB/s."""
     given: dict[str, Any] = {
-        "slots": [slots, slots],
+        "slots": [slots, slots] if isinstance(slots, int) else slots,
         "rate_in": [85.0, 85.0],
         "rate_out": [85.0, 85.0],
         "running_rates": Ragged.from_rows(running, float),
@@ -367,6 +367,22 @@ class TestPatterns:
         with pytest.raises(TooLarge, match=told):
             problem.patterns(0)
         assert problem.evaluate(problem.placement([0, 1]))[0] > 0
+
+
+@pytest.mark.parametrize("held", [0, 1])
+def test_least_cost_is_that_of_an_idle_node_with_a_slot(held: int) -> None:
+    """Tests that a map costs at least what it does on an idle node, and only nodes with a slot for maps count.
+
+    Node n1 has a slot for a reduce alone: a map goes to n2, whether its block lies there or not.
+    """
+    cluster = two_nodes([[], []], slots=[0, 1], reduce_slots=[1, 0])
+    rates = {"rate_in": [5.0, 5.0], "kind": [MAP, REDUCE], "job": [0, -1], "job_ids": ["j"]}
+    workload = Workload(["m", "r"], replicas=Ragged.from_rows([[held], []]), **rates)
+    problem = FlowCongestion(Instance(cluster, workload))
+    map_class = int(problem.classes.of_task[0])
+    on_n2 = problem.frozen_units[map_class, problem.idle_nodes.tolist().index(1)]
+    assert problem.least_units()[map_class] == on_n2
+    assert on_n2 > 0
 
 
 def test_violations_say_by_how_much() -> None:

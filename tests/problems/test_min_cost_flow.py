@@ -66,6 +66,16 @@ def test_value_and_violations() -> None:
         SMALL.evaluate(Flow([1, 2, 4, 0]))
 
 
+def test_what_is_left_to_send_above_the_lower_limits() -> None:
+    """Tests that a lower limit of 2 on an arc leaves its tail two less to send, and its head two more."""
+    network = FlowNetwork(["s", "m", "t"], [0, 1], [1, 2], lower=[2, 0], capacity=[3, 3], supply=[3, 0, -3])
+    assert MinCostFlow(network).left_to_send == (1, 2, -3)
+    assert MinCostFlow(network).plainly_infeasible is None
+    stuck = FlowNetwork(["s", "t"], [0], [1], lower=[2], capacity=[2], supply=[3, -3])
+    assert MinCostFlow(stuck).left_to_send == (1, -1)
+    assert MinCostFlow(stuck).plainly_infeasible == "no arc can take what is left to send of s"
+
+
 def test_flow() -> None:
     """Tests the noun: read-only, of one dimension, equal and hashed by its units."""
     flow = Flow([1, 2])

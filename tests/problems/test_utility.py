@@ -214,6 +214,10 @@ def test_reduces_are_spread() -> None:
     assert others.other_reduces.tolist() == [1, 0]
     full = posed({"memory": [1, 0.5]}, [job])
     assert spread_reduces(full).tolist() == [[1, 0]]
+    # Fewest reduces of all comes first, five against six, however many of these are of the same job.
+    busy = [(0, REDUCE, 0)] * 5 + [(1, REDUCE, 1)] * 6
+    crowds = posed({"memory": [9, 9, 0]}, [{**job, "reduces": 1}, {"reduce": {"memory": 1}}], running=busy)
+    assert spread_reduces(crowds)[0].tolist() == [1, 0, 0]
 
 
 def test_fixed_reduces() -> None:
