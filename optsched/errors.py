@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = [
     "BoundViolated",
@@ -23,9 +24,14 @@ __all__ = [
     "SolverDisagreement",
     "TooLarge",
     "UsageError",
+    "described",
+    "expect",
     "nearest",
     "printable",
 ]
+
+#: Characters of a text that are shown where another kind of argument was wanted.
+_SHOWN = 60
 
 #: How many faults a message prints before it counts the rest; `InputError.faults` always holds all of them.
 FAULTS_SHOWN = 100
@@ -139,13 +145,40 @@ class BoundViolated(OptschedError):
     """A feasible placement beats a proved bound: a bug in a bound, a certificate or an evaluation."""
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
+def described(given: Any) -> str:
+    """What something is, for a message about a wrong kind of argument.
+
+    >>> described(None), described("papers/x"), described([1]), described(OSError)
+    ('None', 'the text "papers/x"', 'a list', 'the class OSError')
+    """
+    if given is None:
+        return "None"
+    if isinstance(given, str):
+        return f'the text "{given if len(given) <= _SHOWN else given[:_SHOWN] + "..."}"'
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    name = type(given).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def expect(given: Any, kinds: type | tuple[type, ...], takes: str, mend: str = "") -> None:
+    """Raise UsageError unless an argument is of one of `kinds`: what takes what, what was given, and what to do.
+
+    >>> expect("x", dict, "save takes an instance", "load one first: optsched.load(path)")
+    Traceback (most recent call last):
+    optsched.errors.UsageError: save takes an instance, not the text "x"; load one first: optsched.load(path)
+    """
+    if not isinstance(given, kinds):
+        raise UsageError(f"{takes}, not {described(given)}" + (f"; {mend}" if mend else ""))
+
+
+def nearest(name: Any, known: Sequence[str]) -> str:
     """`did you mean "x"?` for the known name that is closest to `name`, else the list of known names.
 
     >>> nearest("lsapp", ["lsap", "flow"])
     'did you mean "lsap"?'
     """
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(name, known, n=1) if isinstance(name, str) else []
     if close:
         return f'did you mean "{close[0]}"?'
     return "known: " + ", ".join(known) if known else "none is known"

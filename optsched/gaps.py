@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from optsched.deadline import check, deadline
-from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError
+from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
 from optsched.heuristics import HeuristicRun, run
 from optsched.heuristics.waves import Wave, waves
 from optsched.instance import Instance
 from optsched.placement import Placement
 from optsched.problems import Latency, Lsap, Problem, problem_class
+from optsched.problems.base import expect_problem
 from optsched.problems.data_locality import locality_counts
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Limit, Number, Proof, Sense, Solution, Value, Violation
@@ -61,6 +62,8 @@ class Reference:
         time_limit: float | None = None,
         solution: Solution | None = None,
     ) -> None:
+        expect_problem(problem, "Reference", Problem)
+        expect(solution, (Solution, type(None)), "a reference is measured by a solution", "solve first: optsched.solve")
         self.problem = problem
         loaded = profile if isinstance(profile, Profile) else load_profile(profile)
         self.profile = loaded.with_limits(time_limit=time_limit)
@@ -242,7 +245,14 @@ class GapReport:
 
         An infeasible placement, an error, and a gap that is unknown (nothing proved, or any difference from a reference
         of 0) are not within anything.
+
+        Raises
+        ------
+        UsageError
+            If `limit` is no number of at least 0.
         """
+        if isinstance(limit, bool) or not isinstance(limit, int | float | Fraction) or not limit >= 0:
+            raise UsageError(f"a limit on the gap is a number of at least 0, such as 0.05, not {limit!r}")
         if self.absolute_gap is None or self.relative_gap is None:
             return False
         for absolute, relative in zip(self.absolute_gap, self.relative_gap, strict=True):
@@ -269,7 +279,7 @@ class GapReport:
             return
         who = f"{self.run.name} on {self.problem.instance.name or 'the instance'}, {self.problem.name}"
         if self.error:
-            raise HeuristicFailed(self.error)
+            raise HeuristicFailed(self.error) from self.run.cause
         if not self.feasible:
             raise HeuristicFailed(f"{who}: infeasible: " + "; ".join(map(str, self.violations[:5])))
         found = self._told_gap()
@@ -427,6 +437,8 @@ def gap(
     >>> report.objective, report.reference.value, report.absolute_gap
     ((1,), (0,), (1,))
     """
+    expect_problem(problem, "gap", Problem)
+    expect(reference, (Reference, Solution, type(None)), "gap takes a reference or a solution to measure against")
     if isinstance(reference, Solution):
         reference = Reference(problem, profile, solution=reference)
     if reference is None:

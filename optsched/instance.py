@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from optsched.arrays import LARGEST, Bools, Floats, Ints, Part, Ragged, Strings
-from optsched.errors import InputError
+from optsched.errors import InputError, expect
 from optsched.instance_faults import column_faults, header_faults
 from optsched.parts import (
     FINISHED,
@@ -132,6 +132,7 @@ class Instance(Part):
 
     def with_state(self, state: State) -> Instance:
         """The same cluster and workload in another state; shares every static array and checks nothing again."""
+        expect(state, State, "with_state takes a State")
         other = object.__new__(Instance)
         for column in fields(self):
             object.__setattr__(other, column.name, getattr(self, column.name))

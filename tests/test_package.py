@@ -7,6 +7,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,32 @@ def test_citation_names_this_version() -> None:
     cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     assert cited is not None
     assert cited[1] == optsched.__version__
+
+
+#: What is run, not imported: a word that runs it, and where.
+RUN = {
+    "build": ('"-m", "build"', "tests/test_wheel.py"),
+    "coverage": ("coverage", ".ci/run"),
+    "hatchling": ("hatchling", "pyproject.toml"),
+    "import-linter": ("lint-imports", "tests/test_layers.py"),
+    "ipykernel": ("kernel", "tests/test_notebooks.py"),
+    "pytest-xdist": ("-n ", ".ci/run"),
+}
+
+
+def test_every_dependency_is_used() -> None:
+    """Tests that each package that the project asks for, extras included, is imported or run somewhere."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = [*project["dependencies"], *(name for names in project["optional-dependencies"].values() for name in names)]
+    names = {re.match(r"[\w-]+", name)[0] for name in asked} - {"optsched"}  # type: ignore[index]
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("optsched", "tests", "benchmarks", "notebooks")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    )
+    imported = set(re.findall(r"^\s*(?:import|from) (\w+)", code, re.MULTILINE))
+    unused = names - imported
+    assert unused == RUN.keys() & names
+    assert RUN.keys() <= names
+    for name, (word, place) in RUN.items():
+        assert word in (ROOT / place).read_text(encoding="utf-8"), name

@@ -16,9 +16,10 @@ from optsched.certificates.traffic import slot_price_proof
 from optsched.certificates.transmission import branching_proof
 from optsched.certificates.transmission_reduces import reduce_proof
 from optsched.certificates.utility import job_price_proof
-from optsched.errors import CertificateInvalid
+from optsched.errors import CertificateInvalid, expect
 from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow
 from optsched.problems.assignment import AssignmentProblem
+from optsched.problems.base import expect_problem
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.traffic import Traffic
 from optsched.problems.transmission import Transmission
@@ -184,6 +185,8 @@ def certify(
     >>> certify(problem, solution).proved
     True
     """
+    expect_problem(problem, "certify")
+    expect(solution, Solution, "certify takes a solution", "solve first, or read one: solution_files.read_solution")
     checking = _Checking(problem, solution, enumerated)
     checking.identity()
     if all(entry.holds for entry in checking.checks):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -210,28 +209,12 @@ def load_any(argument: str) -> Instance | FlowNetwork:
         If there is none, or it is wrong.
     """
     from optsched.instance import Instance
-    from optsched.instances.files import SUFFIXES, load
-    from optsched.instances.library import library
+    from optsched.instances.files import load
 
-    path = Path(argument)
-    # These of `os.path` answer False for what cannot even be a path (too long, a NUL), which `load` will tell.
-    if os.path.isdir(argument):
-        raise InputError([Fault("", f"is a folder; name its files: {argument.rstrip('/')}/*.json")], argument)
-    if not os.path.exists(argument) and not argument.endswith(SUFFIXES):
-        entries = library()
-        if argument not in entries:
-            told = f"there is no such file, and no such instance in the library; {_nearest_entry(argument, entries)}"
-            raise InputError([Fault("", told)], argument)
-        path = entries[argument].path
-    loaded = load(path)
+    loaded = load(argument)
     if isinstance(loaded, Instance) and not loaded.name:
         loaded = replace(loaded, name=argument)  # a record must say where it is from
     return loaded
-
-
-def _nearest_entry(name: str, entries: Iterable[str]) -> str:
-    hint = nearest(name, list(entries))
-    return hint if hint.startswith("did") else "optsched list instances"
 
 
 def load_instance(argument: str) -> Instance:

@@ -281,7 +281,7 @@ def _check_plotting(path: str) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise UsageError('--plot needs matplotlib: pip install "optsched[plots]"') from None
+        raise UsageError("--plot needs matplotlib: pip install matplotlib") from None
     known = Figure().canvas.get_supported_filetypes()
     suffix = Path(path).suffix.removeprefix(".")
     if suffix not in known:

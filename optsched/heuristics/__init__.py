@@ -35,6 +35,7 @@ from optsched.heuristics.base import BatchHeuristic, Event, Heuristic, Offer, Po
 from optsched.heuristics.driver import Decision, Observer
 from optsched.heuristics.running import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
 from optsched.problems import Problem
+from optsched.problems.base import expect_problem
 
 __all__ = [
     "HEURISTICS",
@@ -119,6 +120,7 @@ def applicable(problem: Problem, *, by_default: bool = False) -> list[Heuristic]
 
     `by_default`: `observed` only where there is a record of every task, since what it gives else is infeasible.
     """
+    expect_problem(problem, "applicable", Problem)
     entries = [entry for entry in HEURISTICS.values() if entry.serves(problem)]
     recorded = not by_default or bool((problem.instance.workload.observed[problem.tasks] >= 0).all())
     return [entry for entry in entries if recorded or entry.name != "observed"]
@@ -180,6 +182,7 @@ def run(
     >>> print(run(problem, backwards).error)
     heuristic "...backwards" answered node "A" for task "t2": the instance has no such node
     """
+    expect_problem(problem, "run", Problem)
     entry = _entry(heuristic)
     return run_heuristic(
         problem,

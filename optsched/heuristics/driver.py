@@ -168,10 +168,11 @@ def _answered(policy: Policy, offer: Offer, known: _Known) -> list[int]:
         return []
     try:
         waits = partial(known.waits, kind=KINDS.index(offer.kind))
-        return tasks_from(answer, offer.free, offer.kind, waits, known.label)
+        tasks: list[int] = attempt(tasks_from, answer, offer.free, offer.kind, waits, known.label)
     except HeuristicFailed as failed:
         node = known.problem.instance.cluster.node_ids[offer.node]
-        raise HeuristicFailed(f'on an offer of node "{node}" {failed}') from None
+        raise HeuristicFailed(f'on an offer of node "{node}" {failed}') from failed.__cause__
+    return tasks
 
 
 class _Known:

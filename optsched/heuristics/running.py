@@ -12,14 +12,14 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from optsched.deadline import check, deadline
-from optsched.errors import HeuristicFailed, InputError, MissingField, OutOfTime, UsageError, nearest
+from optsched.errors import HeuristicFailed, InputError, MissingField, OutOfTime, UsageError, described, expect, nearest
 from optsched.heuristics.alarm import alarm
 from optsched.heuristics.answers import attempt, placement_from, raised
 from optsched.heuristics.base import Heuristic, Policy
@@ -49,6 +49,8 @@ class HeuristicRun:
         Whether a policy was given up, with tasks waiting and slots idle.
     error
         What was wrong, one line a fault, with the heuristic's name; None if nothing.
+    cause
+        The exception that the heuristic raised, with its traceback; None if it raised none.
     out_of_time
         The limit, in seconds, that cut it short; None where none did.
     """
@@ -62,11 +64,12 @@ class HeuristicRun:
     starved: bool = False
     error: str | None = None
     out_of_time: float | None = None
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
 
     def raise_if_failed(self) -> Placement:
-        """The placement; HeuristicFailed where there is none."""
+        """The placement; HeuristicFailed where there is none, from what the heuristic raised."""
         if self.placement is None:
-            raise HeuristicFailed(self.error)
+            raise HeuristicFailed(self.error) from self.cause
         return self.placement
 
 
@@ -84,6 +87,10 @@ def run_heuristic(
     values = _parameters(heuristic, parameters)
     _check_seed(seed)
     _check_limit(time_limit)
+    expect(observers, Sequence, "observers are a list of callables (time, problem, decision)")
+    for observer in observers:
+        if not callable(observer):
+            raise UsageError(f"an observer is a callable (time, problem, decision), not {described(observer)}")
     if heuristic.online:
         rounds = MAX_IDLE_ROUNDS if max_idle_rounds is None else _rounds(heuristic, max_idle_rounds)
     elif max_idle_rounds is not None or observers:
@@ -99,7 +106,7 @@ def run_heuristic(
     given = problem if listed else _again(problem)
     began = time.perf_counter()
     result: Placement | Drive | None = None
-    error = exceeded = None
+    error = exceeded = cause = None
     try:
         with deadline(time_limit), nullcontext() if listed else alarm():
             if heuristic.policy is not None:
@@ -109,6 +116,7 @@ def run_heuristic(
                 assert heuristic.batch is not None
                 result = _batch(heuristic, given, streams(seed)[1], values)
     except HeuristicFailed as failed:
+        cause = failed.__cause__
         error = "\n".join(f'heuristic "{heuristic.name}" {line}' for line in str(failed).splitlines())
     except OutOfTime:
         check()  # a deadline that is not this run's own is for whoever set it
@@ -128,7 +136,7 @@ def run_heuristic(
             result.idle_slot_time,
             result.starved,
         )
-    return HeuristicRun(heuristic.name, shown, result, seconds, error=error, out_of_time=exceeded)
+    return HeuristicRun(heuristic.name, shown, result, seconds, error=error, out_of_time=exceeded, cause=cause)
 
 
 def _batch(
@@ -250,7 +258,7 @@ def imported(name: str) -> Heuristic:
         raise UsageError(f"{place}: write it as package.module:function")
     try:
         found: Any = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         missing = isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}.")
         if missing:
             mend = "install it, or put the folder that holds it on PYTHONPATH"

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import UsageError, nearest
+from optsched.errors import UsageError, expect, nearest
 from optsched.heuristics import AnyHeuristic, HeuristicRun, run
 from optsched.instance import FINISHED, MAP, REDUCE, Instance, Ints
 from optsched.placement import NONE
 from optsched.problems import Problem, problem
+from optsched.problems.base import HOW_TO_LOAD
 
 __all__ = ["IDLE", "Wave", "waves"]
 
@@ -94,6 +95,7 @@ def waves(
     [-1, 0] (0,)
     [0, -1] (1,)
     """
+    expect(instance, Instance, "waves take an instance", HOW_TO_LOAD)
     if idle not in IDLE:
         raise UsageError(f"idle={idle!r}; {nearest(str(idle), IDLE)}")
     drawn = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))  # 0 and 1 are a run's own streams

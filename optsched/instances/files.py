@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from optsched.errors import Fault, InputError
+from optsched.errors import Fault, InputError, expect, nearest
 from optsched.instance import Instance
 from optsched.instances import archive
 from optsched.instances.columns import Reading, header_of, to_document
@@ -60,7 +60,7 @@ def load(path: str | os.PathLike[str]) -> Instance | FlowNetwork:
     Parameters
     ----------
     path
-        A `.json`, `.json.gz` or `.npz` file.
+        A `.json`, `.json.gz` or `.npz` file, or a name of the library (`papers/guo-fig2`) where no file bears it.
 
     Returns
     -------
@@ -81,8 +81,14 @@ def load(path: str | os.PathLike[str]) -> Instance | FlowNetwork:
     ...     save(Instance(Cluster(["n1", "n2"]), Workload(["t1"]), name="tiny"), f"{folder}/tiny.json")
     ...     print(load(f"{folder}/tiny.json"))
     tiny: 1 tasks, 2 nodes
+    >>> print(load("papers/guo-fig2"))
+    guo-fig2: 3 tasks, 3 nodes
     """
+    expect(path, (str, os.PathLike), "load takes a path, or a name of the library")
     source = os.fspath(path)
+    if not source.endswith(SUFFIXES):
+        path = _of_library(source)
+        source = os.fspath(path)
     data = _bytes(Path(path), source)
     if _suffix(source) == ".npz":
         try:
@@ -90,6 +96,23 @@ def load(path: str | os.PathLike[str]) -> Instance | FlowNetwork:
         except InputError as error:
             raise error.with_source(source) from None
     return parse(data, source)
+
+
+def _of_library(name: str) -> str | Path:
+    """The file of an entry of the library; the name itself where a file bears it, which is then told to be no kind."""
+    # These of `os.path` answer False for what cannot even be a path (too long, a NUL), which is told as a file.
+    if os.path.isdir(name):
+        raise InputError([Fault("", f"is a folder; name its files: {name.rstrip('/')}/*.json")], name)
+    if os.path.exists(name):
+        return name
+    from optsched.instances.library import library
+
+    entries = library()
+    if name not in entries:
+        hint = nearest(name, list(entries))
+        told = hint if hint.startswith("did") else "optsched list instances"
+        raise InputError([Fault("", f"there is no such file, and no such instance in the library; {told}")], name)
+    return entries[name].path
 
 
 def parse(text: bytes | str, source: str = "") -> Instance | FlowNetwork:
@@ -171,6 +194,8 @@ def save(noun: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
     InputError
         If the name ends otherwise, or the file cannot be written there.
     """
+    expect(noun, (Instance, FlowNetwork), "save takes an instance or a flow network")
+    expect(path, (str, os.PathLike), "save takes a path")
     source = os.fspath(path)
     suffix = _suffix(source)
     if suffix == ".npz":

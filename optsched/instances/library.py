@@ -6,6 +6,7 @@ again is for the tests and for the command that each entry names.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from optsched.errors import Fault, InputError
+from optsched.errors import Fault, InputError, expect
 from optsched.instances.diagnosis import Diagnosis, decode
 from optsched.instances.rationals import read_number
 from optsched.resources import folder as data_folder
@@ -79,7 +80,7 @@ class Entry:
     optima: Mapping[str, KnownOptimum]
 
 
-def library(folder: Path | None = None) -> Mapping[str, Entry]:
+def library(folder: str | os.PathLike[str] | None = None) -> Mapping[str, Entry]:
     """Every instance of the library by its name, in the order of the index.
 
     Parameters
@@ -103,7 +104,8 @@ def library(folder: Path | None = None) -> Mapping[str, Entry]:
     >>> entry.path.name, entry.optima["flow"].value
     ('b.json', (Fraction(1, 2),))
     """
-    folder = data_folder("instances") if folder is None else folder
+    expect(folder, (str, os.PathLike, type(None)), "library takes a folder")
+    folder = data_folder("instances") if folder is None else Path(folder)
     index = folder / INDEX
     try:
         value = decode(index.read_bytes(), str(index))

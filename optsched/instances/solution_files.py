@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import UNSET, Meta, Struct
 
 from optsched import __version__
-from optsched.errors import Fault, InputError
+from optsched.errors import Fault, InputError, UsageError, expect
 from optsched.instance import Instance
 from optsched.instance_faults import key_in_place
 from optsched.instances.diagnosis import Diagnosis, decode
@@ -76,6 +76,11 @@ def solution_document(solution: Solution, instance: Instance | FlowNetwork) -> d
     instance
         The instance or flow network, which gives the ids.
 
+    Raises
+    ------
+    UsageError
+        If it holds a decision on another instance, whose ids this one does not give.
+
     Examples
     --------
     >>> from optsched.instance import Cluster, Workload
@@ -87,7 +92,11 @@ def solution_document(solution: Solution, instance: Instance | FlowNetwork) -> d
     >>> document["placement"], document["objective"], document["bound"]
     ({'t1': None, 't2': 'a'}, ['1/2'], [None])
     """
+    expect(solution, Solution, "a solution file holds a solution", "solve first: optsched.solve(problem)")
+    expect(instance, (Instance, FlowNetwork), "a solution file names the ids of an instance or a flow network")
     decision = solution.decision
+    if decision is not None and solution.instance_sha256 != instance.sha256:
+        raise UsageError(f"the solution is of another instance than {instance.name or 'this'}: give the one it is of")
     held: dict[str, Any] | None = None
     if isinstance(decision, Placement) and isinstance(instance, Instance):
         nodes = instance.cluster.node_ids.tolist()
@@ -152,6 +161,7 @@ def write_solution(solution: Solution, instance: Instance | FlowNetwork, path: s
     InputError
         If it cannot be written there.
     """
+    expect(path, (str, os.PathLike), "write_solution takes a path")
     write_whole(path, solution_text(solution, instance))
 
 
@@ -176,6 +186,8 @@ def read_solution(path: str | os.PathLike[str], instance: Instance | FlowNetwork
     InputError
         If the file is missing, unreadable or wrong; lists every fault with its place.
     """
+    expect(path, (str, os.PathLike), "read_solution takes a path")
+    expect(instance, (Instance, FlowNetwork), "read_solution takes an instance or a flow network")
     source = os.fspath(path)
     try:
         with Path(path).open("rb") as file:

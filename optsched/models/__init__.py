@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from optsched.errors import UsageError, nearest
+from optsched.errors import UsageError, expect, nearest
 
 __all__ = ["MODELS", "module"]
 
@@ -45,6 +45,7 @@ def module(problem: str) -> ModuleType:
     >>> module("fair-lsap").__name__
     'optsched.models.fair_lsap'
     """
+    expect(problem, str, "module takes the name of a problem")
     if problem not in MODELS:
         raise UsageError(f'there is no model of "{problem}"; {nearest(problem, MODELS)}')
     return import_module(f"{__name__}.{problem.replace('-', '_')}")

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from optsched.errors import TooLarge, UsageError
+from optsched.errors import TooLarge, UsageError, described
 from optsched.placement import Placement
-from optsched.problems.base import Problem
+from optsched.problems.base import AnyProblem, Problem, expect_problem
 
-__all__ = ["MAX_VARIABLES", "LiteralSize", "dealt", "decode_binaries", "is_whole", "refuse_too_large", "whole"]
+__all__ = [
+    "MAX_VARIABLES",
+    "LiteralSize",
+    "dealt",
+    "decode_binaries",
+    "is_whole",
+    "of_problem",
+    "refuse_too_large",
+    "whole",
+]
 
 #: Variables of a literal model beyond which it is not built; they take about 5 GB to build and solve.
 MAX_VARIABLES = 2_000_000
@@ -51,6 +63,38 @@ def refuse_too_large(problem: Problem, size: LiteralSize, max_variables: int, in
             f"{size.constraints:,} constraints and take about {size.megabytes:,} MB; use {instead}, which has the same "
             f"optimum, or allow it by max_variables={size.variables}"
         )
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def of_problem(kind: type[AnyProblem]) -> Callable[[Function], Function]:
+    """A decorator of what builds or decodes models of one problem: another kind of argument is wrong usage."""
+
+    def decorate(function: Function) -> Function:
+        names = list(inspect.signature(function).parameters)
+        place = names.index("problem")
+
+        @functools.wraps(function)
+        def checked(*given: Any, **named: Any) -> Any:
+            if "problem" in named or len(given) > place:
+                expect_problem(
+                    named.get("problem", given[place] if len(given) > place else None), function.__name__, kind
+                )
+            model = given[0] if given else named.get("model")
+            if names[0] != "model":
+                return function(*given, **named)
+            built = f"decode takes a model of {kind.name}, as build_pyomo or build_pulp made it"
+            if not type(model).__module__.startswith(("pulp", "pyomo")):
+                raise UsageError(f"{built}, not {described(model)}")
+            try:
+                return function(*given, **named)
+            except (AttributeError, KeyError) as error:  # what it looks for is not in the model
+                raise UsageError(f"{built}; this one lacks {error}") from error
+
+        return cast(Function, checked)
+
+    return decorate
 
 
 def is_whole(value: float) -> bool:

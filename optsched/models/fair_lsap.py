@@ -41,7 +41,7 @@ from optsched.models.assignment import (
     square_model,
     square_size,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, refuse_too_large
 from optsched.placement import Placement
 from optsched.problems.base import exact
 from optsched.problems.fair_lsap import FairLsap
@@ -50,6 +50,7 @@ from optsched.solvers.algebraic import injective_names
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
+@of_problem(FairLsap)
 def build_pyomo(problem: FairLsap, *, aggregate: bool = True) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -118,6 +119,7 @@ def build_pyomo(problem: FairLsap, *, aggregate: bool = True) -> Any:
     return model
 
 
+@of_problem(FairLsap)
 def literal_size(problem: FairLsap) -> LiteralSize:
     """What `build_pulp` would take: max(tasks, idle slots) squared variables, and two a group that may choose."""
     size = square_size(problem)
@@ -127,6 +129,7 @@ def literal_size(problem: FairLsap) -> LiteralSize:
     return LiteralSize(size.variables + 2 * groups, size.constraints + 3 * groups, size.megabytes)
 
 
+@of_problem(FairLsap)
 def build_pulp(problem: FairLsap, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build 003's own program: the square LSAP with costs FC + DLC, padded with dummies at constant 1.
 
@@ -185,6 +188,7 @@ def _cost(problem: FairLsap, cost: Fraction | int) -> float:
     return round(decimal(problem.parameters["fairness"]) * cost * problem.grid) / problem.grid
 
 
+@of_problem(FairLsap)
 def decode(model: Any, problem: FairLsap) -> Placement:
     """The placement that a solved model stands for, of either kind; no worse than the model's objective.
 

@@ -33,7 +33,7 @@ import numpy as np
 import pulp
 
 from optsched.models.assignment import add_cost_table, class_model, decode_pairs
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decode_binaries, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decode_binaries, of_problem, refuse_too_large
 from optsched.placement import Placement
 from optsched.problems.flow import Flow
 from optsched.solvers.algebraic import injective_names
@@ -41,6 +41,7 @@ from optsched.solvers.algebraic import injective_names
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
+@of_problem(Flow)
 def build_pyomo(problem: Flow, *, aggregate: bool = True) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -75,6 +76,7 @@ def build_pyomo(problem: Flow, *, aggregate: bool = True) -> Any:
     return base.model
 
 
+@of_problem(Flow)
 def literal_size(problem: Flow) -> LiteralSize:
     """What `build_pulp` would take: an arc for each task, each idle node, and each pair of them."""
     tasks, nodes = len(problem.tasks), int(np.count_nonzero(problem.capacity))
@@ -86,6 +88,7 @@ def literal_size(problem: Flow) -> LiteralSize:
     )
 
 
+@of_problem(Flow)
 def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build 002's own program: the minimum-cost flow with one arc for each task and idle node.
 
@@ -152,6 +155,7 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     return model
 
 
+@of_problem(Flow)
 def decode(model: Any, problem: Flow) -> Placement:
     """The placement that a solved model stands for, of either kind; it costs what the model says.
 

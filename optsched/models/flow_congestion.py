@@ -45,7 +45,7 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.instance import KINDS, Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, refuse_too_large, whole
 from optsched.placement import NONE, Placement
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.solvers.algebraic import injective_names
@@ -54,6 +54,7 @@ from optsched.solvers.flow_congestion import distributed
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
+@of_problem(FlowCongestion)
 def build_pyomo(problem: FlowCongestion) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -181,6 +182,7 @@ def _sets(problem: FlowCongestion, node: int) -> Iterator[Ints]:
             yield amounts
 
 
+@of_problem(FlowCongestion)
 def literal_size(problem: FlowCongestion) -> LiteralSize:
     """What `build_pulp` would take: a variable for each task, each pair with a slot, and each set of each node."""
     hosts = range(len(problem.hosts.first))
@@ -196,6 +198,7 @@ def literal_size(problem: FlowCongestion) -> LiteralSize:
     )
 
 
+@of_problem(FlowCongestion)
 def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the literal program: an arc for each task and node, and a pattern for each node.
 
@@ -266,6 +269,7 @@ def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -
     return model
 
 
+@of_problem(FlowCongestion)
 def decode(model: Any, problem: FlowCongestion) -> Placement:
     """The placement that a solved model stands for, of either kind; it costs what the model says.
 

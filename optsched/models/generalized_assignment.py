@@ -32,7 +32,7 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.errors import UsageError
-from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, of_problem, refuse_too_large, whole
 from optsched.placement import Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.generalized_assignment import GeneralizedAssignment
@@ -41,6 +41,7 @@ from optsched.solvers.algebraic import injective_names
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
+@of_problem(GeneralizedAssignment)
 def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -144,6 +145,7 @@ def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> An
     return model
 
 
+@of_problem(GeneralizedAssignment)
 def literal_size(problem: GeneralizedAssignment) -> LiteralSize:
     """What `build_pulp` would take: a variable for each pair, a constraint for each task and each capacity."""
     tasks, nodes = problem.units.shape
@@ -151,6 +153,7 @@ def literal_size(problem: GeneralizedAssignment) -> LiteralSize:
     return LiteralSize.of(tasks * nodes, tasks + resources * nodes, tasks * nodes * (2 + resources))
 
 
+@of_problem(GeneralizedAssignment)
 def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the usual program: a binary for each pair of task and node.
 
@@ -216,6 +219,7 @@ def _refuse_stranded(problem: GeneralizedAssignment) -> None:
         raise UsageError(f"{task} fits on no node that it may use: there is no placement to model")
 
 
+@of_problem(GeneralizedAssignment)
 def decode(model: Any, problem: GeneralizedAssignment) -> Placement:
     """The placement that a solved model stands for, of either kind; it costs what the model says.
 

@@ -48,7 +48,7 @@ import pyomo.environ as pyo
 
 from optsched.errors import UsageError
 from optsched.models.assignment import grouped
-from optsched.models.base import MAX_VARIABLES, LiteralSize, is_whole, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, is_whole, of_problem, refuse_too_large, whole
 from optsched.placement import NONE, Placement
 from optsched.problems.latency import Latency
 from optsched.solvers.algebraic import injective_names
@@ -57,6 +57,7 @@ from optsched.solvers.networks import maximum_b_matching
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
+@of_problem(Latency)
 def build_pyomo(problem: Latency, limit: int | None = None) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -203,6 +204,7 @@ def _without_rows(problem: Latency, limit: int, counted: bool) -> Any:
     return model
 
 
+@of_problem(Latency)
 def literal_size(problem: Latency, limit: int | None = None) -> LiteralSize:
     """What `build_pulp` would take: a variable for each task and server."""
     tasks, loads = len(problem.tasks), problem.initial_load
@@ -217,6 +219,7 @@ def literal_size(problem: Latency, limit: int | None = None) -> LiteralSize:
     )
 
 
+@of_problem(Latency)
 def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build 004's own program: a binary for each task and server.
 
@@ -298,6 +301,7 @@ def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int
     return model
 
 
+@of_problem(Latency)
 def decode(model: Any, problem: Latency) -> Placement:
     """The placement that a solved model stands for, of either kind.
 

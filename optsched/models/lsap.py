@@ -47,13 +47,14 @@ from optsched.models.assignment import (
     square_model,
     square_size,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, refuse_too_large
 from optsched.placement import Placement
 from optsched.problems.lsap import Lsap
 
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
+@of_problem(Lsap)
 def build_pyomo(problem: Lsap, *, aggregate: bool = True) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -87,11 +88,13 @@ def build_pyomo(problem: Lsap, *, aggregate: bool = True) -> Any:
     return base.model
 
 
+@of_problem(Lsap)
 def literal_size(problem: Lsap) -> LiteralSize:
     """What `build_pulp` would take: max(tasks, idle slots) squared variables."""
     return square_size(problem)
 
 
+@of_problem(Lsap)
 def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build 003's own program: the square LSAP of tasks and idle slots, padded with dummies at constant 1.
 
@@ -118,6 +121,7 @@ def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
     return square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
 
 
+@of_problem(Lsap)
 def decode(model: Any, problem: Lsap) -> Placement:
     """The placement that a solved model stands for, of either kind; no worse than the model's objective.
 

@@ -39,7 +39,7 @@ from optsched.models.assignment import (
     square_model,
     square_size,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, refuse_too_large
 from optsched.placement import Placement
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.solvers.algebraic import injective_names
@@ -47,6 +47,7 @@ from optsched.solvers.algebraic import injective_names
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
+@of_problem(LsapFairness)
 def build_pyomo(problem: LsapFairness, limit: int | None = None, *, aggregate: bool = True) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -126,6 +127,7 @@ def _checked(limit: Any) -> int:
     return int(limit)
 
 
+@of_problem(LsapFairness)
 def literal_size(problem: LsapFairness, limit: int | None = None) -> LiteralSize:
     """What `build_pulp` would take: max(tasks, idle slots) squared variables, and with a limit two a group."""
     size, groups = square_size(problem), len(problem.groups.ids)
@@ -135,6 +137,7 @@ def literal_size(problem: LsapFairness, limit: int | None = None) -> LiteralSize
     return LiteralSize(variables, size.constraints + groups + (size.variables > 0), size.megabytes)
 
 
+@of_problem(LsapFairness)
 def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build 003's square LSAP, padded with dummies at constant 1; with a limit, the distances of its groups.
 
@@ -187,6 +190,7 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
     return model
 
 
+@of_problem(LsapFairness)
 def decode(model: Any, problem: LsapFairness) -> Placement:
     """The placement that a solved model stands for, of either kind; no worse than the model's objective.
 

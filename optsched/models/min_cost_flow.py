@@ -30,7 +30,7 @@ import pyomo.environ as pyo
 
 from optsched.errors import TooLarge, UsageError
 from optsched.instance import Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, whole
 from optsched.network import UNBOUNDED
 from optsched.placement import Flow
 from optsched.problems.min_cost_flow import MinCostFlow
@@ -40,6 +40,7 @@ from optsched.solvers.min_cost_flow import whole_flow
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
+@of_problem(MinCostFlow)
 def build_pyomo(problem: MinCostFlow) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -122,12 +123,14 @@ def _free(problem: MinCostFlow) -> Ints:
     return np.flatnonzero(problem.instance.capacity > problem.instance.lower).astype(np.int64)
 
 
+@of_problem(MinCostFlow)
 def literal_size(problem: MinCostFlow) -> LiteralSize:
     """What `build_pulp` would take: a variable for each arc, a constraint for each node."""
     arcs = problem.instance.arcs
     return LiteralSize.of(arcs, len(problem.instance), 3 * arcs)
 
 
+@of_problem(MinCostFlow)
 def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the textbook's program: a variable for each arc, between its limits.
 
@@ -176,6 +179,7 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
     return model
 
 
+@of_problem(MinCostFlow)
 def decode(model: Any, problem: MinCostFlow) -> Flow:
     """The flow that a solved model stands for, of either kind; it costs what the model says.
 

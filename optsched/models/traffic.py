@@ -42,7 +42,7 @@ import pyomo.environ as pyo
 
 from optsched.errors import UsageError
 from optsched.instance import Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, of_problem, refuse_too_large, whole
 from optsched.placement import Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.traffic import Bundle, Traffic
@@ -51,6 +51,7 @@ from optsched.solvers.algebraic import injective_names
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
+@of_problem(Traffic)
 def build_pyomo(problem: Traffic, limit: int | None = None, *, aggregate: bool = True) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -190,6 +191,7 @@ def _rooms(problem: Traffic, limit: int | None) -> tuple[dict[str, int], dict[st
     )
 
 
+@of_problem(Traffic)
 def literal_size(problem: Traffic, limit: int | None = None) -> LiteralSize:
     """What `build_pulp` would take: a binary for each map, bundle and product of these in each datacenter."""
     centers, bundles = len(problem.datacenters), _bundles(problem).values()
@@ -199,6 +201,7 @@ def literal_size(problem: Traffic, limit: int | None = None) -> LiteralSize:
     return LiteralSize.of(decided + products, rows, 3 * decided + 5 * products)
 
 
+@of_problem(Traffic)
 def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the literal model: binaries for each map and each bundle of reduces, and their products by name.
 
@@ -277,6 +280,7 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
     return model
 
 
+@of_problem(Traffic)
 def decode(model: Any, problem: Traffic) -> Placement:
     """The placement that a solved model stands for, of either kind; it causes the traffic that the model says.
 

@@ -49,7 +49,7 @@ import pyomo.environ as pyo
 
 from optsched.errors import UsageError
 from optsched.instance import Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, of_problem, refuse_too_large, whole
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.transmission import Transmission
@@ -61,6 +61,7 @@ __all__ = ["FORMS", "build_pulp", "build_pyomo", "decode", "literal_size"]
 FORMS = ("flow", "pairs")
 
 
+@of_problem(Transmission)
 def build_pyomo(problem: Transmission, *, form: str | None = None, aggregate: bool = True) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -320,6 +321,7 @@ def _add_pairs(model: Any, problem: Transmission, classes: TaskClasses, shuffle:
     )
 
 
+@of_problem(Transmission)
 def literal_size(problem: Transmission) -> LiteralSize:
     """What `build_pulp` would take: x_jp, y_fi and w_fi, and a long constraint for each w_fi."""
     usable, limited, nodes = problem.usable, problem.limited, len(problem.distance)
@@ -335,6 +337,7 @@ def literal_size(problem: Transmission) -> LiteralSize:
     )
 
 
+@of_problem(Transmission)
 def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the literal linearisation of 000's bilinear program.
 
@@ -410,6 +413,7 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
     return model
 
 
+@of_problem(Transmission)
 def decode(model: Any, problem: Transmission) -> Placement:
     """The placement that a solved model stands for, of either kind; it costs what the model says.
 

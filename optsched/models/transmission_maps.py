@@ -30,7 +30,7 @@ from typing import Any
 import pulp
 
 from optsched.models.assignment import add_cost_table, class_model, decode_pairs
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decode_binaries, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decode_binaries, of_problem, refuse_too_large
 from optsched.placement import Placement
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.solvers.algebraic import injective_names
@@ -38,6 +38,7 @@ from optsched.solvers.algebraic import injective_names
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
+@of_problem(TransmissionMaps)
 def build_pyomo(problem: TransmissionMaps, *, aggregate: bool = True) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -70,12 +71,14 @@ def build_pyomo(problem: TransmissionMaps, *, aggregate: bool = True) -> Any:
     return base.model
 
 
+@of_problem(TransmissionMaps)
 def literal_size(problem: TransmissionMaps) -> LiteralSize:
     """What `build_pulp` would take: a binary for each map and idle node."""
     maps, nodes = len(problem.tasks), len(problem.idle_nodes)
     return LiteralSize.of(maps * nodes, maps + nodes + 1, 4 * maps * nodes)
 
 
+@of_problem(TransmissionMaps)
 def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the program in 000's variables: a binary for each map and node with idle slots.
 
@@ -119,6 +122,7 @@ def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES)
     return model
 
 
+@of_problem(TransmissionMaps)
 def decode(model: Any, problem: TransmissionMaps) -> Placement:
     """The placement that a solved model stands for, of either kind; it costs what the model says.
 

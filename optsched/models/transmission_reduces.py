@@ -34,7 +34,7 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decode_binaries, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decode_binaries, of_problem, refuse_too_large, whole
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.transmission_reduces import TransmissionReduces
@@ -43,6 +43,7 @@ from optsched.solvers.algebraic import injective_names
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
+@of_problem(TransmissionReduces)
 def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -136,6 +137,7 @@ def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
     return model
 
 
+@of_problem(TransmissionReduces)
 def literal_size(problem: TransmissionReduces) -> LiteralSize:
     """What `build_pulp` would take: a binary for each reduce and node with an idle reduce slot."""
     reduces, nodes = len(problem.tasks), int(np.count_nonzero(problem.capacity))
@@ -143,6 +145,7 @@ def literal_size(problem: TransmissionReduces) -> LiteralSize:
     return LiteralSize.of(reduces * nodes, reduces + (1 + jobs) * nodes + 1, 5 * reduces * nodes)
 
 
+@of_problem(TransmissionReduces)
 def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the program in 000's variables: a binary for each reduce and node with an idle reduce slot.
 
@@ -198,6 +201,7 @@ def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABL
     return model
 
 
+@of_problem(TransmissionReduces)
 def decode(model: Any, problem: TransmissionReduces) -> Placement:
     """The placement that a solved model stands for, of either kind; it costs what the model says.
 

@@ -65,7 +65,7 @@ import pyomo.environ as pyo
 from optsched.decimals import decimal
 from optsched.errors import UsageError
 from optsched.instance import KINDS, MAP, REDUCE, Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, refuse_too_large, whole
 from optsched.placement import Placement
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Allocation, Utility
@@ -79,6 +79,7 @@ __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 MOST_PATTERNS = 1_000
 
 
+@of_problem(Utility)
 def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
     """Build the compact model; its components are in the module's table.
 
@@ -336,6 +337,7 @@ def _maximise_lowest(model: Any, problem: Utility, placed: Callable[..., Any]) -
     model.objective = pyo.Objective(expr=model.lowest, sense=pyo.maximize)
 
 
+@of_problem(Utility)
 def literal_size(problem: Utility) -> LiteralSize:
     """What `build_pulp` would take: a variable for each job, kind and tracker, and for each entry of a table."""
     jobs, nodes, resources = len(problem.jobs), len(problem.node_type), len(problem.resources)
@@ -353,6 +355,7 @@ def _infinite(problem: Utility) -> list[tuple[int, int]]:
     return [(kind, job) for kind, table in tables for job, row in enumerate(table) if row[0] <= LEAST_FINITE]
 
 
+@of_problem(Utility)
 def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build 001's own program, tabulated.
 
@@ -465,6 +468,7 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
     return model
 
 
+@of_problem(Utility)
 def decode(model: Any, problem: Utility) -> Placement:
     """The placement that a solved model stands for, of either kind.
 

@@ -6,11 +6,12 @@ the closed forms of 003.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, overload
 
-from optsched.errors import UsageError, nearest
+from optsched.errors import UsageError, described, nearest
 from optsched.instance import Instance
 from optsched.network import FlowNetwork
 from optsched.problems.base import AnyProblem, Problem
@@ -74,6 +75,8 @@ PROBLEMS: Mapping[str, type[AnyProblem]] = MappingProxyType(
 
 def problem_class(name: str) -> type[AnyProblem]:
     """The class of the problem called `name`; UsageError with the nearest name where there is none."""
+    if not isinstance(name, str):
+        raise UsageError(f"a problem is named by a text, not by {described(name)}; {nearest(name, list(PROBLEMS))}")
     if name not in PROBLEMS:
         raise UsageError(f'there is no problem "{name}"; {nearest(name, list(PROBLEMS))}')
     return PROBLEMS[name]
@@ -88,10 +91,12 @@ def problem(name: str, instance: FlowNetwork, /, **parameters: Any) -> MinCostFl
 
 
 @overload
-def problem(name: str, instance: Instance | FlowNetwork, /, **parameters: Any) -> AnyProblem: ...
+def problem(
+    name: str, instance: Instance | FlowNetwork | str | os.PathLike[str], /, **parameters: Any
+) -> AnyProblem: ...
 
 
-def problem(name: str, instance: Instance | FlowNetwork, /, **parameters: Any) -> AnyProblem:
+def problem(name: str, instance: Instance | FlowNetwork | str | os.PathLike[str], /, **parameters: Any) -> AnyProblem:
     """Pose a problem on an instance, or `min-cost-flow` on a flow network.
 
     Parameters
@@ -99,7 +104,7 @@ def problem(name: str, instance: Instance | FlowNetwork, /, **parameters: Any) -
     name
         As `optsched list problems` shows it.
     instance
-        The snapshot, or the network.
+        The snapshot, or the network; or what `optsched.load` takes: a file, or a name of the library.
     **parameters
         Override the instance's own parameters, which override the problem's defaults.
 
@@ -117,5 +122,12 @@ def problem(name: str, instance: Instance | FlowNetwork, /, **parameters: Any) -
     >>> from optsched.instance import Cluster, Workload
     >>> problem("lsap", Instance(Cluster(["a"]), Workload(["t"])), levels=[0, 1, 2]).parameters["levels"]
     (0, 1, 2)
+    >>> problem("lsap", "papers/guo-fig2")
+    <lsap on guo-fig2: 3 tasks, 3 nodes>
     """
-    return problem_class(name)(instance, **parameters)
+    kind = problem_class(name)
+    if isinstance(instance, str | os.PathLike):
+        from optsched.instances.files import load  # reading takes a while to import
+
+        instance = load(instance)
+    return kind(instance, **parameters)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.decimals import FINEST
-from optsched.errors import Fault, InputError, MissingField, UsageError, nearest
+from optsched.errors import Fault, InputError, MissingField, UsageError, described, expect, nearest
 from optsched.instance import LARGEST, MAP, PENDING, Instance, Ints, Ragged
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, Flow, Placement
@@ -32,6 +32,7 @@ __all__ = [
     "exact",
     "exact_sum",
     "number",
+    "expect_problem",
     "on_grid",
     "switch",
 ]
@@ -252,6 +253,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     """Whether the idle slots may hold only some of the tasks, so that the rest is for a later round."""
 
     def __init__(self, instance: Noun, /, **parameters: Any) -> None:
+        expect(instance, (Instance, FlowNetwork), f"{self.name} is posed on an instance or a flow network", HOW_TO_LOAD)
         if not isinstance(instance, self.posed_on):
             nouns = "a flow network, not on an instance", "an instance, not on a flow network"
             due = nouns[self.posed_on is Instance]
@@ -364,6 +366,38 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 #: A problem of either noun and decision.
 AnyProblem = BaseProblem[Any, Any]
 
+#: What to do where something else stands for an instance, or for a placement.
+HOW_TO_LOAD = 'read one first: optsched.load("papers/guo-fig2"), or the path of a file'
+HOW_TO_PLACE = "make one first: problem.placement(nodes), with a node index or -1 for each of problem.tasks"
+
+
+def expect_problem(given: Any, taker: str, kind: type[Any] = BaseProblem) -> None:
+    """Raise UsageError unless a posed problem of a kind was given; says how to pose one.
+
+    Examples
+    --------
+    >>> expect_problem("papers/guo-fig2", "solve")
+    Traceback (most recent call last):
+    optsched.errors.UsageError: solve takes a problem, not the text "papers/guo-fig2"; pose one first: \
+optsched.problem("lsap", "papers/guo-fig2")
+    """
+    if isinstance(given, kind):
+        return
+    if isinstance(given, BaseProblem):
+        only = f"the problem {kind.name}" if hasattr(kind, "name") else "a problem that places tasks"
+        raise UsageError(f"{taker} takes {only}, not {given.name}")
+    if isinstance(given, type) and issubclass(given, BaseProblem):
+        mend = f"pose it on an instance first: {given.__name__}(instance)"
+    elif isinstance(given, FlowNetwork):
+        mend = 'pose one on it first: optsched.problem("min-cost-flow", network)'
+    elif isinstance(given, Instance):
+        mend = 'pose one on it first: optsched.problem("lsap", instance)'
+    elif isinstance(given, str):
+        mend = f'pose one first: optsched.problem("lsap", "{given}")' if len(given) <= 60 else "pose one first"
+    else:
+        mend = 'pose one first: optsched.problem("lsap", instance)'
+    raise UsageError(f"{taker} takes a problem, not {described(given)}; {mend}")
+
 
 class Problem(BaseProblem[Instance, Placement]):
     """A problem that places pending tasks of an instance; see `BaseProblem` for what all problems have.
@@ -398,6 +432,7 @@ class Problem(BaseProblem[Instance, Placement]):
         """Violations of the problem's own constraints by a placement of pending maps on existing nodes."""
 
     def violations(self, placement: Placement, /) -> list[Violation]:
+        expect(placement, Placement, f"{self.name} judges a placement", HOW_TO_PLACE)
         task_ids, node_ids = self.instance.workload.task_ids, self.instance.cluster.node_ids
         if len(placement) != len(task_ids):
             return [Violation("length", (), len(placement) - len(task_ids))]
@@ -424,7 +459,11 @@ class Problem(BaseProblem[Instance, Placement]):
         return 0
 
     def placement(self, nodes: npt.ArrayLike) -> Placement:
-        """A placement of the instance from one node index (or -1) for each of `tasks`."""
+        """A placement of the instance from one node index (or -1) for each of `tasks`; UsageError for anything else."""
+        given = np.asarray(nodes)
+        if given.shape != self.tasks.shape or (given.size and given.dtype.kind not in "iu"):
+            told = f"{self.name} places {len(self.tasks)} tasks: give a node index, or -1, for each"
+            raise UsageError(f"{told}, not {described(nodes)}" + (f" of shape {given.shape}" if given.ndim else ""))
         return Placement.empty(len(self.instance.workload)).with_tasks(self.tasks, nodes)
 
     def nodes_of(self, placement: Placement) -> Ints:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault
+from optsched.errors import Fault, expect
 from optsched.instance import Ints
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import Flow
@@ -99,6 +99,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
 
     def violations(self, flow: Flow, /) -> list[Violation]:
         """Every violated constraint; `conservation` is by how much more leaves a node than enters it."""
+        expect(flow, Flow, f"{self.name} judges a flow", "make one first: Flow(units), with a number for each arc")
         network = self.instance
         if len(flow) != network.arcs:
             return [Violation("length", (), len(flow) - network.arcs)]

@@ -14,11 +14,12 @@ from types import ModuleType
 from typing import Any
 
 from optsched.deadline import deadline
-from optsched.errors import HeuristicFailed, UsageError, nearest
+from optsched.errors import HeuristicFailed, UsageError, described, nearest
 from optsched.heuristics.answers import placement_from
 from optsched.placement import Flow
 from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow, Problem
 from optsched.problems.assignment import AssignmentProblem
+from optsched.problems.base import expect_problem
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.traffic import Traffic
 from optsched.problems.transmission import Transmission
@@ -75,6 +76,7 @@ def _sort(problem: AnyProblem) -> ModuleType:
 
 def routes_of(problem: AnyProblem) -> tuple[str, ...]:
     """Names of the routes that solve a problem, the default first."""
+    expect_problem(problem, "routes_of")
     routes: tuple[str, ...] = _sort(problem).ROUTES
     return routes
 
@@ -135,13 +137,10 @@ def solve(
     >>> solution.objective, str(solution.termination), str(solution.certificate)
     ((1, 2), 'OPTIMAL', 'combinatorial')
     """
+    expect_problem(problem, "solve")
     profile = profile if isinstance(profile, Profile) else load_profile(profile)
     profile = profile.with_limits(time_limit=time_limit)
-    known = routes_of(problem)
-    if route is None:
-        route = known[0]
-    elif route not in known:
-        raise UsageError(f'{problem.name} has no route "{route}"; {nearest(route, known)}')
+    route = _route(problem, route)
     record = Record(problem, route, None if start is None else _start(problem, start))
     try:
         with deadline(profile.time_limit):
@@ -149,6 +148,15 @@ def solve(
     except STOPPED as error:  # where no route looks out for it, as while a model is built
         return record.solution(None, (), *stopped(error), {})
     return solution
+
+
+def _route(problem: AnyProblem, route: str | None) -> str:
+    """The route that was asked for, or the default; UsageError where there is none of the name."""
+    known = routes_of(problem)
+    if route is not None and route not in known:
+        told = f'"{route}"' if isinstance(route, str) else described(route)
+        raise UsageError(f"{problem.name} has no route {told}; {nearest(route, known)}")
+    return known[0] if route is None else route
 
 
 def _start(problem: AnyProblem, given: Decision | Sequence[Any]) -> Decision:
@@ -181,6 +189,7 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     >>> [bound.name for bound in bounds(Latency(Instance(Cluster(["s1"]), Workload(["t1"]))))]
     ['l*', 'l**', 'l_flow', 'least-work']
     """
+    expect_problem(problem, "bounds")
     module = _sort(problem)
     found: tuple[Bound, ...] = module.bounds(problem) if hasattr(module, "bounds") else problem.cheap_bounds()
     return found
@@ -188,6 +197,7 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
 
 def has_frontier(problem: AnyProblem) -> bool:
     """Whether `frontier` finds the Pareto-optimal points of a problem."""
+    expect_problem(problem, "has_frontier")
     return hasattr(_sort(problem), "frontier")
 
 
@@ -202,7 +212,8 @@ def frontier(
     Raises
     ------
     UsageError
-        If the problem has one component only, or two without a route to their frontier (`utility`).
+        For an unknown route or profile, or if the problem has one component only, or two without a route to their
+        frontier (`utility`).
 
     Examples
     --------
@@ -213,6 +224,7 @@ def frontier(
       3, 6  combinatorial
       4, 4  combinatorial
     """
+    expect_problem(problem, "frontier")
     module = _sort(problem)
     if not has_frontier(problem):
         known = ", ".join(kind.name for kind, other in _SORTS if hasattr(other, "frontier"))
@@ -220,9 +232,10 @@ def frontier(
         raise UsageError(f"{problem.name} has no frontier: {why}; problems with a frontier: {known}")
     profile = profile if isinstance(profile, Profile) else load_profile(profile)
     profile = profile.with_limits(time_limit=time_limit)
+    route = _route(problem, route)
     try:
         with deadline(profile.time_limit):
-            found: Frontier = module.frontier(problem, profile, route or module.ROUTES[0])
+            found: Frontier = module.frontier(problem, profile, route)
     except STOPPED as error:  # before there was a point
         names = (problem.components[0].name, problem.components[1].name)
         return Frontier(problem.name, names, (), complete=False, limit=stopped(error)[0])

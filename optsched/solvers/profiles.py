@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import Fault, InputError, UsageError, nearest
+from optsched.errors import Fault, InputError, UsageError, expect, nearest
 from optsched.resources import folder
 
 __all__ = ["Profile", "load_profile", "profile_names"]
@@ -183,6 +183,7 @@ def load_profile(name: str | Path) -> Profile:
     >>> load_profile("ci").node_limit
     2000
     """
+    expect(name, (str, Path), "a profile is a name, a path or a Profile")
     path = Path(name)
     if path.suffix != ".toml":
         if str(name) not in profile_names():

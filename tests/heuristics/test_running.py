@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import HeuristicFailed, UsageError
+from optsched.gaps import gap
 from optsched.heuristics import HEURISTICS, Heuristic, Offer, Policy, View, applicable, heuristic, run
 from optsched.heuristics.base import table_row
 from optsched.instance import Cluster, Instance, Ragged, Workload
@@ -360,3 +363,127 @@ def test_copy_of_the_problem_does_not_warn_again(posed: Lsap) -> None:
     with pytest.warns(UserWarning, match="beta=1"):
         fair = FairLsap(Instance(Cluster(["a", "b"]), workload), beta=1)
     assert run(fair, by_id).error is None
+
+
+# What a user's own code raised ------------------------------------------------------------------------------------
+
+BROKEN = """
+import numpy as np
+
+
+def fails(problem, rng):
+    return np.zeros(3)[
+        helper(problem)
+    ]
+
+
+def helper(problem):
+    raise KeyError("rack r7")
+
+
+def inside_numpy(problem, rng):
+    return np.linalg.inv(np.zeros((2, 2)))
+
+
+class Fails:
+    def __init__(self, where="offer"):
+        self.where = where
+
+    def at(self, where):
+        if self.where == where:
+            raise ZeroDivisionError(where)
+
+    def start(self, view, rng):
+        self.at("start")
+
+    def notify(self, event, view):
+        self.at("notify")
+
+    def offer(self, offer, view):
+        self.at("offer")
+        return Answer(view.pending[:1]) if self.where == "answer" else view.pending[:1].tolist()
+
+
+class Answer(tuple):
+    def __iter__(self):
+        raise ZeroDivisionError("answer")
+"""
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A user's module whose heuristics raise."""
+    (tmp_path / "my_sched.py").write_text(BROKEN, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_sched", raising=False)
+    return importlib.import_module("my_sched")
+
+
+def _lines(error: BaseException | None) -> list[int]:
+    """Lines of the user's module in a traceback."""
+    assert error is not None
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame.lineno for frame in frames if frame.filename.endswith("my_sched.py") and frame.lineno is not None]
+
+
+def test_exception_of_a_user_is_chained(posed: Lsap, broken: Any) -> None:
+    """Tests that a user's own exception, with its lines, is the cause of what a test of a scheduler raises."""
+    result = run(posed, broken.fails)
+    assert result.error is not None
+    assert "KeyError: 'rack r7'" in result.error
+    assert "my_sched.py, line 12)" in result.error
+    with pytest.raises(HeuristicFailed) as failed:
+        result.raise_if_failed()
+    assert isinstance(failed.value.__cause__, KeyError)
+    assert _lines(failed.value.__cause__) == [7, 12]
+    with pytest.raises(HeuristicFailed) as judged:
+        gap(posed, "my_sched:fails").raise_unless_within(0.05)
+    assert _lines(judged.value.__cause__) == [7, 12]
+
+
+def test_line_of_a_user_whose_library_raised(posed: Lsap, broken: Any) -> None:
+    """Tests that the user's own line is told where it is a library that raised, and the library's place after it."""
+    told = run(posed, broken.inside_numpy).error
+    assert told is not None
+    assert "my_sched.py, line 16; raised in " in told
+    assert "linalg" in told.rpartition("raised in")[2]
+
+
+@pytest.mark.parametrize("where", ["start", "offer", "notify", "answer"])
+def test_exception_of_a_policy_is_chained(posed: Lsap, broken: Any, where: str) -> None:
+    """Tests the same of each method of a policy, and of what it answers."""
+    result = run(posed, broken.Fails, where=where)
+    assert result.error is not None
+    assert f"ZeroDivisionError: {where}" in result.error
+    assert "my_sched.py, line " in result.error
+    with pytest.raises(HeuristicFailed) as failed:
+        result.raise_if_failed()
+    assert isinstance(failed.value.__cause__, ZeroDivisionError)
+    assert _lines(failed.value.__cause__)
+
+
+def test_exception_of_making_a_policy_is_chained(posed: Lsap) -> None:
+    """Tests the same of the constructor, and that what is merely nonsense has no cause."""
+
+    class Unmade(FirstWaiting):
+        def __init__(self) -> None:
+            raise OSError("no licence")
+
+    with pytest.raises(HeuristicFailed, match="no licence") as failed:
+        run(posed, Unmade).raise_if_failed()
+    assert isinstance(failed.value.__cause__, OSError)
+    with pytest.raises(HeuristicFailed, match="answered None") as nonsense:
+        run(posed, lambda problem, rng: None).raise_if_failed()
+    assert nonsense.value.__cause__ is None
+
+
+@pytest.mark.parametrize("text", ["import no_such_thing_at_all", "1 / 0", "def broken(:", "import sys; sys.exit(3)"])
+def test_module_that_fails_on_import(posed: Lsap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Tests that a module that cannot be imported is told with its own line, and the exception is the cause."""
+    (tmp_path / "my_failing.py").write_text(f"# a scheduler\n{text}\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError, match="importing its module raised") as failed:
+        run(posed, "my_failing:scheduler")
+    assert failed.value.__cause__ is not None
+    assert "my_failing.py, line 2" in str(failed.value)
+    assert "raised in" not in str(failed.value)

@@ -358,7 +358,7 @@ def test_false_decisions() -> None:
 
 def test_no_heuristics_and_no_frontier() -> None:
     """Tests that a heuristic, which places tasks, is refused, and a frontier too."""
-    with pytest.raises(UsageError, match="does not serve min-cost-flow"):
+    with pytest.raises(UsageError, match="takes a problem that places tasks, not min-cost-flow"):
         gap(SMALL, lambda problem, rng: [])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="min-cost-flow has no frontier: it has one component"):
         frontier(SMALL)

@@ -1,0 +1,252 @@
+"""Wrong kinds of arguments end in one message that says what to do, in every public function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched import models
+from optsched.errors import InputError, UsageError, described
+from optsched.gaps import Reference, gap_waves
+from optsched.heuristics import applicable, run
+from optsched.heuristics.waves import waves
+from optsched.instances import solution_files
+from optsched.instances.generate import generate
+from optsched.instances.library import library
+from optsched.placement import Placement
+from optsched.problems import PROBLEMS, Latency, Lsap, MinCostFlow
+from optsched.routes import has_frontier, routes_of
+from optsched.solvers.profiles import load_profile
+
+INSTANCE, NETWORK = "papers/guo-fig2", "examples/negative-cycle"
+
+
+@cache
+def lsap() -> Any:
+    """A problem that places tasks."""
+    return optsched.problem("lsap", INSTANCE)
+
+
+@cache
+def latency() -> Any:
+    """One with a frontier."""
+    return optsched.problem("latency", INSTANCE)
+
+
+@cache
+def flow() -> Any:
+    """A problem of the other noun."""
+    return optsched.problem("min-cost-flow", network())
+
+
+@cache
+def network() -> Any:
+    """A flow network of the library."""
+    return optsched.load(next(entry.path for entry in library().values() if "network" in entry.tags))
+
+
+@cache
+def solution() -> Any:
+    """A solution of `lsap`."""
+    return optsched.solve(lsap())
+
+
+#: What is given in place of what is wanted, by the name of its kind.
+GIVEN: dict[str, Callable[[], Any]] = {
+    "None": lambda: None,
+    "text": lambda: "papers/no-such",
+    "path": lambda: Path("no-such.json"),
+    "dict": dict,
+    "list": lambda: ["a", 2],
+    "number": lambda: -3,
+    "nan": lambda: math.nan,
+    "class": lambda: Lsap,
+    "instance": lambda: lsap().instance,
+    "network": network,
+    "problem": lsap,
+    "other problem": latency,
+    "flow problem": flow,
+    "solution": solution,
+}
+
+PLACING = {"problem", "other problem"}
+ANY_PROBLEM = {*PLACING, "flow problem"}
+
+#: Each public function with one argument to get wrong, and the kinds that it takes.
+CALLS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
+    "load": (optsched.load, set()),
+    "save": (lambda given: optsched.save(given, "saved.json"), {"instance", "network"}),
+    "save to": (lambda given: optsched.save(lsap().instance, given), {"path"}),
+    "problem of a name": (lambda given: optsched.problem(given, INSTANCE), set()),
+    "problem on": (lambda given: optsched.problem("lsap", given), {"instance"}),
+    "min-cost-flow on": (lambda given: optsched.problem("min-cost-flow", given), {"network"}),
+    "class on": (Latency, {"instance"}),
+    "solve": (optsched.solve, ANY_PROBLEM),
+    "solve with profile": (lambda given: optsched.solve(lsap(), given), set()),
+    "solve from start": (lambda given: optsched.solve(lsap(), start=given), {"None"}),
+    "solve a flow from start": (lambda given: optsched.solve(flow(), start=given), {"None"}),
+    "solve by route": (lambda given: optsched.solve(lsap(), route=given), {"None"}),
+    "solve in time": (lambda given: optsched.solve(lsap(), time_limit=given), {"None"}),
+    "bounds": (optsched.bounds, ANY_PROBLEM),
+    "frontier": (optsched.frontier, {"other problem"}),
+    "frontier with profile": (lambda given: optsched.frontier(latency(), given), set()),
+    "frontier in time": (lambda given: optsched.frontier(latency(), time_limit=given), {"None"}),
+    "frontier by route": (lambda given: optsched.frontier(latency(), route=given), {"None"}),
+    "routes_of": (routes_of, ANY_PROBLEM),
+    "has_frontier": (has_frontier, ANY_PROBLEM),
+    "certify": (lambda given: optsched.certify(given, solution()), ANY_PROBLEM),
+    "certify of": (lambda given: optsched.certify(lsap(), given), {"solution"}),
+    "gap": (lambda given: optsched.gap(given, "lsap-sched"), {"problem"}),
+    "gap of": (lambda given: optsched.gap(lsap(), given), set()),
+    "gap with seed": (lambda given: optsched.gap(lsap(), "dl", seed=given), set()),
+    "gap against": (lambda given: optsched.gap(lsap(), "dl", reference=given), {"None", "solution"}),
+    "gap with profile": (lambda given: optsched.gap(lsap(), "dl", profile=given), set()),
+    "gap in time": (lambda given: optsched.gap(lsap(), "dl", time_limit=given), {"None"}),
+    "within": (lambda given: optsched.gap(lsap(), "dl").raise_unless_within(given), set()),
+    "Reference": (Reference, PLACING),
+    "Reference by": (lambda given: Reference(lsap(), solution=given), {"None", "solution"}),
+    "gap_waves of a name": (lambda given: gap_waves(given, lsap().instance, "dl"), set()),
+    "gap_waves on": (lambda given: gap_waves("lsap", given, "dl"), {"instance"}),
+    "gap_waves of": (lambda given: gap_waves("lsap", lsap().instance, given), set()),
+    "run": (lambda given: run(given, "dl"), {"problem"}),
+    "run of": (lambda given: run(lsap(), given), set()),
+    "run with seed": (lambda given: run(lsap(), "dl", given), set()),
+    "run in time": (lambda given: run(lsap(), "dl", time_limit=given), {"None"}),
+    "run in rounds": (lambda given: run(lsap(), "dl", max_idle_rounds=given), {"None"}),
+    "run observed by": (lambda given: run(lsap(), "dl", observers=[None if given is Lsap else given]), set()),
+    "run observed": (lambda given: run(lsap(), "dl", observers=given), set()),
+    "applicable": (applicable, PLACING),
+    "waves of a name": (lambda given: list(waves(given, lsap().instance, "dl")), set()),
+    "waves on": (lambda given: list(waves("lsap", given, "dl")), {"instance"}),
+    "waves of": (lambda given: list(waves("lsap", lsap().instance, given)), set()),
+    "waves with idle": (lambda given: list(waves("lsap", lsap().instance, "dl", idle=given)), set()),
+    "generate": (generate, set()),
+    "generate with seed": (lambda given: generate("lsap", given), set()),
+    "library": (library, {"None"}),
+    "load_profile": (load_profile, set()),
+    "read_solution": (lambda given: solution_files.read_solution(given, lsap().instance), set()),
+    "write_solution": (
+        lambda given: solution_files.write_solution(given, lsap().instance, "/dev/null"),
+        {"solution"},
+    ),
+    "write_solution on": (lambda given: solution_files.write_solution(solution(), given, "/dev/null"), {"instance"}),
+    "write_solution to": (lambda given: solution_files.write_solution(solution(), lsap().instance, given), {"path"}),
+    "models.module": (models.module, set()),
+    "with_state": (lambda given: lsap().instance.with_state(given), set()),
+    "placement": (lambda given: lsap().placement(given), set()),
+    "violations": (lambda given: lsap().violations(given), set()),
+    "evaluate": (lambda given: lsap().evaluate(given), set()),
+    "violations of a flow": (lambda given: flow().violations(given), set()),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_wrong_kind_of_argument(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that each kind of thing that a function does not take is refused in one line, by its own error."""
+    monkeypatch.chdir(tmp_path)
+    function, takes = CALLS[call]
+    for kind, given in GIVEN.items():
+        value = given()
+        if kind in takes:
+            function(value)
+            continue
+        with pytest.raises((UsageError, InputError)) as told:
+            function(value)
+        message = str(told.value)
+        assert message, (call, kind)
+        assert "object has no attribute" not in message, (call, kind, message)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("function", ["build_pyomo", "build_pulp", "literal_size", "decode"])
+def test_models_take_their_own_problem(name: str, function: str) -> None:
+    """Tests that what builds and decodes models refuses what is no problem, another problem, and what is no model."""
+    module = models.module(name)
+    called = getattr(module, function)
+    other = latency() if name == "lsap" else lsap()
+    before = (None,) if function == "decode" else ()
+    for given in (None, "papers/guo-fig2", other.instance, PROBLEMS[name], {}):
+        with pytest.raises(UsageError, match=f"{function} takes a problem, not"):
+            called(*before, given)
+    with pytest.raises(UsageError, match=f"takes the problem {name}, not {other.name}"):
+        called(*before, other)
+    with pytest.raises(UsageError, match=f"{function} takes the problem"):
+        called(*before, problem=other)
+
+
+def test_decode_of_another_model() -> None:
+    """Tests that decoding what is no model, and a model of another problem, says what is wanted."""
+    from optsched.models import latency as latency_models
+    from optsched.models import lsap as lsap_models
+
+    with pytest.raises(UsageError, match=r"decode takes a model of lsap.*not None"):
+        lsap_models.decode(None, lsap())
+    with pytest.raises(UsageError, match="as build_pyomo or build_pulp made it"):
+        latency_models.decode(lsap_models.build_pyomo(lsap()), latency())
+    with pytest.raises(TypeError):
+        lsap_models.build_pyomo()
+
+
+@pytest.mark.parametrize("function", [optsched.solve, optsched.bounds, optsched.frontier])
+def test_empty_stop_iteration(function: Callable[[Any], Any]) -> None:
+    """Tests that an instance, where a problem is wanted, is told how to be posed."""
+    with pytest.raises(UsageError, match=r"takes a problem, not an Instance; pose one on it first: optsched.problem"):
+        function(lsap().instance)
+    with pytest.raises(UsageError, match=r'optsched.problem\("lsap", "papers/guo-fig2"\)'):
+        function(INSTANCE)
+    with pytest.raises(UsageError, match=r'optsched.problem\("min-cost-flow", network\)'):
+        function(network())
+    with pytest.raises(UsageError, match=r"pose it on an instance first: MinCostFlow\(instance\)"):
+        function(MinCostFlow)
+
+
+def test_names_of_the_library_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that `load` and `problem` take a name of the library, as each command does, but files first."""
+    monkeypatch.chdir(tmp_path)
+    path = library()[INSTANCE].path
+    assert optsched.load(INSTANCE).sha256 == optsched.load(path).sha256 == optsched.load(str(path)).sha256
+    assert optsched.problem("latency", INSTANCE, w_rem=2).parameters["w_rem"] == 2
+    assert optsched.problem("latency", path).instance.name == "guo-fig2"
+    with pytest.raises(InputError, match=r'did you mean "papers/guo-fig2"'):
+        optsched.load("papers/guo-fig22")
+    with pytest.raises(InputError, match="optsched list instances"):
+        optsched.load("zzzzzz")
+    with pytest.raises(InputError, match="is a folder; name its files"):
+        optsched.load(tmp_path)
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "guo-fig2").write_text("{}")
+    with pytest.raises(InputError, match="unknown kind of file"):
+        optsched.load(INSTANCE)
+
+
+def test_other_kinds_of_the_right_type() -> None:
+    """Tests a solution of another problem, a placement of another instance, a negative limit and a wrong shape."""
+    assert not optsched.certify(latency(), solution()).valid
+    other = optsched.load("papers/fsy-not-optimal")
+    assert isinstance(other, optsched.Instance)
+    with pytest.raises(UsageError, match="of another instance"):
+        solution_files.write_solution(solution(), other, "/dev/null")
+    with pytest.raises(UsageError, match="the start answered 3 nodes"):
+        optsched.solve(optsched.problem("lsap", other), start=solution().decision)
+    with pytest.raises(UsageError, match="time_limit -1"):
+        run(lsap(), "dl", time_limit=-1)
+    with pytest.raises(UsageError, match="time_limit"):
+        optsched.solve(lsap(), time_limit=-1)
+    with pytest.raises(UsageError, match=r"places 3 tasks: .*not a list of shape \(2,\)"):
+        lsap().placement([0, 1])
+    assert lsap().placement([0, 1, -1]) == Placement([0, 1, -1])
+    with pytest.raises(UsageError, match="gap takes a problem that places tasks, not min-cost-flow"):
+        optsched.gap(flow(), "dl")
+
+
+def test_what_is_shown_of_a_long_text() -> None:
+    """Tests that a long text is not printed whole."""
+    assert len(described("x" * 5000)) < 100
+    with pytest.raises(UsageError, match=r"takes a problem, not the text .*; pose one first$"):
+        optsched.solve("x" * 5000)  # type: ignore[arg-type]
