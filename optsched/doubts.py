@@ -90,9 +90,13 @@ def examine(
     verdict = certify(problem, solution, against)
     if not verdict.valid or not verdict.claims:
         return verdict
+    tried = enumerated(problem, most)
+    if tried is not None:
+        verdict = certify(problem, solution, against, tried)
+        if not verdict.valid or not verdict.claims:
+            return verdict
     start = solution.decision if isinstance(solution.decision, problem.decided) else None
-    rivals = {**(against or {}), **quick_decisions(problem, start)}
-    return certify(problem, solution, rivals, enumerated(problem, most))
+    return certify(problem, solution, {**(against or {}), **quick_decisions(problem, start)}, tried)
 
 
 def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:

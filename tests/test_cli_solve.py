@@ -295,7 +295,7 @@ def test_enumeration_is_done_again(tmp_path: Path) -> None:
     [
         (
             {"certificates": [{"component": "locality-cost", "kind": "solver", "claim": 999, "data": {}}]},
-            "999 is claimed",
+            "claimed 999",
         ),
         ({"termination": "INFEASIBLE", "certificates": []}, "lsap always has a feasible one"),
         ({"certificates": []}, "no bound is claimed"),
