@@ -414,6 +414,14 @@ def test_estimates_rank_otherwise(sizes: str, cost: Fraction) -> None:
     assert problem.evaluate(run(problem, "sequential", sizes=sizes).raise_if_failed()) == (cost,)
 
 
+@pytest.mark.parametrize(("sizes", "cost"), [("emitted", 27), ("extrapolated", Fraction(99, 2))])
+def test_the_estimate_errs(sizes: str, cost: Fraction) -> None:
+    """Tests the mirror of 000's example: a map that emits early deceives equation (3), not the sizes that are there."""
+    problem = TransmissionReduces(library("papers/pna-estimate-errs"))
+    assert problem.evaluate(run(problem, "sequential", sizes=sizes).raise_if_failed()) == (cost,)
+    assert solve(problem).objective == (27,)
+
+
 # 002 ---------------------------------------------------------------------------------------------------------------
 
 
