@@ -228,11 +228,18 @@ class Latency(Problem):
         """|T_rem[l]| of 004: tasks all of whose replicas are on servers that are busy at `limit`."""
         return len(self.tasks) - self._with_replica_on(self.room(limit) > 0)
 
-    def least_limit(self, allowed: Callable[[int], bool]) -> int:
-        """The least limit that is allowed (bisection), where every larger one is too, as when all tasks are remote."""
+    def least_limit(self, allowed: Callable[[int], bool], low: int = 0) -> int:
+        """The least limit that is allowed, where every larger one is too, as when all tasks are remote.
+
+        None below `low` is allowed. Steps upwards from there double until one is, and bisection does the rest: near
+        `low` few are asked for.
+        """
         if not len(self.tasks):
             return 0
-        low, high = 0, int(self.initial_load.min()) + self.w_rem * len(self.tasks)
+        top = int(self.initial_load.min()) + self.w_rem * len(self.tasks)
+        high, step = low, 1
+        while high < top and not allowed(high):
+            low, high, step = high + 1, min(high + step, top), 2 * step
         while low < high:
             middle = (low + high) // 2
             if allowed(middle):

@@ -21,6 +21,7 @@ from optsched.routes.record import (
     whole_bound,
 )
 from optsched.solvers.latency_search import FixedLimit, LatencySearch, settled, with_claimed_bound
+from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = ["ROUTES", "bounds", "by_route", "frontier", "latency_search", "solve_by"]
@@ -82,8 +83,8 @@ def _by_search(record: Record, profile: Profile, search: LatencySearch | None = 
     try:
         known = search.first_feasible()
         limit = known.stopped
-    except KeyboardInterrupt:
-        known, limit = search.open_limit(), Limit.INTERRUPTED
+    except STOPPED as error:
+        known, limit = search.open_limit(), stopped(error)[0]
     certificates = [search.makespan_certificate(known.limit)]
     if known.nodes is None:
         nodes = search.fallback(known.limit)

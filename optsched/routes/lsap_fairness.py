@@ -6,6 +6,7 @@ import bisect
 import itertools
 import time
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,10 @@ class _Search:
     def __init__(self, problem: LsapFairness, route: str, profile: Profile) -> None:
         self.problem, self.route, self._profile = problem, route, profile
         self._began = time.perf_counter()
-        self._network = CappedNetwork(problem)
+
+    @cached_property
+    def _network(self) -> CappedNetwork:
+        return CappedNetwork(self.problem)
 
     @property
     def profile(self) -> Profile:

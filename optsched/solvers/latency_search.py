@@ -8,6 +8,7 @@ continuous local shares and integer remote counts decides, and the proof is the 
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,14 +18,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from optsched.certificates import cover_certificate
-from optsched.errors import SolverDisagreement
+from optsched.deadline import check
+from optsched.errors import OutOfTime, SolverDisagreement
 from optsched.instance import Bools, Floats, Ints, Ragged
-from optsched.placement import Placement
+from optsched.placement import NONE, Placement
 from optsched.problems import Latency
 from optsched.problems.assignment import TaskClasses
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import BMatching, maximum_b_matching
+from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.packing import packed, with_remote
 from optsched.solvers.profiles import Profile
 
@@ -109,8 +112,15 @@ class LatencySearch:
     # Bounds --------------------------------------------------------------------------------------------------------
 
     def matching(self, limit: int) -> BMatching:
-        """A maximum matching of tasks to servers with a replica, within their local capacity at `limit`."""
+        """A maximum matching of tasks to servers with a replica, within their local capacity at `limit`.
+
+        Raises
+        ------
+        OutOfTime
+            If it is not there yet, and a deadline is past.
+        """
         if limit not in self._matchings:
+            check()
             problem = self.problem
             self._matchings[limit] = maximum_b_matching(
                 problem.replicas.starts, problem.replicas.values, problem.local_capacity(limit), len(problem.room(0))
@@ -123,7 +133,15 @@ class LatencySearch:
 
     def flow_bound(self) -> int:
         """l_flow: the least limit that matching and counting do not rule out; never below l** (digest 004, 2)."""
-        return self.problem.least_limit(lambda limit: self.problem.fits(limit, self.remote_bound(limit)))
+        return self.problem.least_limit(
+            lambda limit: self.problem.fits(limit, self.remote_bound(limit)), self.problem.counting_bound()
+        )
+
+    def _cover(self, limit: int) -> Bools:
+        """A cover for `limit` that takes no search: that of the matching where it is there, else none, as for l**."""
+        if limit in self._matchings:
+            return self._matchings[limit].node_cover
+        return np.zeros(len(self.problem.initial_load), dtype=bool)
 
     # One limit -----------------------------------------------------------------------------------------------------
 
@@ -198,11 +216,32 @@ class LatencySearch:
             assert best is not None
             return best
         step = 0
-        while True:
-            nodes = self.packed(limit + step)
-            if nodes is not None:
-                return nodes
+        with contextlib.suppress(OutOfTime):
+            while True:
+                nodes = self.packed(limit + step)
+                if nodes is not None:
+                    return nodes
+                step = 2 * step + 1
+        return self._spread(limit)
+
+    def _spread(self, limit: int) -> Ints:
+        """A placement that takes no search: local tasks as some matching has them, or in turn; the others remote."""
+        problem = self.problem
+        if self._matchings:
+            local = self._matchings[max(self._matchings)].node
+            limit = max(limit, *self._matchings)
+        else:
+            local = np.full(len(problem.tasks), NONE, dtype=np.int64)
+            homes = np.flatnonzero(problem.replicas.lengths)
+            first = problem.replicas.values[problem.replicas.starts[homes]]
+            order = np.argsort(first, kind="stable")
+            turn = np.arange(len(first)) - np.searchsorted(first[order], first[order])
+            fits = turn < problem.local_capacity(limit)[first[order]]
+            local[homes[order[fits]]] = first[order[fits]]
+        step = 0
+        while (nodes := with_remote(problem, limit + step, local)) is None:
             step = 2 * step + 1
+        return nodes
 
     def work(self, remote: int) -> int:
         """Work with that many remote tasks."""
@@ -211,16 +250,20 @@ class LatencySearch:
 
     def open_limit(self) -> FixedLimit:
         """The least limit that nothing rules out so far, with what is known there; for a search that was broken off."""
+        problem = self.problem
         infeasible = [limit for limit, known in self._known.items() if known.feasible is False]
-        limit = max([self.flow_bound() - 1, *infeasible]) + 1
-        bound, cover = self.remote_bound(limit), self.matching(limit).node_cover
+        counted = [limit for limit in self._matchings if not problem.fits(limit, self.remote_bound(limit))]
+        limit = max([problem.counting_bound() - 1, *infeasible, *counted]) + 1
+        cover = self._cover(limit)
+        bound = problem.least_remote(limit, cover)
         return self._known.get(limit, FixedLimit(limit, None, None, bound, None, Proof.COMBINATORIAL, cover))
 
     def makespan_certificate(self, limit: int) -> Certificate:
         """Proof that no placement ends before `limit`: counting, where it rules out the limit before, else a word."""
-        if self.problem.fits(limit - 1, self.remote_bound(limit - 1)):
+        cover = self._cover(limit - 1)
+        if self.problem.fits(limit - 1, self.problem.least_remote(limit - 1, cover)):
             return Certificate("makespan", self._known[limit - 1].proof, limit)
-        return cover_certificate(self.problem, "makespan", limit, limit - 1, self.matching(limit - 1).node_cover)
+        return cover_certificate(self.problem, "makespan", limit, limit - 1, cover)
 
     def work_certificate(self, known: FixedLimit) -> Certificate:
         """Proof of the least work within a limit."""
@@ -232,10 +275,17 @@ class LatencySearch:
 
     def frontier(self) -> tuple[list[FrontierPoint], Limit | None]:
         """Every Pareto-optimal point by increasing makespan, and what cut the search short, if anything did."""
+        points: list[FrontierPoint] = []
+        try:
+            return points, self._frontier(points)
+        except STOPPED as error:
+            return points, stopped(error)[0]
+
+    def _frontier(self, points: list[FrontierPoint]) -> Limit | None:
+        """Adds the points in order; what cut the search short."""
         problem = self.problem
         if not len(problem.tasks):
-            return [], None
-        points: list[FrontierPoint] = []
+            return None
         known = self.first_feasible()
         while known.closed:
             assert known.nodes is not None
@@ -250,13 +300,17 @@ class LatencySearch:
             if points[-1].objective != (known.limit, self.work(known.remote)):
                 raise SolverDisagreement(f"{problem.name}: {points[-1].objective} contradicts an earlier proof")
             if self.work(known.remote) == problem.least_work:
-                return points, None
+                return None
             known = self._next(known.limit, known.remote)
-        return points, known.stopped
+        return known.stopped
 
     def _next(self, limit: int, remote: int) -> FixedLimit:
         """The least limit beyond `limit` at which fewer than `remote` remote tasks are not ruled out."""
-        low, high = limit + 1, int(self.problem.initial_load.max()) + self.problem.w_loc * len(self.problem.tasks)
+        top = int(self.problem.initial_load.max()) + self.problem.w_loc * len(self.problem.tasks)
+        low = high = limit + 1
+        step = 1
+        while high < top and self.remote_bound(high) >= remote:  # near the limit first: each takes a matching
+            low, high, step = high + 1, min(high + step, top), 2 * step
         while low < high:
             middle = (low + high) // 2
             if self.remote_bound(middle) < remote:

@@ -82,7 +82,9 @@ class CappedNetwork:
 
     def __init__(self, problem: LsapFairness) -> None:
         self.problem = problem
+        check()
         self.classes = problem.classes()
+        check()
         self.local = problem.idle_replicas.take(self.classes.first)
         self.hosts = np.unique(self.local.values)
         groups, classes = len(problem.groups.ids), len(self.classes.size)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.instance import Ints
 from optsched.placement import NONE
 from optsched.problems import Latency
@@ -75,6 +76,7 @@ def _matched_in_chunks(problem: Latency, limit: int, size: int) -> Ints:
     kept = room // problem.w_rem
     gain = max(1, problem.w_rem // problem.w_loc)
     while True:
+        check()
         capacity = (room - kept * problem.w_rem) // problem.w_loc
         matching = maximum_b_matching(replicas.starts, replicas.values, capacity, len(room))
         missing = size - matching.size
@@ -102,6 +104,7 @@ def _shifted(problem: Latency, limit: int, local: Ints) -> Ints:
     spare = _spare(problem, limit, local).tolist()
     lacking = nodes.count(NONE) - sum(room // w_rem for room in spare)
     for source in sorted(range(len(spare)), key=lambda server: -(spare[server] % w_rem)):
+        check()
         if lacking <= 0:
             break
         moves = -(-(w_rem - spare[source] % w_rem) // w_loc)
@@ -129,6 +132,7 @@ def _path_to_room(
     reached: dict[int, tuple[int, int]] = {source: (NONE, NONE)}
     queue = deque([source])
     while queue:
+        check()
         server = queue.popleft()
         for task in tasks_on[server]:
             for other in replicas[task]:

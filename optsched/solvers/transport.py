@@ -20,6 +20,7 @@ import numpy as np
 import scipy
 import scipy.sparse as sp
 
+from optsched.deadline import check
 from optsched.errors import OptschedError, OutOfTime, TooLarge, UsageError
 from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
@@ -117,6 +118,7 @@ class TransportNetwork:
     def __init__(self, problem: AssignmentProblem) -> None:
         self.problem = problem
         self.classes = problem.classes()
+        check()
         instance, idle = problem.instance, problem.capacity > 0
         task_ids = instance.workload.task_ids[problem.tasks[self.classes.first]].tolist()
         self.labels = ["source", *(f"pool {pool.name}" for pool in problem.pools), *(f"class {t}" for t in task_ids)]
@@ -436,6 +438,7 @@ def _full_table(problem: AssignmentProblem) -> tuple[Ints, Ints]:
 def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> AssignmentSolution:
     began = time.perf_counter()
     network = TransportNetwork(problem)
+    check()
     if engine == "network-simplex":
         if len(network.tail) > MOST_ARCS_IN_PYTHON:
             raise TooLarge(
@@ -487,6 +490,7 @@ def solve_network_program(program: LinearProgram, profile: Profile) -> ArraySolu
     Presolve takes longer than the simplex method on these networks, up to forty times; a profile may ask for it. Where
     HiGHS gives up ("Unknown", seen with costs of 10^13) it is run once more with smaller costs, a power of two apart.
     """
+    check()
     profile = replace(profile, highs={"presolve": "off", **profile.highs})
     found = solve_arrays(program, profile)
     if found.outcome.status is not Termination.ERROR:

@@ -1,0 +1,96 @@
+"""A time limit that falls anywhere: what is held and proved by then is the result, for every problem and route."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from optsched.certificates import certify
+from optsched.deadline import deadline
+from optsched.instance import Ragged
+from optsched.instances.generate import generate
+from optsched.problems import Problem, problem
+from optsched.problems.assignment import TaskClasses
+from optsched.results import Limit, Termination
+from optsched.routes import frontier, has_frontier, solve
+
+#: A small instance of each problem whose route looks at the clock, by family and what differs from its defaults.
+CASES = {
+    "lsap": ("lsap", {"nodes": 30, "tasks": 40, "racks": 4}, {"levels": (0, 1, 2)}),
+    "fair-lsap": ("fair-lsap", {}, {"selection": "free"}),
+    "lsap-fairness": ("lsap-fairness", {}, {}),
+    "flow": ("flow", {}, {}),
+    "transmission-maps": ("transmission", {"tasks": 40}, {}),
+    "latency": ("latency", {"nodes": 20, "tasks": 50, "replicas": 2, "seed": 3}, {}),
+}
+
+
+def posed(name: str) -> Problem:
+    """The problem called `name` of `CASES`."""
+    family, drawn, parameters = CASES[name]
+    return problem(name, generate(family, **drawn), **parameters)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bug_limit_was_not_looked_at(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests a deadline at the first, second, ... look at the clock: always a placement, and a bound that is proved."""
+    whole = posed(name)
+    best = solve(whole).objective
+    assert best is not None
+    cut = 0
+    for looks in (0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40, 80, 300):
+        clock = itertools.count()
+        with monkeypatch.context() as patched:
+            patched.setattr("optsched.deadline.time", SimpleNamespace(monotonic=lambda clock=clock: next(clock)))
+            solution = solve(posed(name), time_limit=looks)
+        assert solution.termination in (Termination.OPTIMAL, Termination.FEASIBLE), looks
+        assert solution.objective is not None
+        assert solution.objective >= best
+        assert solution.bound[0] is not None
+        assert solution.bound[0] <= best[0]
+        assert certify(whole, solution).valid
+        cut += solution.limit is Limit.TIME
+    assert cut > 0
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if has_frontier(posed(name))])
+def test_frontier_keeps_what_it_has(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a frontier that is cut short is the beginning of the whole one, with its limit."""
+    whole = frontier(posed(name)).values
+    for looks in (0, 2, 5, 10, 20, 40):
+        clock = itertools.count()
+        with monkeypatch.context() as patched:
+            patched.setattr("optsched.deadline.time", SimpleNamespace(monotonic=lambda clock=clock: next(clock)))
+            found = frontier(posed(name), time_limit=looks)
+        assert found.values == whole[: len(found)]
+        assert (found.limit is Limit.TIME) is not found.complete
+
+
+def test_engines_stop_for_a_deadline_of_who_calls() -> None:
+    """Tests that a deadline around a route is the route's too, whichever it is."""
+    for route in ("network", "arrays"):
+        with deadline(0):
+            solution = solve(posed("fair-lsap"), route=route)
+        assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
+
+
+def test_classes_of_rows_are_those_of_keys() -> None:
+    """Tests that classes found by sorting columns are those that a dictionary of tuples finds, numbered alike."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        tasks = int(rng.integers(0, 9))
+        label = rng.integers(0, 2, tasks)
+        first, second = (
+            [sorted(rng.choice(4, int(rng.integers(0, most)), replace=False).tolist()) for _ in range(tasks)]
+            for most in (4, 3)
+        )
+        keys = list(zip(label.tolist(), map(tuple, first), map(tuple, second), strict=True))
+        one, other = (
+            TaskClasses.from_keys(keys),
+            TaskClasses.from_rows(label, Ragged.from_rows(first), Ragged.from_rows(second)),
+        )
+        for part in ("of_task", "first", "size"):
+            assert np.array_equal(getattr(one, part), getattr(other, part))
