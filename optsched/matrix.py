@@ -103,9 +103,14 @@ class GapMatrix:
 
 
 def posable(
-    instance: Instance, names: Sequence[str] = (), parameters: Mapping[str, Mapping[str, Any]] | None = None
+    instance: Instance,
+    names: Sequence[str] = (),
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    refused: Callable[[str, InputError], None] = lambda name, error: None,
 ) -> list[Problem]:
     """The problems called `names` on an instance; without names every one that can be posed and has tasks to place.
+
+    `refused` is told of those that were not asked for and cannot be posed, and why.
 
     Raises
     ------
@@ -124,9 +129,10 @@ def posable(
             continue
         try:
             posed = kind(instance, **given.get(name, {}))
-        except InputError:
+        except InputError as error:
             if names:
                 raise
+            refused(name, error)
             continue
         if names or len(posed.tasks):
             found.append(posed)

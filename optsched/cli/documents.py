@@ -166,11 +166,14 @@ def generate(ctx: click.Context, family: str, seed: str, output: str | None) -> 
 
     The family's own parameters are options too, as shown below (`generate FAMILY --help`: of that one only).
     """
+    from optsched.cli.notes import tell_assumed
     from optsched.instances.generate import FAMILIES, generate
 
     if family not in FAMILIES:
         raise UsageError(f'there is no family "{family}"; {nearest(family, list(FAMILIES))}')
-    _emit(generate(family, seed, **_pairs(family, ctx.args, list(FAMILIES[family].parameters))), output)
+    drawn = generate(family, seed, **_pairs(family, ctx.args, list(FAMILIES[family].parameters)))
+    _emit(drawn, output)
+    tell_assumed([drawn])
 
 
 def _pairs(family: str, rest: list[str], known: list[str]) -> dict[str, str]:
@@ -227,12 +230,15 @@ sense_option = click.option(
 
 def _emit_imported(imported: Imported, source: str, output: str | None) -> None:
     """The one document of a file, and what was odd in it."""
+    from optsched.cli.notes import tell_assumed
     from optsched.instances.files import from_document
 
     (document,) = imported.documents
-    _emit(from_document(document, f"{source}: {document['name']}"), output)
+    made = from_document(document, f"{source}: {document['name']}")
+    _emit(made, output)
     for text in imported.notes:
         arguments.note(text)
+    tell_assumed([made])
 
 
 @import_.command()
@@ -278,6 +284,7 @@ def rumen(
 
     What the trace leaves open is labelled in the instance; what is odd in it is told on stderr.
     """
+    from optsched.cli.notes import tell_assumed
     from optsched.instance import Instance
     from optsched.instances.files import from_document, save
     from optsched.instances.rumen import import_rumen
@@ -296,6 +303,7 @@ def rumen(
             save(instance, Path(split, re.sub(r"[^\w.-]+", "_", instance.name) + ".json"))
     for text in imported.notes:
         arguments.note(text)
+    tell_assumed(instances)
 
 
 @import_.command()

@@ -17,6 +17,7 @@ from optsched.errors import Fault, HeuristicFailed, InputError, MissingField, Us
 
 if TYPE_CHECKING:
     from optsched.cli.arguments import Choice
+    from optsched.cli.notes import Notes
     from optsched.cli.streams import Sink, Write
     from optsched.gaps import GapReport
     from optsched.instance import Instance
@@ -77,6 +78,7 @@ def gap(
     JSON and CSV hold one record for each run; the table one row for each instance, problem and heuristic, with mean,
     worst and the 95 % confidence interval over the seeds where there are several. Each comes as soon as it is there.
     """
+    from optsched.cli.notes import Notes
     from optsched.cli.streams import destination, drawn, pour
     from optsched.placement import Placement
     from optsched.problems import PROBLEMS, problem_class
@@ -93,9 +95,12 @@ def gap(
             raise UsageError(f"{name} decides everything at once, so that it has no waves; leave --waves out")
     choices = [arguments.heuristic_choice(text) for text in dict.fromkeys(heuristics)]
     _check_served(choices, chosen, listed=not problems)
-    posed = _posed(arguments.load_instances(instances or _shipped()), chosen, values, needed=bool(problems))
+    notes = Notes()
+    posed = _posed(arguments.load_instances(instances or _shipped()), chosen, values, bool(problems), notes)
     work = _work(posed, choices, strict=bool(instances))
-
+    if instances:  # the shipped ones are as they are meant
+        _note(work, values, bool(choices), waves, notes)
+        notes.tell()
     runs = repeats * sum(len(part.choices) for part in work)
     form = arguments.format_of(form, output)
     with destination(output) as write:
@@ -146,9 +151,15 @@ def _check_served(choices: Sequence[Choice], chosen: Sequence[str], listed: bool
 
 
 def _posed(
-    instances: Sequence[Instance], names: Sequence[str], values: dict[str, dict[str, Any]], needed: bool
+    instances: Sequence[Instance],
+    names: Sequence[str],
+    values: dict[str, dict[str, Any]],
+    needed: bool,
+    notes: Notes,
 ) -> list[Problem]:
     """The problems on each instance; where they were not asked for by name (`needed`), those that can be posed.
+
+    The others are noted.
 
     Raises
     ------
@@ -166,6 +177,8 @@ def _posed(
                 posed.append(problem(name, instance, **values[name]))
             except InputError as error:
                 refused.append(error)
+                if not needed:
+                    notes.left_out(instance, name, error)
         if needed:
             errors += refused
         elif len(refused) == len(names):
@@ -206,6 +219,27 @@ def _work(posed: Sequence[Problem], choices: Sequence[Choice], strict: bool) -> 
                 f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}, which no instance can pose"
             )
     return work
+
+
+def _note(work: Sequence[_Work], values: dict[str, dict[str, Any]], chosen: bool, waves: bool, notes: Notes) -> None:
+    """What is to be said of the problems before they are solved; `chosen`: whether the heuristics were."""
+    import numpy as np
+
+    from optsched.cli.notes import assumed
+
+    for part in work:
+        problem = part.problem
+        if not part.choices:
+            notes.add("no heuristic", problem.instance, "{}: no heuristic of the list serves it", problem.name)
+        notes.of(problem, values[problem.name], waves=waves)
+        recorded = int(np.count_nonzero(problem.instance.workload.observed[problem.tasks] >= 0))
+        if not chosen and 0 < recorded < len(problem.tasks):
+            tasks = len(problem.tasks)
+            words = f"observed is not run in {{}}: {tasks - recorded} of {tasks} tasks have no record of where they ran"
+            notes.add("observed", problem.instance, words, problem.name)
+        if labels := assumed(problem.instance):
+            words = f"assumed or inferred: {', '.join(labels)}; the labels say how (optsched describe)"
+            notes.add("assumed", problem.instance, words)
 
 
 def _applicable(problem: Problem) -> tuple[Choice, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -63,6 +64,7 @@ def matrix(
     says why there is none: the constraint that the placement violates, starved, failed, out-of-time, or unproved. Each
     row comes as soon as it is there.
     """
+    from optsched.cli.notes import Notes
     from optsched.cli.streams import destination, drawn, pour
     from optsched.matrix import each_cell, heuristics_of, posable
     from optsched.problems import PROBLEMS
@@ -71,7 +73,11 @@ def matrix(
     limits, seconds = arguments.limited(profile, time_limit)
     chosen = {choice.label: (choice.entry, choice.parameters) for choice in map(arguments.heuristic_choice, heuristics)}
     parameters = arguments.parameters_of(problems or list(PROBLEMS), params)
-    posed = posable(arguments.load_instance(instance), problems, parameters)
+    loaded, notes = arguments.load_instance(instance), Notes()
+    posed = posable(loaded, problems, parameters, partial(notes.left_out, loaded))
+    for problem in posed:
+        notes.of(problem, parameters[problem.name])
+    notes.tell()
     listed = heuristics_of(posed, chosen)
     form = arguments.format_of(form, output)
     # What a user's heuristic prints must not come between the data.

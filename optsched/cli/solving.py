@@ -64,7 +64,7 @@ def solve(
     from optsched.results import Limit, Termination
     from optsched.routes import solve
 
-    posed = arguments.pose(instance, problem_name, params)
+    posed = arguments.pose(instance, problem_name, params, noted=True)
     begin = None
     if start is not None:
         held = read_solution(start, posed.instance)
@@ -186,7 +186,7 @@ def frontier(
     from optsched.results import Limit
     from optsched.routes import frontier
 
-    posed = arguments.pose(instance, problem_name, params)
+    posed = arguments.pose(instance, problem_name, params, noted=True)
     with nullcontext() if plot is None else replacing(plot) as file:
         with progress(sys.stderr) as step:
             step(f"{posed.instance.name} {posed.name}")

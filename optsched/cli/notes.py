@@ -1,0 +1,150 @@
+"""What a user should hear of an instance before the figures: silent defaults, what waits, and what was left out.
+
+One line each on stderr, each once, whether or not stderr is a terminal; for many instances one line for all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from optsched.cli import arguments
+from optsched.errors import InputError, MissingField
+from optsched.instance import KINDS, MAP, Instance
+from optsched.network import FlowNetwork
+from optsched.problems import AnyProblem, Lsap, Problem
+
+__all__ = ["Notes", "assumed", "tell_assumed"]
+
+#: Problems to which it matters where a map's block is.
+_BY_REPLICAS = (
+    "lsap",
+    "fair-lsap",
+    "lsap-fairness",
+    "latency",
+    "transmission-maps",
+    "transmission",
+    "traffic",
+)
+
+#: Instances that are told of one by one; of more there is one line.
+_TOLD = 3
+
+_ASSUMED = re.compile(r"\b(assumed|inferred)\b")
+_INDEX = re.compile(r"\[\d+\]")
+_INDEXED = re.compile(r"(nodes|tasks|jobs|groups)\[\d+\]")
+
+
+class Notes:
+    """Collects what is to be told of some instances, and tells it once."""
+
+    def __init__(self) -> None:
+        #: Of each sort of note, in which instance and words, and of which problems.
+        self._found: dict[str, dict[tuple[str, str], dict[str, None]]] = {}
+
+    def add(self, sort: str, instance: Instance, words: str, problem: str = "") -> None:
+        """One thing; the same of several problems is one line, with their names where `words` has {}."""
+        said = self._found.setdefault(sort, {}).setdefault((instance.name, words), {})
+        said[problem] = None
+
+    def of(self, problem: AnyProblem, given: Mapping[str, Any], waves: bool = False) -> None:
+        """All that there is to say of a problem.
+
+        `given` are its parameters from the command line; with `waves` what waits has its turn.
+        """
+        if not isinstance(problem, Problem):
+            return
+        instance, name = problem.instance, problem.name
+        what = f"{KINDS[problem.kinds[0]]}s" if len(problem.kinds) == 1 else "tasks"
+        count = len(problem.tasks)
+        if not count:
+            self.add(
+                "nothing",
+                instance,
+                f"{{}}: no {what.removesuffix('s')} is pending, so that there is nothing to place",
+                name,
+            )
+            return
+        if problem.offered and problem.due < count and not waves:
+            self.add(
+                "waits", instance, f"{{}}: {count - problem.due} of {count} {what} wait for want of idle slots", name
+            )
+        if name in _BY_REPLICAS:
+            maps = instance.workload.kind[problem.tasks] == MAP
+            bare = int(np.count_nonzero(maps & (instance.workload.replicas.lengths[problem.tasks] == 0)))
+            if bare:
+                self.add(
+                    "bare",
+                    instance,
+                    f"{{}}: {bare} of {int(maps.sum())} maps have no replica, and are remote everywhere",
+                    name,
+                )
+        arrival = np.append(instance.workload.arrival, np.nan)[instance.workload.job[problem.tasks]]
+        later = int(np.count_nonzero(arrival > instance.time))
+        if later:
+            words = (
+                f"{{}}: {later} of {count} {what} arrive after the snapshot; the optimum and batch heuristics know them"
+            )
+            self.add("later", instance, words, name)
+        if isinstance(problem, Lsap) and problem.levels[1] == problem.levels[2]:
+            told = "levels" in given or "levels" in instance.parameters.get(name, {})
+            if len(instance.cluster.rack_ids) > 1 and not told:
+                levels = ",".join(map(str, problem.levels))
+                words = (
+                    f"racks are given, but no cost tells them apart (levels {levels}); --param lsap.levels=0,1,2 does"
+                )
+                self.add("racks", instance, words)
+
+    def left_out(self, instance: Instance, problem: str, error: InputError) -> None:
+        """A problem that was not asked for by name and cannot be posed, unless its fields just are not there."""
+        if isinstance(error, MissingField) and not _nearly(instance, error):
+            return
+        shown, more = error.faults[0], len(error.faults) - 1
+        told = str(shown).replace(f"{problem} needs", "needs") + (f"; and {more} more" if more else "")
+        self.add(f"left out: {_INDEX.sub('', told)}", instance, f"{{}} left out: {told}", problem)
+
+    def tell(self) -> None:
+        """Put it all on stderr."""
+        for said in self._found.values():
+            lines = [f"{name}: {words.replace('{}', ', '.join(problems))}" for (name, words), problems in said.items()]
+            others = len({name for name, _ in said}) - 1
+            if others >= _TOLD:
+                lines = [f"{lines[0]}; likewise in {others} other instances"]
+            for line in lines:
+                arguments.note(line)
+        self._found.clear()
+
+
+def _nearly(instance: Instance, error: MissingField) -> bool:
+    """Whether a field is missing in some records only, or belongs to groups that there are: the problem was meant."""
+    sizes = {
+        "nodes": len(instance.cluster),
+        "tasks": len(instance.workload),
+        "jobs": len(instance.workload.job_ids),
+        "groups": len(instance.workload.group_ids),
+    }
+    counts: dict[tuple[str, str], int] = {}
+    for fault in error.faults:
+        match = _INDEXED.match(fault.place)
+        if fault.place.startswith("groups") and sizes["groups"]:
+            continue
+        if match is None:
+            return False
+        key = (match[1], fault.place[match.end() :])
+        counts[key] = counts.get(key, 0) + 1
+    return all(count < sizes[collection] for (collection, _), count in counts.items())
+
+
+def assumed(noun: Instance | FlowNetwork) -> Sequence[str]:
+    """What of an instance is labelled as assumed or inferred."""
+    return [name for name, text in noun.labels.items() if _ASSUMED.search(text)]
+
+
+def tell_assumed(nouns: Iterable[Instance | FlowNetwork]) -> None:
+    """A line for what is labelled as assumed or inferred in what was made."""
+    found = dict.fromkeys(name for noun in nouns for name in assumed(noun))
+    if found:
+        arguments.note(f"assumed or inferred: {', '.join(found)}; the labels say how (optsched describe)")

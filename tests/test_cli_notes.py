@@ -1,0 +1,184 @@
+"""Notes on stderr: silent defaults, what waits and what is left out; one line each, each once, and no more."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from optsched.cli import cli
+from optsched.instances.files import save
+from optsched.instances.generate import generate
+
+
+def told(*args: str, code: int = 0) -> list[str]:
+    """The notes of a command, without what stands before each."""
+    result = CliRunner().invoke(cli, args)
+    assert result.exit_code == code, result.stderr
+    lines = result.stderr.splitlines()
+    assert all(line.startswith("optsched: note: ") for line in lines)
+    return [line.removeprefix("optsched: note: ") for line in lines]
+
+
+def write(path: Path, **changes: Any) -> str:
+    """A small instance, of which nothing is to be told, with changes."""
+    document: dict[str, Any] = {
+        "format": "optsched/1",
+        "name": path.stem,
+        "nodes": [{"id": "a"}, {"id": "b"}],
+        "tasks": [{"id": "t1", "replicas": ["a"]}, {"id": "t2", "replicas": ["a", "b"]}],
+    }
+    path.write_text(json.dumps({**document, **changes}))
+    return str(path)
+
+
+RACKS = [{"id": "a", "rack": "r1"}, {"id": "b", "rack": "r2"}]
+RACKS_TOLD = "small: racks are given, but no cost tells them apart (levels 0,1,1); --param lsap.levels=0,1,2 does"
+
+
+def test_nothing_to_tell(tmp_path: Path) -> None:
+    """Tests that an instance without oddities has no notes, missing fields of other problems included."""
+    small = write(tmp_path / "small.json")
+    for command in (["gap", small], ["matrix", small], ["solve", small, "--problem", "lsap"]):
+        assert told(*command) == []
+
+
+def test_racks_that_default_levels_do_not_count(tmp_path: Path) -> None:
+    """Tests that `lsap` with racks and levels by default says so, and not where levels were chosen or come with it."""
+    small = write(tmp_path / "small.json", nodes=RACKS)
+    for command in (["gap", small], ["matrix", small], ["solve", small, "--problem", "lsap"]):
+        assert told(*command) == [RACKS_TOLD]
+    assert told("gap", small, "--problem", "latency") == []
+    assert told("gap", small, "--param", "lsap.levels=0,1,1") == []
+    assert told("gap", small, "--param", "lsap.levels=0,1,2") == []
+    own = write(tmp_path / "small.json", nodes=RACKS, parameters={"lsap": {"levels": [0, 1, 1]}})
+    assert told("gap", own) == []
+    one = write(tmp_path / "small.json", nodes=[{"id": "a", "rack": "r"}, {"id": "b", "rack": "r"}])
+    assert told("gap", one) == []
+
+
+def test_a_load_of_2_5_tells_why_latency_is_left_out(tmp_path: Path) -> None:
+    """Tests that a problem that was meant and cannot be posed is told with its reason, unless named others only."""
+    small = write(tmp_path / "small.json", nodes=[{"id": "a", "load": 2.5}, {"id": "b"}])
+    for command in ("gap", "matrix"):
+        (line,) = told(command, small)
+        assert line.startswith("small: latency left out: nodes[0].load: needs whole units of work, not 2.5; multiply")
+    assert told("gap", small, "--problem", "lsap") == []
+
+
+def test_groups_without_weights_tell_what_is_left_out(tmp_path: Path) -> None:
+    """Tests that groups which no problem can use are told, problems with one reason in one line."""
+    jobs = [{"id": "j", "group": "g"}]
+    tasks = [{"id": "t1", "job": "j", "replicas": ["a"]}, {"id": "t2", "job": "j", "replicas": ["b"]}]
+    small = write(tmp_path / "small.json", groups=[{"id": "g"}], jobs=jobs, tasks=tasks)
+    assert told("gap", small) == [
+        "small: fair-lsap, lsap-fairness left out: groups[0].weight: needs the group's share; and 1 more"
+    ]
+
+
+def test_a_wrong_parameter_in_the_file_is_told(tmp_path: Path) -> None:
+    """Tests that a problem whose own parameters are wrong is left out with its reason."""
+    small = write(tmp_path / "small.json", parameters={"latency": {"w_loc": -1}})
+    (line,) = told("gap", small)
+    assert line.startswith("small: latency left out: parameters.latency: ")
+
+
+def test_tasks_that_wait(tmp_path: Path) -> None:
+    """Tests that tasks beyond the idle slots are counted, for all problems in one line, and not with waves."""
+    tasks = [{"id": f"t{i}", "replicas": ["a"]} for i in range(5)]
+    small = write(tmp_path / "small.json", tasks=tasks)
+    assert told("gap", small) == ["small: lsap: 3 of 5 maps wait for want of idle slots"]
+    assert told("gap", small, "--waves") == []
+    mixed = str(tmp_path / "mixed.json")
+    save(generate("mixed", seed=0, nodes=4, tasks=20, reduces=12, jobs=2), mixed)
+    lines = told(
+        "gap", mixed, "--problem", "lsap", "--problem", "flow", "--problem", "transmission", "--heuristic", "fifo"
+    )
+    waiting = [line.split(": ", 1)[1] for line in lines if "wait" in line]
+    assert waiting[0] == "lsap, flow: 12 of 20 maps wait for want of idle slots"
+    assert waiting[1].startswith("transmission: ")
+    assert " of 32 tasks wait" in waiting[1]
+
+
+def test_maps_without_replicas(tmp_path: Path) -> None:
+    """Tests that maps whose data are nowhere are counted, once for all problems to which it matters."""
+    small = write(tmp_path / "small.json", tasks=[{"id": "t1", "replicas": ["a"]}, {"id": "t2"}])
+    assert told("gap", small) == ["small: lsap, latency: 1 of 2 maps have no replica, and are remote everywhere"]
+
+
+def test_nothing_is_pending(tmp_path: Path) -> None:
+    """Tests that an instance all of whose maps run says that there is nothing to place."""
+    tasks = [{"id": "t1", "state": "running", "node": "a"}]
+    small = write(tmp_path / "small.json", tasks=tasks)
+    (line,) = told("solve", small, "--problem", "lsap")
+    assert line == "small: lsap: no map is pending, so that there is nothing to place"
+
+
+def test_jobs_that_arrive_later(tmp_path: Path) -> None:
+    """Tests that what arrives after the snapshot is counted: the optimum knows it, a policy does not."""
+    jobs = [{"id": "j", "arrival": 50}]
+    tasks = [{"id": "t1", "job": "j", "replicas": ["a"]}, {"id": "t2", "replicas": ["a"]}]
+    small = write(tmp_path / "small.json", jobs=jobs, tasks=tasks)
+    lines = told("gap", small)
+    assert lines == [
+        "small: lsap, latency: 1 of 2 maps arrive after the snapshot; the optimum and batch heuristics know them"
+    ]
+
+
+def test_observed_in_part(tmp_path: Path) -> None:
+    """Tests that records of some tasks only are told, where the heuristics were not chosen."""
+    tasks = [{"id": "t1", "replicas": ["a"], "observed": "a"}, {"id": "t2", "replicas": ["b"]}]
+    small = write(tmp_path / "small.json", tasks=tasks)
+    assert told("gap", small) == [
+        "small: observed is not run in lsap, latency: 1 of 2 tasks have no record of where they ran"
+    ]
+    assert told("gap", small, "--heuristic", "dl") == []
+
+
+def test_problem_that_no_heuristic_serves(tmp_path: Path) -> None:
+    """Tests that a problem which is posed but has no row says why."""
+    assert "knapsacks: generalized-assignment: no heuristic of the list serves it" in told("gap", "examples/knapsacks")
+
+
+def test_assumed_fields(tmp_path: Path) -> None:
+    """Tests that what is labelled as assumed is told where it is made and where figures rest on it."""
+    mixed = str(tmp_path / "mixed.json")
+    assert told("generate", "mixed", "--output", mixed) == [
+        "assumed or inferred: shuffle, fields; the labels say how (optsched describe)"
+    ]
+    lines = told("gap", mixed, "--problem", "flow", "--heuristic", "fifo")
+    assert "assumed or inferred: shuffle, fields; the labels say how (optsched describe)" in lines[-1]
+    assert told("generate", "lsap", "--output", mixed) == []
+
+
+def test_many_instances_are_one_line(tmp_path: Path) -> None:
+    """Tests that what is so in more than three instances is one line, whatever the numbers in it."""
+    files = [
+        write(tmp_path / f"i{count}.json", tasks=[{"id": f"t{i}", "replicas": ["a"]} for i in range(count)])
+        for count in (3, 4, 5, 6)
+    ]
+    args = ["--problem", "lsap", "--heuristic", "dl"]
+    assert told("gap", *files[:3], *args)[2] == "i5: lsap: 3 of 5 maps wait for want of idle slots"
+    (line,) = told("gap", *files, *args)
+    assert line == "i3: lsap: 1 of 3 maps wait for want of idle slots; likewise in 3 other instances"
+
+
+def test_library_by_default_has_no_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the shipped instances, where none is named, are taken as they are meant."""
+    monkeypatch.setattr("optsched.cli.gaps._shipped", lambda: ["generated/lsap-n20-t15-seed0"])
+    assert told("gap") == []
+
+
+def test_notes_are_told_before_the_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the notes are there though what follows is broken off."""
+
+    def press(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.gaps.Reference.solved", press)
+    result = CliRunner().invoke(cli, ["gap", write(tmp_path / "small.json", nodes=RACKS)])
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[0] == f"optsched: note: {RACKS_TOLD}"
