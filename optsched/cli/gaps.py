@@ -237,7 +237,8 @@ def _note(work: Sequence[_Work], values: dict[str, dict[str, Any]], chosen: bool
             tasks = len(problem.tasks)
             words = f"observed is not run in {{}}: {tasks - recorded} of {tasks} tasks have no record of where they ran"
             notes.add("observed", problem.instance, words, problem.name)
-        if labels := assumed(problem.instance):
+        labels = assumed(problem.instance)
+        if labels and "generated" not in problem.instance.labels:  # of one that is drawn as a whole it was told then
             words = f"assumed or inferred: {', '.join(labels)}; the labels say how (optsched describe)"
             notes.add("assumed", problem.instance, words)
 
