@@ -54,8 +54,17 @@ COUPLING: tuple[Form, ...] = (("coupling", {}), ("coupling", {"p_rack": 0.005}))
 #: `sequential` in the form for waves: its search among equal maps takes minutes a wave at full size.
 FIRST_TIES: Form = ("sequential", {"ties": "first"})
 
-#: What `orders` compares; Fair with its delay, and as it is without.
-OF_TABLE_3: tuple[Form, ...] = (("probabilistic", {}), *COUPLING, ("fair", {}), ("fair", {"delay": 0}))
+#: Fair as Hadoop 1 has it, without delay, and the same where a heartbeat fills one slot; then a job waits for one
+#: heartbeat of each node with a free slot.
+FAIR: tuple[Form, ...] = (
+    ("fair", {}),
+    ("fair", {"delay": 0}),
+    ("fair", {"delay": "auto", "assign": "single"}),
+    ("fair", {"delay": 0, "assign": "single"}),
+)
+
+#: What `orders` compares.
+OF_TABLE_3: tuple[Form, ...] = (("probabilistic", {}), *COUPLING, *FAIR)
 
 #: Share of the map slots that are idle at a time in the last of `orders`.
 IDLE_SHARE = 0.1

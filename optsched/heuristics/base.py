@@ -105,7 +105,14 @@ class Policy(Protocol):
     """An online scheduler. Its randomness comes from the generator that `start` hands in, and from nothing else.
 
     Any class with `offer` will do; one that derives from this inherits a `start` and a `notify` that do nothing.
+
+    Attributes
+    ----------
+    fills_nodes
+        Whether a heartbeat of a node offers all its free slots, one after another; else each slot has its own.
     """
+
+    fills_nodes: bool = False
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         """Begin anew; a policy may be started more than once."""

@@ -20,12 +20,15 @@ from optsched.problems.base import Parameter, choice, number
 
 __all__ = [
     "AUTO",
+    "HADOOP",
     "HEURISTICS",
     "SLOT_PROBLEMS",
     "DelayPolicy",
+    "hadoop_delay",
     "locality_bound",
     "miss_probability",
     "parse_delay",
+    "parse_offers",
     "skips_for_locality",
 ]
 
@@ -43,6 +46,9 @@ SLOT_PROBLEMS = (
 
 #: Stands for as many offers as there are nodes with a free slot when the job becomes known: about one heartbeat each.
 AUTO = "auto"
+
+#: Stands for the delay of Hadoop 1's Fair Scheduler where none is set, in skipped heartbeats (`hadoop_delay`).
+HADOOP = "hadoop"
 
 
 def miss_probability(share: float, skips: int) -> float:
@@ -123,6 +129,30 @@ def skips_for_locality(locality: float, nodes: int, replicas: int, tasks: int) -
     return math.ceil(nodes / replicas * math.log1p(1 / left))
 
 
+def hadoop_delay(nodes: int) -> int:
+    """Skipped heartbeats after which a job of Hadoop 1's Fair Scheduler goes one level down: 1.5 intervals' worth.
+
+    Where `mapred.fairscheduler.locality.delay` is not set, the delay is 1.5 times the interval between two heartbeats
+    of a node. A job that is skipped on a heartbeat is credited with the time to the next heartbeat of any node, which
+    is one part of the interval in so many as there are nodes, busy ones too.
+
+    Parameters
+    ----------
+    nodes
+        Nodes of the cluster.
+
+    References
+    ----------
+    Hadoop 1.2.1, `FairScheduler.java`: `updateLocalityWaitTimes`, `getAllowedLocalityLevel`.
+
+    Examples
+    --------
+    >>> hadoop_delay(60), hadoop_delay(15)
+    (90, 23)
+    """
+    return math.ceil(1.5 * nodes)
+
+
 class DelayPolicy(JobPolicy):
     """Jobs by fewest running tasks; one whose data is not near the node lets the offer pass, so often and no more.
 
@@ -137,7 +167,8 @@ class DelayPolicy(JobPolicy):
         level that it has come down to is kept until it starts a task nearer to its data.
     D, D1, D2
         Offers that a job lets pass; `auto`: as many as there were nodes with a free map slot when the job was learnt
-        of. A job counts only the offers that come as far as to it.
+        of; `hadoop`: `hadoop_delay` of the nodes that there are. A job counts only the offers that come as far as to
+        it.
     """
 
     def __init__(
@@ -155,6 +186,7 @@ class DelayPolicy(JobPolicy):
         self._skips: defaultdict[int, int] = defaultdict(int)
         self._level: defaultdict[int, int] = defaultdict(int)
         self._auto: dict[int, int] = {}
+        self._hadoop = hadoop_delay(len(view.cluster))
         super().start(view, rng)
 
     def learn_job(self, job: int, tasks: Ints, view: View) -> None:
@@ -178,22 +210,37 @@ class DelayPolicy(JobPolicy):
                 if level == NODE or self.two_level:
                     self._skips[job], self._level[job] = 0, level
                 return task
-        self._skips[job] += 1
+        self.skip(job)
         return None
+
+    def skip(self, job: int) -> None:
+        """Count an offer that a job let pass."""
+        self._skips[job] += 1
 
     def _patience(self, job: int) -> int:
         """The farthest level that the job takes by now."""
-        to_rack, to_any = (self._auto[job] if delay == AUTO else int(delay) for delay in self.delays)
+        to_rack, to_any = (self._offers(delay, job) for delay in self.delays)
         skips, level = self._skips[job], self._level[job]
         if not self.two_level:
             return ANYWHERE if skips >= to_rack else NODE
         waited = {NODE: (to_rack, to_rack + to_any), RACK: (0, to_any), ANYWHERE: (0, 0)}[level]
         return ANYWHERE if skips >= waited[1] else RACK if skips >= waited[0] else NODE
 
+    def _offers(self, delay: int | str, job: int) -> int:
+        """How many offers a delay stands for."""
+        if delay == HADOOP:
+            return self._hadoop
+        return self._auto[job] if delay == AUTO else int(delay)
 
-def parse_delay(given: object) -> int | str:
+
+def parse_offers(given: object) -> int | str:
     """A parser of a number of offers, or `auto`."""
     return AUTO if given == AUTO else int(number(lowest=0, integer=True)(given))
+
+
+def parse_delay(given: object) -> int | str:
+    """As `parse_offers`, or `hadoop`."""
+    return HADOOP if given == HADOOP else parse_offers(given)
 
 
 HEURISTICS = (

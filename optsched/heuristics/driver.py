@@ -78,9 +78,10 @@ def drive(
 
     A round offers every idle slot once, in random order: one heartbeat a slot, as Hadoop before version 2 gave one map
     a heartbeat. An offer names all the free slots of its node and may be answered with as many tasks; the node is then
-    offered that much less often in the round. The order of the slots, not of the nodes, is what 003 simulates. Where
-    the problem places maps and reduces, a round offers all map slots before the first reduce slot, since a reduce is
-    placed by where its maps are.
+    offered that much less often in the round. The order of the slots, not of the nodes, is what 003 simulates. To a
+    policy that says `fills_nodes` a round offers node after node, in random order: the slots of a node one after
+    another, until they are taken or one is declined. Where the problem places maps and reduces, a round offers all map
+    slots before the first reduce slot, since a reduce is placed by where its maps are.
 
     Jobs that arrive after the snapshot belong to the problem, but the policy learns of them at their arrival: the clock
     stands still until no known task waits, or `max_idle_rounds` rounds passed in vain, and then moves to the next one.
@@ -119,7 +120,7 @@ def drive(
         raise UsageError(f"{problem.name} has no slots to offer to a policy; use a batch heuristic")
     order, own = streams(seed)
     known = _Known(problem)
-    notify = getattr(policy, "notify", None)
+    notify, fills = getattr(policy, "notify", None), bool(getattr(policy, "fills_nodes", False))
     attempt(getattr(policy, "start", _nothing), known.view, own)
     placed = rounds = idle_rounds = vain = 0
     while placed < problem.due:
@@ -137,7 +138,7 @@ def drive(
             if not known.waiting[kind]:
                 continue
             left = free.tolist()  # offers that each node has left in this round
-            for node in order.permutation(np.repeat(np.arange(len(free)), free)).tolist():
+            for node in _turns(free, order, fills):
                 if not left[node]:
                     continue
                 check()
@@ -149,13 +150,22 @@ def drive(
                         attempt(notify, Event(known.time, "task-started", task), known.view)
                 for observer in observers:
                     observer(known.time, problem, Decision(offer, tuple(known.order[tasks].tolist())))
-                left[node] -= max(1, len(tasks))
+                taken = len(tasks) or (left[node] if fills else 1)
+                left[node] -= taken
                 placed += len(tasks)
-                vain += not tasks
+                vain += 0 if tasks else taken
                 if not known.waiting[kind]:
                     break
         idle_rounds = idle_rounds + 1 if placed == before else 0
     return Drive(known.placement(), rounds, vain, placed < problem.due)
+
+
+def _turns(free: Ints, order: np.random.Generator, fills: bool) -> list[int]:
+    """The nodes in the order in which a round offers their free slots: at random, or each node's together."""
+    nodes = order.permutation(len(free)) if fills else np.arange(len(free))
+    slots = np.repeat(nodes, free[nodes])
+    turns: list[int] = (slots if fills else order.permutation(slots)).tolist()
+    return turns
 
 
 def _nothing(*_: Any) -> None:

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.heuristics.base import Heuristic, Offer, View
-from optsched.heuristics.delay import AUTO, SLOT_PROBLEMS, DelayPolicy, parse_delay
+from optsched.heuristics.delay import AUTO, HADOOP, SLOT_PROBLEMS, DelayPolicy, parse_delay, parse_offers
 from optsched.heuristics.jobs import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
 from optsched.heuristics.seen_costs import SeenCosts
 from optsched.instance import KINDS, MAP, Ints
-from optsched.problems.base import Parameter
+from optsched.problems.base import Parameter, choice
 
 __all__ = ["HEURISTICS", "CapacityPolicy", "FairPolicy"]
 
@@ -28,17 +28,74 @@ class FairPolicy(DelayPolicy):
     the job with the fewest running tasks. Without groups all jobs are in one pool. A job waits for a node, and then for
     a rack with its data; a free reduce slot gets a random reduce.
 
+    The defaults are those of Hadoop 1.2.1, which 000 ran: a heartbeat fills all free slots of its node, and a job waits
+    1.5 heartbeats a level. A job is skipped on a heartbeat if it was asked for a map and started none. While there are
+    fewer tasks than slots, a node gets no more than its part of them (Hadoop's CapBasedLoadManager); reduces that must
+    be on distinct nodes, which Hadoop does not know, are not capped. Minimum shares and preemption are left out.
+
     Parameters
     ----------
     delay
-        Offers that a job lets pass for a node with its data, and as many again for a rack; `auto`: the nodes with a
-        free slot, about one heartbeat of each; 0: no delay.
+        Heartbeats on which a job lets itself be skipped for a node with its data, and as many again for a rack:
+        `hadoop` (`hadoop_delay`), `auto` (the nodes with a free slot: about one heartbeat of each) or a number; 0: no
+        delay.
+    assign
+        `multiple`: a heartbeat fills all free slots of its node, Hadoop's `mapred.fairscheduler.assignmultiple`;
+        `single`: each slot has a heartbeat of its own, and no node is capped.
+
+    References
+    ----------
+    000, section III; Hadoop 1.2.1, `FairScheduler.java` and `CapBasedLoadManager.java`.
     """
 
     pooled = True
 
-    def __init__(self, delay: int | str = AUTO) -> None:
+    def __init__(self, delay: int | str = HADOOP, assign: str = "multiple") -> None:
         super().__init__("two-level", D1=delay, D2=delay)
+        self.fills_nodes = assign == "multiple"
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        super().start(view, rng)
+        self._skipped: set[int] = set()
+        self._launched: set[int] = set()
+        self._node: int | None = None  # of the heartbeat that may go on
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        if not self.fills_nodes:
+            return super().offer(offer, view)
+        if offer.kind != KINDS[MAP]:
+            return super().offer(offer, view) if self._distinct or self._below_cap(offer, view) else ()
+        if offer.node != self._node:
+            self._end_heartbeat()
+        answer = super().offer(offer, view) if self._below_cap(offer, view) else ()
+        self._node = offer.node
+        self._launched.update(view.workload.job[list(answer)].tolist())
+        if not answer:
+            self._end_heartbeat()
+        return answer
+
+    def _below_cap(self, offer: Offer, view: View) -> bool:
+        """Whether the node runs fewer tasks of the kind than its part of all that wait and run, rounded up."""
+        cluster = view.cluster
+        slots = cluster.slots if offer.kind == KINDS[MAP] else cluster.reduce_slots
+        every, own = int(slots.sum()), int(slots[offer.node])
+        kind = KINDS.index(offer.kind)
+        waiting = sum(entry.waiting[kind] for entry in self._jobs.values())
+        tasks = waiting + every - int(view.free_slots(offer.kind).sum())
+        return own - offer.free < -(-tasks * own // every)
+
+    def skip(self, job: int) -> None:
+        """Count a skipped heartbeat once, at its end, and only if the job starts nothing on it."""
+        if not self.fills_nodes:
+            super().skip(job)
+        else:
+            self._skipped.add(job)
+
+    def _end_heartbeat(self) -> None:
+        """A job that was asked and started nothing was skipped."""
+        for job in sorted(self._skipped - self._launched):
+            super().skip(job)
+        self._skipped, self._launched, self._node = set(), set(), None
 
 
 class CapacityPolicy(JobPolicy):
@@ -112,7 +169,10 @@ HEURISTICS = (
         algorithm="Hadoop's Fair Scheduler",
         problems=SLOT_PROBLEMS,
         doc="fair shares between groups and their jobs, with delay scheduling for maps; reduces at random",
-        parameters=(Parameter("delay", AUTO, parse_delay, "offers that a job lets pass for node, and for rack"),),
+        parameters=(
+            Parameter("delay", HADOOP, parse_delay, "heartbeats to be skipped for node, and for rack; hadoop, auto, 0"),
+            Parameter("assign", "multiple", choice("multiple", "single"), "slots that a heartbeat fills: all, or one"),
+        ),
         policy=FairPolicy,
     ),
     Heuristic(
@@ -122,7 +182,7 @@ HEURISTICS = (
         problems=SLOT_PROBLEMS,
         doc="the group furthest below its share, and in it the job whose data is nearest to the slot",
         parameters=(
-            Parameter("reduce_delay", AUTO, parse_delay, "offers that a job lets pass for a node with its map output"),
+            Parameter("reduce_delay", AUTO, parse_offers, "offers that a job lets pass for a node with its map output"),
         ),
         policy=CapacityPolicy,
     ),

@@ -98,6 +98,39 @@ def driven(problem: Problem, policy: Any, **options: Any) -> tuple[Drive, list[D
     return result, decisions
 
 
+def test_a_node_at_a_time() -> None:
+    """Tests that to a policy that fills nodes a round offers each node's slots together, the nodes in random order."""
+
+    class Filling(LocalityPolicy):
+        fills_nodes = True
+
+    _, decisions = driven(Lsap(snapshot(0, tasks=40, nodes=6, slots=3)), Filling("heartbeat"))
+    nodes = [decision.offer.node for decision in decisions]
+    assert [node for node in nodes[::3] for _ in range(3)] == nodes
+    assert sorted(nodes[::3]) == list(range(6)) != nodes[::3]
+    assert [decision.offer.free for decision in decisions] == [3, 2, 1] * 6
+
+
+def test_a_node_that_declines_a_slot_is_left_for_the_round() -> None:
+    """Tests that then a slot declined ends the node's turn, and that its other slots count as offered in vain."""
+
+    class Single(Policy):
+        """Starts one task on each node and round."""
+
+        fills_nodes = True
+        last: int | None = None
+
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            self.last = None if offer.node == self.last else offer.node
+            return view.pending[:1].tolist() if self.last is not None else ()
+
+    result, decisions = driven(
+        Lsap(Instance(Cluster(["a"], slots=[3]), Workload([f"t{task}" for task in range(5)]))), Single()
+    )
+    assert [len(decision.tasks) for decision in decisions] == [1, 0, 1, 0, 1]
+    assert (result.rounds, result.idle_slot_time) == (3, 2 + 1)
+
+
 def test_every_idle_slot_is_offered_once_a_round() -> None:
     """Tests that a round is a permutation of the idle slots, so that nodes beat as often as they have slots."""
     instance = snapshot(0, tasks=40, nodes=6, slots=3)

@@ -12,8 +12,22 @@ from test_probabilistic import first_view
 from optsched.errors import UsageError
 from optsched.heuristics import run
 from optsched.heuristics.base import Event, Offer, View
+from optsched.heuristics.delay import hadoop_delay
 from optsched.heuristics.fair import CapacityPolicy, FairPolicy
-from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.instance import (
+    FINISHED,
+    MAP,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Instance,
+    Ragged,
+    Shuffle,
+    State,
+    Topology,
+    Workload,
+)
 from optsched.problems import FairLsap, FlowCongestion, Lsap, Problem
 from optsched.problems.transmission_reduces import TransmissionReduces
 
@@ -51,6 +65,26 @@ def order(policy: Any, view: View, offers: int, node: int = 0) -> list[int]:
             status[task] = RUNNING
             policy.notify(Event(0.0, "task-started", task), view)
     return started
+
+
+def _reduces(jobs: list[int]) -> TransmissionReduces:
+    """Reduces of these jobs on two nodes of three slots; a map on each node has sent 1 MB to each."""
+    cluster = Cluster(["a", "b"], reduce_slots=[3, 3], topology=HOPS)
+    count = len(jobs)
+    maps = [job for job in sorted(set(jobs)) for _ in cluster.node_ids]
+    pairs = [(count + number, task) for number, job in enumerate(maps) for task in range(count) if jobs[task] == job]
+    workload = Workload(
+        [f"R{task}" for task in range(count)] + [f"M{number}" for number in range(len(maps))],
+        kind=[REDUCE] * count + [MAP] * len(maps),
+        job=jobs + maps,
+        job_ids=[f"j{job}" for job in sorted(set(jobs))],
+        shuffle=Shuffle(
+            [sender for sender, _ in pairs], [to for _, to in pairs], [1.0] * len(pairs), [1.0] * len(pairs)
+        ),
+    )
+    node = [-1] * count + [number % 2 for number in range(len(maps))]
+    status = [PENDING] * count + [FINISHED] * len(maps)
+    return TransmissionReduces(Instance(cluster, workload, State.initial(cluster, workload, status=status, node=node)))
 
 
 class TestPools:
@@ -100,6 +134,73 @@ class TestFair:
             policy.start(view, np.random.default_rng(0))
             told = [policy.offer(Offer(0.0, 2, "map", 9), view) for _ in range(passes + 1)]
             assert told == [()] * passes + [(0,)]
+
+    def test_defaults_of_hadoop_1(self) -> None:
+        """Tests that the delay is 1.5 heartbeats of every node a level, rounded up, and that a heartbeat fills a node.
+
+        In Hadoop 1.2.1 `mapred.fairscheduler.locality.delay` is 1.5 heartbeat intervals where it is not set, and
+        `mapred.fairscheduler.assignmultiple` is true.
+        """
+        assert [hadoop_delay(nodes) for nodes in (3, 15, 60)] == [5, 23, 90]
+        assert FairPolicy().fills_nodes
+        assert not FairPolicy(assign="single").fills_nodes
+        view = first_view(posed([0], [0], [1.0], replicas=[[0]]))  # on three nodes
+        policy = FairPolicy()
+        policy.start(view, np.random.default_rng(0))
+        told = [policy.offer(Offer(0.0, 2, "map", 9), view) for _ in range(11)]
+        assert told == [()] * 10 + [(0,)]
+
+    def test_a_heartbeat_is_skipped_once_and_only_if_nothing_was_started_on_it(self) -> None:
+        """Tests that a job asked for two slots of a heartbeat has skipped one; where each has its own, two.
+
+        Job 1 goes first, with data in the other rack only; the heartbeat's first slot then goes to job 0.
+        """
+        jobs = [0, 0, 0, 1]
+        for assign, passes in (("multiple", 4), ("single", 3)):
+            view = first_view(posed(jobs, [0, 0], [1.0], running=(0, 1), replicas=[[0], [0], [0], [2]]))
+            policy = FairPolicy(delay=2, assign=assign)
+            assert order(policy, view, 1) == [2]
+            told = [policy.offer(Offer(0.0, 0, "map", 8), view) for _ in range(passes + 1)]
+            assert told == [()] * passes + [(3,)]
+
+    def test_a_start_in_the_heartbeat_is_no_skip(self) -> None:
+        """Tests that a job that starts one map and then has none for the node's next slot has not been skipped."""
+        view = first_view(posed([0, 0], [0], [1.0], replicas=[[0], [2]]))
+        policy = FairPolicy(delay=1)
+        assert order(policy, view, 2) == [0]
+        assert policy.offer(Offer(0.0, 1, "map", 9), view) == (), "no heartbeat was skipped before this one"
+        assert policy.offer(Offer(0.0, 1, "map", 9), view) == (), "one: the rack will do, but holds nothing"
+        assert policy.offer(Offer(0.0, 1, "map", 9), view) == (1,)
+
+    @pytest.mark.parametrize(("tasks", "most"), [(6, 2), (7, 3), (27, 9), (30, 9)])
+    def test_a_node_gets_no_more_than_its_part(self, tasks: int, most: int) -> None:
+        """Tests the cap of Hadoop's load manager on three nodes of nine slots: a third of the tasks, rounded up."""
+        problem = posed([0] * tasks, [0], [1.0], replicas=[[0, 1, 2]] * tasks)
+        for seed in range(3):
+            nodes = run(problem, "fair", seed).raise_if_failed().nodes
+            assert np.bincount(nodes[nodes >= 0], minlength=3).max() == most
+        view = first_view(posed([0] * 6, [0], [1.0]))
+        assert len(order(FairPolicy(assign="single"), view, 6)) == 6
+
+    def test_cap_of_reduces(self) -> None:
+        """Tests that reduces are capped where they may share a node, and not where those of a job may not.
+
+        On two nodes of four slots the two reduces of a job, the only ones, may both go to the first node that beats if
+        nothing bars them; the cap gives each node one. Of four reduces a cap of two could bar a job from the one
+        node that is open to it.
+        """
+        cluster = Cluster(["a", "b"], slots=[1, 1], reduce_slots=[4, 4], rate_in=[85] * 2, rate_out=[85] * 2)
+        workload = Workload(
+            ["R1", "R2", "M"], kind=[REDUCE] * 2 + [MAP], job=[0] * 3, job_ids=["J"], rate_in=[1.0] * 3,
+            shuffle=Shuffle([2, 2], [0, 1], [1.0, 1.0], [1.0, 1.0]),
+        )  # fmt: skip
+        problem = FlowCongestion(Instance(cluster, workload))
+        for seed in range(5):
+            nodes = run(problem, "fair", seed).raise_if_failed().nodes
+            assert sorted(nodes[:2].tolist()) == [0, 1]
+        for seed in range(5):
+            result = run(_reduces([0, 1, 2, 2]), "fair", seed)
+            assert not result.starved, "a cap of two would leave a reduce of the last job without a node"
 
     def test_serves_fairness(self) -> None:
         """Tests that with equal weights and slots for half of the tasks each group gets half of the slots."""

@@ -27,7 +27,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "least-cost": [{"sizes": "emitted"}],
     "coupling": [{"progress": "finished"}, {"waits": 0, "p_off": 0.1}],
     "delay": [{"form": "two-level", "D1": 2, "D2": 1}, {"D": 0}],
-    "fair": [{"delay": 0}],
+    "fair": [{"delay": 0}, {"delay": "auto", "assign": "single"}],
     "capacity": [{"reduce_delay": 0}],
     "larts": [{"sizes": "emitted"}],
     "sequential": [{"ties": "first", "sizes": "emitted"}],
