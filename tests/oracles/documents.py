@@ -97,8 +97,9 @@ def tasks_of(draw: Drawing, nodes: list[Record], kinds: list[str], states: list[
     ids = [node["id"] for node in nodes]
     order = list(zip(kinds, states, strict=True))
     draw.random.shuffle(order)
+    numbers = draw.random.sample(range(5, 20), len(order))  # t10 may come before t9 or after it
     tasks = []
-    for number, (kind, state) in enumerate(order):
+    for number, (kind, state) in zip(numbers, order, strict=True):
         task: Record = {"id": f"t{number}"}
         if kind != "map" or draw.often(0.2):
             task["kind"] = kind
@@ -183,6 +184,7 @@ def fair_lsap(draw: Drawing) -> tuple[Record, Record]:
             "selection": ["fixed", "free"],
             "overflow": ["weight", "complement", "flat", "naive"],
             "fairness": [0, 0.1, 0.3, 1],
+            "rations": ["floor", "largest-remainder", "largest-remainder"],
         }
     )
     add_groups(draw, document, parameters.get("gfc") != "difference")
@@ -306,8 +308,8 @@ def in_touch(draw: Drawing, document: Record) -> None:
     """What maps send to reduces, one entry at least: one of a map and a reduce that have ended, if need be."""
     add_shuffle(draw, document)
     if not document["shuffle"]:
-        document["tasks"] += [{"id": "t8", "state": "finished"}, {"id": "t9", "kind": "reduce", "state": "finished"}]
-        document["shuffle"] = [{"map": "t8", "reduce": "t9", "size": draw.amount()}]
+        document["tasks"] += [{"id": "m", "state": "finished"}, {"id": "r", "kind": "reduce", "state": "finished"}]
+        document["shuffle"] = [{"map": "m", "reduce": "r", "size": draw.amount()}]
 
 
 def transmission_reduces(draw: Drawing) -> tuple[Record, Record]:
@@ -357,7 +359,7 @@ def utility(draw: Drawing) -> tuple[Record, Record]:
             task["demand_shuffle"] = profiles[task["job"], "shuffling"]
     return document, draw.chosen(
         {
-            "reduces": ["free", "fixed"],
+            "reduces": ["free", "fixed", "fixed"],
             "tables": ["literal", "smoothed"],
             "phase": ["shuffle", "reduce"],
             "penalty": [2.1, 3.33, 1000],
@@ -370,7 +372,7 @@ def traffic(draw: Drawing) -> tuple[Record, Record]:
     nodes = nodes_of(draw, 2, 4)
     for node in nodes:
         node["datacenter"] = draw.random.choice(["d1", "d2", "d3"])
-    document = of_both(draw, 4, 2, 1, nodes)
+    document = of_both(draw, 3, 3, 1, nodes)
     add_jobs(draw, document)
     for task in document["tasks"]:
         if task.get("kind", "map") == "map":
@@ -381,7 +383,7 @@ def traffic(draw: Drawing) -> tuple[Record, Record]:
         job["filter_ratio"] = draw.amount(2)
     if draw.often(0.4):
         add_shuffle(draw, document, 0.8, {draw.random.choice(document["jobs"])["id"]})
-    return document, draw.chosen({"capacity": ["none", "slots", "slots"], "reduces": ["together", "free"]})
+    return document, draw.chosen({"capacity": ["none", "slots", "slots"], "reduces": ["together", "free", "free"]})
 
 
 def generalized_assignment(draw: Drawing) -> tuple[Record, Record]:

@@ -41,8 +41,14 @@ class FairLsap(Grouped):
     """FC + DLC: the group's cost (10) within its ration (12), overflow (13) beyond it, and alpha off the data (11)."""
 
     defaults: ClassVar[Mapping[str, Any]] = {
-        "alpha": 50, "beta": None, "gfc": "ratio", "selection": "fixed", "overflow": "weight", "fairness": 1,
-    }  # fmt: skip
+        "alpha": 50,
+        "beta": None,
+        "gfc": "ratio",
+        "rations": "floor",
+        "selection": "fixed",
+        "overflow": "weight",
+        "fairness": 1,
+    }
 
     def prepare(self) -> None:
         super().prepare()
@@ -50,7 +56,12 @@ class FairLsap(Grouped):
         ratio = self.parameters["gfc"] == "ratio"
         cost = {g: 100 * share[g] / w if ratio else 100 * (share[g] - w) for g, w in self.weight.items()}
         members = {g: [row for row, task in enumerate(self.pending) if self.group(task) == g] for g in self.weight}
-        self.ration = {g: floor(max(0, min(every * w - self.busy[g], len(members[g])))) for g, w in self.weight.items()}
+        due = {g: max(Fraction(0), min(every * w - self.busy[g], len(members[g]))) for g, w in self.weight.items()}
+        self.ration = {g: floor(slots) for g, slots in due.items()}
+        if self.parameters["rations"] == "largest-remainder":  # digest, erratum 5
+            left = floor(sum(due.values())) - sum(self.ration.values())
+            for g in sorted(due, key=lambda g: self.ration[g] - due[g])[:left]:
+                self.ration[g] += 1
         beta = self.parameters["beta"]
         if beta is None or beta == "auto":
             lightest = min(w for w in self.weight.values() if w)
