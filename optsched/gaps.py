@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optsched.deadline import check, deadline
 from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
@@ -24,10 +24,12 @@ from optsched.problems.base import expect_problem
 from optsched.problems.data_locality import locality_counts
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Limit, Number, Proof, Sense, Solution, Value, Violation
-from optsched.routes import Frontier, frontier, latency_search, routes_of, solve, solve_by
+from optsched.routes import Frontier, frontier, routes_of, solve
 from optsched.routes.record import Record
-from optsched.solvers.latency_search import LatencySearch
 from optsched.solvers.profiles import Profile, load_profile
+
+if TYPE_CHECKING:
+    from optsched.solvers.latency_search import LatencySearch
 
 __all__ = ["GapReport", "Reference", "each_wave", "gap", "gap_of", "gap_waves", "record_fields"]
 
@@ -92,10 +94,15 @@ class Reference:
     @cached_property
     def solution(self) -> Solution:
         """The solution; its time counts once however many heuristics use it."""
-        found: Solution | None = self._in_time(
-            lambda: solve_by(self._search) if isinstance(self.problem, Latency) else solve(self.problem, self.profile)
-        )
+        found: Solution | None = self._in_time(self._solved)
         return self._unknown(Limit.TIME, "out of time") if found is None else found
+
+    def _solved(self) -> Solution:
+        if isinstance(self.problem, Latency):
+            from optsched.routes.latency import solve_by
+
+            return solve_by(self._search)
+        return solve(self.problem, self.profile)
 
     def _in_time(self, ask: Callable[[], Any]) -> Any:
         """An answer, or None where there is none within the time limit; an earlier deadline is for whoever set it."""
@@ -108,6 +115,8 @@ class Reference:
 
     @cached_property
     def _search(self) -> LatencySearch:
+        from optsched.routes.latency import latency_search
+
         assert isinstance(self.problem, Latency)
         return latency_search(self.problem, self.profile)
 

@@ -32,7 +32,7 @@ def in_process(*args: str, code: str = "from optsched.cli import main; main()") 
     """The same in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", code, *args]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=ROOT)
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS), *(["import", name] for name in IMPORTERS)])
@@ -55,6 +55,47 @@ print(*set(sys.modules) - before, file=sys.stderr)
         assert not loaded & {"scipy", "highspy", "pyomo", "pulp", "networkx", "pandas", "matplotlib"}
     else:
         assert loaded <= {"optsched", "click", "colorama"}
+
+
+TINY = "instances/papers/guo-fig2.json"
+
+#: Packages that take a tenth of a second and more to import.
+HEAVY = {"highspy", "matplotlib", "networkx", "pandas", "pulp", "pyomo", "rich", "scipy.optimize", "scipy.sparse"}
+
+
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [
+        (["--help"], set()),
+        (["list", "problems"], set()),
+        (["list", "heuristics"], set()),
+        (["list", "instances"], set()),
+        (["gap", TINY, "--problem", "lsap", "--heuristic", "dl"], {"scipy.sparse"}),
+        (["gap", TINY, "--problem", "lsap", "--heuristic", "lsap-sched"], {"scipy.sparse"}),
+        (["solve", TINY, "--problem", "lsap"], {"scipy.sparse"}),
+        (["gap", TINY, "--problem", "latency", "--heuristic", "labl"], {"scipy.sparse", "highspy"}),
+        (["bounds", TINY, "--problem", "lsap"], set()),
+    ],
+)
+def test_command_loads_what_it_needs(command: list[str], needed: set[str]) -> None:
+    """Tests that a command on a tiny instance loads no engine, solver or library that its problem does not use."""
+    code = """
+import sys
+from optsched.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print("loaded:", *sys.modules, file=sys.stderr)
+"""
+    done = in_process(*command, code=code)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stderr.rpartition("loaded:")[2].split())
+    assert loaded & HEAVY <= needed
+    routes = {name for name in loaded if name.startswith("optsched.routes.")} - {"optsched.routes.record"}
+    assert len(routes) <= 1
+    if not needed:
+        assert "scipy" not in loaded
 
 
 def test_help_is_quick() -> None:

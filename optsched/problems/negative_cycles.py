@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from optsched.arrays import Ints
 
@@ -69,6 +67,9 @@ def _in_doubtful_components(tail: Ints, head: Ints, cost: Ints, nodes: int) -> n
     """Which arcs lie within a strongly connected component that has an arc of negative cost within it."""
     if not (cost < 0).any():
         return np.zeros(len(cost), dtype=bool)
+    import scipy.sparse as sp  # which take longer to import than most problems need them
+    from scipy.sparse.csgraph import connected_components
+
     graph = sp.csr_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(nodes, nodes))
     _, component = connected_components(graph, directed=True, connection="strong")
     within = component[tail] == component[head]

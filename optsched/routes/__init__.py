@@ -9,9 +9,10 @@ One module a sort of problem says which routes it has; `record` holds what all o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optsched.deadline import deadline
 from optsched.errors import HeuristicFailed, UsageError, described, nearest
@@ -26,22 +27,12 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.problems.utility import Utility
 from optsched.results import Bound, Decision, FrontierPoint, Solution
-from optsched.routes import (
-    assignment,
-    flow_congestion,
-    generalized_assignment,
-    latency,
-    lsap_fairness,
-    min_cost_flow,
-    traffic,
-    transmission,
-    transmission_reduces,
-    utility,
-)
-from optsched.routes.latency import latency_search, solve_by
 from optsched.routes.record import Frontier, Record
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
+
+if TYPE_CHECKING:
+    from optsched.routes.latency import latency_search, solve_by
 
 __all__ = [
     "Frontier",
@@ -55,23 +46,34 @@ __all__ = [
     "solve_by",
 ]
 
-#: The module of routes of each sort of problem: `ROUTES`, `by_route`, and `bounds` and `frontier` where it has more.
-_SORTS: tuple[tuple[type[AnyProblem], ModuleType], ...] = (
-    (LsapFairness, lsap_fairness),
-    (AssignmentProblem, assignment),
-    (Latency, latency),
-    (GeneralizedAssignment, generalized_assignment),
-    (MinCostFlow, min_cost_flow),
-    (FlowCongestion, flow_congestion),
-    (TransmissionReduces, transmission_reduces),
-    (Transmission, transmission),
-    (Traffic, traffic),
-    (Utility, utility),
+#: The module of routes of each sort of problem: `ROUTES`, `by_route`, and `bounds` and `frontier` where it has more. It
+#: is imported for a problem of its sort only, since engines and HiGHS take longer to import than small ones to solve.
+_SORTS: tuple[tuple[type[AnyProblem], str], ...] = (
+    (LsapFairness, "lsap_fairness"),
+    (AssignmentProblem, "assignment"),
+    (Latency, "latency"),
+    (GeneralizedAssignment, "generalized_assignment"),
+    (MinCostFlow, "min_cost_flow"),
+    (FlowCongestion, "flow_congestion"),
+    (TransmissionReduces, "transmission_reduces"),
+    (Transmission, "transmission"),
+    (Traffic, "traffic"),
+    (Utility, "utility"),
 )
 
 
+def __getattr__(name: str) -> object:
+    if name not in ("latency_search", "solve_by"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_module("latency"), name)
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"{__name__}.{name}")
+
+
 def _sort(problem: AnyProblem) -> ModuleType:
-    return next(module for kind, module in _SORTS if isinstance(problem, kind))
+    return _module(next(name for kind, name in _SORTS if isinstance(problem, kind)))
 
 
 def routes_of(problem: AnyProblem) -> tuple[str, ...]:
@@ -227,7 +229,7 @@ def frontier(
     expect_problem(problem, "frontier")
     module = _sort(problem)
     if not has_frontier(problem):
-        known = ", ".join(kind.name for kind, other in _SORTS if hasattr(other, "frontier"))
+        known = ", ".join(kind.name for kind, name in _SORTS if hasattr(_module(name), "frontier"))
         why = "it has one component" if len(problem.components) == 1 else "no route finds it"
         raise UsageError(f"{problem.name} has no frontier: {why}; problems with a frontier: {known}")
     profile = profile if isinstance(profile, Profile) else load_profile(profile)

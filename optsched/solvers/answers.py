@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from optsched.errors import SolverDisagreement, UsageError
 
@@ -59,6 +58,7 @@ def check_values(given: Any, program: Rows) -> Floats:
 
     Examples
     --------
+    >>> import scipy.sparse as sp
     >>> from optsched.solvers.highs import LinearProgram
     >>> program = LinearProgram(np.ones(1), np.zeros(1), np.ones(1), np.array([True]), np.ones(1), np.ones(1),
     ...                         sp.csr_array([[1.0]]))
@@ -77,6 +77,8 @@ def check_values(given: Any, program: Rows) -> Floats:
     slack = _ABSOLUTE + _RELATIVE * np.abs(values)
     beyond = (values < program.col_lower - slack) | (values > program.col_upper + slack)
     _refuse(beyond, values, "which is beyond its bounds")
+    import scipy.sparse as sp
+
     matrix = sp.csr_array(program.matrix)
     sides = matrix @ values
     # What is added up in a row decides how well it can be kept.

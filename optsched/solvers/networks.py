@@ -9,12 +9,8 @@ import enum
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse.csgraph import breadth_first_order, maximum_bipartite_matching, maximum_flow
 
 from optsched.errors import SolverDisagreement, TooLarge, UsageError
 from optsched.problems.negative_cycles import negative_cycle
@@ -123,6 +119,9 @@ def maximum_b_matching(
 
 def _matched_to_slots(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capacity: Ints) -> Ints:
     """Node of each task, or -1, in a maximum matching of tasks to slots: Hopcroft and Karp's (SciPy)."""
+    import scipy.sparse as sp  # these take longer to import than a small instance to solve
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     tasks, first_slot = len(indptr) - 1, np.concatenate([[0], np.cumsum(capacity)])
     count = capacity[indices]
     start = np.concatenate([[0], np.cumsum(count)])
@@ -137,6 +136,9 @@ def _matched_to_slots(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capac
 
 def _matched_by_flow(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capacity: Ints) -> Ints:
     """Node of each task, or -1, in a maximum flow: Dinic's (SciPy), to which a capacity is a number."""
+    import scipy.sparse as sp
+    from scipy.sparse.csgraph import maximum_flow
+
     tasks, nodes, pairs = len(indptr) - 1, len(capacity), len(indices)
     # Vertices: tasks, nodes, source, sink. A row of the CSR matrix for each, in this order.
     source, sink = tasks + nodes, tasks + nodes + 1
@@ -158,6 +160,9 @@ def _reached(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], node: Ints, no
 
     A search of the nodes alone, with an arc from the node of each matched task to those that accept it.
     """
+    import scipy.sparse as sp
+    from scipy.sparse.csgraph import breadth_first_order
+
     row = np.repeat(node, np.diff(indptr))
     tail, head = np.where(row < 0, nodes, row), indices
     kept = tail != head
@@ -225,6 +230,8 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int,
         raise UsageError(
             f"sums of {min(height, width)} costs up to {largest} pass 2^53 and would not be exact: scale the costs"
         )
+    from scipy.optimize import linear_sum_assignment
+
     node_of = np.repeat(np.arange(nodes), units)
     # SciPy copies a matrix that is higher than wide; a view of one that is laid out by columns is as wide as it wants.
     matrix = np.zeros((height, width), order="F" if height > width else "C")
@@ -335,6 +342,8 @@ def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Int
 def _network_simplex(
     tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints
 ) -> Ints | FlowStatus:
+    import networkx as nx
+
     # Only what flows above the lower limit is left to decide.
     demand = -supply
     np.add.at(demand, tail, lower)

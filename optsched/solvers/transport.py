@@ -13,12 +13,9 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import networkx
 import numpy as np
-import scipy
-import scipy.sparse as sp
 
 from optsched.deadline import check
 from optsched.errors import OptschedError, OutOfTime, TooLarge, UsageError
@@ -27,10 +24,12 @@ from optsched.placement import NONE, Placement
 from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.results import Limit, Termination
 from optsched.solvers.answers import whole_numbers
-from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.networks import DENSE_CELLS, assign_dense, maximum_b_matching, min_cost_flow
 from optsched.solvers.profiles import Profile
 from optsched.solvers.tabled import Prices, assign_table, is_tabled, table_prices
+
+if TYPE_CHECKING:
+    from optsched.solvers.highs import ArraySolution, LinearProgram
 
 __all__ = [
     "AssignmentSolution",
@@ -373,6 +372,8 @@ def solve_assignment(
 
 
 def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
+    import scipy
+
     began = time.perf_counter()
     local = problem.idle_replicas
     matching = maximum_b_matching(local.starts, local.values, problem.capacity, len(problem.capacity))
@@ -398,6 +399,8 @@ def fill_idle_slots(nodes: Ints, capacity: Ints, count: int) -> None:
 
 
 def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
+    import scipy
+
     began = time.perf_counter()
     if any(sum(1 for _, size in pool.tiers if size) > 1 for pool in problem.pools):
         raise UsageError(
@@ -446,6 +449,8 @@ def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> As
                 f'objects, over its {MOST_ARCS_IN_PYTHON:,}; use route "network"'
             )
         built = time.perf_counter()
+        import networkx
+
         result = min_cost_flow(
             network.tail, network.head, np.zeros_like(network.tail), network.capacity, network.cost, network.supply
         )
@@ -468,6 +473,10 @@ def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> As
 
 def network_program(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> LinearProgram:
     """The linear program of a network: a column an arc, a row a vertex."""
+    import scipy.sparse as sp  # which, as HiGHS, take longer to import than a matching takes
+
+    from optsched.solvers.highs import LinearProgram
+
     arcs, vertices = len(tail), len(supply)
     columns = np.tile(np.arange(arcs), 2)
     rows = np.concatenate([tail, head])
@@ -490,6 +499,8 @@ def solve_network_program(program: LinearProgram, profile: Profile) -> ArraySolu
     Presolve takes longer than the simplex method on these networks, up to forty times; a profile may ask for it. Where
     HiGHS gives up ("Unknown", seen with costs of 10^13) it is run once more with smaller costs, a power of two apart.
     """
+    from optsched.solvers.highs import ArraySolution, solve_arrays
+
     check()
     profile = replace(profile, highs={"presolve": "off", **profile.highs})
     found = solve_arrays(program, profile)

@@ -102,8 +102,8 @@ def test_b_matching_checks_itself(slots: int, monkeypatch: pytest.MonkeyPatch) -
             self.flow = network * 0
 
     monkeypatch.setattr(networks, "_SLOTS_A_PAIR", slots)
-    monkeypatch.setattr(networks, "maximum_flow", lambda network, *_: NoFlow(network))
-    monkeypatch.setattr(networks, "maximum_bipartite_matching", lambda *_, perm_type: ints([-1]))
+    monkeypatch.setattr("scipy.sparse.csgraph.maximum_flow", lambda network, *_: NoFlow(network))
+    monkeypatch.setattr("scipy.sparse.csgraph.maximum_bipartite_matching", lambda *_, perm_type: ints([-1]))
     with pytest.raises(SolverDisagreement, match="not maximum"):
         maximum_b_matching(ints([0, 1]), ints([0]), ints([1]), 1)
 
