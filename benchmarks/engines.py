@@ -2,10 +2,11 @@
 
     python benchmarks/engines.py [--quick] [--repeats N]
 
-Prints a Markdown table for each sort of problem. A time is that from the posed problem in memory to the optimum, the
-best of N; for our own routes it includes the placement, its evaluation and the certificate, for another tool only
-building its input and solving. All ways must find the same optimum. OR-Tools cannot be loaded beside highspy in one
-process, so it runs in one of its own, and only where it is installed (`pip install ortools`).
+Prints a Markdown table for each sort of problem, which names the best peer of each instance. A time is that from the
+posed problem in memory to the optimum, the best of N; for our own routes it includes the placement, its evaluation and
+the certificate, for another tool only building its input and solving. All ways must find the same optimum. OR-Tools
+cannot be loaded beside highspy in one process, so it runs in one of its own, and only where it is installed (`pip
+install ortools`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+from scipy.sparse.csgraph import maximum_bipartite_matching, maximum_flow, min_weight_full_bipartite_matching
 
 import optsched
 from optsched.instances.generate import generate
@@ -63,6 +64,34 @@ def sparse_matching(problem: Lsap) -> int:
     ends = np.concatenate([rows, np.arange(tasks)]), np.concatenate([columns, slots + np.arange(tasks)])
     chosen = min_weight_full_bipartite_matching(sp.csr_array((values, ends), shape=(tasks, slots + tasks)))[1]
     return problem.count - int(np.count_nonzero(chosen < slots))
+
+
+def scipy_hopcroft_karp(problem: Lsap) -> int:
+    """A matching of tasks to slots with their data by SciPy, without a proof."""
+    local = problem.idle_replicas
+    first_slot = np.concatenate([[0], np.cumsum(problem.capacity)])
+    sizes = problem.capacity[local.values]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    columns = np.repeat(first_slot[local.values] - starts[:-1], sizes) + np.arange(starts[-1])
+    parts = (np.ones(len(columns), dtype=np.int8), columns.astype(np.int32), starts[local.starts].astype(np.int32))
+    graph = sp.csr_array(parts, shape=(len(problem.tasks), first_slot[-1]))
+    return problem.count - int(np.count_nonzero(maximum_bipartite_matching(graph, perm_type="column") >= 0))
+
+
+def scipy_flow_bound(problem: Latency, makespan: int) -> tuple[int, int]:
+    """The least work within a makespan that is given: the bound of a maximum flow by SciPy, without a packing."""
+    tasks, nodes, replicas = len(problem.tasks), len(problem.initial_load), problem.replicas
+    source, sink = tasks + nodes, tasks + nodes + 1
+    count = np.concatenate([replicas.lengths, np.ones(nodes, dtype=np.int64), [tasks, 0]])
+    head = np.concatenate([replicas.values + tasks, np.full(nodes, sink), np.arange(tasks)])
+    room = np.minimum(problem.local_capacity(makespan), tasks)
+    limit = np.concatenate([np.ones(len(replicas.values)), room, np.ones(tasks)])
+    starts = np.concatenate([[0], np.cumsum(count)])
+    parts = (limit.astype(np.int32), head.astype(np.int32), starts.astype(np.int32))
+    network = sp.csr_array(parts, shape=(sink + 1, sink + 1))
+    network.sort_indices()
+    local = int(maximum_flow(network, source, sink).flow_value)
+    return makespan, problem.w_loc * local + problem.w_rem * (tasks - local)
 
 
 def hopcroft_karp(problem: Lsap) -> int:
@@ -154,8 +183,10 @@ def lsap(nodes: int, tasks: int, *, dense: bool, models: bool) -> Case:
     """`lsap` at 003's proportions: two slots a node, a tenth of them idle, up to three replicas."""
     problem = optsched.problem("lsap", generate("lsap", nodes=nodes, slots=2, idle_ratio=0.1, tasks=tasks))
     assert isinstance(problem, Lsap)
-    ways: dict[str, Callable[..., Answer]] = {OURS: route(None), SPARSE: sparse_matching}
-    ways["networkx hopcroft_karp"] = hopcroft_karp
+    ways: dict[str, Callable[..., Answer]] = {OURS: route(None)}
+    ways |= {"SciPy maximum_bipartite_matching": scipy_hopcroft_karp, "networkx hopcroft_karp": hopcroft_karp}
+    if models or dense:
+        ways[SPARSE] = sparse_matching
     ways["route arrays (HiGHS, interior point)"] = route("arrays", "large")
     if dense:
         ways["route arrays (HiGHS, simplex)"] = route("arrays")
@@ -170,10 +201,9 @@ def flow(nodes: int, tasks: int, *, dense: bool, models: bool) -> Case:
     """`flow` with the rates of 002: four slots a compute node, half of them idle."""
     problem = optsched.problem("flow", generate("flow", nodes=nodes, tasks=tasks))
     assert isinstance(problem, Flow)
-    ways: dict[str, Callable[..., Answer]] = {OURS: route(None)}
+    ways: dict[str, Callable[..., Answer]] = {OURS: route(None), DENSE: dense_assignment}
     if dense:
-        ways |= {"route dense (SciPy)": route("dense"), DENSE: dense_assignment}
-        ways["networkx network_simplex"] = network_simplex
+        ways |= {"route arrays (HiGHS)": route("arrays"), "networkx network_simplex": network_simplex}
     if models:
         ways |= {"route pyomo (compact)": route("pyomo"), "route pulp (literal)": route("pulp")}
     classes = len(problem.classes().size)
@@ -186,6 +216,10 @@ def latency(nodes: int, tasks: int, *, compact: bool, literal: bool) -> Case:
     problem = optsched.problem("latency", generate("latency", nodes=nodes, tasks=tasks, replicas=4))
     assert isinstance(problem, Latency)
     ways: dict[str, Callable[..., Answer]] = {OURS: route(None)}
+    solution = optsched.solve(problem)
+    assert solution.objective is not None
+    makespan = int(solution.objective[0])
+    ways["SciPy maximum_flow: bound only, makespan given"] = lambda posed: scipy_flow_bound(posed, makespan)
     if compact:
         ways |= {"route arrays (HiGHS)": route("arrays"), "route pyomo (compact)": route("pyomo")}
     if literal:
@@ -208,6 +242,7 @@ def cases(quick: bool) -> Iterator[tuple[str, list[Callable[[], Case]]]]:
         [
             lambda: flow(14, 40, dense=True, models=True),
             *(() if quick else (lambda: flow(140, 1_000, dense=True, models=True),)),
+            *(() if quick else (lambda: flow(560, 4_000, dense=False, models=False),)),
         ],
     )
     yield (
@@ -251,9 +286,16 @@ def main() -> None:
         for make in makers:
             case = make()
             ours = 0.0
+            peers: dict[str, float] = {}
             for name, seconds in measured(case, arguments.repeats):
                 ours = ours or seconds
                 print(f"| {case.label} | {name} | {seconds:.4f} | {seconds / ours:.3g} |", flush=True)
+                if name != OURS and not name.startswith("route "):
+                    peers[name] = seconds
+            best = min(peers, key=peers.__getitem__)
+            print(
+                f"| {case.label} | **best peer: {best}** | {peers[best]:.4f} | {peers[best] / ours:.3g} |", flush=True
+            )
 
 
 if __name__ == "__main__":

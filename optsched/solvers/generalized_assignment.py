@@ -13,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
+from optsched.deadline import remaining
 from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
 from optsched.placement import Placement
@@ -22,7 +23,7 @@ from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import maximum_b_matching
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
-from optsched.solvers.tabled import slot_prices, table_fits
+from optsched.solvers.tabled import seconds_at_worst, slot_prices, table_fits
 
 __all__ = [
     "Assigned",
@@ -126,7 +127,8 @@ def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
     """Solve the problem where a node only counts its tasks: they all demand the same of it. None where it does not.
 
     SciPy's rectangular assignment of tasks to slots; the prices of slots, by shortest paths in integers, become prices
-    of the capacity that a slot stands for. None also where `table_fits` says that the integer program is the way.
+    of the capacity that a slot stands for. None also where `table_fits` says that the integer program is the way, or
+    SciPy might miss a deadline.
 
     Raises
     ------
@@ -137,7 +139,10 @@ def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
     if slots is None:
         return None
     tasks, nodes = problem.units.shape
-    if not table_fits(tasks, int(slots.sum()), tasks * nodes, int(np.abs(problem.units).max())):
+    places, left = int(slots.sum()), remaining()
+    if not table_fits(tasks, places, tasks * nodes, int(np.abs(problem.units).max())):
+        return None
+    if left is not None and seconds_at_worst(tasks, places) > left:
         return None
     units = np.where(problem.usable, problem.sign * problem.units, _FORBIDDEN)
     node_of = np.repeat(np.arange(nodes), slots)

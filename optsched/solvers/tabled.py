@@ -8,23 +8,28 @@ optimal placement by shortest paths between nodes, in integers.
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
 
 from optsched.deadline import check, remaining
+from optsched.errors import OutOfTime
 from optsched.instance import LARGEST, Bools, Ints
 from optsched.placement import NONE
 from optsched.problems.assignment import BLOCK, TabledProblem
 from optsched.solvers.networks import DENSE_CELLS, assign_dense
 
-__all__ = ["Prices", "assign_table", "is_tabled", "slot_prices", "table_fits", "table_prices"]
+__all__ = ["Prices", "assign_table", "is_tabled", "seconds_at_worst", "slot_prices", "table_fits", "table_prices"]
 
 #: Pairs of task and slot a pair of class and node, up to which the table beats its network (benchmarks).
 _REPEATED = 40
 
 #: Seconds that SciPy's assignment takes at most a pair of task and slot, and a row or column, whichever are fewer.
 _SECONDS = 1e-9
+
+#: Within a deadline: a first part may take this share of the time at worst, and twice as much so many times as long.
+_MARGIN, _GROWTH = 4, 8
 
 
 class Prices(NamedTuple):
@@ -46,21 +51,62 @@ def is_tabled(problem: object) -> bool:
 def table_fits(tasks: int, slots: int, pairs: int, largest: int) -> bool:
     """Whether SciPy's assignment of tasks to slots is the way to take.
 
-    Not where tasks and slots only repeat the pairs of a table, where their matrix is too large, where doubles would not
-    hold the sums of costs up to `largest`, or where a deadline is so near that it might be missed: SciPy does not look
-    at the clock.
+    Not where tasks and slots only repeat the pairs of a table, where their matrix is too large, or where doubles would
+    not hold the sums of costs up to `largest`.
     """
-    if tasks * slots > min(DENSE_CELLS, _REPEATED * pairs):
-        return False
-    fewer, left = min(tasks, slots), remaining()
-    return 2 * fewer * largest < LARGEST and (left is None or _SECONDS * tasks * slots * fewer <= left)
+    return tasks * slots <= min(DENSE_CELLS, _REPEATED * pairs) and 2 * min(tasks, slots) * largest < LARGEST
+
+
+def seconds_at_worst(tasks: int, slots: int) -> float:
+    """How long SciPy's assignment may take, which does not look at the clock; mostly it is a small part of that."""
+    return _SECONDS * tasks * slots * min(tasks, slots)
 
 
 def assign_table(problem: TabledProblem) -> Ints:
-    """Node of each of `problem.tasks` or -1, at least cost; SciPy's rectangular assignment."""
+    """Node of each of `problem.tasks` or -1, at least cost; SciPy's rectangular assignment.
+
+    Raises
+    ------
+    OutOfTime
+        If a deadline would be missed, as the times of smaller parts of the problem tell.
+    """
+    _in_time(problem)
     idle = problem.idle_nodes
     columns = assign_dense(problem.class_units, problem.capacity[idle], problem.count, problem.classes().of_task)
     return np.where(columns >= 0, idle[columns], NONE)
+
+
+def _in_time(problem: TabledProblem) -> None:
+    """Raise OutOfTime where SciPy would not be ready in time; without a deadline, or with a far one, nothing is tried.
+
+    With twice the tasks, or slots if there are fewer, it takes at most eight times as long. So parts are tried, each
+    twice the one before, until the next would be too long; those before the last take a small part of its time.
+    """
+    tasks, slots = len(problem.tasks), int(problem.capacity.sum())
+    worst, part = seconds_at_worst(tasks, slots), 1
+    while (left := remaining()) is not None and worst / part**2 > left / _MARGIN:
+        if part > min(tasks, slots):
+            raise OutOfTime("out of time")
+        part *= 2
+    while part > 1:
+        check()
+        took = _seconds_of_part(problem, part)
+        left = remaining()
+        if left is not None and _GROWTH * took > left:
+            raise OutOfTime("out of time")
+        part //= 2
+
+
+def _seconds_of_part(problem: TabledProblem, part: int) -> float:
+    """What SciPy takes for one in `part` of the tasks, or of the nodes if there are fewer slots than tasks."""
+    row, capacity = problem.classes().of_task, problem.capacity[problem.idle_nodes]
+    if len(row) <= capacity.sum():
+        row = row[::part]
+    else:
+        capacity = np.where(np.arange(len(capacity)) % part == 0, capacity, 0)
+    began = time.perf_counter()
+    assign_dense(problem.class_units, capacity, min(len(row), int(capacity.sum())), row)
+    return time.perf_counter() - began
 
 
 def table_prices(problem: TabledProblem, nodes: Ints) -> Prices | None:

@@ -13,7 +13,7 @@ from transmission_instances import problems as small_maps
 
 from optsched.certificates import certify
 from optsched.deadline import deadline
-from optsched.errors import OptschedError, TooLarge, UsageError
+from optsched.errors import OptschedError, OutOfTime, TooLarge, UsageError
 from optsched.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.instances.generate import generate, known_optimum
 from optsched.placement import NONE, Placement
@@ -22,11 +22,11 @@ from optsched.problems.assignment import AssignmentProblem, TabledProblem
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import solve
-from optsched.solvers import transport
+from optsched.solvers import tabled, transport
 from optsched.solvers.brute_force import best_placement
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile
-from optsched.solvers.tabled import is_tabled
+from optsched.solvers.tabled import assign_table, is_tabled
 from optsched.solvers.transport import (
     TransportNetwork,
     is_cardinality,
@@ -154,14 +154,22 @@ def test_table_is_solved_and_proved(posed: AssignmentProblem) -> None:
     assert certify(posed, solution).proved
 
 
-def test_table_is_taken_where_it_is_quicker() -> None:
-    """Tests that `network` takes the table, but for tasks that only repeat each other, near deadlines, huge costs."""
+def test_table_is_taken_where_it_is_quicker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that `network` takes the table, but for tasks that only repeat each other, and stops at a deadline."""
     posed = problem("flow", generate("flow", nodes=28, tasks=80))
     assert isinstance(posed, Flow)
     assert is_tabled(posed)
     assert solve(posed).solver["name"] == "SciPy linear_sum_assignment"
-    with deadline(0):
-        assert not is_tabled(posed)
+    for left in (0, 1e-5):
+        with deadline(left), pytest.raises(OutOfTime):
+            assign_table(posed)
+    for worst in (1e-9, 1e-3):  # so that small parts are tried first
+        monkeypatch.setattr(tabled, "_SECONDS", worst)
+        assert solve(posed, time_limit=60).optimal
+        assert solve(few := problem("flow", generate("flow", nodes=56, tasks=40)), time_limit=60).optimal
+    assert len(few.tasks) < few.capacity.sum()
+    monkeypatch.setattr(tabled, "_GROWTH", 1e9)
+    assert solve(posed, time_limit=60).limit is Limit.TIME
     assert solve(posed, time_limit=0).limit is Limit.TIME
     repeated = problem("flow", generate("flow", nodes=14, tasks=1000, slots=100))
     assert not is_tabled(repeated)
