@@ -76,7 +76,7 @@ class Record:
         problem = self.problem
         if unanswered is Termination.INFEASIBLE and self.start is not None:
             raise SolverDisagreement(f"{problem.name}: a solver says that nothing is feasible, but the start is")
-        candidates = [(problem.evaluate(held), held) for held in (decision, self.start) if held is not None]
+        candidates = [(_worth(problem, held), held) for held in (decision, self.start) if held is not None]
         best_of = min(candidates, key=lambda held: problem.minimised(held[0])) if candidates else (None, None)
         objective, best = best_of
         claims = {certificate.component: certificate.claim for certificate in certificates}
@@ -169,9 +169,23 @@ def by_enumeration(record: Record) -> Solution:
 
 
 def decoded(module: ModuleType, model: Any, problem: AnyProblem) -> Any:
-    """What a solved model stands for; SolverDisagreement where that is nothing."""
+    """What a solved model stands for; SolverDisagreement where that is nothing, or not feasible."""
     with decoding(problem.name):
-        return module.decode(model, problem)
+        decision = module.decode(model, problem)
+    _worth(problem, decision)
+    return decision
+
+
+def _worth(problem: AnyProblem, decision: Decision) -> Value:
+    """The value of what a solver holds; SolverDisagreement where it is infeasible.
+
+    Solvers keep a row to a tolerance that grows with its numbers, from about 10^8 on by more than a unit.
+    """
+    try:
+        return problem.evaluate(decision)
+    except ValueError as error:
+        mend = "where numbers near 10^8 and more meet, scale them down or take the default route"
+        raise SolverDisagreement(f"{problem.name}: of what the solver holds: {error}; {mend}") from error
 
 
 def solver_of(route: str) -> Callable[..., SolverOutcome]:

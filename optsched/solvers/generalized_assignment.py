@@ -5,7 +5,11 @@ The relaxation's duals are prices of the capacities.
 
 from __future__ import annotations
 
+import itertools
 import math
+import time
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +43,9 @@ _SCALES = (1, 2**20)
 
 #: Units of a pair that is not usable: more than any path of usable ones, which total at most 2^53.
 _FORBIDDEN = 2**60
+
+#: How often the program is solved again with more covers.
+_ROUNDS = 200
 
 #: Prices beyond this would not be exact as doubles.
 _LARGEST_PRICE = 2**53
@@ -199,7 +206,12 @@ def _capacity_prices(problem: GeneralizedAssignment, slots: Ints, prices: Ints) 
 def solve_integer_program(
     problem: GeneralizedAssignment, profile: Profile, start: Placement | None = None
 ) -> tuple[SolverOutcome, Placement | None]:
-    """Solve the integer program.
+    """Solve the integer program, with a cover for each capacity that HiGHS keeps only to its tolerance.
+
+    HiGHS keeps a row to about a millionth of its size, so that with demands near 10^8 and more it holds placements that
+    exceed a capacity by a few units. Tasks that together exceed the capacity of a node are a cover: not all of them can
+    be there. Such rows are added, exact whatever the demands, and the program is solved again. What HiGHS says of a
+    program without some of them (a bound, that there is no placement) holds all the same.
 
     Parameters
     ----------
@@ -218,18 +230,47 @@ def solve_integer_program(
     Raises
     ------
     SolverDisagreement
-        If HiGHS holds a solution that is no feasible placement.
+        If HiGHS holds a solution that is no feasible placement, however many covers are added.
     """
+    began = time.perf_counter()
     task, node = np.nonzero(problem.usable)
     hint = None if start is None else (problem.nodes_of(start)[task] == node).astype(np.float64)
-    found = solve_arrays(integer_program(problem), profile, hint)
-    if found.x is None:
-        return found.outcome, None
-    chosen = found.x > 0.5
-    nodes = np.full(len(problem.tasks), -1, dtype=np.int64)
-    nodes[task[chosen]] = node[chosen]
-    placement = problem.placement(nodes)
-    wrong = problem.violations(placement)
-    if wrong:
-        raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
-    return found.outcome, placement
+    program = integer_program(problem)
+    for _ in range(_ROUNDS):
+        found = solve_arrays(program, profile.since(began), hint)
+        if found.x is None:
+            return found.outcome, None
+        chosen = found.x > 0.5
+        nodes = np.full(len(problem.tasks), -1, dtype=np.int64)
+        nodes[task[chosen]] = node[chosen]
+        placement = problem.placement(nodes)
+        wrong = problem.violations(placement)
+        if not wrong:
+            return found.outcome, placement
+        covers = list(_covers(problem, nodes))
+        if not covers:
+            break
+        program = _with_covers(program, covers, task, node)
+    raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
+
+
+def _covers(problem: GeneralizedAssignment, nodes: Ints) -> Iterator[tuple[Ints, int]]:
+    """For each capacity that a placement exceeds, as few of the node's tasks as exceed it, and the node."""
+    for place, column in itertools.product(range(len(problem.resources)), range(problem.units.shape[1])):
+        held = np.flatnonzero(nodes == column)
+        demand = problem.demand[place, held, column]
+        total = np.cumsum(np.sort(demand)[::-1])
+        size = int(np.searchsorted(total, problem.capacity[place, column], side="right")) + 1
+        if size <= len(held):
+            yield held[np.argsort(-demand, kind="stable")[:size]], column
+
+
+def _with_covers(program: LinearProgram, covers: list[tuple[Ints, int]], task: Ints, node: Ints) -> LinearProgram:
+    """The program with a row for each cover: one of its tasks at least is elsewhere."""
+    rows = [(np.isin(task, tasks) & (node == column)).astype(np.float64) for tasks, column in covers]
+    return replace(
+        program,
+        matrix=sp.vstack([program.matrix, sp.csr_array(np.array(rows))], format="csr"),
+        row_lower=np.concatenate([program.row_lower, np.full(len(rows), -np.inf)]),
+        row_upper=np.concatenate([program.row_upper, [len(tasks) - 1.0 for tasks, _ in covers]]),
+    )

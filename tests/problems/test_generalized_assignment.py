@@ -26,6 +26,7 @@ from optsched.results import Certificate, Limit, Proof, Termination, Value, Viol
 from optsched.routes import bounds, frontier, solve
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
 from optsched.solvers import generalized_assignment as engine
+from optsched.solvers.brute_force import best_placement
 from optsched.solvers.highs import ArraySolution
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
@@ -474,3 +475,31 @@ def test_enumeration_refuses_what_it_cannot_finish() -> None:
     """Tests that enumeration tells its size."""
     with pytest.raises(TooLarge, match=r"2\^40 placements"):
         solve(posed([[1, 2]] * 40), route="brute-force")
+
+
+def nearly_equal(seed: int, size: int) -> GeneralizedAssignment:
+    """Five tasks that demand about `size` of each of three nodes, whose capacities are about multiples of it."""
+    rng = np.random.default_rng(seed)
+    demand = size + rng.integers(-3, 4, (5, 3))
+    capacity = rng.integers(1, 4, 3) * size + rng.integers(-3, 4, 3)
+    pairs = Pairs(cost=rng.integers(1, 30, (5, 3)).astype(float), demand={"weight": demand.astype(float)})
+    cluster = Cluster(["a", "b", "c"], capacity={"weight": capacity.astype(float)})
+    return GeneralizedAssignment(Instance(cluster, Workload([f"t{task}" for task in range(5)], pairs=pairs)))
+
+
+@pytest.mark.parametrize("size", [10**8, 10**12])
+def test_bug_capacities_kept_to_a_millionth(size: int) -> None:
+    """Tests that a placement that exceeds a capacity by few units of 10^8 is cut off, and refused of a model."""
+    refused = 0
+    for seed in range(25):
+        problem = nearly_equal(seed, size)
+        best, found = best_placement(problem), solve(problem, route="arrays")
+        assert found.objective == (None if best is None else best[0])
+        assert found.termination is (Termination.INFEASIBLE if best is None else Termination.OPTIMAL)
+        try:
+            by_model = solve(problem, route="pulp")
+        except SolverDisagreement as error:
+            refused += "an infeasible placement has no value: capacity" in str(error)
+        else:
+            assert by_model.objective == found.objective
+    assert refused
