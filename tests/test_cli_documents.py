@@ -137,6 +137,26 @@ def test_import_split(tmp_path: Path, trace: str) -> None:
     assert [line.split()[3:5] for line in gaps.stdout.splitlines()[2:]] == [["1", "1"], ["1", "1"]]
 
 
+def test_import_split_that_is_broken_off(tmp_path: Path, trace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C between two jobs leaves whole files, and says how many of them."""
+    from optsched.instances import files
+
+    real, calls = files.save, []
+
+    def save(*args: Any) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        real(*args)
+
+    monkeypatch.setattr(files, "save", save)
+    folder = tmp_path / "jobs"
+    result = run("import", "rumen", trace, "--split-jobs", str(folder))
+    assert result.exit_code == 130
+    assert f"optsched: warning: 1 of 2 jobs are written to {folder}" in result.stderr
+    assert [path.name for path in folder.iterdir()] == ["small-job_1.json"]
+
+
 def test_import_to_one_file_and_to_stdout(tmp_path: Path, trace: str) -> None:
     """Tests that jobs are pooled into one instance, in a file or on stdout."""
     file = tmp_path / "all.json.gz"

@@ -295,12 +295,19 @@ def rumen(
     instances = [from_document(document, f"{trace}: {document['name']}") for document in imported.documents]
     if split is not None:
         _make_folder(split)
-    for instance in instances:
-        assert isinstance(instance, Instance)
-        if split is None:
-            _emit(instance, output)
-        else:
-            save(instance, Path(split, re.sub(r"[^\w.-]+", "_", instance.name) + ".json"))
+    written = 0
+    try:
+        for instance in instances:
+            assert isinstance(instance, Instance)
+            if split is None:
+                _emit(instance, output)
+            else:
+                save(instance, Path(split, re.sub(r"[^\w.-]+", "_", instance.name) + ".json"))
+            written += 1
+    except (KeyboardInterrupt, InputError):
+        if split is not None:
+            arguments.note(f"{written} of {len(instances)} jobs are written to {split}", "warning")
+        raise
     for text in imported.notes:
         arguments.note(text)
     tell_assumed(instances)
