@@ -381,9 +381,11 @@ def traffic(draw: Drawing) -> tuple[Record, Record]:
                 task.setdefault("node", draw.random.choice(nodes)["id"])
     for job in document["jobs"]:
         job["filter_ratio"] = draw.amount(2)
-    if draw.often(0.4):
-        add_shuffle(draw, document, 0.8, {draw.random.choice(document["jobs"])["id"]})
-    return document, draw.chosen({"capacity": ["none", "slots", "slots"], "reduces": ["together", "free", "free"]})
+    parameters = draw.chosen({"capacity": ["none", "slots", "slots"], "reduces": ["together", "free", "free", "free"]})
+    if draw.often(0.8 if "reduces" in parameters else 0.4):
+        jobs = [job["id"] for job in document["jobs"]]
+        add_shuffle(draw, document, 0.8, set(jobs if draw.often(0.5) else jobs[:1]))
+    return document, parameters
 
 
 def generalized_assignment(draw: Drawing) -> tuple[Record, Record]:
