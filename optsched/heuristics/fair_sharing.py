@@ -6,6 +6,7 @@ import numpy as np
 
 from optsched.deadline import check
 from optsched.heuristics.base import Heuristic
+from optsched.heuristics.ras import missing_rooms
 from optsched.heuristics.ras_enforcement import availability
 from optsched.instance import MAP, REDUCE, RUNNING, Ints
 from optsched.placement import Placement
@@ -121,5 +122,6 @@ HEURISTICS = (
             ),
         ),
         batch=fair_sharing,
+        missing=missing_rooms,
     ),
 )

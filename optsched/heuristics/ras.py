@@ -7,12 +7,14 @@ is in `ras_enforcement`, and what 001 compares with in `fair_sharing`.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from optsched.deadline import check
+from optsched.errors import Fault
 from optsched.heuristics.base import Heuristic
 from optsched.instance import Ints
 from optsched.placement import Placement
@@ -231,6 +233,14 @@ class _Trackers:
         self.gains[job] = count + 1 < len(worth) and bool(worth[count + 1] > worth[count])
 
 
+def missing_rooms(problem: Utility) -> Sequence[Fault]:
+    """What keeps a scheduler that looks at one tracker at a time from a problem: rooms that depend on each other."""
+    if not problem.coupled:
+        return ()
+    told = "what a reduce takes by-maps depends on other trackers, which this scheduler does not look at"
+    return (Fault("parameters.utility.phase", f"{told}: take shuffle or reduce"),)
+
+
 HEURISTICS = (
     Heuristic(
         "ras",
@@ -250,5 +260,6 @@ HEURISTICS = (
             ),
         ),
         batch=ras,
+        missing=missing_rooms,
     ),
 )

@@ -113,6 +113,7 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (1.0, [0, 1, 0])
     """
+    problem.refuse_coupled("the compact model")
     items = Items.of(problem)
     demand, room = items.demand // items.unit, problem.type_room // items.unit
     jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
@@ -389,6 +390,7 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
     >>> [str(variable) for variable in build_pulp(Utility(instance)).variables()]
     ['lowest', 'maps.a.t', 'reduces.a.t', 'served', 'worth_maps.a.0', 'worth_maps.a.1', 'worth_reduces.a.0']
     """
+    problem.refuse_coupled("the literal model")
     refuse_too_large(problem, literal_size(problem), max_variables, "build_pyomo")
     units = None if limit is None else _units(problem, limit)
     jobs = problem.instance.workload.job_ids[problem.jobs].tolist()

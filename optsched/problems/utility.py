@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from optsched.decimals import whole_units
-from optsched.errors import Fault, InputError
+from optsched.errors import Fault, InputError, UsageError
 from optsched.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
@@ -24,6 +25,9 @@ from optsched.problems.utility_tables import map_table, reduce_table, required_m
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["LEAST_FINITE", "Allocation", "Utility", "spread_reduces"]
+
+#: Of a phase the one whose demands are a task's most; the resource that a shuffle takes before any map runs.
+_WHOLE, _MEMORY = {"by-maps": "reduce"}, "memory"
 
 #: No utility is less, in units, but minus infinity: each table is at least -1 where it is finite.
 LEAST_FINITE = -2 * GRID
@@ -56,7 +60,14 @@ class Utility(Problem):
 
     The first component is (8), the least utility (6) of a job. Each table (7) is rounded once to multiples of 2^-20. A
     job whose utility is minus infinity (none of its maps, or of its reduces, is allocated) gets `-penalty`. A job
-    without a pending task is no job here. The second component is (9), turned into what the placed tasks use: the sum
+    without a pending task is no job here.
+
+    With `phase=by-maps` a reduce that starts to shuffle takes `demand_shuffle` (without one, the resource called memory
+    alone) and of the rest of its demand the share of its job's pending maps that are placed: 001, section III.J. So
+    what fits on a tracker depends on what is placed elsewhere. A running reduce holds its whole demand then, and (9)
+    counts whole demands.
+
+    The second component is (9), turned into what the placed tasks use: the sum
     over trackers and resources of use / Omega_tr, the share that one task takes of one tracker rounded once to a
     multiple of 2^-20.
 
@@ -79,6 +90,9 @@ class Utility(Problem):
     demand_map, demand_reduce
         int64, shape (jobs, resources): Gamma of each job's maps and reduces, in units of 1/`demand_grid[resource]`;
         0 where it has no such task.
+    growth
+        int64, shape (jobs, resources), in the same units: what a reduce takes more once all pending maps of its job are
+        placed, with `phase=by-maps`; else 0.
     capacity
         int64, shape (nodes, resources), in the same units, rounded down: Omega.
     free
@@ -126,7 +140,11 @@ class Utility(Problem):
         Parameter("reduces", "free", choice("free", "fixed"), "placed freely, or fixed where RAS spreads them first"),
         Parameter("tables", "literal", choice("literal", "smoothed"), "logarithms as in (7), or of one task more"),
         Parameter(
-            "phase", "shuffle", choice("shuffle", "reduce"), "which demand of reduces holds, where both are given"
+            "phase",
+            "shuffle",
+            choice("shuffle", "reduce", "by-maps"),
+            "which demand of reduces holds: in the shuffle or after it, where both are given; or from none of what is "
+            "not memory on, in proportion to the job's placed maps (001, III.J)",
         ),
         Parameter("penalty", 1000, _penalty, "-penalty stands for a utility of minus infinity; above 2"),
     )
@@ -152,7 +170,7 @@ class Utility(Problem):
         silent = ~np.any(given, axis=0) if given else np.ones(len(pending), dtype=bool)
         for task in pending[silent].tolist():
             yield Fault(f"tasks[{task}].demand", f"{cls.name} needs what the task takes of some resource")
-        demand = _demands(instance, pending, parameters["phase"])
+        demand = _demands(instance, pending, _WHOLE.get(parameters["phase"], parameters["phase"]))
         for resource, column in demand.items():
             capacity = _capacity(instance, resource)
             for node in np.flatnonzero(np.isnan(capacity)).tolist() if column.any() else ():
@@ -185,16 +203,20 @@ class Utility(Problem):
         self.type_size: Ints = np.bincount(self.node_type, minlength=len(first)).astype(np.int64)
         self.type_room: Ints = self.room[first]
         self.map_share = self._share(self.demand_map, first)
-        self.reduce_share = self._share(self.demand_reduce, first)
+        self.reduce_share = self._share(self.demand_reduce, first, self.growth)
 
     def _weigh(self) -> None:
         """Demands and capacities in whole units; every fault of theirs at once."""
         instance, workload, jobs = self.instance, self.instance.workload, len(self.jobs)
         running = _in_state(instance, RUNNING)
-        held = _demands(instance, running, self.parameters["phase"])
-        demands = _demands(instance, self.tasks, self.parameters["phase"])
+        phase = self.parameters["phase"]
+        held = _demands(instance, running, _WHOLE.get(phase, phase))
+        least = _demands(instance, self.tasks, phase)
+        whole = _demands(instance, self.tasks, _WHOLE.get(phase, phase))
+        demands = {resource: np.maximum(least[resource], whole[resource]) for resource in least}
         self.resources = tuple(resource for resource, column in demands.items() if column.any())
         shape = jobs, len(self.resources)
+        full: Ints = np.zeros(shape, dtype=np.int64)
         self.demand_map: Ints = np.zeros(shape, dtype=np.int64)
         self.demand_reduce: Ints = np.zeros(shape, dtype=np.int64)
         self.capacity: Ints = np.zeros((len(instance.cluster), shape[1]), dtype=np.int64)
@@ -202,18 +224,19 @@ class Utility(Problem):
         self.free: Ints = np.zeros_like(self.capacity)
         faults: list[Fault] = []
         for place, resource in enumerate(self.resources):
-            column, holding = demands[resource], held[resource]
-            every = np.concatenate([column, holding])
+            holding = held[resource]
+            every = np.concatenate([demands[resource], least[resource], holding])
             grid, wrong = demand_fault(self.name, every, len(every))
             if wrong is not None:
                 faults.append(Fault(f"tasks[].demand.{resource}", wrong))
                 continue
             self.demand_grid[place] = grid
-            units = whole_units(column, grid)
-            for positions, profile in (
-                (self.map_positions, self.demand_map),
-                (self.reduce_positions, self.demand_reduce),
+            for positions, profile, column in (
+                (self.map_positions, self.demand_map, demands[resource]),
+                (self.reduce_positions, self.demand_reduce, least[resource]),
+                (self.reduce_positions, full, demands[resource]),
             ):
+                units = whole_units(column, grid)
                 for job, tasks in enumerate(positions):
                     profile[job, place] = units[tasks[0]] if len(tasks) else 0
                     for position in tasks[units[tasks] != profile[job, place]].tolist():
@@ -226,7 +249,8 @@ class Utility(Problem):
             np.add.at(used, instance.state.node[running], whole_units(holding, grid))
             self.free[:, place] = np.maximum(self.capacity[:, place] - used, 0)
         if faults:
-            raise InputError(faults, self.place)
+            raise InputError(list(dict.fromkeys(faults)), self.place)
+        self.growth: Ints = np.where(self.pending_maps[:, None] > 0, full - self.demand_reduce, 0)
         reduces = running[workload.kind[running] == REDUCE]
         owner, node = workload.job[reduces], instance.state.node[reduces]
         own = np.isin(owner, self.jobs)
@@ -258,14 +282,18 @@ class Utility(Problem):
             units(reduce_table(pending, smoothed)) for pending in self.pending_reduces.tolist()
         ]
 
-    def _share(self, demand: Ints, nodes: Ints) -> Ints:
-        """Share of the capacities that one task of each job takes on nodes of each type; 0 where it does not fit."""
+    def _share(self, demand: Ints, nodes: Ints, growth: Ints | int = 0) -> Ints:
+        """Share of the capacities that one task of each job takes on nodes of each type; 0 where it does not fit.
+
+        `growth` is what it may take more, of the shape of `demand`.
+        """
+        most = demand + growth
         share = np.zeros((len(demand), len(nodes)))
         fits = np.ones(share.shape, dtype=bool)
         for place, resource in enumerate(self.resources):
             capacity = _capacity(self.instance, resource)[nodes] * float(self.demand_grid[place])
-            takes = demand[:, place, None]
-            fits &= takes <= self.capacity[nodes, place]
+            takes = most[:, place, None]
+            fits &= demand[:, place, None] <= self.capacity[nodes, place]
             share += np.divide(takes, capacity, out=np.zeros(share.shape), where=fits & (capacity > 0))
         return np.where(fits, on_grid(share), 0)
 
@@ -323,14 +351,50 @@ class Utility(Problem):
         counts = self.allocated(placement)
         used = counts.maps.T @ self.demand_map + counts.reduces.T @ self.demand_reduce
         # A node that running tasks overload may get no more of that resource, but tasks that do without it.
-        for node, place in np.argwhere(used > self.free).tolist():
-            over = exact(int(used[node, place] - self.free[node, place]), int(self.demand_grid[place]))
-            yield Violation("capacity", (self.resources[place], node_ids[node]), over)
+        over = {
+            (node, place): Fraction(int(used[node, place] - self.free[node, place]))
+            for node, place in np.argwhere(used > self.free).tolist()
+        }
+        for (node, place), more in self._grown(counts).items():
+            over[node, place] = int(used[node, place] - self.free[node, place]) + more
+        for (node, place), units in sorted(over.items()):
+            if units > 0:
+                amount = units / int(self.demand_grid[place])
+                told = exact(amount.numerator, amount.denominator)
+                yield Violation("capacity", (self.resources[place], node_ids[node]), told)
         if self.fixed is not None:
             job_ids = self.instance.workload.job_ids[self.jobs].tolist()
             for job, node in np.argwhere(counts.reduces != self.fixed).tolist():
                 off = abs(int(counts.reduces[job, node] - self.fixed[job, node]))
                 yield Violation("reduces-fixed", (job_ids[job], node_ids[node]), off)
+
+    @property
+    def coupled(self) -> bool:
+        """Whether what a reduce takes grows with the maps that its job has placed, on whatever node.
+
+        Then no node's pattern can be told alone. Bounds and the prices that prove them hold all the same, for they
+        count what a reduce takes at least; models by patterns do not.
+        """
+        return bool(self.growth.any())
+
+    def refuse_coupled(self, way: str) -> None:
+        """Raise a UsageError where `way`, which packs each node by itself, would be wrong."""
+        if self.coupled:
+            raise UsageError(
+                f"{self.place}: with phase=by-maps the room on a node depends on maps elsewhere, which {way} cannot "
+                'have; take phase=shuffle or phase=reduce, or route="brute-force" where the instance is small'
+            )
+
+    def _grown(self, counts: Allocation) -> dict[tuple[int, int], Fraction]:
+        """What the reduces on each node take of each resource for the placed maps of their jobs, in units."""
+        grown: dict[tuple[int, int], Fraction] = {}
+        placed = counts.maps.sum(axis=1)
+        for job, node in np.argwhere(counts.reduces > 0).tolist():
+            for place in np.flatnonzero(self.growth[job]).tolist() if placed[job] else ():
+                more = int(counts.reduces[job, node] * self.growth[job, place] * placed[job])
+                key = node, place
+                grown[key] = grown.get(key, Fraction(0)) + Fraction(more, int(self.pending_maps[job]))
+        return grown
 
     @property
     def saturated_units(self) -> int:
@@ -548,20 +612,22 @@ def _in_state(instance: Instance, status: int) -> Ints:
 def _demands(instance: Instance, tasks: Ints, phase: str) -> dict[str, Any]:
     """What each of `tasks` takes of each resource, shape (tasks,); what is not given is 0.
 
-    In the shuffle phase a reduce takes its `demand_shuffle`, where it has one.
+    In the shuffle phase a reduce takes its `demand_shuffle`, where it has one; with "by-maps" that is what it takes
+    without a map of its job, and where it has none its memory alone.
     """
     workload = instance.workload
     shuffling = np.zeros(len(tasks), dtype=bool)
-    if phase == "shuffle":
+    if phase != "reduce":
         for column in workload.demand_shuffle.values():
             shuffling |= (workload.kind[tasks] == REDUCE) & ~np.isnan(column[tasks])
     absent = np.full(len(workload), np.nan)
+    idle = (workload.kind[tasks] == REDUCE) & ~shuffling & (phase == "by-maps")
     return {
         resource: np.nan_to_num(
             np.where(
                 shuffling,
                 workload.demand_shuffle.get(resource, absent)[tasks],
-                workload.demand.get(resource, absent)[tasks],
+                np.where(idle & (resource != _MEMORY), 0.0, workload.demand.get(resource, absent)[tasks]),
             )
         )
         for resource in [*workload.demand, *(name for name in workload.demand_shuffle if name not in workload.demand)]

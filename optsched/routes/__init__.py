@@ -79,7 +79,8 @@ def _sort(problem: AnyProblem) -> ModuleType:
 def routes_of(problem: AnyProblem) -> tuple[str, ...]:
     """Names of the routes that solve a problem, the default first."""
     expect_problem(problem, "routes_of")
-    routes: tuple[str, ...] = _sort(problem).ROUTES
+    module = _sort(problem)
+    routes: tuple[str, ...] = module.routes(problem) if hasattr(module, "routes") else module.ROUTES
     return routes
 
 

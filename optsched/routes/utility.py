@@ -19,10 +19,16 @@ from optsched.solvers.profiles import Profile
 from optsched.solvers.utility import UtilitySearch
 from optsched.solvers.utility_program import counts_of
 
-__all__ = ["ROUTES", "by_route"]
+__all__ = ["ROUTES", "by_route", "routes"]
 
 #: The default first.
 ROUTES = ("thresholds", *MODELS, "brute-force")
+
+
+def routes(problem: Utility) -> tuple[str, ...]:
+    """Those that pose the problem: where the nodes' rooms depend on each other only enumeration does."""
+    return ("brute-force",) if problem.coupled else ROUTES
+
 
 #: Utilities that differ by less a solver may take for the same (its tolerances are 1e-6); tables go in steps of 2^-20.
 _UNTOLD = 2e-6

@@ -107,6 +107,8 @@ def _allocations(problem: Utility) -> Iterator[tuple[Value, list[int]]]:
     def place(cell: int, used: int) -> Iterator[tuple[Value, list[int]]]:
         if cell == len(positions) * nodes:
             maps, reduces = np.split(np.array(counts, dtype=np.int64), 2)
+            if problem.coupled and problem.violations(problem.placement(chosen)):
+                return
             yield (-int(problem.utility_units(maps, reduces).min(initial=LARGEST)), -used), chosen
             return
         row, node = divmod(cell, nodes)

@@ -75,6 +75,7 @@ class UtilitySearch:
 
     def __post_init__(self) -> None:
         problem = self.problem
+        problem.refuse_coupled("a search by patterns")
         self.items = Items.of(problem)
         self.patterns = Patterns()
         self.solver: dict[str, Any] = {}

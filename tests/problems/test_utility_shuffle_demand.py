@@ -1,0 +1,139 @@
+"""`utility` with `phase=by-maps`: what a reduce takes grows with its job's placed maps (001, section III.J)."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from utility_instances import posed, problems
+
+from optsched import models
+from optsched.certificates import certify
+from optsched.errors import InputError, MissingField, UsageError
+from optsched.heuristics import HEURISTICS, run
+from optsched.instance import MAP, PENDING, REDUCE, RUNNING
+from optsched.problems.utility import Utility
+from optsched.results import Value
+from optsched.routes import bounds, routes_of, solve
+from optsched.solvers.utility_leximin import leximin
+
+#: One tracker with 6 of cpu and 4 of memory; a reduce takes 1 of memory, and 4 of cpu once both maps are placed.
+JOB = {"maps": 2, "reduces": 1, "map": {"cpu": 2}, "reduce": {"cpu": 4, "memory": 1}}
+SMALL = posed({"cpu": [6], "memory": [4]}, [JOB], phase="by-maps")
+
+
+def fits(problem: Utility, nodes: tuple[int, ...]) -> bool:
+    """Whether a placement keeps all capacities, as 001 words it, in fractions, from the instance alone."""
+    workload, cluster, state = problem.instance.workload, problem.instance.cluster, problem.instance.state
+    names = {*workload.demand, *workload.demand_shuffle}
+
+    def given_by(column: str, resource: str, task: int) -> Fraction | None:
+        values = getattr(workload, column).get(resource)
+        return None if values is None or np.isnan(values[task]) else Fraction(str(float(values[task])))
+
+    where = dict(zip(problem.tasks.tolist(), nodes, strict=True))
+    maps = [task for task in where if workload.kind[task] == MAP]
+    pending, placed = (
+        Counter(int(workload.job[task]) for task in maps),
+        Counter(int(workload.job[task]) for task in maps if where[task] >= 0),
+    )
+    for node, resource in itertools.product(range(len(cluster)), names):
+        taken, fresh = Fraction(0), Fraction(0)
+        for task in range(len(workload)):
+            whole = given_by("demand", resource, task) or Fraction(0)
+            if state.status[task] == RUNNING and state.node[task] == node:
+                taken += whole
+            if state.status[task] == PENDING and where.get(task) == node:
+                job = int(workload.job[task])
+                if workload.kind[task] == MAP:
+                    fresh += whole
+                    continue
+                shuffling = any(given_by("demand_shuffle", name, task) is not None for name in names)
+                base = given_by("demand_shuffle", resource, task) if shuffling else None
+                if not shuffling and resource == "memory":
+                    base = whole
+                least = base or Fraction(0)
+                share = Fraction(placed[job], pending[job]) if pending[job] else Fraction(0)
+                fresh += least + max(whole - least, Fraction(0)) * share
+        if fresh and taken + fresh > Fraction(str(float(cluster.capacity[resource][node]))):
+            return False
+    return True
+
+
+def test_room_depends_on_maps_elsewhere() -> None:
+    """Tests by hand that a reduce takes its memory, and of its cpu the share of its job's maps that are placed."""
+    assert SMALL.coupled
+    assert SMALL.growth.tolist() == [[4, 0]]
+    assert SMALL.violations(SMALL.placement([-1, -1, 0])) == []
+    assert SMALL.violations(SMALL.placement([0, -1, 0])) == []  # 2 and half of 4
+    assert [str(one) for one in SMALL.violations(SMALL.placement([0, 0, 0]))] == ["capacity(cpu, n0) by 2"]
+    apart = posed({"cpu": [4, 3], "memory": [4, 4]}, [JOB], phase="by-maps")
+    assert [str(one) for one in apart.violations(apart.placement([0, 0, 1]))] == ["capacity(cpu, n1) by 1"]
+    thirds = posed({"cpu": [9], "memory": [0.5]}, [{**JOB, "maps": 3}], phase="by-maps")
+    found = [str(one) for one in thirds.violations(thirds.placement([0, 0, -1, 0]))]
+    assert found == ["capacity(memory, n0) by 1"]
+    tight = posed({"cpu": [6.5], "memory": [9]}, [{**JOB, "maps": 3}], phase="by-maps")
+    assert [str(one) for one in tight.violations(tight.placement([0, 0, -1, 0]))] == ["capacity(cpu, n0) by 2/3"]
+
+
+def test_what_a_shuffle_takes_without_maps() -> None:
+    """Tests that `demand_shuffle` is the start where it is given, and no job without pending maps grows."""
+    shuffling = posed({"cpu": [9], "memory": [9]}, [{**JOB, "shuffle": {"cpu": 1}}], phase="by-maps")
+    assert shuffling.demand_reduce.tolist() == [[1, 0]]
+    assert shuffling.growth.tolist() == [[3, 1]]
+    alone = posed({"cpu": [9], "memory": [9]}, [{**JOB, "maps": 0}], phase="by-maps")
+    assert not alone.coupled
+    assert routes_of(alone)[0] == "thresholds"
+    assert not posed({"cpu": [9], "memory": [9]}, [JOB]).coupled
+    held = posed({"cpu": [9], "memory": [9]}, [JOB], running=[(0, REDUCE, 0)], phase="by-maps")
+    assert held.free.tolist() == [[5, 8]]
+
+
+def test_optimum_by_hand() -> None:
+    """Tests that beside the reduce one map fits, not two; utilisation counts whole demands."""
+    solution = solve(SMALL)
+    assert solution.objective is not None
+    assert solution.objective[0] == SMALL.evaluate(SMALL.placement([0, -1, 0]))[0]
+    assert abs(solution.objective[1] - Fraction(6, 6) - Fraction(1, 4)) <= Fraction(2, 2**20)
+    assert certify(SMALL, solution).valid
+
+
+@settings(max_examples=60)
+@given(problems(tasks=5, nodes=2, phase="by-maps"))
+def test_enumeration_against_the_words_of_001(problem: Utility) -> None:
+    """Tests feasibility and optimum against a plain reading of 001, and every bound against the optimum."""
+    nodes = range(-1, len(problem.instance.cluster))
+    best: Value | None = None
+    for chosen in itertools.product(nodes, repeat=len(problem.tasks)):
+        placement = problem.placement(chosen)
+        wrong = problem.violations(placement)
+        assert any(one.constraint == "capacity" for one in wrong) == (not fits(problem, chosen))
+        if not wrong:
+            value = problem.objective(placement)
+            best = value if best is None else max(best, value)
+    for route in routes_of(problem):
+        assert solve(problem, route=route).objective == best
+    assert best is not None
+    for bound in bounds(problem):
+        place = [part.name for part in problem.components].index(str(bound.component))
+        assert place or bound.value >= best[0]
+        assert bound.value >= best[1] or not place
+
+
+def test_what_packs_nodes_by_themselves_is_refused() -> None:
+    """Tests that patterns, models, leximin and 001's schedulers say that they cannot have it, and what to take."""
+    assert routes_of(SMALL) == ("brute-force",)
+    with pytest.raises(UsageError, match="utility has no route"):
+        solve(SMALL, route="thresholds")
+    told = "phase=by-maps the room on a node depends on maps elsewhere, which .* cannot have; take phase=shuffle"
+    for refused in (models.module("utility").build_pyomo, models.module("utility").build_pulp, leximin):
+        with pytest.raises(UsageError, match=told):
+            refused(SMALL)
+    for heuristic in ("ras", "fair-sharing"):
+        assert HEURISTICS[heuristic].faults(SMALL)
+        with pytest.raises((MissingField, InputError, UsageError), match="by-maps"):
+            run(SMALL, heuristic).raise_if_failed()
