@@ -225,15 +225,13 @@ def test_inverse_rates_are_fractions() -> None:
     found = whole_distances(by_rate)
     assert found is not None
     assert (found[0].tolist(), found[1]) == ([[0, 30, 7], [7, 0, 7], [7, 7, 0]], 21)
-    for rate in (3.14159265, 5e-300):
-        strange = Topology("rate", [[0, 1e9], [rate, 0]])
-        odd = Cluster(["a", "b"], topology=strange)
-        if rate > 1:
-            assert whole_distances(Instance(odd, Workload([]))) is None
 
 
 def test_distances_past_all_units() -> None:
-    """Tests that distances whose whole multiples leave 2^53 have no unit."""
+    """Tests that distances of too many digits, or whose whole multiples leave 2^53, have no unit."""
+    for form, entry in (("distance", 3.14159265), ("rate", 3.14159265), ("rate", 1 / 7)):
+        fine = Topology(form, [[0, 1], [entry, 0]])  # type: ignore[arg-type]
+        assert whole_distances(Instance(Cluster(["a", "b"], topology=fine), Workload([]))) is None
     far = Cluster(["a", "b"], topology=Topology("distance", [[0, 2.0**52 + 0.5], [0.1, 0]]))
     assert whole_distances(Instance(far, Workload([]))) is None
 
