@@ -15,6 +15,7 @@ from strategies import instances
 from optsched.heuristics import run
 from optsched.heuristics.labl import VARIANTS, labl
 from optsched.heuristics.latency_rules import flow_based, round_robin
+from optsched.heuristics.lsap_fair_sched import lsap_fair_sched
 from optsched.heuristics.probabilistic import probability
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.files import from_document, load, to_document
@@ -130,23 +131,34 @@ def test_rations_rounded_down_worsen_fairness() -> None:
     assert (problem.fairness_distance(), problem.fairness_distance(placement)) == (Fraction(1, 5), Fraction(3, 10))
     assert fairest(problem, 1) == Fraction(1, 5)
     assert solve(LsapFairness(problem.instance)).objective == (1, Fraction(1, 5))
+    by_remainder = FairLsap(problem.instance, rations="largest-remainder")
+    assert (by_remainder.ration, lsap_fair_sched(by_remainder, RNG).nodes.tolist()) == ([0, 1], [-1, 0])
 
 
 @pytest.mark.thorough
-def test_how_often_rations_rounded_down_worsen_fairness() -> None:
-    """Tests that of 400 small instances lsap-fair-sched with alpha 0 makes 71 less fair than before, 30 avoidably."""
+@pytest.mark.parametrize(
+    ("rations", "overflow", "counts"),
+    [
+        ("floor", "weight", (71, 30)),
+        ("largest-remainder", "weight", (71, 30)),
+        ("floor", "complement", (56, 15)),
+        ("largest-remainder", "complement", (55, 14)),
+    ],
+)
+def test_how_often_all_fairness_worsens_fairness(rations: str, overflow: str, counts: tuple[int, int]) -> None:
+    """Tests how many of 400 small instances lsap-fair-sched makes less fair with alpha 0, and how many avoidably."""
     worse = avoidable = 0
     for seed in range(400):
         instance = generate(
             "fair-lsap", seed=seed, nodes=3, slots=3, tasks=6, weights=(1, 2, 4), idle_ratio=0.5, replicas=2
         )
         assert isinstance(instance, Instance)
-        problem = FairLsap(instance, alpha=0)
-        before, placement = problem.fairness_distance(), run(problem, "lsap-fair-sched").raise_if_failed()
+        problem = FairLsap(instance, alpha=0, rations=rations, overflow=overflow)
+        before, placement = problem.fairness_distance(), lsap_fair_sched(problem, RNG)
         if problem.fairness_distance(placement) > before:
             worse += 1
             avoidable += fairest(problem, int(np.count_nonzero(placement.nodes >= 0))) <= before
-    assert (worse, avoidable) == (71, 30)
+    assert (worse, avoidable) == counts
 
 
 # 004 ---------------------------------------------------------------------------------------------------------------
