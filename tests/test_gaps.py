@@ -21,8 +21,9 @@ from optsched.matrix import posable
 from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.problems.lsap_waves import LsapWaves
-from optsched.results import Limit, Termination
+from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.routes import solve
+from optsched.routes.record import Frontier
 from optsched.solvers.profiles import Profile
 
 
@@ -384,6 +385,30 @@ def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> Non
     reference = Reference(problem("lsap-fairness", fair))
     assert reference.fairness_gap_at_locality((0, 0)) is None
     assert reference.locality_gap_at_fairness((0, 0)) is None
+
+
+def test_waves_of_which_one_is_infeasible_are_no_whole() -> None:
+    """Tests that a second wave that places nothing leaves no report of all waves together."""
+    answers = iter([[0, None, None], [None, None]])
+    reports = gap_waves("lsap", instance([[0]] * 3, [1]), lambda problem, rng: next(answers))
+    assert [(report.wave, report.feasible) for report in reports] == [(0, True), (1, False)]
+
+
+def test_gaps_beside_a_frontier_that_is_cut_short() -> None:
+    """Tests that a gap is told where a later point shows that no earlier one is missing, and else is open."""
+    two = {"job": [0, 1], "job_ids": ["a", "b"], "job_group": [0, 1], "group_ids": ["g", "h"], "group_weight": [1, 1]}
+    reference = Reference(problem("lsap-fairness", instance([[0], [1]], [1, 1], **two)))
+    proofs = (Certificate("", Proof.SOLVER, 0, {}),) * 2
+    values = (0, Fraction(1, 2)), (2, Fraction(1, 4))
+    known = tuple(FrontierPoint(value, Placement.of([0, 1]), proofs) for value in values)
+    names = ("locality-cost", "fairness-distance")
+    vars(reference)["_front"] = Frontier("lsap-fairness", names, known, complete=False, limit=Limit.TIME)
+    assert reference.fairness_gap_at_locality((1, 1)) == Fraction(1, 2)  # the next point has 2 tasks off their data
+    assert reference.fairness_gap_at_locality((3, 1)) is None  # there may be one with 3
+    assert reference.locality_gap_at_fairness((3, Fraction(1, 4))) == 1
+    assert reference.locality_gap_at_fairness((3, Fraction(1, 8))) is None
+    vars(reference)["_front"] = Frontier("lsap-fairness", names, known, complete=True, limit=None)
+    assert reference.fairness_gap_at_locality((3, 1)) == Fraction(3, 4)
 
 
 def test_wave_is_reported_before_the_next_one_runs() -> None:

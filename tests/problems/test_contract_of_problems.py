@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from optsched.certificates.flow_congestion import task_price_certificate
 from optsched.errors import InputError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Pairs, Workload
 from optsched.instances.files import load
-from optsched.problems import PROBLEMS, problem
+from optsched.problems import PROBLEMS, FlowCongestion, problem
 from optsched.problems.base import GRID, NAMES, table_row
 from optsched.problems.lsap import parse_levels
 from optsched.problems.utility_tables import required_maps
@@ -234,6 +236,9 @@ def test_prices_say_their_unit() -> None:
     flow = solve(problem("flow", snapshot))
     assert flow.certificates[0].data["unit"] == f"1/{GRID}"
     assert solve(problem("lsap", snapshot)).certificates[0].data["unit"] == "1"
+    congestion = FlowCongestion(snapshot)
+    prices = np.zeros(2, dtype=np.int64), np.zeros(len(congestion.classes.size), dtype=np.int64)
+    assert task_price_certificate(congestion, *prices, 8).data["unit"] == f"1/{8 * GRID}"
     shared = load(folder("instances") / "examples" / "running-tasks.json")
     units = {proof.component: proof.data.get("unit") for proof in solve(problem("lsap-fairness", shared)).certificates}
     assert units == {"locality-cost": "1", "fairness-distance": "maps over 16"}

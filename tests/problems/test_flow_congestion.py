@@ -266,6 +266,16 @@ class TestAgainstFlow:
                 frozen = problem.frozen_units[problem.classes.of_task]
                 assert np.abs(frozen - flow.class_units[flow.classes().of_task]).max(initial=0) <= 1
 
+    def test_frozen_units_with_loads(self) -> None:
+        """Tests the same where maps alone are there and what runs loads the nodes: 20 and 3 MB/s in, of 85."""
+        cluster = two_nodes([[20.0], [1.0, 2.0]], out_in_use=[6.0, 0.0])
+        workload = Workload(["t1", "t2"], rate_in=[5.0, 8.0], replicas=Ragged.from_rows([[0], [1]]))
+        flow, problem = Flow(Instance(cluster, workload)), FlowCongestion(Instance(cluster, workload))
+        frozen = problem.frozen_units[problem.classes.of_task]
+        assert np.abs(frozen - flow.class_units[flow.classes().of_task]).max() <= 1
+        idle = FlowCongestion(Instance(two_nodes([[], []], out_in_use=[6.0, 0.0]), workload))
+        assert (frozen > idle.frozen_units[idle.classes.of_task]).all()
+
     @settings(max_examples=60)
     @given(instances(), st.sampled_from(["rate_in", 1]))
     def test_one_slot_a_node(self, instance: Instance, scale: Any) -> None:
@@ -453,6 +463,17 @@ def test_missing_fields(columns: dict[str, Any], rates: list[float], faults: lis
     with pytest.raises(MissingField) as caught:
         FlowCongestion(Instance(cluster, workload, state))
     assert [str(fault) for fault in caught.value.faults] == faults
+
+
+@pytest.mark.parametrize("kind", [MAP, REDUCE])
+def test_one_idle_slot_needs_its_rate(kind: int) -> None:
+    """Tests that a node with a single idle slot of the task's kind is asked for its rate."""
+    slots = {"slots": [int(kind == MAP), 1], "reduce_slots": [int(kind == REDUCE), 1]}
+    cluster = Cluster(["n1", "n2"], rate_in=[np.nan, 85.0], rate_out=[85.0, 85.0], **slots)
+    workload = Workload(["t"], kind=[kind], rate_in=[1.0])
+    with pytest.raises(MissingField) as caught:
+        FlowCongestion(Instance(cluster, workload))
+    assert "nodes[0].rate_in" in str(caught.value)
 
 
 def test_what_is_not_missed() -> None:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import problems
 
-from optsched.certificates import certify, proved_bound
+from optsched.certificates import certify, proved_bound, shares
 from optsched.cli import cli
 from optsched.errors import CertificateInvalid, MissingField, SolverDisagreement, UsageError
 from optsched.gaps import Reference, gap
@@ -470,3 +470,21 @@ def test_export(tmp_path: Path) -> None:
     result = run(*arguments, "--to", str(tmp_path / "network.dimacs"))
     assert result.exit_code == 2
     assert "lsap-fairness is no flow network" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("7", "", " ", "-", "/", "1/", "/2", "1/x", "x/2", "1/0", "--1/2", "1/-2", "1/2/3", " 1/2", "1_0/2"),
+        "\N{ARABIC-INDIC DIGIT ONE}/2",
+    ],
+)
+def test_fractions_that_are_none(text: str) -> None:
+    """Tests that a price spelled otherwise than p/q is a fault of the certificate by its name, and no other error."""
+    with pytest.raises(CertificateInvalid, match='price: must be an integer or a fraction "p/q"'):
+        shares._read({"price": text}, "price")
+    assert [shares._read({"price": good}, "price") for good in ("-1/2", "6/4", 7)] == [
+        Fraction(-1, 2),
+        Fraction(3, 2),
+        7,
+    ]
