@@ -73,7 +73,7 @@ SIZES: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "transmission-maps": [
         ("transmission", {}, {}),
         ("transmission", {"nodes": 150, "tasks": 300}, {}),
-        ("transmission", {"nodes": 1500, "tasks": 3000}, {}),
+        ("transmission", {"nodes": 500, "tasks": 1000}, {}),
         ("transmission", {"nodes": 300, "tasks": 600, "spread": 5}, {}),
         ("transmission", {"nodes": 60, "tasks": 3000, "slots": 100}, {}),
     ],

@@ -13,10 +13,10 @@ from optsched.heuristics.flow_rules import flow_greedy
 from optsched.placement import Placement
 from optsched.problems import FlowCongestion
 from optsched.problems.base import exact
-from optsched.results import Certificate, Limit, Proof, Solution, Termination
+from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
 from optsched.solvers.flow_congestion import plain_prices, solve_convex_flow, solve_patterns, solve_relaxed
-from optsched.solvers.outcome import INTERRUPTED, SolverOutcome
+from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ROUTES", "by_route"]
@@ -49,8 +49,9 @@ def by_route(record: Record, profile: Profile) -> Solution:
             outcome, placement, prices = solve_relaxed(problem, profile.since(record.began))
             if placement is None or record.route != "arrays":
                 outcome, placement, built = _found(record, profile, start)
-    except KeyboardInterrupt:
-        outcome = replace(outcome, limit=Limit.INTERRUPTED, raw_status=INTERRUPTED.raw_status)
+    except STOPPED as error:
+        limit, told = stopped(error)
+        outcome = replace(outcome, limit=limit, raw_status=told)
     certificate = task_price_certificate(problem, *prices)
     if outcome.status is Termination.OPTIMAL and placement is not None:
         value = problem.evaluate(placement)[0]

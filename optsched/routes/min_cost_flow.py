@@ -13,10 +13,10 @@ from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
 from optsched.placement import Flow
 from optsched.problems import MinCostFlow
-from optsched.results import Limit, Solution, Termination
+from optsched.results import Solution, Termination
 from optsched.routes.record import MODELS, Record, check_claim, decoded, solver_of
 from optsched.solvers.min_cost_flow import by_arrays, by_network_simplex, potentials_of
-from optsched.solvers.outcome import INTERRUPTED, SolverOutcome
+from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ROUTES", "by_route"]
@@ -50,8 +50,9 @@ def by_route(record: Record, profile: Profile) -> Solution:
             check_claim(problem, outcome.objective, value)
             if potentials is None or problem.potential_bound(potentials) != value:
                 potentials = potentials_of(problem, flow)
-    except KeyboardInterrupt:
-        outcome = replace(outcome, limit=Limit.INTERRUPTED)
+    except STOPPED as error:
+        limit, told = stopped(error)
+        outcome = replace(outcome, limit=limit, raw_status=told)
     if outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
         raw = outcome.raw_status
         if "unbounded" in raw.lower() and "infeasible" not in raw.lower():
@@ -73,8 +74,9 @@ def _unbounded(record: Record, problem: MinCostFlow, profile: Profile) -> Soluti
     free = MinCostFlow(replace(network, cost=np.zeros_like(network.cost)))
     try:
         outcome, flow, _, built = _found(record, free, profile)
-    except KeyboardInterrupt:
-        outcome, flow, built = INTERRUPTED, None, 0.0
+    except STOPPED as error:
+        limit, told = stopped(error)
+        outcome, flow, built = replace(INTERRUPTED, limit=limit, raw_status=told), None, 0.0
     if flow is None:
         raw, solver, unanswered = outcome.raw_status, outcome.solver, None
         if outcome.status in (Termination.INFEASIBLE, Termination.ERROR):

@@ -10,7 +10,7 @@ from optsched.placement import Placement
 from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, FrontierPoint, Limit, Solution, Termination
 from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, decoded, solver_of
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 from optsched.solvers.traffic import TrafficSearch, scaled
 
@@ -47,8 +47,8 @@ def by_route(record: Record, profile: Profile) -> Solution:
             placement = best.placement
             certificates.append(search.load_certificate(load, known.units))
             limit = search.stopped
-    except KeyboardInterrupt:
-        placement, limit = placement or search.held, Limit.INTERRUPTED
+    except STOPPED as error:
+        placement, limit = placement or search.held, stopped(error)[0]
     return record.solution(placement, tuple(certificates), limit, search.raw_status, search.solver, built)
 
 

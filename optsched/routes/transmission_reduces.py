@@ -13,9 +13,9 @@ from optsched.heuristics.reduce_rules import first_fit
 from optsched.instance import Ints
 from optsched.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Certificate, Limit, Solution, Termination
+from optsched.results import Certificate, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of
-from optsched.solvers.outcome import INTERRUPTED, SolverOutcome
+from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 from optsched.solvers.transmission_reduces import ReducePrices, by_arrays, prices_of
 
@@ -42,8 +42,9 @@ def by_route(record: Record, profile: Profile) -> Solution:
             certificate = _proof(problem, nodes, prices)
             if outcome.status is Termination.OPTIMAL:
                 check_claim(problem, figure, problem.evaluate(problem.placement(nodes))[0])
-    except KeyboardInterrupt:
-        outcome = replace(outcome, limit=Limit.INTERRUPTED)
+    except STOPPED as error:
+        limit, told = stopped(error)
+        outcome = replace(outcome, limit=limit, raw_status=told)
     if nodes is None:
         nodes = first_fit(problem.slots, np.arange(len(problem.tasks)), problem.units.astype(np.float64))
     held = problem.placement(nodes)

@@ -31,6 +31,7 @@ from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.problems.transmission_tables import OPEN
 from optsched.results import Limit
+from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 from optsched.solvers.transmission_reduces import ReducePrices, by_arrays
 from optsched.solvers.transport import optimal_placement
@@ -190,8 +191,8 @@ class TransmissionSearch:
         limit: Limit | None
         try:
             limit = self._run()
-        except KeyboardInterrupt:
-            limit = Limit.INTERRUPTED
+        except STOPPED as error:
+            limit = stopped(error)[0]
         waiting = [self._at, self._settled, *(entry.bound for entry in (*self._heap, *self._stack))]
         if not self._count:
             waiting.append(self.bounds.cheap)

@@ -23,7 +23,7 @@ from optsched.placement import Placement
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.results import Certificate, Limit, Proof, Termination
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 from optsched.solvers.utility_patterns import (
     USE_SCALE,
@@ -111,8 +111,8 @@ class UtilitySearch:
         """Search. Ctrl-C leaves what is held and proved by then."""
         try:
             self._run()
-        except KeyboardInterrupt:
-            self.limit = Limit.INTERRUPTED
+        except STOPPED as error:
+            self.limit = stopped(error)[0]
 
     def _run(self) -> None:
         jobs = len(self.problem.jobs)
