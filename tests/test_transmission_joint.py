@@ -610,3 +610,17 @@ def test_sharing_nodes_never_costs_more() -> None:
         apart, shared = (Transmission(rich(seed).instance, distinct=distinct) for distinct in (True, False))
         if apart.reduce_count == shared.reduce_count:
             assert min(least_costs(shared).values()) <= min(least_costs(apart).values())
+
+
+@pytest.mark.parametrize("route", ["pyomo", "pulp"])
+def test_bug_models_of_shuffles_too_large_for_binaries(route: str) -> None:
+    """Tests that a shuffle near 10^10 is refused by a model, which took wrong placements for optimal, and searched."""
+    cluster = Cluster(["a", "b"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
+    shuffle = Shuffle(map=[0], reduce=[1], size=[10.0**10], emitted=[np.nan])
+    workload = Workload(
+        ["m", "r"], kind=[MAP, REDUCE], size=[1.0, 0.0], replicas=Ragged.from_rows([[0], []]), shuffle=shuffle
+    )
+    problem = Transmission(Instance(cluster, workload))
+    with pytest.raises(UsageError, match='take route "search"'):
+        solve(problem, route=route)
+    assert solve(problem).optimal

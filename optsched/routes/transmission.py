@@ -8,6 +8,7 @@ import numpy as np
 
 from optsched import models
 from optsched.certificates.transmission import branching_certificate
+from optsched.errors import UsageError
 from optsched.placement import Placement
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
@@ -22,6 +23,9 @@ __all__ = ["ROUTES", "by_route"]
 #: The default first.
 ROUTES = ("search", *MODELS, "brute-force")
 
+#: Most that the shuffle may cost in a model: binaries are whole to a millionth, and beyond this that is too much.
+_LARGEST_MOST = 10**9
+
 
 def by_route(record: Record, profile: Profile) -> Solution:
     """The branch and bound, proved by its tree while that is small enough to be kept; else a model by its solver."""
@@ -31,6 +35,10 @@ def by_route(record: Record, profile: Profile) -> Solution:
         return _by_search(record, profile)
     problem = record.problem
     assert isinstance(problem, Transmission)
+    if problem.most_between > _LARGEST_MOST * problem.grid:
+        told = f"the shuffle may cost {problem.most_between / problem.grid:.4g}, and past {_LARGEST_MOST:,} MB times"
+        mend = 'distance a model that switches it by binaries is not kept exactly; take route "search", or larger units'
+        raise UsageError(f"{problem.name}: {told} {mend}")
     module = models.module(problem.name)
     model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
     built = time.perf_counter() - record.began
