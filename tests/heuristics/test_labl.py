@@ -336,3 +336,12 @@ def test_wrong_parameters(name: str, given: object) -> None:
         parameter.parse(given)
     with pytest.raises(ValueError, match=r"give|did you mean|literal"):
         labl(latency([0], [[0]]), RNG, **{name: given})  # type: ignore[arg-type]
+
+
+def test_server_with_room_for_just_one_remote_task_is_not_filled_first() -> None:
+    """Tests line 3 by hand: only a load above l - w_rem is in S_inf. With loads 2 and 1, l is 4 and w_rem 3.
+
+    Server s1 has load l - w_rem, so t0, which has no replica, comes there in phase II (4), and its own t1 after it (5).
+    Filled first, it would have no room, and t0 would go to s0.
+    """
+    assert labl(latency([2, 1], [[], [1]], w_loc=1, w_rem=3), RNG, variant="literal").nodes.tolist() == [1, 1]

@@ -170,6 +170,22 @@ def test_violations() -> None:
     assert parted.violations(parted.placement([0, 0, 1, 1, 0])) == []
 
 
+def test_prices_bound_counts_what_ended_maps_send_to_each_reduce() -> None:
+    """Tests the bound by hand: a map that has ended beside one of two reduce slots sends 5 MB to each of two reduces.
+
+    One of them must go to the other datacenter. A slot beside the map priced at 5 MB makes each reduce pay 5, and the
+    slot gives 5 back.
+    """
+    small = posed([[0]], reduces=2, slots=[1, 1], reduce_slots=[1, 1]).instance
+    ended = State.initial(small.cluster, small.workload, status=[FINISHED, PENDING, PENDING], node=[0, -1, -1])
+    problem = Traffic(Instance(small.cluster, small.workload, ended), capacity="slots", reduces="free")
+    units = int(max(bundle.settled.max() for job in problem.jobs for bundle in job.bundles))
+    none = np.zeros(2, dtype=np.int64)
+    assert problem.price_bound(none, np.array([units, 0]), 1) == units
+    assert problem.price_bound(none, none, 1) == 0
+    assert solve(problem).objective == (5, 0)
+
+
 def test_bundles_are_alike_in_everything() -> None:
     """Tests that bundles are alike only if they are as many, get as much of each map, and of maps that have ended."""
 
