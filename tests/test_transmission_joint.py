@@ -562,7 +562,7 @@ def test_command_line(solved: Path, tmp_path: Path) -> None:
         (lambda solution: solution["certificates"][0]["data"].update(states=[]), "proves 0"),
         (lambda solution: solution["certificates"][0]["data"].update(order=["R2"]), "every pending reduce once"),
         (lambda solution: solution["certificates"][0].pop("data"), "order: must be a list"),
-        (lambda solution: solution.update(parameters={"distinct": False}), "proves"),
+        (lambda solution: solution.update(parameters={"distinct": False}), "of other parameters than those asked for"),
         (lambda solution: solution.update(termination="FEASIBLE", limit="GAP"), "closed"),
     ],
 )
