@@ -14,7 +14,7 @@ from contextvars import ContextVar
 
 from optsched.errors import OutOfTime
 
-__all__ = ["check", "deadline", "remaining"]
+__all__ = ["check", "deadline", "remaining", "unhurried"]
 
 #: The instant on the monotonic clock; None without a deadline.
 _ends: ContextVar[float | None] = ContextVar("optsched deadline", default=None)
@@ -44,6 +44,23 @@ def deadline(seconds: float | None) -> Iterator[None]:
         return
     ends = time.monotonic() + seconds
     held = _ends.set(ends if before is None else min(before, ends))
+    try:
+        yield
+    finally:
+        _ends.reset(held)
+
+
+@contextmanager
+def unhurried() -> Iterator[None]:
+    """Lift every deadline for what is quick and leaves something held where a search was cut short.
+
+    Examples
+    --------
+    >>> with deadline(0), unhurried():
+    ...     print(remaining())
+    None
+    """
+    held = _ends.set(None)
     try:
         yield
     finally:

@@ -9,6 +9,7 @@ import numpy as np
 
 from optsched import models
 from optsched.certificates.transmission_reduces import reduce_certificate
+from optsched.deadline import unhurried
 from optsched.heuristics.reduce_rules import first_fit
 from optsched.instance import Ints
 from optsched.placement import NONE
@@ -46,7 +47,8 @@ def by_route(record: Record, profile: Profile) -> Solution:
         limit, told = stopped(error)
         outcome = replace(outcome, limit=limit, raw_status=told)
     if nodes is None:
-        nodes = first_fit(problem.slots, np.arange(len(problem.tasks)), problem.units.astype(np.float64))
+        with unhurried():
+            nodes = first_fit(problem.slots, np.arange(len(problem.tasks)), problem.units.astype(np.float64))
     held = problem.placement(nodes)
     return record.solution(held, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
 
