@@ -194,6 +194,11 @@ def test_only_real_cycles_prove_that_there_is_no_least_cost() -> None:
     claimed = replace(solve(SMALL), termination=Termination.ERROR, bound=(None,), certificates=())
     assert certify(SMALL, claimed).unproved == ("that there is no optimum to be found rests on: solver",)
     assert not certify(problem, replace(claimed, decision=None, objective=None)).proved
+    unbounded = posed([(0, 0, 0, free, -1)], [0])
+    shown = solve(unbounded)
+    assert certify(unbounded, shown).proved
+    without_flow = certify(unbounded, replace(shown, decision=None, objective=None))
+    assert without_flow.unproved == ("that there is no optimum to be found rests on: solver",)
 
 
 def test_solver_that_says_unbounded_where_no_cycle_is(monkeypatch: pytest.MonkeyPatch) -> None:
