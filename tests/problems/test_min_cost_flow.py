@@ -194,7 +194,7 @@ def test_only_real_cycles_prove_that_there_is_no_least_cost() -> None:
     claimed = replace(solve(SMALL), termination=Termination.ERROR, bound=(None,), certificates=())
     assert certify(SMALL, claimed).unproved == ("that there is no optimum to be found rests on: solver",)
     assert not certify(problem, replace(claimed, decision=None, objective=None)).proved
-    unbounded = posed([(0, 0, 0, free, -1)], [0])
+    unbounded = posed([(0, 0, 0, UNBOUNDED, -1)], [0])
     shown = solve(unbounded)
     assert certify(unbounded, shown).proved
     without_flow = certify(unbounded, replace(shown, decision=None, objective=None))
