@@ -9,6 +9,7 @@ import numpy as np
 
 from optsched import models
 from optsched.certificates import task_price_certificate
+from optsched.deadline import unhurried
 from optsched.heuristics.flow_rules import flow_greedy
 from optsched.placement import Placement
 from optsched.problems import FlowCongestion
@@ -35,7 +36,8 @@ def by_route(record: Record, profile: Profile) -> Solution:
         return by_enumeration(record)
     problem = record.problem
     assert isinstance(problem, FlowCongestion)
-    start = record.start or flow_greedy(problem, np.random.default_rng())
+    with unhurried():
+        start = record.start or flow_greedy(problem, np.random.default_rng())
     if not problem.due:
         nothing = task_price_certificate(problem, np.zeros_like(problem.counts), np.zeros_like(problem.class_type), 1)
         return record.solution(start, (nothing,), None, "nothing to place", {})

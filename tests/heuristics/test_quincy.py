@@ -30,7 +30,7 @@ def moved(problem: TransmissionMaps, rack: float, off_rack: float) -> np.ndarray
         for node in range(len(racks)):
             near = any(racks[node] == racks[holder] >= 0 for holder in holders)
             level = 0.0 if node in holders else rack if near else off_rack
-            costs[task, node] = level * problem.sizes[task]
+            costs[task, node] = level * problem.instance.workload.size[problem.tasks[task]]
     return costs
 
 
