@@ -54,7 +54,7 @@ def small(seed: int) -> Instance:
 
 
 def loads_alone(problem: FlowCongestion, placement: Placement) -> float:
-    """The part sum of R (1 + e_m/scale) of a placement, in units: all that the digest counts."""
+    """The part sum of R (1 + e_m/scale) of a placement, in units: without storage and distance."""
     nodes = problem.nodes_of(placement)
     placed = np.flatnonzero(nodes >= 0)
     columns = np.searchsorted(problem.idle_nodes, nodes[placed])

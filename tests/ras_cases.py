@@ -46,7 +46,7 @@ def snapshot(capacity: Sequence[Sequence[float]], jobs: Sequence[tuple[Any, ...]
 
 
 def swapping() -> Utility:
-    """The instance on which the swaps as worded do not end (digest 001, erratum 8)."""
+    """The instance on which the swaps as worded do not end (Sharmilarani et al., note 7)."""
     return Utility(snapshot([[5, 3], [5, 7]], [(2, 3, [2, 2]), (4, 5, [1, 3])]))
 
 

@@ -31,7 +31,7 @@ from optsched.solvers.brute_force import best_placement, pareto_front
 
 RNG = np.random.default_rng(0)  # for heuristics that draw nothing
 
-#: 004's four readings of Fig. 1 (the digest's V1, V0, V2, V3), without the restructured loop of Theorem 3.
+#: 004's four readings of Fig. 1 (Agosta et al., note 6), without the restructured loop of Theorem 3.
 READINGS = [variant for variant in VARIANTS if variant != "restructured"]
 
 
@@ -98,7 +98,9 @@ def test_naive_fairness_cost_oscillates() -> None:
 
 
 def test_selection_beforehand_is_not_optimal() -> None:
-    """Tests digest 003, erratum 8: tasks that compete for a slot count as local ones, so the choice can cost alpha."""
+    """Tests Guo et al. 2012, note 8: tasks that compete for a slot count as local ones, so the choice can cost
+    alpha.
+    """
     instance = library("papers/guo-selection")
     fixed = FairLsap(instance)
     assert fixed.instance.workload.task_ids[fixed.tasks[fixed.selected()]].tolist() == ["t1", "t2"]
@@ -381,7 +383,7 @@ def test_how_often_labl_is_past_the_bound_of_theorem_3(family: str, past: tuple[
 
 
 def test_example_of_figure_2() -> None:
-    """Tests digest 000, section 4: what the paper's placement costs, and the optima of each stage and of both."""
+    """Tests Shen et al. 2016, note 5: what the paper's placement costs, and the optima of each stage and of both."""
     problem = Transmission(library("papers/pna-example"))
     maps = problem.map_units
     assert maps.tolist() == [[0, 512, 256, 1024], [512, 0, 1280, 512]]
@@ -401,7 +403,9 @@ def test_example_with_its_maps_placed() -> None:
 
 
 def test_largest_probability_is_not_the_least_cost() -> None:
-    """Tests digest 000, erratum 1: A and B have P of .632 and .950 on D1, where A is the cheaper one, and B belongs."""
+    """Tests Shen et al. 2016, note 7: A and B have P of .632 and .950 on D1, where A is the cheaper one, and B
+    belongs.
+    """
     problem = TransmissionMaps(library("papers/pna-largest-p"))
     costs = problem.class_units.astype(float)
     assert probability(costs[:, 0], costs.mean(axis=1)).round(3).tolist() == [0.632, 0.950]
@@ -411,7 +415,9 @@ def test_largest_probability_is_not_the_least_cost() -> None:
 
 
 def test_papers_own_p_min_starves() -> None:
-    """Tests digest 000, erratum 6: with P_min = 0.4 Algorithm 2 waits for ever, not so with eligible nodes' average."""
+    """Tests Shen et al. 2016, note 9: with P_min = 0.4 Algorithm 2 waits for ever, not so with eligible nodes'
+    average.
+    """
     problem = TransmissionReduces(library("papers/pna-starvation"))
     literal = run(problem, "probabilistic", max_idle_rounds=20)
     assert (literal.starved, literal.rounds) == (True, 20)
@@ -500,7 +506,7 @@ def test_flow_congestion_freezes_storage() -> None:
 
 
 def test_frozen_loads_miss_what_the_batch_adds() -> None:
-    """Tests that the digest's example of 002's stale loads costs the same on either node here: 0.54 (1 + 12.8/85).
+    """Tests that an example of 002's stale loads costs the same on either node here: 0.54 (1 + 12.8/85).
 
     Two Greps on two equally loaded nodes: with the load that they add themselves, together would be cheaper than
     apart, by 0.0477 MB/s (e_m divided by nothing); with frozen loads any placement is optimal.
@@ -600,7 +606,9 @@ def test_guarantees_without_initial_load(instance: Instance) -> None:
 @settings(max_examples=60)
 @given(instances())
 def test_sweep_is_optimal_with_one_replica(instance: Instance) -> None:
-    """Tests the digest's repair of 003's claim: with one replica a block `sweep` is optimal, whatever the slots."""
+    """Tests the repair of 003's claim (Guo et al. 2012, note 1): with one replica a block `sweep` is optimal,
+    whatever the slots.
+    """
     document = to_document(instance)
     for task in document["tasks"]:
         task["replicas"] = task.get("replicas", [])[:1]

@@ -344,7 +344,9 @@ def test_no_fairness_is_lsap(instance: Instance, alpha: int, selection: str) -> 
 @some
 @given(problems("fair-lsap", alpha=20))
 def test_fairness_is_idle_where_all_tasks_run(problem: FairLsap) -> None:
-    """Tests that with no more tasks than idle slots only locality is decided, as in `lsap` (digest 003, section 3)."""
+    """Tests that with no more tasks than idle slots only locality is decided, as in `lsap` (Guo et al. 2012, note
+    4).
+    """
     assume(len(problem.tasks) <= problem.capacity.sum())
     solution = solve(problem)
     assert solution.decision is not None
@@ -374,7 +376,7 @@ def test_staircase(problem: FairLsap) -> None:
 @some
 @given(problems("flow"))
 def test_constant_is_constant(problem: Flow) -> None:
-    """Tests that a distance term raised alike for all pairs adds rate times that (digest 002, erratum 8)."""
+    """Tests that a distance term raised alike for all pairs adds rate times that (Hsu and Freeh, note 9)."""
     assume(len(problem.tasks) <= problem.capacity.sum() and not len(problem.instance.cluster.type_ids))
     raised = again(problem, f_c=[term + 2 for term in problem.parameters["f_c"]])
     added = 2 * sum(problem.rates[:, -1].tolist())

@@ -58,7 +58,7 @@ def tree(solution: Solution) -> Any:
 
 @pytest.mark.parametrize(("distinct", "optimum"), [(True, 80), (False, 60)])
 def test_the_papers_example(distinct: bool, optimum: int) -> None:
-    """Tests the joint optima of 000's example (digest 000, section 4) by every route."""
+    """Tests the joint optima of 000's example (Shen et al. 2016, note 5) by every route."""
     problem = Transmission(example(), distinct=distinct)
     for route in ("search", "pyomo", "pulp", "brute-force"):
         solution = solve(problem, route=route)
@@ -580,7 +580,7 @@ def test_false_claims_on_the_command_line(change: Callable[[Any], object], told:
 
 
 def test_ties_are_where_joint_optimisation_pays() -> None:
-    """Tests digest 000, section 3: with maps on any of their replicas the stages cost more than both at once.
+    """Tests Shen et al. 2016, note 4: with maps on any of their replicas the stages cost more than both at once.
 
     In 80 % of its cases, 2.6 times as much on average; its sizes, distances and slots are not given, so those of
     `drawn` come near it only. The best of the maps' ties leaves next to nothing.

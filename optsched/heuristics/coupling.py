@@ -1,7 +1,7 @@
 """`coupling`: maps started with a chance that depends on how near their data is, reduces gradually and near the centre.
 
 The Coupling Scheduler is by Tan, Meng and Zhang (HPDC 2012, INFOCOM 2013); what 000 says of it leaves much open, and
-each guess is a parameter or is told here (digest 000, section 1).
+each guess is a parameter or is told here (Shen et al. 2016, note 12).
 """
 
 from __future__ import annotations

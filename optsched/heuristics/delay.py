@@ -63,7 +63,7 @@ def miss_probability(share: float, skips: int) -> float:
 
     References
     ----------
-    Digest 000, section 1.
+    Shen et al. 2016, note 12.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def skips_for_locality(locality: float, nodes: int, replicas: int, tasks: int) -
 
     References
     ----------
-    Digest 000, section 1; Zaharia et al., section 4.1.
+    Shen et al. 2016, note 12; Zaharia et al., section 4.1.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
     """Jobs by arrival; each map on the first free node that holds its block, else in a rack that does, else at all.
 
     "First" is by position: where no node holds a block, as with separate storage, FIFO fills the first node of the
-    rack and then the next (digest 002, erratum 9). Jobs that arrive together are taken in the order of the file. Those
+    rack and then the next (Hsu and Freeh, note 10). Jobs that arrive together are taken in the order of the file. Those
     whose arrival is not given come first, and tasks without a job before them.
 
     Reduces go to the first free node each, in the same order, no two of a job on one node where the problem wants

@@ -25,7 +25,7 @@ def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Plac
 
     It solves the problem `flow` itself, so its gap there is 0 by construction. In `flow-congestion` it overlooks the
     load that its own placements add, and places reduces beside maps. Nodes without idle slots are left out; of more
-    tasks than slots the dearest wait, as with arcs "unscheduled" (digest 002, erratum 1).
+    tasks than slots the dearest wait, as with arcs "unscheduled" (Hsu and Freeh, note 2).
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str
 
     References
     ----------
-    Digest 002, section 3, the sequential greedy. No paper proposes it: it is what re-evaluating 002's loads within a
+    Hsu and Freeh, note 6. No paper proposes it: it is what re-evaluating 002's loads within a
     round would give.
 
     Examples
@@ -148,7 +148,7 @@ def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order
     """Each task to the node whose input rates then add up to least, so that demand is spread evenly.
 
     The sum of a node counts what runs there (in `flow` the maps), and a task's demand is that on the node's type. Of
-    equal sums the first node is taken. The paper only names the goal; the rule is the digest's guess.
+    equal sums the first node is taken. The paper only names the goal; the rule is a guess (Hsu and Freeh, note 7).
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order
 
     References
     ----------
-    002, section 5.2; digest 002, section 1.
+    002, section 5.2; Hsu and Freeh, note 7.
 
     Examples
     --------
@@ -208,7 +208,7 @@ HEURISTICS: tuple[Heuristic, ...] = (
     Heuristic(
         "flow-greedy",
         "002",
-        "digest 3",
+        "Hsu and Freeh, note 6",
         ("flow-congestion",),
         "task after task on the node where it adds least to the penalty, loads re-evaluated after each",
         (

@@ -1,7 +1,7 @@
 """LABL, locality aware and bounded latency (004, section 3.4, Fig. 1), in the readings that its pseudo-code admits.
 
-Line numbers in the comments are those of Fig. 1; "erratum" is the digest's list for 004. The algorithms that 004
-compares it with are in `latency_rules`.
+Line numbers in the comments are those of Fig. 1; a "note" is one on Agosta et al. in docs/papers.md.
+The algorithms that 004 compares it with are in `latency_rules`.
 
 The loop over limits does work only where something can change. A server that still holds blocks of waiting tasks is
 looked at when the limit leaves it room, and gets a task then or is never looked at again; a limit at which no server
@@ -29,7 +29,7 @@ from optsched.problems.latency import Latency
 
 __all__ = ["HEURISTICS", "LINES_6", "VARIANTS", "labl"]
 
-#: The digest's V1, V0, V2, V3, V4.
+#: Agosta et al., note 6.
 VARIANTS = ("literal", "strict", "rescan", "local-first", "restructured")
 
 #: Readings of line 6: which tasks T_rem holds.
@@ -73,7 +73,7 @@ def labl(
     all on busy servers, to S_sup, round robin and least loaded first, if l <= lbar. Phase III gives each task that is
     left to the least loaded server with a replica, if that ends within l. Then l grows by 1. Tasks and servers that
     tie are taken by position. A task without replicas passes through Phase II at every limit, else the loop would not
-    end (erratum 7).
+    end (note 7).
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def labl(
     rng
         Not used.
     variant
-        `literal`: line 11 as printed, phi(s) <= l, so Phase I may end up to w_loc above l (erratum 5). `strict`:
+        `literal`: line 11 as printed, phi(s) <= l, so Phase I may end up to w_loc above l (note 6). `strict`:
         phi(s) + w_loc <= l instead; nothing but the first iteration then places tasks in Phase II. `rescan`: strict,
         with T_rem computed after Phase I. `local-first`: strict, in the order I, III, II, and Phase II takes every
         task that is left. `restructured`: literal, with the two loops that the proof of Theorem 3 puts in place of
@@ -97,7 +97,7 @@ def labl(
         First limit: "l**", "l**+1" and so on, or a number.
     line6
         `mended`: T_rem has the tasks all of whose replicas are on busy servers, as section 3.3 defines it. `printed`:
-        as line 6 has it, those without a replica on any busy server (erratum 3), so that with an idle cluster every
+        as line 6 has it, those without a replica on any busy server (note 5), so that with an idle cluster every
         task is for Phase II. Line 23 counts w_rem for each, also where the server happens to hold its block; the
         placement is judged by what it costs. With `local-first` the line plays no part.
 
@@ -106,8 +106,8 @@ def labl(
     O((T + R) log(T + R)) for T tasks with R replicas in all, plus O(R) for each iteration that looks for T_rem; only
     iterations at which a task is placed or a server drops out count.
 
-    For `strict` and `literal` with lbar = l**, work is at most sum max(0, l** - phi_s): the digest's repair of
-    Theorem 2, which is false as printed, as is Theorem 1 in every variant.
+    For `strict` and `literal` with lbar = l**, work is at most sum max(0, l** - phi_s): the repair of
+    Theorem 2, which is false as printed, as is Theorem 1 in every variant (Agosta et al., note 8).
 
     References
     ----------
@@ -219,7 +219,7 @@ class _Run:
     # The phases ----------------------------------------------------------------------------------------------------
 
     def _fill_most_loaded(self, inf: list[int], limit: int) -> None:
-        """Phase I, lines 7 to 15; phi(s) counts what line 13 adds (erratum 4)."""
+        """Phase I, lines 7 to 15; phi(s) counts what line 13 adds (note 7)."""
         for server in sorted(inf, key=lambda server: (-self.load[server], server)):
             self._fill(server, limit - self.margin)
 
@@ -234,7 +234,7 @@ class _Run:
             self._place(task, server, self.w_loc)
 
     def _place_remote(self, tasks: Iterator[int], limit: int) -> None:
-        """Phase II, lines 17 to 29, with S_sup one queue, so that no server is lost (erratum 6)."""
+        """Phase II, lines 17 to 29, with S_sup one queue, so that no server is lost (note 7)."""
         highest = limit - self.w_rem
         extracted: list[int] = []
         again: deque[int] = deque()

@@ -69,8 +69,8 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
     tasks as can be; it grows from the cover of the threshold before by augmenting paths, so a covered task stays
     covered, if not on the same server, and no server's count drops. Uncovered tasks then go, one by one, to the server
     of least virtual load. FSY evaluate that load at a pessimistic w_rem, one that may grow with the number of remote
-    tasks; in 004 it is constant. Initial loads, which FSY do not have, enter capacities and virtual loads (digest 004,
-    section 1).
+    tasks; in 004 it is constant. Initial loads, which FSY do not have, enter capacities and virtual loads (Agosta et
+    al., note 1).
 
     FSY take the thresholds 1, 2, ... while tasks are left. Here those are left out where the cover is as large as at
     the threshold before, and those past the least makespan so far: a cover that has grown since is longer than that.

@@ -1,7 +1,7 @@
 """`dl` and `rand`: Hadoop's default rule, which prefers tasks with data on the offering node, and its random version.
 
 003 describes dl-sched for one heartbeat, but its theory and figures fit only a reading in which every idle slot has
-had its chance of a local task before any takes another. Both readings are here (digest 003, section 1, erratum 2).
+had its chance of a local task before any takes another. Both readings are here (Guo et al. 2012, note 1).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def liveness_limit(eligible: int = 1, barred: int = 0) -> float:
 
     References
     ----------
-    Digest 000, erratum 6.
+    Shen et al. 2016, note 9.
 
     Examples
     --------

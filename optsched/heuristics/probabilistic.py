@@ -60,7 +60,7 @@ class ProbabilisticPolicy(JobPolicy):
         reduces of the job. `eligible`: without those, so that a cheapest node always has C <= average.
     select
         `probability`: the largest P, lines 9 and 10. `min_cost`: the least C, which 000 calls the same and which is
-        not (digest 000, erratum 1).
+        not (Shen et al. 2016, note 7).
     sizes
         What the costs of reduces are computed with: (3), or see `estimated_sizes`.
     jobs

@@ -67,7 +67,7 @@ def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, imp
 
     Examples
     --------
-    Two trackers, two jobs (digest 001, erratum 8): the lowest utility -1/2 is the most possible.
+    Two trackers, two jobs (Sharmilarani et al., note 7): the lowest utility -1/2 is the most possible.
 
     >>> from optsched.instance import Cluster, Instance, Workload
     >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [5.0, 5.0], "memory": [3.0, 7.0]})
@@ -105,7 +105,7 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
         `strict`: a swap must raise the lowest utility: the taker gets its map, and no giver ends at or below what the
         taker had; else all is put back. Each swap then raises 001's ordered vector of utilities, so there is an end
         whatever `rounds` says. `literal`: maps are taken away as the paper's words say, even if the taker's map does
-        not fit where they were. They are given back in the next round, for ever (digest 001, erratum 8); where a
+        not fit where they were. They are given back in the next round, for ever (Sharmilarani et al., note 7); where a
         placement comes back it stops.
 
     Returns

@@ -53,8 +53,8 @@ def sequential(
     rng
         Draws the starts.
     ties
-        Maps may have many optimal placements, of which one may suit the reduces far better than another (digest 000,
-        section 3). `first`: the one that the engine gives. `second-stage`: one that suits them: reduces placed
+        Maps may have many optimal placements, of which one may suit the reduces far better than another (Shen et al.
+        2016, note 4). `first`: the one that the engine gives. `second-stage`: one that suits them: reduces placed
         best for the maps, then maps best for these reduces among all their optimal placements, in turn until
         nothing is gained. To find the best one is as hard as `transmission`, so this is a local search over optimal
         placements, from several starts; it is never worse than `first`.
@@ -75,7 +75,7 @@ def sequential(
 
     References
     ----------
-    Digest 000, section 3.
+    Shen et al. 2016, note 4.
     """
     stages = _Stages(problem, sizes)
     best = stages.continued(stages.maps(None))
@@ -213,7 +213,7 @@ HEURISTICS = (
     Heuristic(
         "sequential",
         "000",
-        "maps, then reduces (digest 000, 3)",
+        "maps, then reduces (Shen et al. 2016, note 4)",
         ("transmission-maps", "transmission-reduces", "transmission"),
         "the best maps, then the best reduces for them, both exact; ties among maps broken by the reduces",
         (

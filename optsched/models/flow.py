@@ -20,7 +20,7 @@ objective           least penalty
 
 The literal model of `build_pulp` is 002's minimum-cost flow from a source over tasks and compute nodes to a sink,
 with the two arcs that the paper lacks where tasks outnumber slots: from each task to a node "unscheduled", and from
-there to the sink (digest 002, errata 1 and 2). Variables are the arcs: `start.t` (source to task), `place.t.n`,
+there to the sink (Hsu and Freeh, note 2). Variables are the arcs: `start.t` (source to task), `place.t.n`,
 `skip.t` (task to unscheduled), `finish.n` (node to sink), `unscheduled` (to the sink); constraints conserve the flow:
 `source`, `task.t`, `node.n`, `unscheduled_node`, `sink`.
 """

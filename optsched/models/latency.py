@@ -3,7 +3,7 @@
 The compact model of `build_pyomo` keeps pairs only of a task and a server with its replica. Remote tasks are
 anonymous: a server takes a number of them, whichever they are; should one land on a replica, its work only drops.
 For given whole numbers of remote tasks the rest is a transportation problem, so `local` and `remote` are continuous
-(proof in the digest of the papers, 004 section 3).
+(proof: Agosta et al., note 4).
 
 =================== ========================================================================================
 component           what it is

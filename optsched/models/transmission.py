@@ -3,7 +3,7 @@
 Both have 000's x_jp and y_fi; they differ in what stands for the products of them. The compact model of `build_pyomo`
 sends the output of each class of equal maps through a network, all reduces at once, where no product of a size and a
 distance needs rounding (`flow`); else, and where asked for, it is RLT-1 with a product a pair of map and reduce
-(`pairs`; digest 000, section 3, (iii)). x_jp and y_fi are whole, all else is continuous.
+(`pairs`; Shen et al. 2016, note 3, 3). x_jp and y_fi are whole, all else is continuous.
 
 ======================= ====================================================================================
 component               what it is
@@ -32,8 +32,8 @@ both_placed[...]        `pairs`: and no less, but for tasks that are not placed
 objective               least cost
 ======================= ====================================================================================
 
-The literal model of `build_pulp` is the linearisation of Glover and of Kaufman and Broeckx (digest 000, section 3,
-(ii)): binaries `x.j.p` and `y.f.i`, and `w.f.i`, which is at least the cost of fetching the reduce's input to the node
+The literal model of `build_pulp` is the linearisation of Glover and of Kaufman and Broeckx (Shen et al. 2016, note 3,
+2): binaries `x.j.p` and `y.f.i`, and `w.f.i`, which is at least the cost of fetching the reduce's input to the node
 if it runs there: `shuffle.f.i`: w_fi >= sum of U_jpfi x_jp - M_fi (1 - y_fi), with U the cost of an entry between two
 nodes and M_fi the sum over maps of the largest of them, which is valid.
 """

@@ -19,7 +19,7 @@ objective           least cost
 =================== ========================================================================================
 
 The literal model of `build_pulp` has 000's own x_jp, binary for each map and node, that is 1 where the map is assigned
-to the node. 000 gives costs and no program: its constraints are those of the digest (000, section 3), with names
+to the node. 000 gives costs and no program: its constraints are those of Shen et al. 2016, note 2, with names
 `map.j` (each map at most once), `cardinality` and `node.p`.
 """
 

@@ -22,7 +22,7 @@ objective           least cost
 =================== ========================================================================================
 
 The literal model of `build_pulp` has a binary `y.f.i` for each reduce and node with an idle slot, 1 where the reduce is
-assigned to the node. 000 gives costs and no program: its constraints are those of the digest (000, section 3), with
+assigned to the node. 000 gives costs and no program: its constraints are those of Shen et al. 2016, note 2, with
 names `reduce.f` (each at most once), `cardinality`, `node.i` and `job.j.i`, whose right side is 1, less what runs.
 """
 

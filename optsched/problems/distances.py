@@ -1,7 +1,7 @@
 """How far nodes are apart, as one matrix, whatever form an instance gives it in (000: H, and its section II-B.3).
 
 `distances` is the only reader of `topology`. A distance matrix is taken as it is: 000's own example breaks the triangle
-inequality, and shortest paths must not mend it (digest 000, erratum 8).
+inequality, and shortest paths must not mend it (Shen et al. 2016, note 6).
 """
 
 from __future__ import annotations

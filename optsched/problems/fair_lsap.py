@@ -1,6 +1,6 @@
 """`fair-lsap`: locality cost plus fairness cost between groups (003, section III.D, equations 8 to 15).
 
-The paper's formulas are lost in its text; the reading here is the one that the digest of the papers recommends, with
+The paper's formulas are lost in its text; the readings and their reasons are in docs/papers.md, with
 the others by name. Fairness distances (14), (15) are measures of a placement, not part of the objective; they are that
 of `lsap-fairness`.
 """
@@ -39,7 +39,7 @@ def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
     """Whole slots for each group of which so many are due, fractions of slots rounded down (003, equation 12).
 
     With `remainders` the whole slots that the fractions make together go, one each, to the groups with the largest
-    fractions, the first in the file among equal ones (digest 003, erratum 5).
+    fractions, the first in the file among equal ones (Guo et al. 2012, note 5).
 
     >>> due = [Fraction(5, 2), Fraction(5, 3), Fraction(5, 6)]
     >>> rations(due), rations(due, remainders=True)
@@ -56,12 +56,12 @@ def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
 class FairLsap(LevelledProblem):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least fairness cost FC plus locality cost DLC.
 
-    Each group may take `ration` slots more (003's sto, equation 12, rounded down; digest 003, erratum 5, has another
+    Each group may take `ration` slots more (003's sto, equation 12, rounded down; Guo et al. 2012, note 5, has another
     reading). That many of its tasks cost the
     group's fairness cost (GFC, equation 10), the others the overflow cost (equation 13); off the replicas' nodes a
     task costs `alpha` more (DLC, equation 11). With `selection=fixed` the rationed tasks are chosen beforehand, as in
     the paper's lines 18 to 27: tasks with a replica on an idle node first, those with fewest such nodes leading, then
-    in the order of the file. With `selection=free` the placement itself chooses them (digest 003, erratum 8).
+    in the order of the file. With `selection=free` the placement itself chooses them (Guo et al. 2012, note 8).
 
     Attributes
     ----------

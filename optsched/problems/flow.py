@@ -34,7 +34,7 @@ __all__ = [
 def effective_load(rates: np.ndarray) -> float:
     """e_m of 002: sum of the input rates on a node less their population standard deviation, MB/s.
 
-    Of at most one task the deviation is 0 (digest 002, erratum 4). Rates are added as decimals, in whatever order, and
+    Of at most one task the deviation is 0 (Hsu and Freeh, note 4). Rates are added as decimals, in whatever order, and
     equal ones deviate by nothing at all.
 
     >>> effective_load(np.array([3.0, 5.0]))
@@ -59,7 +59,7 @@ class Flow(TabledProblem):
     A map with input rate R on node m, reading from its best replica s, costs
     R (1 + r_out(s)/R_out(s) + f_c(s, m)) + R (1 + e_m/scale): 002, section 3.2, with the storage source chosen inside
     the cost. e_m is the effective load of what runs on m now. The paper adds e_m (MB/s) to 1; `scale` makes it a
-    fraction of the node's `rate_in` (digest 002, erratum 3), and scale=1 is the literal sum. A task without replicas
+    fraction of the node's `rate_in` (Hsu and Freeh, note 3), and scale=1 is the literal sum. A task without replicas
     reads from beyond every rack, from a source that is not loaded.
 
     Each pair's cost is rounded once to a multiple of 2^-20.

@@ -315,8 +315,8 @@ class FlowCongestion(Problem):
     def patterns(self, host: int) -> Ints:
         """Every set of tasks that a node of `host` can take, the empty one first: how many of each type.
 
-        int64, shape (patterns, types). Of tau types of one kind c slots can take C(c + tau, c) sets (digest 002,
-        section 3).
+        int64, shape (patterns, types). Of tau types of one kind c slots can take C(c + tau, c) sets (Hsu and
+        Freeh, note 5).
 
         Raises
         ------
@@ -375,7 +375,7 @@ class FlowCongestion(Problem):
     def convex(self) -> bool:
         """Whether all tasks are of one type, and on no node does one more cost less than the one before it.
 
-        Checked in units on this instance, for rates as in Table 3 make it false (digest 002, section 3). Where it is
+        Checked in units on this instance, for rates as in Table 3 make it false (Hsu and Freeh, note 5). Where it is
         true the problem is a minimum-cost flow with an arc for each slot.
         """
         return len(self.type_kind) == 1 and all(

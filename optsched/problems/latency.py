@@ -32,7 +32,7 @@ class Latency(Problem):
 
     A task takes `w_loc` (w_loc) on a server that holds a replica of its block, else `w_rem` (w_rem); the server starts
     it after its initial load (phi_s). 004 states the latency in words as that of the job and as a formula over all
-    servers; with loaded servers that get no work they differ, and this is the job's (digest 004, erratum 2);
+    servers; with loaded servers that get no work they differ, and this is the job's (Agosta et al., note 2);
     `cluster_makespan` is the other. Everything is an integer.
 
     Attributes
@@ -192,7 +192,7 @@ class Latency(Problem):
         """l* and l** of 004, and the least work.
 
         l* averages over all servers, also those that are too loaded to get work, so it bounds the makespan of the
-        whole cluster, not that of the job, unless every server's load is below it (digest 004, erratum 2). The stronger
+        whole cluster, not that of the job, unless every server's load is below it (Agosta et al., note 2). The stronger
         bound l_flow needs a flow engine: `optsched.bounds` has it.
         """
         average = self.average_bound()

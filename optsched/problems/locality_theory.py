@@ -2,7 +2,7 @@
 
 N nodes with S slots each, of which `idle` are idle at random; T tasks whose one replica (C = 1) is on a random node.
 003 gives the case S = 1 as a sum that it finds too expensive; the expectation has a closed form, and extends to any S
-(digest 003, 2). All of it holds for the optimum and for `dl` with reading=sweep, which is optimal for C = 1.
+(Guo et al. 2012, note 2). All of it holds for the optimum and for `dl` with reading=sweep, which is optimal for C = 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def local_task_distribution(nodes: int, idle: int, tasks: int) -> list[Fraction]
     """p(k, T): the probability that exactly k tasks can run on their data, for k = 0 .. min(tasks, idle).
 
     003, equation 2, for one slot a node and one replica a task, with the factor k! that the paper's words leave out
-    (digest 003, erratum 1).
+    (Guo et al. 2012, note 2).
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """`lsap` over several waves at once, by one who knows them all: what a run of waves is measured against.
 
 All tasks are placed in a given number of waves, each with its own idle slots. Every wave but the last is full, as
-schedulers that leave no slot idle make it: without that rule waiting would make every task local (digest 003, 3).
+schedulers that leave no slot idle make it: without that rule waiting would make every task local (Guo et al. 2012,
+note 3).
 Which of the full waves a slot belongs to changes no cost, so that a node has two capacities only: its slots in the full
 waves, and those in the last.
 """

@@ -41,7 +41,7 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
 
     Examples
     --------
-    Digest 000, section 4: M1 has emitted 5 MB at 90 %, M2 1 MB at 10 %, of blocks of 100 MB.
+    Shen et al. 2016, note 10: M1 has emitted 5 MB at 90 %, M2 1 MB at 10 %, of blocks of 100 MB.
 
     >>> from optsched.instance import Cluster, Shuffle, Workload
     >>> shuffle = Shuffle(map=[0, 1], reduce=[2, 2], size=[5.5, 10.0], emitted=[5.0, 1.0])
@@ -81,7 +81,7 @@ def seen_sizes(workload: Workload, shuffle: Shuffle, status: Ints, sizes: str) -
 
 
 def extrapolated(emitted: Floats, sender: Ints, receiver: Ints, size: Floats, bytes_read: Floats, job: Ints) -> Floats:
-    """I_jf = A_jf B_j / d_j of equation (3), and what it leaves open resolved (digest 000, erratum 5).
+    """I_jf = A_jf B_j / d_j of equation (3), and what it leaves open resolved (Shen et al. 2016, note 11).
 
     In this order, for map j and reduce f:
 

@@ -431,7 +431,13 @@ class Traffic(Problem):
         free = np.zeros(len(self.datacenters), dtype=np.int64)
         best = exact(self.price_bound(free, free, 1), self.grid)
         return (
-            Bound("best-datacenter", "traffic", best, "traffic, with every slot free for every task", "digest 001, 3"),
+            Bound(
+                "best-datacenter",
+                "traffic",
+                best,
+                "traffic, with every slot free for every task",
+                "Sharmilarani et al., note 9",
+            ),
             Bound("even-spread", "load", self.least_load, "load, at any traffic"),
         )
 

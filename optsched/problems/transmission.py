@@ -1,7 +1,7 @@
 """`transmission`: maps and reduces at once, least cost of moving blocks to maps and their output to reduces (000).
 
 Each stage alone is `transmission-maps` and `transmission-reduces`. Together they are bilinear, and strongly NP-hard
-(digest 000, section 3).
+(Shen et al. 2016, note 2).
 """
 
 from __future__ import annotations

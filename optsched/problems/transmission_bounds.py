@@ -3,8 +3,8 @@
 Given the reduces, the maps are an assignment problem. So the bounds branch over the reduces only. Of those that are
 open each is bounded on its own: the cost of every map is split among them in proportion to what the map sends to each,
 and each may then imagine every map where it suits it best. This is Lagrangian decomposition of the linearisation RLT-1
-(digest 000, section 3), with multipliers that need no search. Where that is quick, pairs of reduces share instead, and
-every choice of both is tried.
+(Shen et al. 2016, note 3), with multipliers that need no search. Where that is quick, pairs of reduces share
+instead, and every choice of both is tried.
 
 Nothing here finds placements.
 """

@@ -112,7 +112,7 @@ class Utility(Problem):
 
     Examples
     --------
-    Two trackers, two jobs; digest 001, erratum 8:
+    Two trackers, two jobs; Sharmilarani et al., note 7:
 
     >>> from optsched.instance import Cluster, Workload
     >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [5.0, 5.0], "memory": [3.0, 7.0]})
@@ -569,7 +569,7 @@ def spread_reduces(problem: Utility) -> Ints:
 
     Notes
     -----
-    001, section III.J; the order of ties is the digest's reading.
+    001, section III.J; the order of ties is a reading (Sharmilarani et al., note 6).
 
     Examples
     --------

@@ -184,7 +184,7 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     """Every bound that is cheap to prove, each with what it bounds.
 
     Beside `Problem.cheap_bounds` this has l_flow for `latency`: the least limit that a maximum b-matching and counting
-    do not rule out (digest 004, 2).
+    do not rule out (Agosta et al., note 3).
 
     Examples
     --------

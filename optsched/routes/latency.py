@@ -137,7 +137,7 @@ def bounds(problem: Latency) -> tuple[Bound, ...]:
     """The cheap bounds, and l_flow: the least limit that a maximum b-matching and counting do not rule out."""
     cheap = problem.cheap_bounds()
     flow = LatencySearch(problem, Profile("exact")).flow_bound() if len(problem.tasks) else 0
-    entry = Bound("l_flow", "makespan", flow, "makespan of the job", "digest 004, section 2")
+    entry = Bound("l_flow", "makespan", flow, "makespan of the job", "Agosta et al., note 3")
     return (*cheap[:2], entry, *cheap[2:])
 
 

@@ -132,7 +132,9 @@ class LatencySearch:
         return self.problem.least_remote(limit, self.matching(limit).node_cover)
 
     def flow_bound(self) -> int:
-        """l_flow: the least limit that matching and counting do not rule out; never below l** (digest 004, 2)."""
+        """l_flow: the least limit that matching and counting do not rule out; never below l** (Agosta et al., note
+        3).
+        """
         return self.problem.least_limit(
             lambda limit: self.problem.fits(limit, self.remote_bound(limit)), self.problem.counting_bound()
         )
@@ -353,7 +355,9 @@ class LatencySearch:
 
 
 def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
-    """Least number of remote tasks within a limit, by the compact program (digest 004, 3) with HiGHS and arrays."""
+    """Least number of remote tasks within a limit, by the compact program (Agosta et al., note 4) with HiGHS and
+    arrays.
+    """
     problem, limit = search.problem, known.limit
     compact = _CompactProgram(problem, limit)
     hint = search.hint(limit)

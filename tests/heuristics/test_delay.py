@@ -133,7 +133,7 @@ def test_too_long_a_delay_starves() -> None:
 
 
 class TestFormulas:
-    """P(miss D times), and the D that a locality needs (digest 000, section 1)."""
+    """P(miss D times), and the D that a locality needs (Shen et al. 2016, note 12)."""
 
     def test_zaharias_example(self) -> None:
         """Tests D >= .23 M for 95 % locality of 20 tasks with 3 replicas (Zaharia et al., section 4.1)."""

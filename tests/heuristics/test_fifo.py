@@ -34,7 +34,7 @@ class TestFifo:
         assert fifo(problem, RNG).nodes.tolist() == [3, 2, 4, 5, 0, 1]
 
     def test_fills_the_first_node(self) -> None:
-        """Tests that with separate storage, in no rack, FIFO fills node after node (digest 002, erratum 9)."""
+        """Tests that with separate storage, in no rack, FIFO fills node after node (Hsu and Freeh, note 10)."""
         cluster = Cluster(["a", "b", "s"], slots=[3, 3, 0])
         workload = Workload([f"t{task}" for task in range(4)], replicas=Ragged.from_rows([[2]] * 4))
         assert fifo(Lsap(Instance(cluster, workload)), RNG).nodes.tolist() == [0, 0, 0, 1]
@@ -153,7 +153,7 @@ class TestLarts:
         assert problem.nodes_of(larts(problem, RNG)).tolist() == [1]
 
     def test_sizes_decide(self) -> None:
-        """Tests the digest's estimate: by what is emitted M1 has most, by progress M2 has (000, section II-B.2)."""
+        """Tests the estimate (3): by what is emitted M1 has most, by progress M2 has (000, section II-B.2)."""
         topology = Topology("distance", [[0.0, 1.0], [1.0, 0.0]])
         cluster = Cluster(["a", "b"], topology=topology)
         workload = Workload(

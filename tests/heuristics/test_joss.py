@@ -71,7 +71,7 @@ def centers(problem: Traffic, name: str = "joss-t", seed: int = 0, **parameters:
 
 
 def test_threshold() -> None:
-    """Tests the digest's table (001, 2): td is 2, 1.5, 4/3 for 2, 3, 4 datacenters, and infinite for one."""
+    """Tests the table of td (001, (5)): td is 2, 1.5, 4/3 for 2, 3, 4 datacenters, and infinite for one."""
     assert [threshold(k) for k in (1, 2, 3, 4)] == [math.inf, 2, 1.5, 4 / 3]
     with pytest.raises(UsageError, match="datacenters=0: give 1 or more"):
         threshold(0)
@@ -87,7 +87,9 @@ def test_threshold_is_where_the_worst_cases_cross(datacenters: int) -> None:
 
 
 def test_policy_a_loses_on_an_empty_datacenter() -> None:
-    """Tests the digest's case (001, 6): policy B 36, policy A in the empty datacenter 60, the best datacenter 30."""
+    """Tests the case of Sharmilarani et al., note 10: policy B 36, policy A in the empty datacenter 60, the best
+    datacenter 30.
+    """
     problem = library("joss-empty-datacenter")
     values = {policy: problem.evaluate(run(problem, "joss-t", policy=policy).raise_if_failed())[0] for policy in "ABC"}
     assert values == {"A": 60, "B": 36, "C": 36}

@@ -59,7 +59,9 @@ def problems(draw: st.DrawFn, w_loc: int | None = None) -> Latency:
 
 
 def transcription(problem: Latency, variant: str, lbar: float, limit: int, line6: str = "mended") -> list[int]:
-    """Fig. 1 line by line, with sets that are computed anew each time and limits that rise by 1 (digest 004)."""
+    """Fig. 1 line by line, with sets that are computed anew each time and limits that rise by 1 (Agosta et al., note
+    7).
+    """
     rho = [row.tolist() for row in problem.replicas]
     phi, w_loc, w_rem = problem.initial_load.tolist(), problem.w_loc, problem.w_rem
     nodes = [NONE] * len(rho)
@@ -150,7 +152,7 @@ def test_is_figure_1(variant: str, line6: str, problem: Latency, lbar: int | str
 
 
 def test_line_6_as_printed() -> None:
-    """Tests digest 004, erratum 3: on an idle cluster line 6 as printed sends every task away, where none need go.
+    """Tests Agosta et al., note 5: on an idle cluster line 6 as printed sends every task away, where none need go.
 
     The servers are given tasks in turn, whoever holds them: here s0 gets that of s1, and the reverse.
     """
@@ -195,7 +197,9 @@ class TestTheorem1:
 
     @given(problems())
     def test_valid_form(self, problem: Latency) -> None:
-        """Tests the digest's valid form: V3, ending above l**, where no server is loaded above that end."""
+        """Tests the valid form of Theorem 1 (Agosta et al., note 8): V3, ending above l**, where no server is loaded
+        above that end.
+        """
         loads = final_loads(problem, "local-first", lbar="inf")
         end = value(problem, "local-first", lbar="inf")[0]
         if end > problem.counting_bound() and int(problem.initial_load.max()) <= end:
@@ -246,7 +250,7 @@ class TestTheorem2:
     def test_as_printed(
         self, variant: str, loads: list[int], replicas: list[list[int]], work: int, printed: int
     ) -> None:
-        """Tests the digest's two counterexamples."""
+        """Tests two counterexamples (Agosta et al., note 8)."""
         problem = latency(loads, replicas)
         assert problem.counting_bound() * len(loads) - sum(loads) == printed
         assert value(problem, variant, lbar="l**")[1] == work
@@ -260,7 +264,9 @@ class TestTheorem2:
 
     @given(problem=problems())
     def test_strict_never_considers_remote_again(self, problem: Latency) -> None:
-        """Tests erratum 5: for V0 lbar does not matter, since Phase II places nothing after the first iteration."""
+        """Tests Agosta et al., note 6: for V0 lbar does not matter, since Phase II places nothing after the first
+        iteration.
+        """
         assert labl(problem, RNG, variant="strict", lbar="l**") == labl(problem, RNG, variant="strict", lbar="inf")
 
 
@@ -306,7 +312,7 @@ def test_far_limits_are_skipped() -> None:
 
 
 def test_homeless_tasks_end_the_loop() -> None:
-    """Tests erratum 7: tasks without replicas are placed although lbar never allows remote tasks."""
+    """Tests Agosta et al., note 7: tasks without replicas are placed although lbar never allows remote tasks."""
     problem = latency([3, 4], [[], [0], []])
     for variant in VARIANTS:
         assert value(problem, variant, lbar=0, start=0)[1] == 7

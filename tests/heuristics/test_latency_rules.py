@@ -15,7 +15,7 @@ from optsched.solvers.networks import maximum_b_matching
 
 RNG = np.random.default_rng(0)
 
-#: Digest 004, section 6: the flow-based algorithm ends at makespan 4, the optimum is (3, 9).
+#: Fischer et al. 2010, note 1: the flow-based algorithm ends at makespan 4, the optimum is (3, 9).
 FLOW_FAILS = [[1], [1], [0, 1], [0, 2], [1], [0, 1], [1]]
 
 
@@ -114,7 +114,7 @@ class TestFlowBased:
         [({}, (4, 11)), ({"ties": "work"}, (4, 7)), ({"covers": "fresh"}, (3, 9))],
     )
     def test_is_not_always_optimal(self, options: dict[str, str], value: tuple[int, int]) -> None:
-        """Tests the digest's counterexample to "consistently obtains optimal latencies" (004, section 4.1).
+        """Tests the counterexample to "consistently obtains optimal latencies" (004, section 4.1).
 
         Covers that grow by augmentation miss the optimum (3, 9); one computed anew at threshold 3 reaches it.
         """

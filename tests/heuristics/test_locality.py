@@ -1,4 +1,4 @@
-"""`dl` in both readings and `rand`: what they take, 003's claims about them, and its Figure 4 as the digest has it."""
+"""`dl` in both readings and `rand`: what they take, 003's claims about them, and its Figure 4 as simulated."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_ties_are_broken_at_random() -> None:
 
 
 def test_one_task_two_idle_nodes() -> None:
-    """Tests the digest's counterexample: in the literal reading the wrong node may beat first, with one replica."""
+    """Tests Guo et al. 2012, note 1: in the literal reading the wrong node may beat first, with one replica."""
     workload = Workload(["t1"], replicas=Ragged.from_rows([[1]]))
     problem = Lsap(Instance(Cluster(["a", "b"]), workload))
     costs = {
@@ -74,7 +74,7 @@ def test_one_task_two_idle_nodes() -> None:
 
 @pytest.mark.parametrize("slots", [1, 3])
 def test_sweep_is_optimal_with_one_replica(slots: int) -> None:
-    """Tests 003's claim for C = 1 and S = 1, and that it holds for every S (digest 003, section 6)."""
+    """Tests 003's claim for C = 1 and S = 1, and that it holds for every S (Guo et al. 2012, note 1)."""
     for seed in range(60):
         problem = Lsap(snapshot(seed, 12, slots, 6 * slots, 3 + seed % 20, 1))
         assert _cost(problem, seed, "dl") == _cost(problem, seed, "lsap-sched")
@@ -114,14 +114,16 @@ def test_one_replica_mean_is_the_closed_form(nodes: int, slots: int, idle: int, 
 
 
 def test_heartbeat_is_not_what_the_theory_describes() -> None:
-    """Tests that the literal reading stays far below the closed form .395 at N=100, IS=T=50, C=1 (digest 003)."""
+    """Tests that the literal reading stays far below the closed form .395 at N=100, IS=T=50, C=1 (Guo et al. 2012,
+    note 1).
+    """
     assert local_share((100, 1, 50, 50, 1), 60, "dl", reading="heartbeat") == pytest.approx(0.253, abs=0.03)
 
 
 def test_figure_4a_at_50_tasks() -> None:
     """Tests N=100, S=1, IS=50, C=5, T=50 against the means of 3000 runs of a simulator without our code: 4 sigma.
 
-    They are .779 and .890 with standard errors of .001; the digest's .777 and .893 are of fewer runs.
+    They are .779 and .890 with standard errors of .001; our first notes' .777 and .893 are of fewer runs.
     """
     sizes, repetitions = (100, 1, 50, 50, 5), 150
     error = 4 * 0.04 / repetitions**0.5

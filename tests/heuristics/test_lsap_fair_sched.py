@@ -40,7 +40,7 @@ def snapshot(seed: int, tasks: int = 12, nodes: int = 10, idle: int = 5) -> Inst
 
 
 def lines_1_to_39(instance: Instance, alpha: Fraction, overflow: str = "weight") -> Fraction:
-    """003's listing with GFC = 100 s/w and the digest's beta; the cost of what it places."""
+    """003's listing with GFC = 100 s/w and beta as in note 6 on Guo et al. 2012; the cost of what it places."""
     workload, idle = instance.workload, np.flatnonzero(instance.state.idle_slots).tolist()
     weights = [Fraction(weight, 7) for weight in (1, 2, 4)]
     running = workload.group_running_tasks.tolist()
@@ -120,7 +120,7 @@ def test_figure_5(beta: float | None, sign: int) -> None:
 
 
 def test_price_of_choosing_the_ration_beforehand() -> None:
-    """Tests that with a free selection it is never better than the optimum and sometimes worse (erratum 8)."""
+    """Tests that with a free selection it is never better than the optimum and sometimes worse (note 8)."""
     from optsched.solvers.transport import solve_assignment
 
     gaps = []

@@ -22,7 +22,7 @@ from optsched.problems.transmission_reduces import TransmissionReduces
 
 
 def barred_case() -> TransmissionReduces:
-    """Digest 000, erratum 6: two nodes with two reduce slots, all map output on D1, one reduce of the job there."""
+    """Shen et al. 2016, note 9: two nodes with two reduce slots, all map output on D1, one reduce of the job there."""
     cluster = Cluster(["D1", "D2"], reduce_slots=[2, 2], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]]))
     workload = Workload(
         ["M1", "R1", "R2"],
@@ -79,7 +79,7 @@ class TestProbability:
     """Equations (4) and (5)."""
 
     def test_worked_example(self) -> None:
-        """Tests the digest's table with all four nodes free: M1's average is 448, M2's 576."""
+        """Tests the table with all four nodes free: M1's average is 448, M2's 576."""
         problem = TransmissionMaps(example())
         costs = problem.class_units[problem.classes().of_task].astype(float)
         averages = costs.mean(axis=1)
@@ -88,7 +88,7 @@ class TestProbability:
         assert found.round(4).tolist() == [[1, 0.5831, 0.8262, 0.3544], [0.6753, 1, 0.3624, 0.6753]]
 
     def test_nothing_to_move_is_certain(self) -> None:
-        """Tests 0/0, which is 1 as any cost of 0 is (digest 000, erratum 4), and that no average is impossible."""
+        """Tests 0/0, which is 1 as any cost of 0 is (Shen et al. 2016, note 8), and that no average is impossible."""
         assert probability(np.array([0.0, 0.0, 4.0]), np.array([0.0, 5.0, 0.0])).tolist() == [1, 1, 0]
 
 
@@ -121,7 +121,7 @@ class TestMaps:
         assert first_answers(problem, ProbabilisticPolicy(0.778), 2, "map") == {(): 400}
 
     def test_least_cost_is_not_highest_probability(self) -> None:
-        """Tests digest 000, erratum 1: A at 10 of average 10 has P = .632, B at 20 of average 60 has .950."""
+        """Tests Shen et al. 2016, note 7: A at 10 of average 10 has P = .632, B at 20 of average 60 has .950."""
         distance = [[0.0] * 4, [0.0] * 4, [10.0, 10.0, 0.0, 0.0], [100.0, 20.0, 0.0, 0.0]]
         cluster = Cluster(["n0", "n1", "a", "b"], topology=Topology("distance", distance))
         workload = Workload(["A", "B"], size=[1.0, 1.0], replicas=Ragged.from_rows([[2], [3]]))
@@ -194,7 +194,9 @@ class TestReduces:
         assert 1 - counted[()] / 2000 == pytest.approx(chance, abs=4 * 0.0112)
 
     def test_barred_node_starves(self) -> None:
-        """Tests the digest's case at the paper's own P_min: P = 1 - exp(-1/2) = .393, so R2 waits for ever on D2."""
+        """Tests Shen et al. 2016, note 9, at the paper's own P_min: P = 1 - exp(-1/2) = .393, so R2 waits for ever on
+        D2.
+        """
         problem = barred_case()
         run = drive(problem, ProbabilisticPolicy(), max_idle_rounds=25)
         assert (run.starved, run.rounds, run.placement.placed) == (True, 25, 0)

@@ -45,7 +45,7 @@ def best_lowest(problem: Utility, reduces: Ints) -> int:
 
 
 def test_swaps_as_worded_do_not_end() -> None:
-    """Tests digest 001, erratum 8: as worded the controller gives and takes the same map for ever, at -1.
+    """Tests Sharmilarani et al., note 7: as worded the controller gives and takes the same map for ever, at -1.
 
     On the second tracker a map of the first job makes way for one of the second, which does not fit, and is given back.
     """
@@ -137,7 +137,7 @@ def test_one_job_gets_all_that_fits(problem: Utility) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), min_size=1, max_size=3), st.integers(1, 12))
 def test_optimal_with_one_resource_and_equal_demands(jobs: list[tuple[int, int]], room: int) -> None:
-    """Tests that maps which all take the same of one resource are shared optimally (digest 001, section 3)."""
+    """Tests that maps which all take the same of one resource are shared optimally (Sharmilarani et al., note 5)."""
     problem = Utility(snapshot([[2 * room], [2 * room + 1]], [(required, maps, [2]) for required, maps in jobs]))
     assert problem.evaluate(ras(problem, RNG))[0] * GRID == best_lowest(problem, spread_reduces(problem))
 

@@ -76,7 +76,7 @@ def test_no_map_is_moved_to_another_tracker() -> None:
 
 
 def test_three_resources() -> None:
-    """Tests digest 001, section 6: with three resources RAS ends at 0 in every order, where all maps would fit.
+    """Tests Sharmilarani et al., note 8: with three resources RAS ends at 0 in every order, where all maps would fit.
 
     With any one of the three alone it finds the optimum, in every order.
     """

@@ -131,7 +131,9 @@ def test_costs_too_large_to_weigh_ties_exactly() -> None:
 
 
 def test_sizes_of_the_estimate() -> None:
-    """Tests digest 000, section 6: placed by progress the reduce is where it should be, by emitted sizes it is not."""
+    """Tests Shen et al. 2016, note 10: placed by progress the reduce is where it should be, by emitted sizes it is
+    not.
+    """
     cluster = Cluster(["a", "b"], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]]))
     workload = Workload(
         ["M1", "M2", "R"],

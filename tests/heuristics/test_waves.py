@@ -126,7 +126,8 @@ def test_wrong_idle() -> None:
 def test_table_3_defaults() -> None:
     """Tests 003's Table III defaults (N=1000, S=2, T=300, I=.1, C=3) against a simulator without our code: 4 sigma.
 
-    Its means over 300 runs are .492 and .506 with standard errors of .0015; the digest's .487 and .513 are of few runs.
+    Its means over 300 runs are .492 and .506 with standard errors of .0015; our first notes' .487 and .513 are of few
+    runs.
     """
     sizes, repetitions = (1000, 2, 200, 300, 3), 60
     error = 4 * 0.027 / repetitions**0.5

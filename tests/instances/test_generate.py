@@ -305,7 +305,7 @@ class TestPapers:
             assert instance.replicas.lengths.tolist() == [replicas] * tasks
 
     def test_guo_expected_matching(self) -> None:
-        """Tests that Figure 4's optimal locality at T = 50 is near .893, as the digest of 003 found by simulation."""
+        """Tests that Figure 4's optimal locality at T = 50 is near .893, as a simulation of our own found."""
         locality = [1 - must_be_remote(generate("guo-fig4", seed)) / 50 for seed in range(60)]
         assert abs(np.mean(locality) - 0.893) < 0.02
 

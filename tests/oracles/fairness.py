@@ -1,6 +1,6 @@
 """`fair-lsap` and `lsap-fairness` from 003 (Guo, Fox and Zhou 2012), section III.D: equations (8) to (15).
 
-The formulas are lost in the paper's text; these are the digest's reconstructions.
+The formulas are lost in the paper's text; these are reconstructed from its words.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class FairLsap(Grouped):
         members = {g: [row for row, task in enumerate(self.pending) if self.group(task) == g] for g in self.weight}
         due = {g: max(Fraction(0), min(every * w - self.busy[g], len(members[g]))) for g, w in self.weight.items()}
         self.ration = {g: floor(slots) for g, slots in due.items()}
-        if self.parameters["rations"] == "largest-remainder":  # digest, erratum 5
+        if self.parameters["rations"] == "largest-remainder":  # Guo et al. 2012, note 5
             left = floor(sum(due.values())) - sum(self.ration.values())
             for g in sorted(due, key=lambda g: self.ration[g] - due[g])[:left]:
                 self.ration[g] += 1

@@ -82,7 +82,7 @@ class Utility(Oracle):
 
     @staticmethod
     def table(count: int, required: int, pending: int, kind: str, smoothed: bool) -> Fraction | None:
-        """(7), with what the digest's errata 1 and 2 say where it divides by zero."""
+        """(7), with what notes 1 and 2 on it say where it divides by zero."""
         if kind == "reduce" or count < required:
             return logarithmic(count, required, smoothed)
         return Fraction(1) if count == pending else on_grid(Fraction(count - required, pending - required))

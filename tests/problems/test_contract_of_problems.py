@@ -142,7 +142,7 @@ CONTRACT: dict[str, tuple[str, list[tuple[str, str, str]], dict[str, Any], list[
 
 #: For an instance and a problem the cheap bounds: name, component, and the value by hand where that is short.
 BOUNDS: list[tuple[str, str, list[tuple[str, str | None, Any]]]] = [
-    # Both tasks can be local within 1 on their own, but not together: 2 (digest 004, section 2). All local, work is 2.
+    # Both tasks can be local within 1 on their own, but not together: 2 (Agosta et al., note 3). All local, work is 2.
     (
         "examples/flow-bound",
         "latency",

@@ -71,7 +71,7 @@ def test_difference() -> None:
 
 
 def test_nothing_runs() -> None:
-    """Tests that shares of nothing are 0, GFC too, and beta at least 1 (digest 003, erratum 7)."""
+    """Tests that shares of nothing are 0, GFC too, and beta at least 1 (Guo et al. 2012, note 7)."""
     problem = example(running=[0, 0])
     assert (problem.group_cost, problem.beta, problem.ration) == ([0, 0], 1, [2, 2])
     assert problem.fairness_distance() == Fraction(1, 2)
@@ -133,7 +133,7 @@ def test_selection_is_by_position_whatever_the_ids() -> None:
 
 
 def test_rations_by_largest_remainder() -> None:
-    """Tests digest 003, erratum 5: with shares of 4/3 and 8/3 slots the fourth slot goes to the larger remainder."""
+    """Tests Guo et al. 2012, note 5: with shares of 4/3 and 8/3 slots the fourth slot goes to the larger remainder."""
     rows: list[list[int]] = [[], [], [], [], [], []]
     given: dict[str, Any] = {"rows": rows, "groups": [0, 0, 0, 1, 1, 1], "running": [1, 3]}
     assert example(**given).ration == [1, 3]
@@ -166,7 +166,7 @@ def test_free_selection_charges_the_cheapest() -> None:
 
 
 def test_fractional_ration_is_rounded_down() -> None:
-    """Tests digest 003, erratum 5, on 8 slots and weights 1/3, 2/3: shares 8/3 and 16/3."""
+    """Tests Guo et al. 2012, note 5, on 8 slots and weights 1/3, 2/3: shares 8/3 and 16/3."""
     problem = example()
     workload = replace(problem.instance.workload, group_weight=[1, 2], group_running_tasks=[1, 4])
     posed = FairLsap(Instance(problem.instance.cluster, workload, problem.instance.state))

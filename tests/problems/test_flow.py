@@ -50,7 +50,7 @@ def penalties(problem: Flow, task: int = 0) -> list[float]:
 
 
 def test_effective_load() -> None:
-    """Tests e_m: sum less population deviation; of one task its rate, of none nothing (digest 002, erratum 4)."""
+    """Tests e_m: sum less population deviation; of one task its rate, of none nothing (Hsu and Freeh, note 4)."""
     assert [effective_load(np.array(rates)) for rates in ([], [3.0], [3.0, 5.0], [4.0, 4.0])] == [0, 3, 7, 8]
     assert posed([[0]], [2.0]).effective_loads().tolist() == [7, 0, 0]
     assert posed([[0]], [2.0], idle=[0, 1, 1]).effective_loads().tolist() == [0, 0]

@@ -161,10 +161,12 @@ def test_a_task_can_lighten_a_node() -> None:
 
 
 class TestConvexity:
-    """Where one more task may cost less than the one before (digest 002, section 3)."""
+    """Where one more task may cost less than the one before (Hsu and Freeh, note 5)."""
 
     def test_counterexample(self) -> None:
-        """Tests that two Greps on nodes with {12.8, 12.8} cost 11.3202 apart and 11.2725 together, as in the digest."""
+        """Tests that two Greps on nodes with {12.8, 12.8} cost 11.3202 apart and 11.2725 together, (Hsu and Freeh,
+        note 5).
+        """
         problem = FlowCongestion(paper("hsu-not-convex"))
         units = problem.load_units(0, np.array([[1], [2]])) / GRID
         assert [2 * units[0], units[1]] == pytest.approx([11.3202, 11.2725], abs=5e-5)
@@ -362,7 +364,9 @@ class TestPatterns:
             assert not problem.patterns(host).flags.writeable
 
     def test_seventy(self) -> None:
-        """Tests that four types and four slots have the 70 patterns of the digest, shared by nodes with equal slots."""
+        """Tests that four types and four slots have the 70 patterns that combinations allow, shared by nodes with
+        equal slots.
+        """
         problem = posed(two_nodes([[1.0], []]), [rate for rate in TABLE3[0] for _ in range(4)])
         assert [len(problem.patterns(host)) for host in (0, 1)] == [70, 70]
         assert problem.patterns(0) is problem.patterns(1)

@@ -28,7 +28,7 @@ def bound(problem: Latency, name: str) -> Bound:
 
 
 def test_makespan_and_work() -> None:
-    """Tests both components: only servers that get work count for the makespan (digest 004, erratum 2)."""
+    """Tests both components: only servers that get work count for the makespan (Agosta et al., note 2)."""
     problem = posed([2, 0, 9], [[0], [0, 1], []])
     placement = problem.placement([0, 1, 1])
     assert problem.evaluate(placement) == (4, 1 + 1 + 3)

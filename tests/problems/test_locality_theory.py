@@ -1,4 +1,4 @@
-"""003's closed forms against enumeration of every case, against the optimum, and against the digest's figures."""
+"""003's closed forms against enumeration of every case, against the optimum, and against figures of a simulation."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_counting_local_tasks_is_what_the_optimum_does() -> None:
     [(20, 1, 10, 15, 5.367), (20, 2, 10, 15, 4.945), (30, 4, 40, 40, 23.202), (10, 3, 20, 30, 17.058)],
 )
 def test_figures_of_the_digest(nodes: int, slots: int, idle: int, tasks: int, value: float) -> None:
-    """Tests the four expectations that the digest of 003 tabulates."""
+    """Tests the four expectations that our notes tabulated."""
     assert float(expected_local_tasks(nodes, idle, tasks, slots)) == pytest.approx(value, abs=5e-4)
 
 

@@ -129,12 +129,14 @@ def front(problem: Traffic) -> list[Value]:
 
 # Value and feasibility ---------------------------------------------------------------------------------------------
 
-#: The digest's case: three blocks in each of two of three datacenters, FP = 1.2.
+#: Sharmilarani et al., note 10: three blocks in each of two of three datacenters, FP = 1.2.
 EMPTY = posed([[1]] * 3 + [[2]] * 3, 1.2, nodes=[0, 1, 2])
 
 
 def test_digest_values() -> None:
-    """Tests the digest's case (001, 6): policy B 36, policy A in the empty datacenter 60, the best datacenter 30."""
+    """Tests the case of Sharmilarani et al., note 10: policy B 36, policy A in the empty datacenter 60, the best
+    datacenter 30.
+    """
     assert EMPTY.evaluate(EMPTY.placement([1, 1, 1, 2, 2, 2, 1])) == (36, 3)
     assert EMPTY.evaluate(EMPTY.placement([0] * 7)) == (60, 6)
     assert EMPTY.evaluate(EMPTY.placement([1] * 7)) == (30, 6)
@@ -581,7 +583,7 @@ def test_agreement_at_length() -> None:
 @given(problems(capacity="none"))
 @settings(max_examples=60)
 def test_together_is_no_restriction_without_capacities(problem: Traffic) -> None:
-    """Tests the digest's claim (001, 3): without capacities, and with equal shares, reduces of a job stay together."""
+    """Tests Sharmilarani et al., note 9: without capacities, and with equal shares, reduces of a job stay together."""
     workload = replace(problem.instance.workload, shuffle=None)
     instance = replace(problem.instance, workload=workload)
     together, free = (Traffic(instance, capacity="none", reduces=reduces) for reduces in ("together", "free"))

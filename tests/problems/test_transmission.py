@@ -46,7 +46,7 @@ def test_worked_example() -> None:
 
 
 def test_joint_optima_of_the_worked_example() -> None:
-    """Tests the digest's 80 with maps local, R1 on D2 and R2 on D1, and 60 where both reduces share D2."""
+    """Tests Shen et al. 2016, note 5: 80 with maps local, R1 on D2 and R2 on D1, and 60 where both reduces share D2."""
     value, nodes = best_placement(Transmission(example()))  # type: ignore[misc]
     assert (value, nodes.tolist()) == ((80,), [0, 1, 1, 0])
     value, nodes = best_placement(Transmission(example(), distinct=False))  # type: ignore[misc]

@@ -78,7 +78,9 @@ def posed(
 
 
 def test_worked_example() -> None:
-    """Tests 000, section II-B.2: distances, link costs and the sum 200; the table; and 150, the least (digest 000)."""
+    """Tests 000, section II-B.2: distances, link costs and the sum 200; the table; and 150, the least (Shen et al.
+    2016, note 5).
+    """
     problem = TransmissionReduces(PLACED)
     assert np.array(DISTANCES)[[2, 1]][:, [0, 2]].tolist() == [[2, 0], [4, 10]]
     assert (np.array([[2, 0], [4, 10]]) * [[10, 5], [20, 10]]).tolist() == [[20, 0], [80, 100]]
@@ -130,7 +132,7 @@ def test_reduces_without_a_job_share_it_with_none() -> None:
 
 
 def test_starvation_example_has_an_optimum() -> None:
-    """Tests the digest's case (000, erratum 6): R2 may only run on D2, at P = 1 - e^(-1/2) < 0.4, where it costs 20."""
+    """Tests Shen et al. 2016, note 9: R2 may only run on D2, at P = 1 - e^(-1/2) < 0.4, where it costs 20."""
     problem = posed([10.0], [1, 2], running=[(0, 0)], matrix=[[0.0, 2.0], [2.0, 0.0]])
     assert solve(problem).objective == (20,)
     costs, free = problem.units[0], problem.capacity > 0

@@ -30,7 +30,7 @@ from optsched.solvers.algebraic import solve_pyomo
 from optsched.solvers.brute_force import best_placement
 from optsched.solvers.profiles import load_profile
 
-#: Digest 001, erratum 8: two trackers, two jobs, required 2 of 3 and 4 of 5.
+#: Sharmilarani et al., note 7: two trackers, two jobs, required 2 of 3 and 4 of 5.
 SWAPS = posed(
     {"cpu": [5, 5], "disk": [3, 7]},
     [
@@ -47,7 +47,7 @@ REDUCES = posed(
 
 
 def test_value_and_violations() -> None:
-    """Tests attributes, value and violations on the digest's instance."""
+    """Tests attributes, value and violations on the instance of Sharmilarani et al., note 7."""
     assert SWAPS.required.tolist() == [2, 4]
     assert (SWAPS.demand_map.tolist(), SWAPS.capacity.tolist()) == ([[2, 2], [1, 3]], [[5, 3], [5, 7]])
     assert SWAPS.map_utility[0].tolist() == [-1000 * GRID, -GRID, 0, GRID]
@@ -249,7 +249,9 @@ def test_fixed_reduces() -> None:
 
 
 def test_prices_by_hand() -> None:
-    """Tests the proof of the digest's instance: four maps fit, and more than -1/2 takes five; and thresholds beside."""
+    """Tests the proof of the instance of Sharmilarani et al., note 7: four maps fit, and more than -1/2 takes five;
+    and thresholds beside.
+    """
     ones, none = np.array([1, 1]), np.array([0, 0])
     assert SWAPS.utility_bound(ones, none) == -GRID // 2
     assert SWAPS.utility_bound(none, none) == GRID == SWAPS.saturated_units

@@ -1,4 +1,4 @@
-"""The utility functions (7) of 001: the digest's table, every edge, and that more is never worth less."""
+"""The utility functions (7) of 001: a table by hand, every edge, and that more is never worth less."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from optsched.routes import solve
 
 
 def test_digest_tables() -> None:
-    """Tests the sample tables of digest 001, section 2: required 4 of 10 maps, and 5 reduces."""
+    """Tests the sample tables of Sharmilarani et al., note 1: required 4 of 10 maps, and 5 reduces."""
     maps = [-math.inf, -1, -0.5, -0.2075, 0, 0.1667, 0.3333, 0.5, 0.6667, 0.8333, 1]
     assert map_table(4, 10) == pytest.approx(maps, abs=5e-5)
     assert reduce_table(5) == pytest.approx([-math.inf, -1, -0.5693, -0.3174, -0.1386, 0], abs=5e-5)
@@ -51,7 +51,7 @@ def test_never_decreasing(required: int, smoothed: bool) -> None:
 
 
 def test_edges_of_maps() -> None:
-    """Tests digest 001, erratum 1: none required, one, all, more than all, none pending."""
+    """Tests Sharmilarani et al., note 1: none required, one, all, more than all, none pending."""
     assert map_table(0, 4) == [0, 0.25, 0.5, 0.75, 1]
     assert map_table(1, 3) == [-math.inf, 0, 0.5, 1]
     assert map_table(1, 1) == [-math.inf, 1]
@@ -61,7 +61,7 @@ def test_edges_of_maps() -> None:
 
 
 def test_edges_of_reduces() -> None:
-    """Tests digest 001, erratum 2: no reduce pending, and one; smoothed tables are finite."""
+    """Tests Sharmilarani et al., note 2: no reduce pending, and one; smoothed tables are finite."""
     assert reduce_table(0) == [0]
     assert reduce_table(1) == [-math.inf, 0]
     assert reduce_table(1, smoothed=True) == [-1, 0]
