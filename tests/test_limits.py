@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from types import SimpleNamespace
+from typing import Any
 
+import highspy
 import numpy as np
 import pytest
 
@@ -14,8 +16,9 @@ from optsched.instance import Ragged
 from optsched.instances.generate import generate
 from optsched.problems import Problem, problem
 from optsched.problems.assignment import TaskClasses
-from optsched.results import Limit, Termination
-from optsched.routes import frontier, has_frontier, solve
+from optsched.results import Limit, Proof, Sense, Termination
+from optsched.routes import frontier, has_frontier, routes_of, solve
+from optsched.solvers import highs as engine
 
 #: A small instance of each problem whose route looks at the clock, by family and what differs from its defaults.
 CASES = {
@@ -75,6 +78,51 @@ def test_engines_stop_for_a_deadline_of_who_calls() -> None:
         with deadline(0):
             solution = solve(posed("fair-lsap"), route=route)
         assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
+
+
+#: Small instances of the problems that programs with integers settle.
+PROGRAMS = {
+    "utility": ("utility", {"jobs": 3, "nodes": 4, "types": 3, "maps": 8, "reduces": 2}, {}),
+    "utility, fixed": ("utility", {"jobs": 3, "nodes": 4, "types": 3, "maps": 8, "reduces": 2}, {"reduces": "fixed"}),
+    "latency": ("skewed-latency", {"nodes": 5, "tasks": 9}, {}),
+    "traffic": ("traffic", {"nodes": 8, "tasks": 12, "jobs": 2, "datacenters": 3}, {"capacity": "slots"}),
+    "generalized-assignment": ("generalized-assignment", {"nodes": 4, "tasks": 8}, {}),
+    "generalized-assignment, most": ("generalized-assignment", {"nodes": 4, "tasks": 8}, {"sense": "max"}),
+}
+
+
+@pytest.mark.parametrize("slack", [1e-3, -5e-7])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_bug_bound_of_a_program_cut_short_had_the_wrong_sign(
+    name: str, slack: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that what is claimed of a program that time cuts short bounds its side, also where the solver rounds."""
+    family, drawn, parameters = PROGRAMS[name]
+    posed = problem(name.split(",")[0], generate(family, **drawn), **parameters)
+    best = solve(posed).objective
+    assert best is not None
+    read = engine._read
+
+    def cut_short(highs: Any, *others: Any) -> tuple[Termination, Limit | None, dict[str, Any]]:
+        status, limit, claims = read(highs, *others)
+        if status is not Termination.OPTIMAL or claims["nodes"] is None:
+            return status, limit, claims
+        outward = -slack if highs.getObjectiveSense()[1] == highspy.ObjSense.kMinimize else slack
+        claims["bound"] += outward * max(1.0, abs(claims["bound"]))
+        return Termination.FEASIBLE, Limit.TIME, claims
+
+    monkeypatch.setattr(engine, "_read", cut_short)
+    claimed = 0
+    for route in routes_of(posed)[:-1]:
+        solution = solve(posed, route=route)
+        assert solution.objective is not None
+        assert posed.minimised(solution.objective) >= posed.minimised(best)
+        for component, value, bound in zip(posed.components, best, solution.bound, strict=True):
+            if bound is not None:
+                better = value - bound if component.sense is Sense.MIN else bound - value
+                assert 0 <= better <= 2 * abs(slack) * max(1, abs(value)) + 1
+        claimed += any(certificate.kind is Proof.SOLVER for certificate in solution.certificates)
+    assert claimed > 0 or slack < 0
 
 
 def test_classes_of_rows_are_those_of_keys() -> None:

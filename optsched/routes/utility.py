@@ -14,7 +14,7 @@ from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
 from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
-from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.outcome import SolverOutcome, negated
 from optsched.solvers.profiles import Profile
 from optsched.solvers.utility import UtilitySearch
 from optsched.solvers.utility_program import counts_of
@@ -53,12 +53,12 @@ def by_route(record: Record, profile: Profile) -> Solution:
 def _compact_pyomo(
     problem: Utility, units: int, use: bool, profile: Profile, start: Ints | None
 ) -> tuple[SolverOutcome, Ints | None]:
-    """Settle a threshold by the compact Pyomo model; the bound is of the negated utilisation, as with arrays."""
+    """Settle a threshold by the compact Pyomo model; its figures are negated: arrays minimise, it maximises."""
     module = models.module(problem.name)
     model = module.build_pyomo(problem, limit=exact(units, GRID))
     if not use:
         model.objective.expr = 0 * model.objective.expr
-    outcome = solver_of("pyomo")(model, profile)
+    outcome = negated(solver_of("pyomo")(model, profile))
     counts = None
     if outcome.objective is not None:
         counts = counts_of(problem, decoded(module, model, problem))

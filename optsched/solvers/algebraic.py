@@ -10,7 +10,6 @@ Both take a start although neither library has one for HiGHS that works (Pyomo's
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 import threading
@@ -29,7 +28,7 @@ from pyomo.version import version as pyomo_version
 from optsched.errors import UsageError
 from optsched.results import Termination
 from optsched.solvers.highs import program_of, read_solution, run
-from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
+from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome, negated
 from optsched.solvers.profiles import Profile
 
 __all__ = ["injective_names", "solve_pulp", "solve_pyomo"]
@@ -217,14 +216,7 @@ def solve_pulp(problem: Any, profile: Profile, start: Mapping[str, float] | None
     except MemoryError:
         return OUT_OF_MEMORY
     problem.solverModel = None  # a HiGHS object does not pickle, and would keep the model's memory
-    outcome = engine.outcome
-    if problem.sense != pulp.LpMaximize:
-        return outcome
-    return dataclasses.replace(outcome, objective=_negated(outcome.objective), bound=_negated(outcome.bound))
-
-
-def _negated(value: float | None) -> float | None:
-    return None if value is None else -value
+    return negated(engine.outcome) if problem.sense == pulp.LpMaximize else engine.outcome
 
 
 def _hint(

@@ -7,13 +7,13 @@ from it further up.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from optsched.errors import OutOfTime
 from optsched.results import Limit, Termination
 
-__all__ = ["INTERRUPTED", "OUT_OF_MEMORY", "STOPPED", "SolverOutcome", "stopped"]
+__all__ = ["INTERRUPTED", "OUT_OF_MEMORY", "STOPPED", "SolverOutcome", "negated", "stopped"]
 
 #: What stops a search from without, wherever it is: what is held and proved by then is its result.
 STOPPED = (KeyboardInterrupt, OutOfTime, MemoryError)
@@ -66,6 +66,17 @@ class SolverOutcome:
     seconds: float
     nodes: int | None
     solver: Mapping[str, Any] = field(default_factory=dict)
+
+
+def negated(outcome: SolverOutcome) -> SolverOutcome:
+    """The same in the other sense: objective and bound change their sign.
+
+    >>> low = negated(SolverOutcome(Termination.FEASIBLE, Limit.TIME, 5.0, 7.5, "time limit reached", 1.0, 0))
+    >>> low.objective, low.bound
+    (-5.0, -7.5)
+    """
+    objective, bound = (None if value is None else -value for value in (outcome.objective, outcome.bound))
+    return replace(outcome, objective=objective, bound=bound)
 
 
 #: The outcome where a model did not fit before the solver began.

@@ -44,8 +44,12 @@ _NODES_OF_A_TRY = 500
 #: Of patterns that are worth the same at the prices, those of large tasks go first: small ones fill what is left.
 _TIE = 1e-3
 
-#: Finds counts that give each job at least a utility (in units), with most utilisation if so asked; the counts are of
-#: items (maps of each job, then reduces) by node. None: this route has no exact program for the instance.
+#: How far a solver's bound may be off, relative to it.
+_AGREES = 1e-6
+
+#: Finds counts that give each job at least a utility (in units), with most utilisation if so asked, and what the solver
+#: says of the negated utilisation; the counts are of items (maps of each job, then reduces) by node. None: this route
+#: has no exact program for the instance.
 Decider = Callable[[Utility, int, bool, Profile, Ints | None], tuple[SolverOutcome, Ints | None] | None]
 
 
@@ -250,7 +254,9 @@ class UtilitySearch:
         if counts is not None:
             self._keep(counts)
         self.limit = outcome.limit
-        claimed = None if outcome.bound is None else int(np.floor(-outcome.bound + 1e-6))
+        claimed = None
+        if outcome.bound is not None:
+            claimed = int(np.floor(-outcome.bound + _AGREES * max(1.0, abs(outcome.bound))))
         if outcome.status is Termination.OPTIMAL:
             claimed = self.used(self.counts)
         if claimed is not None and claimed < target:
