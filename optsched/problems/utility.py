@@ -226,7 +226,7 @@ class Utility(Problem):
         for place, resource in enumerate(self.resources):
             holding = held[resource]
             every = np.concatenate([demands[resource], least[resource], holding])
-            grid, wrong = demand_fault(self.name, every, len(every))
+            grid, wrong = demand_fault(self.name, every, len(demands[resource]) + len(holding))
             if wrong is not None:
                 faults.append(Fault(f"tasks[].demand.{resource}", wrong))
                 continue
