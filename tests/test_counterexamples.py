@@ -557,7 +557,7 @@ def test_labl_works_more_than_flow_between_the_ends_of_figure_6(
     """Tests that with 1700 and 1800 of 2000 servers both versions of LABL work more, whichever rule for ties.
 
     004, section 4.2: "the LABL algorithm, in both versions, always outperforms the flow-based algorithm". At both ends
-    of the figure, 1600 and 2000 of 2000, they do work less.
+    of the figure, 1600 and 2000 of 2000, they do work less than the flow-based algorithm with the first threshold.
     """
     instance = generate("labl", seed=seed, available=servers)
     assert isinstance(instance, Instance)
