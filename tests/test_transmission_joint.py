@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from transmission_instances import drawn, example, problems, rich
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.transmission import branching_certificate
 from optsched.cli import cli
+from optsched.deadline import deadline
 from optsched.errors import CertificateInvalid, TooLarge, UsageError
 from optsched.heuristics.sequential import sequential
 from optsched.instance import (
@@ -411,6 +414,29 @@ def test_bounds_are_the_same_held_or_computed(held: bool, monkeypatch: pytest.Mo
     assert (bounds.given_maps(np.array([0, 1])) == expected.given_maps(np.array([0, 1]))).all()
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_costs_of_given_maps_and_reduces(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that costs beside maps or reduces that are placed are the objective's, held or computed in small parts."""
+    problem = rich(seed)
+    held = ReduceBounds(problem)
+    monkeypatch.setattr("optsched.problems.transmission_tables._HELD", 0)
+    monkeypatch.setattr("optsched.problems.transmission_tables._BLOCK", 1)
+    computed = ReduceBounds(problem)
+    rng = np.random.default_rng(seed)
+    rows, fixed = rng.integers(0, len(held.room), len(problem.maps)), rng.integers(0, held.nowhere + 1, len(held.sent))
+    assert np.array_equal(computed.given_maps(rows), held.given_maps(rows))
+    assert np.array_equal(computed.map_costs(fixed), held.map_costs(fixed))
+    on = np.append(held.hosts, NONE)[np.minimum(rows, held.rows)]
+    there = np.where(fixed == held.nowhere, NONE, fixed)
+    nodes = np.full(len(problem.tasks), NONE)
+    nodes[problem.maps], nodes[problem.reduces] = on, there
+    (value,) = problem.objective(problem.placement(nodes))
+    every = np.arange(len(rows))
+    of_maps = int(held.map_costs(np.full_like(fixed, held.nowhere))[rows, every].sum())
+    of_reduces = int(held.given_maps(rows)[np.arange(len(fixed)), fixed].sum())
+    assert of_maps + of_reduces == value * problem.grid * held.scale
+
+
 # Routes ------------------------------------------------------------------------------------------------------------
 
 
@@ -476,7 +502,7 @@ def test_an_optimum_that_the_cheap_bound_proves(route: str) -> None:
 
 
 def test_an_interrupt_before_anything_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Ctrl-C in the first placement leaves no placement, and the cheap bound."""
+    """Tests that Ctrl-C in the first placement leaves tasks placed one by one, and the cheap bound."""
 
     def interrupted(maps: object) -> None:
         raise KeyboardInterrupt
@@ -484,9 +510,42 @@ def test_an_interrupt_before_anything_is_held(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("optsched.solvers.transmission_search.optimal_placement", interrupted)
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
     solution = solve(problem)
-    assert (solution.decision, solution.termination) == (None, Termination.NO_SOLUTION)
-    assert solution.limit is Limit.INTERRUPTED
+    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.INTERRUPTED)
+    assert solution.bound == (problem.cheap_bounds()[0].value,)
     assert certify(problem, solution).proved
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bug_no_placement_at_a_time_limit(seed: int) -> None:
+    """Tests that with no time at all every task that may be is placed, beside the cheap bound."""
+    problem = rich(seed)
+    with deadline(0):
+        solution = solve(problem)
+    assert solution.objective is not None
+    assert solution.limit is (None if solution.optimal else Limit.TIME)
+    assert solution.bound[0] is not None
+    assert solution.bound[0] >= problem.cheap_bounds()[0].value
+    assert certify(problem, solution).proved
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_bug_first_placement_did_not_look_at_the_clock(held: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests a deadline at the first, second, ... look at the clock: always a placement and a bound that is proved."""
+    problem = Transmission(drawn(0, 4, 3, 5, slots=1))
+    monkeypatch.setattr("optsched.problems.transmission_tables._HELD", 2**24 if held else 0)
+    cut = []
+    for looks in (0, 1, 2, 3, 5, 8, 13, 20, 30, 45, 70):
+        clock = itertools.count()
+        with monkeypatch.context() as patched:
+            patched.setattr("optsched.deadline.time", SimpleNamespace(monotonic=lambda clock=clock: next(clock)))
+            with deadline(looks):
+                solution = solve(problem)
+        assert solution.objective is not None
+        assert solution.objective >= (263,) >= solution.bound
+        assert certify(problem, solution).proved
+        cut.append(solution.limit is Limit.TIME)
+    assert cut[:4] == [True] * 4
+    assert held or all(cut)
 
 
 def test_no_reduce_is_pending() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optsched.deadline import check
 from optsched.instance import LARGEST, Bools, Floats, Ints
 from optsched.problems.transmission import Transmission
 
@@ -133,6 +134,12 @@ class ReduceTables:
         """Maps that send something to a reduce, increasing."""
         return self._pair_map[self._first_pair[reduce] : self._first_pair[reduce + 1]]
 
+    def _entries_of(self, reduce: int) -> tuple[slice, Ints]:
+        """Entries of a reduce by map, and where among them those of each of its maps begin."""
+        bounds = np.append(self._first_entry, len(self._amount))
+        first, last = self._first_pair[reduce], self._first_pair[reduce + 1]
+        return slice(int(bounds[first]), int(bounds[last])), bounds[first:last] - bounds[first]
+
     def _products(self, reduce: int, begin: int = 0, end: int | None = None) -> npt.NDArray[np.integer[Any]]:
         """Scaled cost of each row (node of the map), map of `maps_of(reduce)[begin:end]`, and choice of the reduce."""
         first, last = self._first_pair[reduce] + begin, self._first_pair[reduce + 1]
@@ -148,12 +155,13 @@ class ReduceTables:
         return found.astype(np.int32) if small else found
 
     def _blocks(self, reduce: int) -> Iterator[tuple[slice, npt.NDArray[np.integer[Any]]]]:
-        """The products of a reduce, some of its maps at a time where they are not held."""
+        """The products of a reduce, some of its maps at a time where they are not held; looks at the deadline then."""
         if self._held is not None:
             yield slice(None), self._held[reduce]
             return
         width = max(1, _BLOCK // (len(self.room) * (self.nowhere + 1)))
         for begin in range(0, len(self.maps_of(reduce)), width):
+            check()
             yield slice(begin, begin + width), self._products(reduce, begin, begin + width)
 
     def map_costs(self, fixed: Ints) -> Ints:
@@ -164,8 +172,12 @@ class ReduceTables:
             if self._held is not None:
                 costs[:, maps] += self._by_choice[reduce][node]
                 continue
-            for part, products in self._blocks(reduce):
-                costs[:, maps[part]] += products[:, :, node]
+            check()
+            entries, pairs = self._entries_of(reduce)
+            lengths = self.problem.scale.lengths[self.hosts, node]
+            units = self.problem.products(self._amount[None, entries], lengths[:, None])
+            if len(maps):
+                costs[: self.rows, maps] += np.add.reduceat(units, pairs, axis=1) * self.scale
         return costs
 
     def given_maps(self, rows: Ints) -> Ints:
@@ -173,12 +185,17 @@ class ReduceTables:
 
         Shape (reduces, nodes + 1).
         """
-        table = self._reduces.copy()
+        table, width = self._reduces.copy(), max(1, _BLOCK // (self.nowhere + 1))
         for reduce in range(len(table)):
-            maps = rows[self.maps_of(reduce)]
-            for part, products in self._blocks(reduce):
-                own = maps[part]
-                table[reduce] += products[own, np.arange(len(own))].sum(axis=0, dtype=np.int64)
+            entries, pairs = self._entries_of(reduce)
+            many = np.diff(np.append(pairs, entries.stop - entries.start))
+            row, amount = np.repeat(rows[self.maps_of(reduce)], many), self._amount[entries]
+            placed = np.flatnonzero(row < self.rows)
+            for begin in range(0, len(placed), width):
+                check()
+                part = placed[begin : begin + width]
+                lengths = self.problem.scale.lengths[self.hosts[row[part]]]
+                table[reduce, :-1] += self.problem.products(amount[part, None], lengths).sum(axis=0) * self.scale
         return table
 
     def allowed(self, fixed: Ints, reduce: int) -> Bools:

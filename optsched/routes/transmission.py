@@ -8,8 +8,11 @@ import numpy as np
 
 from optsched import models
 from optsched.certificates.transmission import branching_certificate
+from optsched.deadline import unhurried
 from optsched.errors import UsageError
-from optsched.placement import Placement
+from optsched.heuristics.reduce_rules import first_fit
+from optsched.instance import Ints
+from optsched.placement import NONE, Placement
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds
@@ -71,6 +74,24 @@ def _by_search(record: Record, profile: Profile) -> Solution:
     else:
         claim = exact(found.bound, problem.grid)
         certificate = Certificate(problem.components[0].name, Proof.ENUMERATION, claim)
-    placement = None if found.nodes is None else problem.placement(found.nodes)
+    placement = _one_by_one(problem) if found.nodes is None else problem.placement(found.nodes)
     told = f"{found.states} states of the reduces looked into"
     return record.solution(placement, (certificate,), found.limit, told, {"name": "branch and bound over the reduces"})
+
+
+def _one_by_one(problem: Transmission) -> Placement:
+    """What is held where the search stops before its first placement: each task where it is cheapest in turn.
+
+    Maps go first, as if they sent nothing to the reduces that are placed with them. O(tasks x nodes).
+    """
+    free, maps = problem.map_capacity.copy(), np.full(len(problem.maps), NONE, dtype=np.int64)
+    for place, units in enumerate(problem.map_units[: problem.map_count]):
+        open_to = np.flatnonzero(free)
+        maps[place] = open_to[units[open_to].argmin()]
+        free[maps[place]] -= 1
+    nodes: Ints = np.full(len(problem.tasks), NONE, dtype=np.int64)
+    nodes[problem.maps] = maps
+    with unhurried():
+        order = np.arange(len(problem.reduces))
+        nodes[problem.reduces] = first_fit(problem.slots, order, problem.reduce_units.astype(np.float64))
+    return problem.placement(nodes)

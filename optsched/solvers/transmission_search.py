@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from optsched.deadline import check, unhurried
 from optsched.instance import LARGEST, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.transmission import Transmission
@@ -406,7 +407,8 @@ class TransmissionSearch:
         table = self.bounds.given_maps(rows)
         fixed, _ = self._assigned(table)
         if fixed is not None:
-            self._keep(fixed, rows, self.bounds.map_costs(fixed))
+            with unhurried():
+                self._keep(fixed, rows, self.bounds.map_costs(fixed))
         return fixed
 
     def _assigned(self, table: Ints) -> tuple[Ints | None, ReducePrices | None]:
@@ -444,6 +446,7 @@ class TransmissionSearch:
         for first in range(_DIVES):
             fixed = np.full(len(order), OPEN)
             for place, reduce in enumerate(order.tolist()):
+                check()
                 found = bounds.children(fixed, reduce, bounds.free)
                 choice = int(np.argsort(found, kind="stable")[min(first, self.bounds.nowhere) if place == 0 else 0])
                 if found[choice] >= IMPOSSIBLE:
@@ -476,6 +479,7 @@ class TransmissionSearch:
     def _moves(self, fixed: Ints, value: int) -> Iterator[Ints]:
         """Placements with one reduce elsewhere that the bound does not rule out, the most promising first."""
         for reduce in self.order.tolist():
+            check()
             others = fixed.copy()
             others[reduce] = OPEN
             found = self.bounds.children(others, reduce, self.bounds.free)
