@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,16 +13,23 @@ import pytest
 
 from optsched.certificates import certify
 from optsched.deadline import deadline
+from optsched.errors import OutOfTime
 from optsched.instance import Ragged
 from optsched.instances.generate import generate
-from optsched.problems import Problem, problem
-from optsched.problems.assignment import TaskClasses
+from optsched.placement import NONE
+from optsched.problems import Latency, Problem, problem
+from optsched.problems.assignment import AssignmentProblem, TabledProblem, TaskClasses
 from optsched.results import Limit, Proof, Sense, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.solvers import highs as engine
+from optsched.solvers import packing
+from optsched.solvers.latency_search import LatencySearch
+from optsched.solvers.profiles import load_profile
+from optsched.solvers.tabled import table_prices
+from optsched.solvers.transport import optimal_placement, solve_assignment
 
 #: A small instance of each problem whose route looks at the clock, by family and what differs from its defaults.
-CASES = {
+CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "lsap": ("lsap", {"nodes": 30, "tasks": 40, "racks": 4}, {"levels": (0, 1, 2)}),
     "fair-lsap": ("fair-lsap", {}, {"selection": "free"}),
     "lsap-fairness": ("lsap-fairness", {}, {}),
@@ -72,6 +80,28 @@ def test_frontier_keeps_what_it_has(name: str, monkeypatch: pytest.MonkeyPatch) 
         assert (found.limit is Limit.TIME) is not found.complete
 
 
+@pytest.mark.parametrize("part", ["matching", "packing, in chunks", "packing, shifted", "prices", "placement"])
+def test_parts_look_at_the_clock(part: str) -> None:
+    """Tests that each part of a search that may be long ends where a deadline is past, and not before."""
+    latency, flow, lsap = posed("latency"), posed("flow"), posed("lsap")
+    assert isinstance(latency, Latency)
+    assert isinstance(flow, TabledProblem)
+    assert isinstance(lsap, AssignmentProblem)
+    nodes = solve_assignment(flow).nodes
+    assert nodes is not None
+    nobody = np.full(len(latency.tasks), NONE, dtype=np.int64)
+    parts: dict[str, Callable[[], Any]] = {
+        "matching": lambda: LatencySearch(latency, load_profile("exact")).matching(5),
+        "packing, in chunks": lambda: packing._matched_in_chunks(latency, 50, 1),
+        "packing, shifted": lambda: packing._shifted(latency, 50, nobody),
+        "prices": lambda: table_prices(flow, nodes),
+        "placement": lambda: optimal_placement(lsap),
+    }
+    assert parts[part]() is not None
+    with deadline(0), pytest.raises(OutOfTime):
+        parts[part]()
+
+
 def test_engines_stop_for_a_deadline_of_who_calls() -> None:
     """Tests that a deadline around a route is the route's too, whichever it is."""
     for route in ("network", "arrays"):
@@ -81,7 +111,7 @@ def test_engines_stop_for_a_deadline_of_who_calls() -> None:
 
 
 #: Small instances of the problems that programs with integers settle.
-PROGRAMS = {
+PROGRAMS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "utility": ("utility", {"jobs": 3, "nodes": 4, "types": 3, "maps": 8, "reduces": 2}, {}),
     "utility, fixed": ("utility", {"jobs": 3, "nodes": 4, "types": 3, "maps": 8, "reduces": 2}, {"reduces": "fixed"}),
     "latency": ("skewed-latency", {"nodes": 5, "tasks": 9}, {}),
