@@ -110,7 +110,7 @@ class GeneralizedAssignment(Problem):
             self.demand[place] = whole_units(demand, grid)
             self.capacity[place] = capacity_units(self.instance.cluster.capacity[resource], grid)
         if faults:
-            raise InputError(faults, f"{self.instance.name}: {self.name}")
+            raise InputError(faults, self.place)
         allowed = np.ones(cost.shape, dtype=bool) if pairs.allowed is None else pairs.allowed[self.tasks]
         self.usable: Bools = allowed & (self.demand <= self.capacity[:, None, :]).all(axis=0)
         self._allowed = allowed

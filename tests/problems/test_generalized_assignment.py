@@ -161,6 +161,14 @@ def test_numbers_that_are_not_exact(cost: float, demand: float, told: str) -> No
         posed([[cost], [cost]], {"weight": [[demand], [demand]]}, {"weight": [2.0**53]})
 
 
+def test_faults_of_an_instance_without_a_name() -> None:
+    """Tests that a refusal begins with the problem where the instance has no name."""
+    pairs = Pairs(cost=[[1.0]], demand={"weight": [[1 / 3]]})
+    instance = Instance(Cluster(["n"], capacity={"weight": [1.0]}), Workload(["t"], pairs=pairs))
+    with pytest.raises(InputError, match=r"^generalized-assignment: pairs\.demand\.weight"):
+        GeneralizedAssignment(instance)
+
+
 def test_capacities_beyond_all_demands() -> None:
     """Tests that a capacity is exact where it must be, and no limit where it is huge."""
     problem = posed([[1.0]], {"weight": [[0.5]]}, {"weight": [2.0**53]})
