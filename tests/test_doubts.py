@@ -121,6 +121,19 @@ def test_nothing_claimed_is_nothing_proved(name: str) -> None:
     )
 
 
+def test_what_is_said_where_nothing_is_claimed() -> None:
+    """Tests that a false bound is not called none, and that nothing is said of a placement that there is not."""
+    posed = small_problem("lsap", 1)
+    solution = solve(posed)
+    bad = replace(solution.certificates[0], data={"task_price": None})
+    false = examine(posed, replace(solution, certificates=(bad,)))
+    assert (false.valid, false.unproved) == (False, ())
+    silent = replace(
+        solution, termination=Termination.NO_SOLUTION, decision=None, objective=None, bound=(None,), certificates=()
+    )
+    assert examine(posed, silent).unproved == ("no bound is claimed",)
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "min-cost-flow"])
 def test_quick_decisions(name: str) -> None:
     """Tests that what is found quickly is feasible, the same again, never better than the optimum, and as good here."""

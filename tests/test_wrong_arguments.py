@@ -102,6 +102,8 @@ CALLS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
     "has_frontier": (has_frontier, ANY_PROBLEM),
     "certify": (lambda given: optsched.certify(given, solution()), ANY_PROBLEM),
     "certify of": (lambda given: optsched.certify(lsap(), given), {"solution"}),
+    "certify against": (lambda given: optsched.certify(lsap(), solution(), given), {"None", "dict"}),
+    "certify with": (lambda given: optsched.certify(lsap(), solution(), None, given), {"None"}),
     "gap": (lambda given: optsched.gap(given, "lsap-sched"), {"problem"}),
     "gap of": (lambda given: optsched.gap(lsap(), given), set()),
     "gap with seed": (lambda given: optsched.gap(lsap(), "dl", seed=given), set()),

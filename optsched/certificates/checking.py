@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 from optsched.certificates.capacities import capacity_proof
@@ -187,6 +188,8 @@ def certify(
     """
     expect_problem(problem, "certify")
     expect(solution, Solution, "certify takes a solution", "solve first, or read one: solution_files.read_solution")
+    expect(against, (Mapping, NoneType), "certify compares with a dictionary of decisions by name")
+    expect(enumerated, (Enumerated, NoneType), "certify takes what was enumerated", "doubts.enumerated(problem) has it")
     checking = _Checking(problem, solution, enumerated)
     checking.identity()
     if all(entry.holds for entry in checking.checks):
@@ -372,8 +375,11 @@ class _Checking:
 
     def silence(self) -> None:
         """A solution that has no bound and gives no reason claims nothing that could be proved."""
-        if not self.claims and not any(check.proof for check in self.checks):
-            self.claims.append(Claim(NOTHING, f"no bound is claimed: how good the {self.noun} is, is not said"))
+        claimed = any(entry is not None for entry in self.solution.bound)
+        if self.claims or claimed or any(check.proof for check in self.checks):
+            return
+        good = "" if self.solution.decision is None else f": how good the {self.noun} is, is not said"
+        self.claims.append(Claim(NOTHING, f"no bound is claimed{good}"))
 
 
 def _at_least(component: Component, value: Number, claim: Number) -> bool:
