@@ -6,6 +6,7 @@ is reduced here to three arrays a job (`Job`, `Bundle`); models, engines and cer
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -328,7 +329,10 @@ class Traffic(Problem):
             for center in np.unique(at).tolist():
                 inside = tasks[at == center]
                 local = np.flatnonzero(self.datacenter == center)
-                slots_of = np.minimum(slots[local], len(inside))
+                most = slots[local]
+                # As many turns as it takes: slots may be without limit.
+                turns = bisect_left(range(len(inside)), len(inside), key=lambda up: int(np.minimum(most, up).sum()))
+                slots_of = np.minimum(most, turns)
                 node = np.repeat(local, slots_of)
                 turn = np.arange(len(node)) - np.repeat(np.cumsum(slots_of) - slots_of, slots_of)
                 nodes[inside] = node[np.argsort(turn, kind="stable")[: len(inside)]]

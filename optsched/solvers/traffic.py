@@ -12,12 +12,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from optsched.certificates.traffic import Cases, SlotPrices, load_certificate, traffic_certificate
+from optsched.deadline import remaining
 from optsched.errors import SolverDisagreement
 from optsched.instance import Floats, Ints
 from optsched.placement import Placement
@@ -145,7 +147,7 @@ class TrafficSearch:
         proved = problem.price_bound(*prices, limit)
         known = WithinLimit(limit, None, None, proved, prices, proved)
         if self.shortcuts:
-            known = self._holding(known, best_apart(problem))
+            known = self._holding(known, self._apart)
         if known.closed:
             return known
         program = TrafficProgram(problem, limit)
@@ -159,6 +161,11 @@ class TrafficSearch:
             if near is not None and program.whole(near):
                 known = self._holding(known, program.placement(near))
         return known
+
+    @cached_property
+    def _apart(self) -> Placement | None:
+        """Each job where it is best by itself, whatever the limit."""
+        return best_apart(self.problem)
 
     def _near(self, program: TrafficProgram, x: Floats) -> Floats | None:
         """A solution with the bundles about where a fractional one has them, to begin from; None: none was found."""
@@ -232,6 +239,12 @@ class TrafficSearch:
             return self.profile
         return self.profile.with_limits(time_limit=max(0.0, self._deadline - time.monotonic()))
 
+    def _late(self) -> bool:
+        """Whether the time is out, which is then what stopped the search."""
+        late = self.left().time_limit == 0 or remaining() == 0
+        self.stopped = Limit.TIME if late else self.stopped
+        return late
+
     def least_load(self, known: WithinLimit) -> tuple[WithinLimit, int]:
         """What holds the least load at the traffic of `known`, which is closed, and the proved least load there.
 
@@ -244,12 +257,16 @@ class TrafficSearch:
         if low < high and self.priced(high - 1).proved > traffic:
             return known, high
         while low < high:
+            if self._late():
+                return known, low
             middle = (low + high) // 2
             if self.priced(middle).proved > traffic:
                 low = middle + 1
             else:
                 high = middle
         while low < self.load(known.placement):
+            if self._late():
+                return known, low
             within = self.at(low)
             if within.units == traffic:
                 return within, low

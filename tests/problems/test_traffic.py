@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from optsched import models
 from optsched.certificates import certify, load_certificate, proved_bound, traffic_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
+from optsched.deadline import deadline
 from optsched.errors import CertificateInvalid, InputError, MissingField, SolverDisagreement, TooLarge, UsageError
 from optsched.instance import (
     FINISHED,
@@ -826,3 +828,26 @@ def test_models_agree_beyond_enumeration(seed: int) -> None:
         posed_again = Traffic(instance, capacity="slots", reduces=reduces)
         values = {solve(posed_again, route=route).objective for route in ("search", "arrays", "pyomo")}
         assert len(values) == 1
+
+
+def test_bug_least_load_did_not_look_at_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests a deadline at the first, second, ... look: what is held and proved, and no placement sought twice."""
+    problem = Traffic(generate("traffic", nodes=12, tasks=40, jobs=4, datacenters=4))
+    best = solve(problem)
+    assert best.objective is not None
+    limits, sought, apart = [], [], engine.best_apart
+    monkeypatch.setattr(engine, "best_apart", lambda posed: sought.append(1) or apart(posed))
+    for looks in (0, 1, 2, 3, 5, 8, 60):
+        clock = itertools.count()
+        with monkeypatch.context() as patched:
+            patched.setattr("optsched.deadline.time", SimpleNamespace(monotonic=lambda clock=clock: next(clock)))
+            with deadline(looks):
+                solution = solve(problem)
+        assert solution.objective is not None
+        assert solution.objective >= best.objective
+        assert all(bound is None or bound <= most for bound, most in zip(solution.bound, best.objective, strict=True))
+        assert certify(problem, solution).valid
+        limits.append(solution.limit)
+    assert len(sought) == len(limits)
+    assert limits[0] is Limit.TIME
+    assert limits[-1] is None
