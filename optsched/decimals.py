@@ -1,7 +1,7 @@
 """Numbers count as the decimals that they are written as: 0.1 is a tenth, though no double holds one.
 
-Files and parameters give doubles. Whatever is compared, shared out, rounded down or added up exactly goes through here
-first; nothing else in the package makes a fraction of a double. Arrays become whole multiples of a unit, 1 over a
+Files and parameters give doubles. Whatever of them is compared, shared out, rounded down or added up exactly goes
+through here first; what a solver says is a double and stays one. Arrays become whole multiples of a unit, 1 over a
 common denominator.
 """
 

@@ -20,8 +20,10 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
+from optsched.deadline import check
+from optsched.errors import TooLarge
 from optsched.instance import Ints
-from optsched.models.base import LiteralSize, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, whole
 from optsched.placement import Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TaskClasses
 from optsched.solvers.algebraic import injective_names
@@ -108,7 +110,17 @@ def add_cost_table(problem: AssignmentProblem, base: ClassModel, units: Ints, na
         int64, shape (classes, nodes with idle slots): cost of each pair in units of the grid.
     name
         Of the parameter that holds the costs.
+
+    Raises
+    ------
+    TooLarge
+        If there are more than `MAX_VARIABLES` pairs.
     """
+    if units.size > MAX_VARIABLES:
+        raise TooLarge(
+            f"{problem.place}: the compact model would have {units.size:,} variables, one for each kind of task and "
+            f'node; at most {MAX_VARIABLES:,} are made: use route="network", which needs none of them'
+        )
     model, nodes = base.model, list(base.model.NODES)
     costs = {
         (task_class, node): cost
@@ -119,9 +131,11 @@ def add_cost_table(problem: AssignmentProblem, base: ClassModel, units: Ints, na
     model.place = pyo.Var(model.CLASSES, model.NODES, within=pyo.NonNegativeReals)
 
     def placed(model: Any, task_class: str) -> Any:
+        check()
         return pyo.quicksum(model.place[task_class, node] for node in nodes)
 
     def node_slots(model: Any, node: str) -> Any:
+        check()
         if not base.names:
             return pyo.Constraint.Feasible
         return pyo.quicksum(model.place[task_class, node] for task_class in base.names) <= model.slots[node]

@@ -12,7 +12,8 @@ import pyomo.environ as pyo
 import pytest
 
 from optsched import models
-from optsched.errors import TooLarge, UsageError
+from optsched.deadline import deadline
+from optsched.errors import OutOfTime, TooLarge, UsageError
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.models import export, fair_lsap, flow, latency, lsap
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
@@ -57,6 +58,24 @@ def test_refusal_of_a_large_literal_model(kind: type[Problem]) -> None:
     with pytest.raises(TooLarge, match=rf"{size.variables} variables .* use route=.*max_variables={size.variables}"):
         module.build_pulp(problem, max_variables=size.variables - 1)
     module.build_pulp(problem, max_variables=size.variables)
+
+
+def test_compact_table_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a compact model with a variable a pair is told of beforehand, with the route to take."""
+    problem = Flow(instance_of([[0], [1], []], 4))
+    pairs = problem.class_units.size
+    monkeypatch.setattr("optsched.models.assignment.MAX_VARIABLES", pairs - 1)
+    with pytest.raises(TooLarge, match=f'the compact model would have {pairs} variables, .* use route="network"'):
+        flow.build_pyomo(problem)
+    monkeypatch.setattr("optsched.models.assignment.MAX_VARIABLES", pairs)
+    flow.build_pyomo(problem)
+
+
+def test_building_a_compact_table_looks_at_the_clock() -> None:
+    """Tests that a time limit ends the building of a model too."""
+    problem = Flow(instance_of([[0], [1], []], 4))
+    with deadline(0), pytest.raises(OutOfTime):
+        flow.build_pyomo(problem)
 
 
 def test_size_of_a_huge_literal_model_needs_no_model() -> None:
