@@ -172,3 +172,37 @@ def test_classes_of_rows_are_those_of_keys() -> None:
         )
         for part in ("of_task", "first", "size"):
             assert np.array_equal(getattr(one, part), getattr(other, part))
+
+
+@pytest.mark.parametrize("route", ["pyomo", "pulp"])
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow", "transmission-maps"])
+def test_proof_of_a_model_that_is_cut_short_keeps_its_placement(
+    monkeypatch: pytest.MonkeyPatch, name: str, route: str
+) -> None:
+    """Tests that the shortest paths of a proof look at the clock, and the model's optimal placement is held then."""
+    family, _, parameters = CASES[name]
+    drawn = generate(family, nodes=8, tasks=10)
+    case = problem(name, drawn, **parameters)
+    best = solve(case).objective
+
+    def late() -> None:
+        raise OutOfTime("out of time")
+
+    monkeypatch.setattr("optsched.solvers.transport.check", late)
+    solution = solve(case, route=route)
+    assert (solution.objective, solution.limit) == (best, Limit.TIME if solution.bound != best else None)
+    assert certify(case, solution).valid
+
+
+@pytest.mark.parametrize("route", ["pyomo", "pulp"])
+def test_model_whose_building_is_cut_short_leaves_a_placement(monkeypatch: pytest.MonkeyPatch, route: str) -> None:
+    """Tests that a limit while a model is built leaves the first tasks on the first slots, and a plain bound."""
+    case = posed("flow")
+
+    def late(*_: object) -> None:
+        raise OutOfTime("out of time")
+
+    monkeypatch.setattr(f"optsched.models.flow.build_{route}", late)
+    solution = solve(case, route=route)
+    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
+    assert certify(case, solution).valid

@@ -48,16 +48,19 @@ def _by_model(record: Record, profile: Profile) -> Solution:
     problem = record.problem
     assert isinstance(problem, AssignmentProblem)
     module = models.module(problem.name)
-    model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
-    built = time.perf_counter() - record.began
-    outcome = solver_of(record.route)(model, profile)
-    if outcome.objective is None:
-        placement, certificate = _fallback(problem)
-    else:
-        placement = decoded(module, model, problem)
-        certificate = _proof(problem, placement, None)
-        if outcome.status is Termination.OPTIMAL:
-            check_claim(problem, outcome.objective, problem.evaluate(placement)[0])
+    placement, certificate = _fallback(problem)
+    built = 0.0
+    try:
+        model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
+        built = time.perf_counter() - record.began
+        outcome = solver_of(record.route)(model, profile)
+        if outcome.objective is not None:
+            placement = decoded(module, model, problem)
+            certificate = _proof(problem, placement, None)
+            if outcome.status is Termination.OPTIMAL:
+                check_claim(problem, outcome.objective, problem.evaluate(placement)[0])
+    except STOPPED as error:
+        return record.solution(placement, (certificate,), *stopped(error), {}, built)
     return record.solution(placement, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
 
 

@@ -553,6 +553,7 @@ def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None
     length = np.concatenate([network.cost[forward], -network.cost[back]])
     distance = np.zeros(len(network.supply), dtype=np.int64)
     for _ in range(len(distance) + 1):
+        check()
         nearer = distance.copy()
         np.minimum.at(nearer, end, distance[start] + length)
         if np.array_equal(nearer, distance):
