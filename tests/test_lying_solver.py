@@ -21,6 +21,7 @@ from optsched.solvers.answers import (
     check_values,
     decoding,
     whole_numbers,
+    whole_prices,
 )
 from optsched.solvers.highs import LinearProgram
 
@@ -133,3 +134,23 @@ def test_decoding(error: Exception) -> None:
     ):
         raise error
     assert caught.value.__cause__ is error
+
+
+def test_bug_duals_past_every_number_were_cast() -> None:
+    """Tests that duals which no whole number of a program can be are no prices, and that others are rounded."""
+    for value in (1e300, -1e300, 2.0**53 + 2):
+        assert whole_prices(np.array([1.0, value])) is None
+    prices = whole_prices(np.array([2.0**53, -1.4]))
+    assert prices is not None
+    assert prices.tolist() == [2**53, -1]
+
+
+@pytest.mark.parametrize("name", ["lsap", "flow", "transmission-reduces", "utility"])
+def test_duals_that_are_huge_prove_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an optimum whose duals are past every number is still the optimum, proved in another way or not."""
+    posed = small_problem(name, 1)
+    truth = solve(posed)
+    monkeypatch.setattr("optsched.solvers.highs.check_duals", lambda given, length, what: np.full(length, 1e300))
+    found = solve(posed, route="arrays" if "arrays" in routes_of(posed) else None)
+    assert found.objective == truth.objective
+    assert honest(posed, truth, found)

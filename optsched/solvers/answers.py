@@ -13,9 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from optsched.arrays import LARGEST
 from optsched.errors import SolverDisagreement, UsageError
 
-__all__ = ["Rows", "check_duals", "check_objective", "check_values", "decoding", "whole_numbers"]
+__all__ = ["Rows", "check_duals", "check_objective", "check_values", "decoding", "whole_numbers", "whole_prices"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -125,6 +126,19 @@ def whole_numbers(values: Floats) -> npt.NDArray[np.int64]:
     if np.abs(whole).max(initial=0.0) >= 2.0**63:
         raise SolverDisagreement(f"the solver holds {np.abs(whole).max()}, past every number of the program")
     return whole.astype(np.int64)
+
+
+def whole_prices(duals: Floats) -> npt.NDArray[np.int64] | None:
+    """The whole numbers that duals round to, of which prices are made; None where one is past 2^53 and stands for none.
+
+    Prices prove what they prove, whoever says them, but only in numbers that are exact.
+
+    >>> whole_prices(np.array([1.0, -2.0000001])).tolist(), whole_prices(np.array([1e30]))
+    ([1, -2], None)
+    """
+    if not np.abs(duals).max(initial=0.0) <= LARGEST:
+        return None
+    return np.rint(duals).astype(np.int64)
 
 
 @contextmanager

@@ -6,11 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from optsched.errors import SolverDisagreement
-from optsched.instance import LARGEST, Ints
+from optsched.instance import Ints
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import Flow
 from optsched.problems.min_cost_flow import MinCostFlow
-from optsched.solvers.answers import whole_numbers
+from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import FlowStatus, min_cost_flow, residual_potentials
 from optsched.solvers.outcome import SolverOutcome
@@ -45,9 +45,7 @@ def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, Fl
     found = solve_arrays(program, profile)
     if found.x is None:
         return found.outcome, None, None
-    potentials = None
-    if found.row_duals is not None and float(np.abs(found.row_duals).max(initial=0.0)) <= LARGEST:
-        potentials = np.rint(-found.row_duals).astype(np.int64)
+    potentials = None if found.row_duals is None else whole_prices(-found.row_duals)
     return found.outcome, whole_flow(problem, whole_numbers(found.x)), potentials
 
 

@@ -15,7 +15,7 @@ from optsched.instance import Ints
 from optsched.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Termination
-from optsched.solvers.answers import whole_numbers
+from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.networks import residual_potentials
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -122,7 +122,8 @@ def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOut
     if found.outcome.status is not Termination.OPTIMAL or found.x is None or found.row_duals is None:
         return found.outcome, None, None
     nodes = network.decode(whole_numbers(found.x))
-    return found.outcome, nodes, network.prices(np.rint(found.row_duals).astype(np.int64))
+    duals = whole_prices(found.row_duals)
+    return found.outcome, nodes, None if duals is None else network.prices(duals)
 
 
 def prices_of(problem: TransmissionReduces, nodes: Ints) -> ReducePrices | None:

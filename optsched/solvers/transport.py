@@ -23,7 +23,7 @@ from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.results import Limit, Termination
-from optsched.solvers.answers import whole_numbers
+from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.networks import DENSE_CELLS, assign_dense, maximum_b_matching, min_cost_flow
 from optsched.solvers.profiles import Profile
 from optsched.solvers.tabled import Prices, assign_table, is_tabled, table_prices
@@ -467,8 +467,9 @@ def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> As
     if outcome.status is not Termination.OPTIMAL or solution.x is None or solution.row_duals is None:
         return AssignmentSolution(None, None, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
     nodes = network.decode(whole_numbers(solution.x))
-    prices = network.prices(np.rint(solution.row_duals).astype(np.int64))
-    return AssignmentSolution(nodes, prices, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
+    duals = whole_prices(solution.row_duals)
+    proof = None if duals is None else network.prices(duals)
+    return AssignmentSolution(nodes, proof, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
 
 
 def network_program(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> LinearProgram:

@@ -18,6 +18,7 @@ from optsched.instance import Bools, Floats, Ints
 from optsched.problems.knapsack import MOST_STATES, copies_in_powers
 from optsched.problems.utility import Utility
 from optsched.results import Limit
+from optsched.solvers.answers import whole_prices
 from optsched.solvers.blocks import Block, ones_at, stacked
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile
@@ -302,9 +303,11 @@ def relax(problem: Utility, items: Items, patterns: Patterns, units: int, profil
             break
     share = x[len(x) - len(needs.owner) :]
     chosen = [int(np.argmax(np.where(needs.owner == job, share, -1.0))) for job in range(len(problem.jobs))]
+    with np.errstate(over="ignore"):  # which is past every number, and no price
+        prices = whole_prices(price * (USE_SCALE if use else SHORT_SCALE))
     return Relaxation(
         short <= tolerance,
-        np.rint(price * (USE_SCALE if use else SHORT_SCALE)).astype(np.int64),
+        np.zeros(count, dtype=np.int64) if prices is None else prices,
         np.append(x[:known], np.zeros(len(patterns.kind) - known)),
         needs.counts[:, chosen].sum(axis=1),
     )
