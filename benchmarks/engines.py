@@ -32,7 +32,7 @@ import optsched
 from optsched.instances.generate import generate
 from optsched.problems import Flow, Latency, Lsap, Problem
 from optsched.problems.assignment import AssignmentProblem
-from optsched.solvers.transport import TransportNetwork
+from optsched.searches.assignment import TransportNetwork
 
 #: What a way answers: the optimum in units of the problem's grid (`latency`: makespan and work).
 Answer = int | tuple[int, ...]

@@ -33,7 +33,7 @@ from optsched.instances.families.shen import BATCHES, MAPS, REDUCES
 from optsched.instances.generate import generate
 from optsched.placement import NONE, Placement
 from optsched.problems import Lsap, Problem, Transmission, TransmissionMaps, TransmissionReduces
-from optsched.problems.data_locality import CLASSES, locality_counts
+from optsched.problems.locality_counts import CLASSES, locality_counts
 from optsched.routes import solve
 from optsched.solvers.profiles import load_profile
 

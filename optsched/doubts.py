@@ -101,7 +101,7 @@ def examine(
 
 def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:
     """What trying every placement gives; None where there are more than `most`, or a flow is decided."""
-    from optsched.solvers.brute_force import best_placement
+    from optsched.searches.enumeration import best_placement
 
     if not isinstance(problem, Problem):
         return None
@@ -157,7 +157,7 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
 
 def _any_flow(problem: MinCostFlow) -> dict[str, Decision]:
     """A feasible flow by networkx, whatever it costs."""
-    from optsched.solvers.min_cost_flow import by_network_simplex
+    from optsched.searches.min_cost_flow import by_network_simplex
 
     network = problem.instance
     if not 0 < network.arcs <= _MOST_ARCS or problem.plainly_infeasible is not None:

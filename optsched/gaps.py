@@ -21,7 +21,7 @@ from optsched.instance import Instance
 from optsched.placement import Placement
 from optsched.problems import Latency, Lsap, Problem, problem_class
 from optsched.problems.base import expect_problem
-from optsched.problems.data_locality import locality_counts
+from optsched.problems.locality_counts import locality_counts
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Limit, Number, Proof, Sense, Solution, Value, Violation
 from optsched.routes import Frontier, frontier, routes_of, solve
@@ -29,7 +29,7 @@ from optsched.routes.record import Record
 from optsched.solvers.profiles import Profile, load_profile
 
 if TYPE_CHECKING:
-    from optsched.solvers.latency_search import LatencySearch
+    from optsched.searches.latency import LatencySearch
 
 __all__ = ["GapReport", "Reference", "each_wave", "gap", "gap_of", "gap_waves", "record_fields"]
 

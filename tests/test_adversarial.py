@@ -16,7 +16,7 @@ from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, problem
 from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes import frontier, solve
-from optsched.solvers.latency_search import FixedLimit, LatencySearch
+from optsched.searches.latency import FixedLimit, LatencySearch
 from optsched.solvers.profiles import Profile, load_profile
 
 

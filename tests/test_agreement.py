@@ -17,7 +17,7 @@ from optsched.problems import Latency, Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Proof, Solution, Value
 from optsched.routes import bounds, frontier, routes_of, solve
-from optsched.solvers.brute_force import best_placement, pareto_front
+from optsched.searches.enumeration import best_placement, pareto_front
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 

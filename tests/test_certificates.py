@@ -20,7 +20,7 @@ from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.routes import solve
-from optsched.solvers.brute_force import best_placement, pareto_front
+from optsched.searches.enumeration import best_placement, pareto_front
 
 
 def assignment() -> Lsap:

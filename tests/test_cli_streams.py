@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from optsched.cli import cli
 from optsched.errors import InputError
-from optsched.instances.writing import GrowingFile, write_whole
+from optsched.instances.documents.writing import GrowingFile, write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 

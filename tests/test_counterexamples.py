@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from strategies import instances
 
 from optsched.heuristics import run
+from optsched.heuristics.flow_based import flow_based, round_robin
 from optsched.heuristics.labl import VARIANTS, labl
-from optsched.heuristics.latency_rules import flow_based, round_robin
 from optsched.heuristics.lsap_fair_sched import lsap_fair_sched
 from optsched.heuristics.probabilistic import probability
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
@@ -27,7 +27,7 @@ from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.resources import folder
 from optsched.routes import bounds, frontier, solve
-from optsched.solvers.brute_force import best_placement, pareto_front
+from optsched.searches.enumeration import best_placement, pareto_front
 
 RNG = np.random.default_rng(0)  # for heuristics that draw nothing
 

@@ -373,7 +373,7 @@ def test_questions_beside_the_optimum_have_time_of_their_own() -> None:
 def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that gaps beside the frontier are None where the time does not do for them."""
     for name in ("least_work_within", "least_makespan_with"):
-        monkeypatch.setattr(f"optsched.solvers.latency_search.LatencySearch.{name}", out_of_time)
+        monkeypatch.setattr(f"optsched.searches.latency.LatencySearch.{name}", out_of_time)
     reference = Reference(Latency(FIGURE_2))
     assert reference.work_gap_at_makespan((2, 3)) is None
     assert reference.makespan_gap_at_work((2, 3)) is None

@@ -21,12 +21,12 @@ from optsched.problems import Latency, Problem, problem
 from optsched.problems.assignment import AssignmentProblem, TabledProblem, TaskClasses
 from optsched.results import Limit, Proof, Sense, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
+from optsched.searches import latency_packing as packing
+from optsched.searches.assignment import optimal_placement, solve_assignment
+from optsched.searches.latency import LatencySearch
+from optsched.searches.tabled_assignment import table_prices
 from optsched.solvers import highs as engine
-from optsched.solvers import packing
-from optsched.solvers.latency_search import LatencySearch
 from optsched.solvers.profiles import load_profile
-from optsched.solvers.tabled import table_prices
-from optsched.solvers.transport import optimal_placement, solve_assignment
 
 #: A small instance of each problem whose route looks at the clock, by family and what differs from its defaults.
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
@@ -188,7 +188,7 @@ def test_proof_of_a_model_that_is_cut_short_keeps_its_placement(
     def late() -> None:
         raise OutOfTime("out of time")
 
-    monkeypatch.setattr("optsched.solvers.transport.check", late)
+    monkeypatch.setattr("optsched.searches.assignment.check", late)
     solution = solve(case, route=route)
     assert (solution.objective, solution.limit) == (best, Limit.TIME if solution.bound != best else None)
     assert certify(case, solution).valid

@@ -29,7 +29,7 @@ from optsched.problems import PROBLEMS
 from optsched.problems.base import AnyProblem
 from optsched.results import Solution, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
-from optsched.solvers.utility_leximin import leximin
+from optsched.searches.utility_leximin import leximin
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 

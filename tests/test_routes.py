@@ -25,8 +25,8 @@ from optsched.routes import bounds, frontier, routes_of, solve
 from optsched.routes.assignment import ROUTES as ASSIGNMENT_ROUTES
 from optsched.routes.latency import ROUTES as LATENCY_ROUTES
 from optsched.routes.record import solver_of
+from optsched.searches.latency import LatencySearch
 from optsched.solvers.highs import ArraySolution, LinearProgram
-from optsched.solvers.latency_search import LatencySearch
 from optsched.solvers.outcome import INTERRUPTED
 from optsched.solvers.profiles import Profile
 

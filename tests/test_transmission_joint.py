@@ -48,8 +48,8 @@ from optsched.problems.transmission_tables import OPEN
 from optsched.results import Limit, Proof, Solution, Termination
 from optsched.routes import solve
 from optsched.routes import transmission as routes
+from optsched.searches.enumeration import best_placement
 from optsched.solvers.algebraic import solve_pyomo
-from optsched.solvers.brute_force import best_placement
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -507,7 +507,7 @@ def test_an_interrupt_before_anything_is_held(monkeypatch: pytest.MonkeyPatch) -
     def interrupted(maps: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("optsched.solvers.transmission_search.optimal_placement", interrupted)
+    monkeypatch.setattr("optsched.searches.transmission.optimal_placement", interrupted)
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
     solution = solve(problem)
     assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.INTERRUPTED)
@@ -563,7 +563,7 @@ def test_no_reduce_is_pending() -> None:
 
 def test_a_tree_that_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a tree with too many states leaves an optimum that is somebody's word."""
-    monkeypatch.setattr("optsched.solvers.transmission_search.MOST_STATES", 0)
+    monkeypatch.setattr("optsched.searches.transmission.MOST_STATES", 0)
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
     solution = solve(problem)
     assert (solution.objective, solution.certificate) == ((263,), Proof.ENUMERATION)
@@ -574,7 +574,7 @@ def test_a_tree_that_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_too_large_to_be_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where bounds would take minutes there is a placement, the cheap bound, and the limit."""
-    monkeypatch.setattr("optsched.solvers.transmission_search.MOST_PRODUCTS", 0)
+    monkeypatch.setattr("optsched.searches.transmission.MOST_PRODUCTS", 0)
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
     solution = solve(problem)
     assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.MEMORY)

@@ -7,13 +7,13 @@ a cover, a tree or the like. Every other kind (`enumeration`, `agreement`, `solv
 as such, never as a proof.
 """
 
-from optsched.certificates.capacities import capacity_certificate
+from optsched.certificates.assignment import price_certificate
 from optsched.certificates.checking import Check, Claim, Enumerated, Verdict, certify, proved_bound
-from optsched.certificates.covers import cover_certificate
 from optsched.certificates.flow_congestion import task_price_certificate
-from optsched.certificates.potentials import potential_certificate
-from optsched.certificates.prices import price_certificate
-from optsched.certificates.shares import share_certificate
+from optsched.certificates.generalized_assignment import capacity_certificate
+from optsched.certificates.latency import cover_certificate
+from optsched.certificates.lsap_fairness import share_certificate
+from optsched.certificates.min_cost_flow import potential_certificate
 from optsched.certificates.traffic import load_certificate, traffic_certificate
 from optsched.certificates.transmission_reduces import reduce_certificate
 from optsched.certificates.utility import utilisation_certificate, utility_certificate

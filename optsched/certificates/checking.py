@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
-from optsched.certificates.capacities import capacity_proof
-from optsched.certificates.covers import cover_proof
+from optsched.certificates.assignment import price_proof
 from optsched.certificates.flow_congestion import task_price_proof
-from optsched.certificates.potentials import limitless_cycle, potential_proof
-from optsched.certificates.prices import price_proof
-from optsched.certificates.shares import fairness_proof
+from optsched.certificates.generalized_assignment import capacity_proof
+from optsched.certificates.latency import cover_proof
+from optsched.certificates.lsap_fairness import fairness_proof
+from optsched.certificates.min_cost_flow import limitless_cycle, potential_proof
 from optsched.certificates.traffic import slot_price_proof
 from optsched.certificates.transmission import branching_proof
 from optsched.certificates.transmission_reduces import reduce_proof

@@ -275,7 +275,7 @@ def emit(text: str, output: str | None = None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    from optsched.instances.writing import write_whole
+    from optsched.instances.documents.writing import write_whole
 
     write_whole(output, text.encode("utf-8", "backslashreplace"))
 

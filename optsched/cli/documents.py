@@ -13,7 +13,7 @@ from optsched.errors import Fault, InputError, UsageError, nearest
 
 if TYPE_CHECKING:
     from optsched.instance import Instance
-    from optsched.instances.foreign import Imported
+    from optsched.instances.importers.foreign import Imported
     from optsched.network import FlowNetwork
 
 __all__ = ["describe", "generate", "import_"]
@@ -287,7 +287,7 @@ def rumen(
     from optsched.cli.notes import tell_assumed
     from optsched.instance import Instance
     from optsched.instances.files import from_document, save
-    from optsched.instances.rumen import import_rumen
+    from optsched.instances.importers.rumen import import_rumen
 
     if output is not None and split is not None:
         raise UsageError("--output and --split-jobs exclude each other: one file, or one a job")
@@ -319,7 +319,7 @@ def rumen(
 @output_option
 def dimacs(file: str, name: str | None, output: str | None) -> None:
     """Import a DIMACS minimum-cost-flow file as a flow network."""
-    from optsched.instances.dimacs import import_dimacs
+    from optsched.instances.importers.dimacs import import_dimacs
 
     _emit_imported(import_dimacs(file, name), file, output)
 
@@ -332,7 +332,7 @@ def dimacs(file: str, name: str | None, output: str | None) -> None:
 @output_option
 def orlib_gap(file: str, sense: str, number: int | None, name: str | None, output: str | None) -> None:
     """Import an OR-Library generalized-assignment file."""
-    from optsched.instances.orlib import import_orlib_gap
+    from optsched.instances.importers.orlib import import_orlib_gap
 
     _emit_imported(import_orlib_gap(file, sense, number, name), file, output)
 
@@ -344,7 +344,7 @@ def orlib_gap(file: str, sense: str, number: int | None, name: str | None, outpu
 @output_option
 def orlib_assign(file: str, sense: str, name: str | None, output: str | None) -> None:
     """Import an OR-Library assignment file: every item to a place of its own."""
-    from optsched.instances.orlib import import_orlib_assign
+    from optsched.instances.importers.orlib import import_orlib_assign
 
     _emit_imported(import_orlib_assign(file, sense, name), file, output)
 
@@ -367,7 +367,7 @@ def sls(jobs: str, nodes: str | None, queues: str | None, slots: str, name: str 
 
     What is inferred or assumed is labelled in the instance; what is odd is told on stderr.
     """
-    from optsched.instances.sls import import_sls
+    from optsched.instances.importers.sls import import_sls
 
     _emit_imported(import_sls(jobs, nodes, queues, slots, name), jobs, output)
 
@@ -394,7 +394,7 @@ def swim(
     output: str | None,
 ) -> None:
     """Import a SWIM workload: arrivals and sizes are recorded, the rest is generated and labelled so."""
-    from optsched.instances.swim import import_swim
+    from optsched.instances.importers.swim import import_swim
 
     _emit_imported(import_swim(file, nodes, slots, replicas, block, first, seed, name), file, output)
 

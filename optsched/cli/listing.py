@@ -44,7 +44,7 @@ def _problems() -> list[dict[str, Any]]:
 
 def _heuristics() -> list[dict[str, Any]]:
     from optsched.heuristics import HEURISTICS
-    from optsched.heuristics.base import table_row
+    from optsched.running.base import table_row
 
     return [table_row(heuristic) for heuristic in HEURISTICS.values()]
 

@@ -241,8 +241,8 @@ def leximin(
     from optsched.problems import Utility
     from optsched.report import Table, number, progress
     from optsched.results import Limit
+    from optsched.searches.utility_leximin import leximin
     from optsched.solvers.profiles import load_profile
-    from optsched.solvers.utility_leximin import leximin
 
     posed = arguments.pose(instance, Utility.name, params)
     assert isinstance(posed, Utility)
@@ -337,7 +337,7 @@ def export(
     A flow network (DIMACS, GraphML) needs no --problem if INSTANCE is one. Names are the instance's own ids. An MPS
     file is always a minimum: the objective of a maximum is negated. Comments in a program say so, and its units.
     """
-    from optsched.instances.writing import write_whole
+    from optsched.instances.documents.writing import write_whole
     from optsched.network import FlowNetwork
     from optsched.problems import problem as posed
 
@@ -375,7 +375,7 @@ def _network(problem: Problem) -> FlowNetwork:
 
     from optsched.network import FlowNetwork
     from optsched.problems.assignment import AssignmentProblem
-    from optsched.solvers.transport import TransportNetwork
+    from optsched.searches.assignment import TransportNetwork
 
     if not isinstance(problem, AssignmentProblem) or len(problem.components) > 1:
         raise UsageError(f"{problem.name} is no flow network; export it to .lp or .mps")
@@ -401,7 +401,7 @@ def _network_text(network: FlowNetwork, suffix: str) -> bytes:
 def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | None) -> None:
     """The LP or MPS file of a model; what one must know to read its optimum is in the file and on stderr."""
     from optsched import models
-    from optsched.instances.writing import write_whole
+    from optsched.instances.documents.writing import write_whole
     from optsched.models.export import about, write_lp, write_mps
     from optsched.results import Sense
 

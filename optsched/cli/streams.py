@@ -13,7 +13,7 @@ from optsched.cli import arguments
 from optsched.report import Progress, to_csv, to_json
 
 if TYPE_CHECKING:
-    from optsched.instances.writing import GrowingFile
+    from optsched.instances.documents.writing import GrowingFile
 
 __all__ = ["Records", "Sink", "Write", "destination", "drawn", "pour", "replacing"]
 
@@ -53,7 +53,7 @@ def replacing(output: str) -> Iterator[GrowingFile]:
     InputError
         If the file cannot be written: before anything is done, or when it is.
     """
-    from optsched.instances.writing import GrowingFile
+    from optsched.instances.documents.writing import GrowingFile
 
     file = GrowingFile(output)
     try:

@@ -1,7 +1,7 @@
 """The heuristics: what a scheduler could run, batch or online, all on the problems' own instances.
 
-One module a family; `base` says what a heuristic is, `driver` drives the online ones, `running` runs any of them, and
-`waves` goes on until all tasks ran. Some solve an exact problem of their own with an engine of `optsched.solvers`;
+One module a family, named after its first heuristic. `optsched.running` says what a heuristic is and runs it; `waves`
+goes on until all tasks ran. Some heuristics solve an exact problem of their own by a search of `optsched.searches`;
 none uses a model.
 """
 
@@ -15,14 +15,14 @@ from optsched.errors import UsageError, nearest
 from optsched.heuristics import (
     coupling,
     delay,
+    dl,
     fair,
     fair_sharing,
     fifo,
-    flow_rules,
+    flow_based,
+    flow_sched,
     joss,
     labl,
-    latency_rules,
-    locality,
     lsap_fair_sched,
     lsap_sched,
     observed,
@@ -31,11 +31,11 @@ from optsched.heuristics import (
     ras,
     sequential,
 )
-from optsched.heuristics.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
-from optsched.heuristics.driver import Decision, Observer
-from optsched.heuristics.running import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
 from optsched.problems import Problem
 from optsched.problems.base import expect_problem
+from optsched.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
+from optsched.running.driver import Decision, Observer
+from optsched.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
 
 __all__ = [
     "HEURISTICS",
@@ -55,10 +55,10 @@ __all__ = [
 ]
 
 _FAMILIES = (
-    locality,
+    dl,
     lsap_sched,
     lsap_fair_sched,
-    flow_rules,
+    flow_sched,
     fifo,
     delay,
     fair,
@@ -66,7 +66,7 @@ _FAMILIES = (
     coupling,
     quincy,
     sequential,
-    latency_rules,
+    flow_based,
     labl,
     joss,
     ras,

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.heuristics.base import Heuristic, Offer, View
-from optsched.heuristics.jobs import JobPolicy
+from optsched.heuristics.job_order import JobPolicy
 from optsched.heuristics.probabilistic import PROBLEMS, parse_share
 from optsched.heuristics.seen_costs import SeenCosts
 from optsched.instance import KINDS, MAP, REDUCE
 from optsched.problems.base import Parameter, choice, number
+from optsched.running.base import Heuristic, Offer, View
 
 __all__ = ["HEURISTICS", "CouplingPolicy"]
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.errors import UsageError
-from optsched.heuristics.base import Heuristic, Offer, View
-from optsched.heuristics.jobs import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
 from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.base import Parameter, choice, number
+from optsched.running.base import Heuristic, Offer, View
 
 __all__ = [
     "AUTO",

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.heuristics.base import Heuristic, Offer, View
 from optsched.heuristics.delay import AUTO, HADOOP, SLOT_PROBLEMS, DelayPolicy, parse_delay, parse_offers
-from optsched.heuristics.jobs import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
 from optsched.heuristics.seen_costs import SeenCosts
 from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.base import Parameter, choice
+from optsched.running.base import Heuristic, Offer, View
 
 __all__ = ["HEURISTICS", "CapacityPolicy", "FairPolicy"]
 

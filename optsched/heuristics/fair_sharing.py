@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.deadline import check
-from optsched.heuristics.base import Heuristic
 from optsched.heuristics.ras import missing_rooms
 from optsched.heuristics.ras_enforcement import availability
 from optsched.instance import MAP, REDUCE, RUNNING, Ints
 from optsched.placement import Placement
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.utility import Allocation, Utility
+from optsched.running.base import Heuristic
 
 __all__ = ["HEURISTICS", "fair_sharing"]
 

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from optsched.decimals import decimal, total
 from optsched.errors import UsageError
-from optsched.heuristics.base import Event, Heuristic, Offer, Policy, View
 from optsched.instance import KINDS, MAP, PENDING, Ints
 from optsched.problems.base import Parameter, choice, number
+from optsched.running.base import Event, Heuristic, Offer, Policy, View
 
 __all__ = ["HEURISTICS", "JossPolicy", "threshold", "worst_case_a", "worst_case_b"]
 

@@ -1,7 +1,7 @@
 """LABL, locality aware and bounded latency (004, section 3.4, Fig. 1), in the readings that its pseudo-code admits.
 
 Line numbers in the comments are those of Fig. 1; a "note" is one on Agosta et al. in docs/papers.md.
-The algorithms that 004 compares it with are in `latency_rules`.
+The algorithms that 004 compares it with are in `flow_based`.
 
 The loop over limits does work only where something can change. A server that still holds blocks of waiting tasks is
 looked at when the limit leaves it room, and gets a task then or is never looked at again; a limit at which no server
@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from optsched.deadline import check
-from optsched.heuristics.base import Heuristic
-from optsched.heuristics.latency_rules import row_lists
+from optsched.heuristics.flow_based import row_lists
 from optsched.instance import Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.latency import Latency
+from optsched.running.base import Heuristic
 
 __all__ = ["HEURISTICS", "LINES_6", "VARIANTS", "labl"]
 

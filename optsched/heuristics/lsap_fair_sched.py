@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import Fault
-from optsched.heuristics.base import Heuristic
 from optsched.placement import Placement
 from optsched.problems.assignment import LevelledProblem
 from optsched.problems.base import Parameter
 from optsched.problems.fair_lsap import FairLsap
-from optsched.solvers.transport import optimal_placement
+from optsched.running.base import Heuristic
+from optsched.searches.assignment import optimal_placement
 
 __all__ = ["HEURISTICS", "lsap_fair_sched"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.deadline import check
-from optsched.heuristics.base import Heuristic
 from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import Parameter, number
+from optsched.running.base import Heuristic
 from optsched.solvers.networks import maximum_b_matching
 
 __all__ = ["HEURISTICS", "lsap_sched"]

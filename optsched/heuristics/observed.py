@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.errors import Fault
-from optsched.heuristics.base import Heuristic
 from optsched.instance import Ints
 from optsched.problems import Problem
+from optsched.running.base import Heuristic
 
 __all__ = ["HEURISTICS", "observed"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from optsched.errors import UsageError
-from optsched.heuristics.driver import MAX_IDLE_ROUNDS, drive
 from optsched.heuristics.probabilistic import ProbabilisticPolicy
 from optsched.problems import Problem
+from optsched.running.driver import MAX_IDLE_ROUNDS, drive
 
 __all__ = ["GRID", "LIVENESS_LIMIT", "Trial", "Tuning", "liveness_limit", "tune_p_min"]
 

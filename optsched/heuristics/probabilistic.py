@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.heuristics.base import Heuristic, Offer, View
-from optsched.heuristics.jobs import JobPolicy
+from optsched.heuristics.job_order import JobPolicy
 from optsched.heuristics.seen_costs import SeenCosts, missing_sizes, sizes_parameter
 from optsched.instance import KINDS, MAP, Bools, Floats, Ints
 from optsched.problems.base import Parameter, choice, number
+from optsched.running.base import Heuristic, Offer, View
 
 __all__ = ["HEURISTICS", "LeastCostPolicy", "ProbabilisticPolicy", "probability"]
 

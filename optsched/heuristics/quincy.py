@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.heuristics.base import Heuristic
 from optsched.heuristics.fifo import job_order, positions_of, reduce_slots
 from optsched.heuristics.reduce_rules import first_fit
 from optsched.instance import KINDS, MAP, REDUCE, Ints
@@ -19,7 +18,8 @@ from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, number, on_grid
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
-from optsched.solvers.transport import cheapest_flow
+from optsched.running.base import Heuristic
+from optsched.searches.assignment import cheapest_flow
 
 __all__ = ["HEURISTICS", "quincy"]
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from optsched.deadline import check
 from optsched.errors import Fault
-from optsched.heuristics.base import Heuristic
 from optsched.instance import Ints
 from optsched.placement import Placement
 from optsched.problems.base import GRID, Parameter, choice, exact, number
 from optsched.problems.utility import Allocation, Utility, spread_reduces
 from optsched.results import Number
+from optsched.running.base import Heuristic
 
 __all__ = ["HEURISTICS", "ROUNDS", "Rounds", "map_rounds", "ras"]
 

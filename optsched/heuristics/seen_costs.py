@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.errors import Fault, MissingField
-from optsched.heuristics.base import View
 from optsched.instance import KINDS, MAP, PENDING, REDUCE, Floats, Instance, Ints, Shuffle, Workload
 from optsched.placement import NONE
 from optsched.problems import Problem
@@ -18,6 +17,7 @@ from optsched.problems.base import Parameter, choice
 from optsched.problems.distances import cluster_distances
 from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, seen_sizes
 from optsched.problems.transmission_costs import map_costs
+from optsched.running.base import View
 
 __all__ = ["SeenCosts", "held", "instance_held", "missing_sizes", "sizes_parameter"]
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from optsched.deadline import check
 from optsched.errors import OptschedError, OutOfTime
-from optsched.heuristics.base import Heuristic
 from optsched.heuristics.fifo import positions_of
 from optsched.heuristics.seen_costs import missing_sizes, sizes_parameter
 from optsched.instance import LARGEST, MAP, REDUCE, RUNNING, Floats, Instance, Ints
@@ -24,9 +23,10 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Limit, Number
+from optsched.running.base import Heuristic
+from optsched.searches.assignment import optimal_placement
+from optsched.searches.transmission_reduces import by_arrays
 from optsched.solvers.profiles import Profile
-from optsched.solvers.transmission_reduces import by_arrays
-from optsched.solvers.transport import optimal_placement
 
 __all__ = ["HEURISTICS", "sequential"]
 

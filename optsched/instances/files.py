@@ -22,11 +22,11 @@ import msgspec
 
 from optsched.errors import Fault, InputError, expect, nearest
 from optsched.instance import Instance
-from optsched.instances import archive
-from optsched.instances.columns import Reading, header_of, to_document
-from optsched.instances.diagnosis import Diagnosis, decode
-from optsched.instances.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
-from optsched.instances.writing import write_whole
+from optsched.instances.documents import archive
+from optsched.instances.documents.columns import Reading, header_of, to_document
+from optsched.instances.documents.diagnosis import Diagnosis, decode
+from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
+from optsched.instances.documents.writing import write_whole
 from optsched.network import FlowNetwork
 
 __all__ = [

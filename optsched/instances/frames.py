@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from optsched.errors import Fault, InputError, nearest
 from optsched.instance import Instance
-from optsched.instances.columns import ids_of, plain_numbers, to_document
+from optsched.instances.documents.columns import ids_of, plain_numbers, to_document
+from optsched.instances.documents.format import INSTANCE, TABLES, Column
 from optsched.instances.files import from_document
-from optsched.instances.format import INSTANCE, TABLES, Column
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,8 +16,8 @@ from typing import Any
 from msgspec import Struct
 
 from optsched.errors import Fault, InputError, expect
-from optsched.instances.diagnosis import Diagnosis, decode
-from optsched.instances.rationals import read_number
+from optsched.instances.documents.diagnosis import Diagnosis, decode
+from optsched.instances.documents.rationals import read_number
 from optsched.resources import folder as data_folder
 from optsched.results import Number
 

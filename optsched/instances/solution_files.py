@@ -20,9 +20,9 @@ from optsched import __version__
 from optsched.errors import Fault, InputError, UsageError, expect
 from optsched.instance import Instance
 from optsched.instance_faults import key_in_place
-from optsched.instances.diagnosis import Diagnosis, decode
-from optsched.instances.rationals import read_number, spelled
-from optsched.instances.writing import write_whole
+from optsched.instances.documents.diagnosis import Diagnosis, decode
+from optsched.instances.documents.rationals import read_number, spelled
+from optsched.instances.documents.writing import write_whole
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, Flow, Placement
 from optsched.results import Certificate, Limit, Proof, Solution, Termination

@@ -48,8 +48,8 @@ from optsched.instance import KINDS, Ints
 from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, refuse_too_large, whole
 from optsched.placement import NONE, Placement
 from optsched.problems.flow_congestion import FlowCongestion
+from optsched.searches.flow_congestion import distributed
 from optsched.solvers.algebraic import injective_names
-from optsched.solvers.flow_congestion import distributed
 
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 

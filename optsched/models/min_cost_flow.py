@@ -34,8 +34,8 @@ from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, whole
 from optsched.network import UNBOUNDED
 from optsched.placement import Flow
 from optsched.problems.min_cost_flow import MinCostFlow
+from optsched.searches.min_cost_flow import whole_flow
 from optsched.solvers.algebraic import injective_names
-from optsched.solvers.min_cost_flow import whole_flow
 
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 

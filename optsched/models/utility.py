@@ -70,8 +70,8 @@ from optsched.placement import Placement
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Allocation, Utility
 from optsched.results import Number
+from optsched.searches.utility_patterns import Items, Needs, all_patterns, deal
 from optsched.solvers.algebraic import injective_names
-from optsched.solvers.utility_patterns import Items, Needs, all_patterns, deal
 
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from optsched.errors import Fault, expect
 from optsched.instance import Ints
+from optsched.negative_cycles import negative_cycle
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import Flow
 from optsched.problems.base import BaseProblem
-from optsched.problems.negative_cycles import negative_cycle
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["MinCostFlow"]

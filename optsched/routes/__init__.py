@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from optsched.deadline import deadline
 from optsched.errors import HeuristicFailed, UsageError, described, nearest
-from optsched.heuristics.answers import placement_from
 from optsched.placement import Flow
 from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow, Problem
 from optsched.problems.assignment import AssignmentProblem
@@ -28,6 +27,7 @@ from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.problems.utility import Utility
 from optsched.results import Bound, Decision, FrontierPoint, Solution
 from optsched.routes.record import Frontier, Record
+from optsched.running.answers import placement_from
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
 

@@ -13,9 +13,9 @@ from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Certificate, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of
+from optsched.searches.assignment import Prices, fill_idle_slots, prices_of, solve_assignment
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
-from optsched.solvers.transport import Prices, fill_idle_slots, prices_of, solve_assignment
 
 __all__ = ["ROUTES", "by_route"]
 

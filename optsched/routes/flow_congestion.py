@@ -10,13 +10,13 @@ import numpy as np
 from optsched import models
 from optsched.certificates import task_price_certificate
 from optsched.deadline import unhurried
-from optsched.heuristics.flow_rules import flow_greedy
+from optsched.heuristics.flow_sched import flow_greedy
 from optsched.placement import Placement
 from optsched.problems import FlowCongestion
 from optsched.problems.base import exact
 from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
-from optsched.solvers.flow_congestion import plain_prices, solve_convex_flow, solve_patterns, solve_relaxed
+from optsched.searches.flow_congestion import plain_prices, solve_convex_flow, solve_patterns, solve_relaxed
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 

@@ -14,7 +14,7 @@ from optsched.problems import GeneralizedAssignment
 from optsched.problems.base import exact
 from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
-from optsched.solvers.generalized_assignment import (
+from optsched.searches.generalized_assignment import (
     Assigned,
     capacity_prices,
     plain_assignment,

@@ -20,7 +20,7 @@ from optsched.routes.record import (
     solver_of,
     whole_bound,
 )
-from optsched.solvers.latency_search import FixedLimit, LatencySearch, settled, with_claimed_bound
+from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
 

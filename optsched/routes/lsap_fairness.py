@@ -18,7 +18,7 @@ from optsched.placement import Placement
 from optsched.problems import LsapFairness
 from optsched.results import Certificate, FrontierPoint, Limit, Solution, Termination
 from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, check_claim, decoded, solver_of
-from optsched.solvers.lsap_fairness import CappedNetwork, Fairest, most_local
+from optsched.searches.lsap_fairness import CappedNetwork, Fairest, most_local
 from optsched.solvers.networks import BMatching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile

@@ -15,7 +15,7 @@ from optsched.placement import Flow
 from optsched.problems import MinCostFlow
 from optsched.results import Solution, Termination
 from optsched.routes.record import MODELS, Record, check_claim, decoded, solver_of
-from optsched.solvers.min_cost_flow import by_arrays, by_network_simplex, potentials_of
+from optsched.searches.min_cost_flow import by_arrays, by_network_simplex, potentials_of
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 

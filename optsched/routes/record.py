@@ -153,7 +153,7 @@ def check_claim(problem: AnyProblem, claimed: float | None, value: Number) -> No
 
 def by_enumeration(record: Record) -> Solution:
     """Try every placement of a small instance."""
-    from optsched.solvers.brute_force import best_placement
+    from optsched.searches.enumeration import best_placement
 
     problem = record.problem
     assert isinstance(problem, Problem)

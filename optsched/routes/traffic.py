@@ -10,9 +10,9 @@ from optsched.placement import Placement
 from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, FrontierPoint, Limit, Solution, Termination
 from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, decoded, solver_of
+from optsched.searches.traffic import TrafficSearch, scaled
 from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
-from optsched.solvers.traffic import TrafficSearch, scaled
 
 __all__ = ["ROUTES", "by_route", "frontier", "traffic_search"]
 

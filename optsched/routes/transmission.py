@@ -18,8 +18,8 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds
 from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
+from optsched.searches.transmission import TransmissionSearch
 from optsched.solvers.profiles import Profile
-from optsched.solvers.transmission_search import TransmissionSearch
 
 __all__ = ["ROUTES", "by_route"]
 

@@ -16,9 +16,9 @@ from optsched.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Certificate, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of
+from optsched.searches.transmission_reduces import ReducePrices, by_arrays, prices_of
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
-from optsched.solvers.transmission_reduces import ReducePrices, by_arrays, prices_of
 
 __all__ = ["ROUTES", "by_route"]
 

@@ -14,10 +14,10 @@ from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
 from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
+from optsched.searches.utility import UtilitySearch
+from optsched.searches.utility_program import counts_of
 from optsched.solvers.outcome import SolverOutcome, negated
 from optsched.solvers.profiles import Profile
-from optsched.solvers.utility import UtilitySearch
-from optsched.solvers.utility_program import counts_of
 
 __all__ = ["ROUTES", "by_route", "routes"]
 

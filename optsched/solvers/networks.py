@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.errors import SolverDisagreement, TooLarge, UsageError
-from optsched.problems.negative_cycles import negative_cycle
+from optsched.negative_cycles import negative_cycle
 
 __all__ = [
     "DENSE_CELLS",

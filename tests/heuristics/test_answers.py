@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from optsched.errors import HeuristicFailed
-from optsched.heuristics.answers import ENTRIES_SHOWN, attempt, placement_from, raised, tasks_from
 from optsched.instance import FINISHED, Cluster, Instance, State, Workload
 from optsched.placement import Placement
 from optsched.problems import Lsap
+from optsched.running.answers import ENTRIES_SHOWN, attempt, placement_from, raised, tasks_from
 
 
 @pytest.fixture

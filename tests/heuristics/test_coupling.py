@@ -10,14 +10,14 @@ from test_probabilistic import first_answers, first_view
 from transmission_instances import example
 
 from optsched.errors import UsageError
-from optsched.heuristics.base import Event, Offer
 from optsched.heuristics.coupling import HEURISTICS, CouplingPolicy
-from optsched.heuristics.driver import drive
-from optsched.heuristics.running import run_heuristic
 from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.running.base import Event, Offer
+from optsched.running.driver import drive
+from optsched.running.run import run_heuristic
 
 HOPS = Topology("hops", hops={"node": 0.0, "rack": 2.0, "off_rack": 4.0})
 

@@ -14,11 +14,11 @@ from transmission_instances import example
 
 from optsched.errors import UsageError
 from optsched.heuristics import run
-from optsched.heuristics.base import Event, Offer, View
 from optsched.heuristics.delay import DelayPolicy, locality_bound, miss_probability, skips_for_locality
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Lsap
 from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.running.base import Event, Offer, View
 
 
 def one_job(replicas: list[list[int]], idle: tuple[int, ...] = (1, 1, 1), **columns: Any) -> Lsap:

@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.errors import HeuristicFailed, UsageError
-from optsched.heuristics.base import Event, Offer, Policy, View
-from optsched.heuristics.driver import Decision, Drive, drive
-from optsched.heuristics.locality import LocalityPolicy
+from optsched.heuristics.dl import LocalityPolicy
 from optsched.instance import (
     FINISHED,
     MAP,
@@ -31,6 +29,8 @@ from optsched.instance import (
 )
 from optsched.problems import Latency, Lsap, Problem
 from optsched.problems.transmission import Transmission
+from optsched.running.base import Event, Offer, Policy, View
+from optsched.running.driver import Decision, Drive, drive
 
 
 class Greedy(Policy):

@@ -11,7 +11,6 @@ from test_probabilistic import first_view
 
 from optsched.errors import UsageError
 from optsched.heuristics import run
-from optsched.heuristics.base import Event, Offer, View
 from optsched.heuristics.delay import hadoop_delay
 from optsched.heuristics.fair import CapacityPolicy, FairPolicy
 from optsched.instance import (
@@ -30,6 +29,7 @@ from optsched.instance import (
 )
 from optsched.problems import FairLsap, FlowCongestion, Lsap, Problem
 from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.running.base import Event, Offer, View
 
 HOPS = Topology("hops", hops={"node": 0.0, "rack": 2.0, "off_rack": 4.0})
 

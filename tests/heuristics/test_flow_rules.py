@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.heuristics.base import Heuristic
-from optsched.heuristics.flow_rules import HEURISTICS, balancing, flow_sched
+from optsched.heuristics.flow_sched import HEURISTICS, balancing, flow_sched
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.placement import NONE
 from optsched.problems import Flow, problem_class
 from optsched.problems import problem as posed
 from optsched.routes import solve
-from optsched.solvers.transport import solve_assignment
+from optsched.running.base import Heuristic
+from optsched.searches.assignment import solve_assignment
 
 RNG = np.random.default_rng(0)
 

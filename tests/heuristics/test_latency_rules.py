@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from optsched.heuristics.latency_rules import HEURISTICS, _Cover, flow_based, round_robin
+from optsched.heuristics.flow_based import HEURISTICS, _Cover, flow_based, round_robin
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.placement import NONE, Placement
 from optsched.problems import Latency

@@ -121,7 +121,7 @@ def test_figure_5(beta: float | None, sign: int) -> None:
 
 def test_price_of_choosing_the_ration_beforehand() -> None:
     """Tests that with a free selection it is never better than the optimum and sometimes worse (note 8)."""
-    from optsched.solvers.transport import solve_assignment
+    from optsched.searches.assignment import solve_assignment
 
     gaps = []
     for seed in range(40):

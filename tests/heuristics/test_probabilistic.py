@@ -10,15 +10,15 @@ import pytest
 from transmission_instances import example
 
 from optsched.errors import UsageError
-from optsched.heuristics.base import Offer, View
-from optsched.heuristics.driver import Decision, drive
 from optsched.heuristics.probabilistic import HEURISTICS, LeastCostPolicy, ProbabilisticPolicy, probability
-from optsched.heuristics.running import run_heuristic
 from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.running.base import Offer, View
+from optsched.running.driver import Decision, drive
+from optsched.running.run import run_heuristic
 
 
 def barred_case() -> TransmissionReduces:

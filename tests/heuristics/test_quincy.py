@@ -12,11 +12,11 @@ from transmission_instances import example, problems
 
 from optsched.errors import UsageError
 from optsched.heuristics.quincy import HEURISTICS, quincy
-from optsched.heuristics.running import run_heuristic
 from optsched.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.running.run import run_heuristic
 from optsched.solvers.networks import assign_dense
 
 RNG = np.random.default_rng(0)

@@ -17,9 +17,9 @@ import pytest
 from optsched.errors import HeuristicFailed, UsageError
 from optsched.gaps import gap
 from optsched.heuristics import HEURISTICS, Heuristic, Offer, Policy, View, applicable, heuristic, run
-from optsched.heuristics.base import table_row
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import PROBLEMS, FairLsap, Latency, Lsap, Problem, problem
+from optsched.running.base import table_row
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from transmission_instances import example, problems
 
 from optsched.errors import UsageError
-from optsched.heuristics.running import run_heuristic
 from optsched.heuristics.sequential import HEURISTICS, sequential
 from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.placement import NONE, Placement
@@ -21,6 +20,7 @@ from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.running.run import run_heuristic
 
 
 def rng() -> np.random.Generator:

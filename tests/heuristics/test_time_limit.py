@@ -17,10 +17,10 @@ from optsched.deadline import deadline
 from optsched.errors import OutOfTime, UsageError
 from optsched.gaps import gap
 from optsched.heuristics import HEURISTICS, applicable, run
-from optsched.heuristics.alarm import alarm
 from optsched.instances.generate import generate
 from optsched.matrix import posable
 from optsched.problems import Problem, problem
+from optsched.running.alarm import alarm
 
 INSTANCE = generate("mixed", seed=3, nodes=8, tasks=20, reduces=4)
 POSED = {posed.name: posed for posed in posable(INSTANCE)}

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from transmission_instances import PROBLEMS, problems
 
 from optsched.heuristics import HEURISTICS
-from optsched.heuristics.base import Heuristic
-from optsched.heuristics.running import run_heuristic
-from optsched.solvers.brute_force import best_placement
+from optsched.running.base import Heuristic
+from optsched.running.run import run_heuristic
+from optsched.searches.enumeration import best_placement
 
 #: Rounds in vain after which a policy is given up here.
 PATIENCE = 40

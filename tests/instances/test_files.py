@@ -18,10 +18,11 @@ from instance_documents import FULL, NETWORK, documents, network_documents
 
 from optsched.errors import InputError
 from optsched.instance import Cluster, Instance, Workload
-from optsched.instances import columns, files
-from optsched.instances.columns import MOST_RESOURCES
+from optsched.instances import files
+from optsched.instances.documents import columns
+from optsched.instances.documents.columns import MOST_RESOURCES
+from optsched.instances.documents.format import SCHEMAS, InstanceDocument, NetworkDocument, schema, schema_text
 from optsched.instances.files import from_document, load, parse, save, to_document, to_json
-from optsched.instances.format import SCHEMAS, InstanceDocument, NetworkDocument, schema, schema_text
 from optsched.network import FlowNetwork
 
 SUFFIXES = (".json", ".json.gz", ".npz")
@@ -97,7 +98,7 @@ def test_schema_agrees_with_reader(document: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("kind", [InstanceDocument, NetworkDocument])
 def test_published_schema_is_current(kind: type[InstanceDocument] | type[NetworkDocument]) -> None:
-    """Tests that the schemas that ship are current; `python -m optsched.instances.format` writes them."""
+    """Tests that the schemas that ship are current; `python -m optsched.instances.documents.format` writes them."""
     assert SCHEMAS[kind].read_text(encoding="utf-8") == schema_text(kind)
     jsonschema.Draft202012Validator.check_schema(schema(kind))
 

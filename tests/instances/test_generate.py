@@ -20,7 +20,7 @@ from optsched.instance import MAP, REDUCE, Instance
 from optsched.instances.families.base import Parameter
 from optsched.instances.families.sampling import distinct_nodes, idle_slots, in_blocks, zipf_weights
 from optsched.instances.generate import FAMILIES, generate, known_optimum
-from optsched.instances.proportional import proportional_shuffle
+from optsched.instances.importers.proportional import proportional_shuffle
 from optsched.problems import problem
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps

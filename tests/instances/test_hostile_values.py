@@ -18,14 +18,14 @@ from instance_documents import FULL, NETWORK
 from optsched.cli import cli
 from optsched.errors import Fault, InputError, OptschedError, UsageError, printable
 from optsched.instance import Cluster, Instance, Workload
-from optsched.instances.diagnosis import decode
-from optsched.instances.dimacs import import_dimacs
+from optsched.instances.documents.diagnosis import decode
 from optsched.instances.files import from_document, load, parse, save
-from optsched.instances.orlib import import_orlib_assign, import_orlib_gap
-from optsched.instances.rumen import import_rumen
-from optsched.instances.sls import import_sls
+from optsched.instances.importers.dimacs import import_dimacs
+from optsched.instances.importers.orlib import import_orlib_assign, import_orlib_gap
+from optsched.instances.importers.rumen import import_rumen
+from optsched.instances.importers.sls import import_sls
+from optsched.instances.importers.swim import import_swim
 from optsched.instances.solution_files import read_solution, solution_document
-from optsched.instances.swim import import_swim
 from optsched.problems import PROBLEMS, problem
 from optsched.report import Table, render
 from optsched.results import Limit, Solution, Termination

@@ -12,12 +12,12 @@ import pytest
 
 from optsched.errors import InputError, UsageError
 from optsched.instance import Instance
-from optsched.instances.dimacs import import_dimacs
 from optsched.instances.files import from_document
-from optsched.instances.foreign import Imported
-from optsched.instances.orlib import import_orlib_assign, import_orlib_gap
-from optsched.instances.sls import import_sls
-from optsched.instances.swim import import_swim
+from optsched.instances.importers.dimacs import import_dimacs
+from optsched.instances.importers.foreign import Imported
+from optsched.instances.importers.orlib import import_orlib_assign, import_orlib_gap
+from optsched.instances.importers.sls import import_sls
+from optsched.instances.importers.swim import import_swim
 from optsched.network import FlowNetwork
 from optsched.problems import problem
 from optsched.routes import solve

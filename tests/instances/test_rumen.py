@@ -17,10 +17,10 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from optsched.errors import InputError, UsageError
-from optsched.instances.foreign import Location
-from optsched.instances.format import InstanceDocument
-from optsched.instances.rumen import import_rumen
-from optsched.instances.rumen_trace import read_topology, read_trace
+from optsched.instances.documents.format import InstanceDocument
+from optsched.instances.importers.foreign import Location
+from optsched.instances.importers.rumen import import_rumen
+from optsched.instances.importers.rumen_trace import read_topology, read_trace
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "rumen"
 Document = dict[str, Any]
@@ -366,7 +366,7 @@ def test_cut_gzip(tmp_path: Path) -> None:
 
 def test_more_text_than_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a small file that unpacks to too much is refused before it fills the memory."""
-    monkeypatch.setattr("optsched.instances.foreign.LARGEST_TEXT", 2**20)
+    monkeypatch.setattr("optsched.instances.importers.foreign.LARGEST_TEXT", 2**20)
     path = written(tmp_path, gzip.compress(b" " * 5_000_000, mtime=0))
     assert faults_of(read_trace, path) == ["unpacks to more than 1 MiB; split it into smaller files"]
 

@@ -37,7 +37,7 @@ from optsched.problems.flow import effective_load
 from optsched.resources import folder
 from optsched.results import Violation
 from optsched.routes import solve
-from optsched.solvers.brute_force import best_placement
+from optsched.searches.enumeration import best_placement
 
 #: 002, Table 3: WordCount, Terasort, Grep, NoComputation in clusters 1 and 2.
 TABLE3 = [[3.04, 9.14, 0.23, 16.0], [3.2, 12.8, 0.27, 21.3]]

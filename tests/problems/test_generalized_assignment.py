@@ -25,8 +25,8 @@ from optsched.problems import GeneralizedAssignment, problem
 from optsched.results import Certificate, Limit, Proof, Termination, Value, Violation
 from optsched.routes import bounds, frontier, solve
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
-from optsched.solvers import generalized_assignment as engine
-from optsched.solvers.brute_force import best_placement
+from optsched.searches import generalized_assignment as engine
+from optsched.searches.enumeration import best_placement
 from optsched.solvers.highs import ArraySolution
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile

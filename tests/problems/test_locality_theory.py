@@ -16,7 +16,7 @@ from optsched.problems.locality_theory import (
     local_task_distribution,
     stirling2,
 )
-from optsched.solvers.transport import solve_assignment
+from optsched.searches.assignment import solve_assignment
 
 
 @pytest.mark.parametrize(("nodes", "tasks"), [(nodes, tasks) for nodes in range(1, 6) for tasks in range(6)])

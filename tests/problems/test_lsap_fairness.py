@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import problems
 
-from optsched.certificates import certify, proved_bound, shares
+from optsched.certificates import certify, proved_bound
+from optsched.certificates import lsap_fairness as shares
 from optsched.cli import cli
 from optsched.errors import CertificateInvalid, MissingField, SolverDisagreement, UsageError
 from optsched.gaps import Reference, gap
@@ -29,8 +30,8 @@ from optsched.problems import FairLsap, LsapFairness
 from optsched.results import FrontierPoint, Limit, Proof, Termination
 from optsched.routes import bounds, frontier, routes_of, solve
 from optsched.routes import lsap_fairness as routes
-from optsched.solvers.brute_force import pareto_front
-from optsched.solvers.lsap_fairness import CappedNetwork, Fairest
+from optsched.searches.enumeration import pareto_front
+from optsched.searches.lsap_fairness import CappedNetwork, Fairest
 from optsched.solvers.outcome import SolverOutcome
 
 
@@ -219,7 +220,7 @@ def test_flows_check_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     class NoFlow:
         flow_value = 0
 
-    monkeypatch.setattr("optsched.solvers.lsap_fairness.maximum_flow", lambda *_: NoFlow())
+    monkeypatch.setattr("optsched.searches.lsap_fairness.maximum_flow", lambda *_: NoFlow())
     with pytest.raises(SolverDisagreement, match="SciPy places 0 of 30 tasks"):
         solve(LsapFairness(generate("fair-lsap", seed=0)))
 

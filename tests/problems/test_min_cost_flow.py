@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from optsched import models
 from optsched.certificates import certify, potential_certificate, proved_bound
-from optsched.certificates.potentials import limitless_cycle
+from optsched.certificates.min_cost_flow import limitless_cycle
 from optsched.errors import CertificateInvalid, InputError, SolverDisagreement, TooLarge, UsageError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Workload
@@ -27,7 +27,7 @@ from optsched.problems import MinCostFlow, problem
 from optsched.results import Certificate, Limit, Proof, Solution, Termination, Violation
 from optsched.routes import bounds, frontier, solve
 from optsched.routes.min_cost_flow import ROUTES as MIN_COST_FLOW_ROUTES
-from optsched.solvers import min_cost_flow as engine
+from optsched.searches import min_cost_flow as engine
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import load_profile
 

@@ -42,7 +42,7 @@ from optsched.resources import folder
 from optsched.results import Certificate, Limit, Proof, Termination, Value, Violation
 from optsched.routes import bounds, frontier, routes_of, solve
 from optsched.routes.traffic import ROUTES, traffic_search
-from optsched.solvers import traffic as engine
+from optsched.searches import traffic as engine
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
 

@@ -33,7 +33,7 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Number, Violation
-from optsched.solvers.brute_force import best_placement
+from optsched.searches.enumeration import best_placement
 
 
 def test_worked_example() -> None:

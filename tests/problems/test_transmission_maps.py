@@ -17,7 +17,7 @@ from optsched.problems.base import GRID
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.results import Proof
 from optsched.routes import bounds, routes_of, solve
-from optsched.solvers.brute_force import best_placement
+from optsched.searches.enumeration import best_placement
 
 
 def posed(

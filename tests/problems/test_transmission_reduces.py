@@ -35,10 +35,10 @@ from optsched.problems.base import GRID
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Certificate, Limit, Proof, Termination, Violation
 from optsched.routes import bounds, routes_of, solve
-from optsched.solvers.brute_force import best_placement
+from optsched.searches.enumeration import best_placement
+from optsched.searches.transmission_reduces import ReduceNetwork, prices_of
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import load_profile
-from optsched.solvers.transmission_reduces import ReduceNetwork, prices_of
 
 #: 000's maps where Figure 2 has them: M1 on D3, M2 on D2.
 PLACED = example((2, 1))

@@ -26,8 +26,8 @@ from optsched.problems.utility import LEAST_FINITE, Allocation, spread_reduces
 from optsched.results import Certificate, Proof, Termination, Violation
 from optsched.routes import bounds, solve
 from optsched.routes.utility import ROUTES
+from optsched.searches.enumeration import best_placement
 from optsched.solvers.algebraic import solve_pyomo
-from optsched.solvers.brute_force import best_placement
 from optsched.solvers.profiles import load_profile
 
 #: Sharmilarani et al., note 7: two trackers, two jobs, required 2 of 3 and 4 of 5.

@@ -19,7 +19,7 @@ from optsched.instance import MAP, PENDING, REDUCE, RUNNING
 from optsched.problems.utility import Utility
 from optsched.results import Value
 from optsched.routes import bounds, routes_of, solve
-from optsched.solvers.utility_leximin import leximin
+from optsched.searches.utility_leximin import leximin
 
 #: One tracker with 6 of cpu and 4 of memory; a reduce takes 1 of memory, and 4 of cpu once both maps are placed.
 JOB = {"maps": 2, "reduces": 1, "map": {"cpu": 2}, "reduce": {"cpu": 4, "memory": 1}}

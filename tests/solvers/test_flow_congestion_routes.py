@@ -25,8 +25,14 @@ from optsched.problems.base import GRID
 from optsched.resources import folder
 from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.routes import routes_of, solve
-from optsched.solvers.brute_force import _judged, best_placement
-from optsched.solvers.flow_congestion import LoadProgram, plain_prices, solve_convex_flow, solve_patterns, solve_relaxed
+from optsched.searches.enumeration import _judged, best_placement
+from optsched.searches.flow_congestion import (
+    LoadProgram,
+    plain_prices,
+    solve_convex_flow,
+    solve_patterns,
+    solve_relaxed,
+)
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 

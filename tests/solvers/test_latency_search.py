@@ -11,8 +11,8 @@ from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate, known_optimum
 from optsched.problems import Latency, Lsap
 from optsched.results import Certificate, Limit, Proof, Value
-from optsched.solvers.brute_force import best_placement, pareto_front
-from optsched.solvers.latency_search import LatencySearch, settled, with_claimed_bound
+from optsched.searches.enumeration import best_placement, pareto_front
+from optsched.searches.latency import LatencySearch, settled, with_claimed_bound
 from optsched.solvers.profiles import Profile
 
 EXACT = Profile("exact")

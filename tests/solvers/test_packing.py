@@ -9,9 +9,9 @@ from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.placement import NONE
 from optsched.problems import Latency
-from optsched.solvers.brute_force import pareto_front
+from optsched.searches.enumeration import pareto_front
+from optsched.searches.latency_packing import packed, with_remote
 from optsched.solvers.networks import maximum_b_matching
-from optsched.solvers.packing import packed, with_remote
 
 
 def matched(problem: Latency, limit: int) -> np.ndarray:

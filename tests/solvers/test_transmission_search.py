@@ -16,9 +16,9 @@ from optsched.instance import Topology
 from optsched.problems import transmission_bounds
 from optsched.problems.transmission import Transmission
 from optsched.results import Limit
-from optsched.solvers import transmission_search
+from optsched.searches import transmission as transmission_search
+from optsched.searches.transmission import Searched, TransmissionSearch, cheapest_rows, slot_prices
 from optsched.solvers.profiles import Profile
-from optsched.solvers.transmission_search import Searched, TransmissionSearch, cheapest_rows, slot_prices
 
 
 @given(st.data())

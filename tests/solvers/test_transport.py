@@ -22,18 +22,19 @@ from optsched.problems.assignment import AssignmentProblem, TabledProblem
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import solve
-from optsched.solvers import tabled, transport
-from optsched.solvers.brute_force import best_placement
-from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
-from optsched.solvers.profiles import Profile
-from optsched.solvers.tabled import assign_table, is_tabled
-from optsched.solvers.transport import (
+from optsched.searches import assignment as transport
+from optsched.searches import tabled_assignment as tabled
+from optsched.searches.assignment import (
     TransportNetwork,
     is_cardinality,
     optimal_placement,
     prices_of,
     solve_assignment,
 )
+from optsched.searches.enumeration import best_placement
+from optsched.searches.tabled_assignment import assign_table, is_tabled
+from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
+from optsched.solvers.profiles import Profile
 
 ENGINES = ("network", "arrays", "network-simplex", "dense")
 

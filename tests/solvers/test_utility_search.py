@@ -18,13 +18,13 @@ from optsched.problems.base import GRID
 from optsched.problems.knapsack import knapsack_bounds
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import solve
-from optsched.solvers import utility as engine
-from optsched.solvers import utility_patterns, utility_program
+from optsched.searches import utility as engine
+from optsched.searches import utility_patterns, utility_program
+from optsched.searches.utility import UtilitySearch
+from optsched.searches.utility_leximin import leximin
+from optsched.searches.utility_patterns import Items, all_patterns, best_patterns
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
-from optsched.solvers.utility import UtilitySearch
-from optsched.solvers.utility_leximin import leximin
-from optsched.solvers.utility_patterns import Items, all_patterns, best_patterns
 
 
 @given(problems())

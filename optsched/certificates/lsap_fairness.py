@@ -1,0 +1,89 @@
+"""Prices of being off the data, of slots and of groups in `lsap-fairness`: a `dual` proof of its fairness distance.
+
+Its locality cost is proved by `prices`, as in every assignment problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from optsched.certificates.assignment import price_proof
+from optsched.certificates.reading import integer, mapping
+from optsched.errors import CertificateInvalid
+from optsched.problems.base import exact
+from optsched.problems.lsap_fairness import LsapFairness
+from optsched.results import Certificate, Number, Proof, Value
+
+__all__ = ["fairness_proof", "share_certificate"]
+
+#: Digits of numerator and denominator of a price: more than shares of weights, which are decimals of doubles, take.
+_MOST_DIGITS = 1000
+
+
+def share_certificate(
+    problem: LsapFairness,
+    locality_cost: int,
+    locality_price: Fraction,
+    task_price: Fraction,
+    node_prices: Mapping[int, Fraction],
+    group_prices: Sequence[Fraction],
+) -> Certificate:
+    """The certificate that prices make (see `LsapFairness.distance_bound`); it claims just what they prove."""
+    ids = problem.instance.cluster.node_ids
+    data = {
+        "locality_cost": locality_cost,
+        "locality_price": _written(locality_price),
+        "task_price": _written(task_price),
+        "node_prices": {str(ids[node]): _written(price) for node, price in node_prices.items()},
+        "group_prices": {
+            name: _written(price) for name, price in zip(problem.groups.ids, group_prices, strict=True) if price
+        },
+        "unit": f"maps over {len(problem.groups.ids) * problem.total}",
+    }
+    claim = problem.distance_bound(locality_cost, locality_price, task_price, node_prices, group_prices)
+    return Certificate("fairness-distance", Proof.DUAL, claim, data)
+
+
+def fairness_proof(problem: LsapFairness, certificate: Certificate, objective: Value | None) -> Number:
+    """The bound that the certificate proves: of the distance, given the locality cost of the placement beside it."""
+    if certificate.component == "locality-cost":
+        return price_proof(problem, certificate, objective)
+    data = certificate.data
+    locality_cost = integer(data, "locality_cost")
+    if objective is None or objective[0] > locality_cost:
+        told = f"a proof for up to {locality_cost} tasks off their data says nothing of this placement"
+        raise CertificateInvalid(f"locality_cost: {told}")
+    nodes = {}
+    prices = mapping(data, "node_prices")
+    for node in prices:
+        if node not in problem.instance.node_index:
+            raise CertificateInvalid(f'node_prices: there is no node "{node}"')
+        nodes[problem.instance.node_index[node]] = _read(prices, node)
+    groups: list[Number] = [0] * len(problem.groups.ids)
+    prices = mapping(data, "group_prices")
+    for group in prices:
+        if group not in problem.groups.ids:
+            raise CertificateInvalid(f'group_prices: there is no group "{group}"')
+        groups[problem.groups.ids.index(group)] = _read(prices, group)
+    return problem.distance_bound(
+        locality_cost, _read(data, "locality_price"), _read(data, "task_price"), nodes, groups
+    )
+
+
+def _written(price: Fraction) -> int | str:
+    value = exact(price.numerator, price.denominator)
+    return value if isinstance(value, int) else str(value)
+
+
+def _read(data: Mapping[str, Any], key: str) -> Number:
+    """An integer, or a fraction that is written "p/q"."""
+    value = data.get(key)
+    if isinstance(value, str) and len(value) <= _MOST_DIGITS:
+        top, _, bottom = value.removeprefix("-").partition("/")
+        if top.isdecimal() and bottom.isdecimal() and value.isascii() and int(bottom):
+            return Fraction(value)
+    elif not isinstance(value, str):
+        return integer(data, key)
+    raise CertificateInvalid(f'{key}: must be an integer or a fraction "p/q", not {value[:40]!r}')

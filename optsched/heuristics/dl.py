@@ -1,0 +1,123 @@
+"""`dl` and `rand`: Hadoop's default rule, which prefers tasks with data on the offering node, and its random version.
+
+003 describes dl-sched for one heartbeat, but its theory and figures fit only a reading in which every idle slot has
+had its chance of a local task before any takes another. Both readings are here (Guo et al. 2012, note 1).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, WaitingMaps
+from optsched.problems.base import Parameter, choice, number
+from optsched.running.base import Event, Heuristic, Offer, Policy, View
+
+__all__ = ["HEURISTICS", "LocalityPolicy"]
+
+
+class LocalityPolicy(Policy):
+    """A task with data on the node, else one with data in its rack, else any; drawn at random among equals.
+
+    It starts one task an offer. What an offer costs does not depend on how many tasks wait (`WaitingMaps`).
+
+    Parameters
+    ----------
+    reading
+        `heartbeat`: the node takes the best it can get at once, perhaps a task that another idle node has data of.
+        `sweep`: each slot passes once before it takes a task without data on the node, so that under the driver all
+        idle slots have taken local tasks by then.
+    randomness
+        Chance, 0 to 1, that a slot is given any task at random without looking at data (003, section IV.D).
+    """
+
+    def __init__(self, reading: str = "sweep", randomness: float = 0) -> None:
+        self.reading, self.randomness = reading, randomness
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._known = 0
+        self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of a node that have passed once
+        self._waiting = WaitingMaps()
+        self._learn(view)
+
+    def notify(self, event: Event, view: View) -> None:
+        if event.what == "job-arrived":
+            self._learn(view)
+            self._passed.clear()
+
+    def _learn(self, view: View) -> None:
+        """Enter the tasks that are new in the view."""
+        pending = view.pending
+        tasks = pending[np.searchsorted(pending, self._known) :]
+        self._known = len(view.workload)
+        self._waiting.add(tasks, view)
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        node = offer.node
+        waits_once = self.reading == "sweep" and self._passed[node] < offer.free
+        task = None
+        if self.randomness and (waits_once or self.reading == "heartbeat") and self._rng.random() < self.randomness:
+            task = self._draw(ANYWHERE, offer, view)
+        if task is None:
+            task = self._draw(NODE, offer, view)
+        if task is None and waits_once:
+            self._passed[node] += 1
+            return ()
+        if task is None:
+            task = self._draw(RACK, offer, view)
+        if task is None:
+            task = self._draw(ANYWHERE, offer, view)
+        if not waits_once and self._passed[node]:
+            self._passed[node] -= 1
+        return () if task is None else (task,)
+
+    def _draw(self, level: int, offer: Offer, view: View) -> int | None:
+        return self._waiting.draw(level, offer.node, view, self._rng)
+
+
+_READING = Parameter(
+    "reading", "sweep", choice("sweep", "heartbeat"), "who goes first: all slots with local tasks, or who beats first"
+)
+
+
+def _share(given: object) -> float:
+    share = float(number(lowest=0)(given))
+    if share > 1:
+        raise ValueError("give a share from 0 to 1")
+    return share
+
+
+def _dl(reading: str) -> LocalityPolicy:
+    return LocalityPolicy(reading)
+
+
+def _rand(reading: str, randomness: float) -> LocalityPolicy:
+    return LocalityPolicy(reading, randomness)
+
+
+HEURISTICS = (
+    Heuristic(
+        name="dl",
+        paper="003",
+        algorithm="III.A, dl-sched",
+        problems=("lsap", "fair-lsap", "lsap-fairness", "flow"),
+        doc="Hadoop's default: a task with data on the offering node, else in its rack, else any",
+        parameters=(_READING,),
+        policy=_dl,
+    ),
+    Heuristic(
+        name="rand",
+        paper="003",
+        algorithm="IV.D, rand-sched",
+        problems=("lsap", "fair-lsap", "lsap-fairness", "flow"),
+        doc="with a chance of `randomness` any task, else as dl",
+        parameters=(
+            Parameter("randomness", 1, _share, "share of the slots that get a task at random (003: 0.3, 0.5, 0.7, 1)"),
+            _READING,
+        ),
+        policy=_rand,
+    ),
+)

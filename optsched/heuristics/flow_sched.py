@@ -1,0 +1,233 @@
+"""What 002 proposes for one snapshot: the flow scheduler's round, and the authors' Balancing scheduler.
+
+They are batch heuristics, draw nothing at random and place exactly as many tasks as there are slots for. FIFO is in
+`fifo`, Fair and Capacity scheduling in `fair`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.deadline import check
+from optsched.instance import KINDS, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.base import Parameter, choice
+from optsched.problems.flow import Flow
+from optsched.problems.flow_congestion import FlowCongestion
+from optsched.running.base import Heuristic
+from optsched.searches.assignment import cheapest_flow, optimal_placement
+
+__all__ = ["HEURISTICS", "balancing", "flow_greedy", "flow_sched"]
+
+
+def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Placement:
+    """The flow scheduler's round: a minimum-cost flow with the loads frozen as they are.
+
+    It solves the problem `flow` itself, so its gap there is 0 by construction. In `flow-congestion` it overlooks the
+    load that its own placements add, and places reduces beside maps. Nodes without idle slots are left out; of more
+    tasks than slots the dearest wait, as with arcs "unscheduled" (Hsu and Freeh, note 2).
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    rng
+        Not used.
+
+    References
+    ----------
+    002, sections 3.3 and 4.1. The paper's solver is cs2; here it is the network engine for assignment problems, and
+    in `flow-congestion` HiGHS on the network of classes and nodes.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> cluster = Cluster(["n1", "n2"], rate_in=[85, 85])
+    >>> problem = Flow(Instance(cluster, Workload(["t1"], rate_in=[3])), scale=1)
+    >>> flow_sched(problem, np.random.default_rng()).placed
+    1
+    """
+    if isinstance(problem, Flow):
+        return optimal_placement(problem)
+    return _frozen_optimum(problem)
+
+
+def _frozen_optimum(problem: FlowCongestion) -> Placement:
+    """Least cost where a task costs what `frozen_units` says: for each kind classes, then nodes, then a sink."""
+    nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
+    idle, members = problem.idle_nodes, problem.classes.members
+    for kind in problem.kinds:
+        classes = np.flatnonzero(problem.type_kind[problem.class_type] == kind)
+        columns = np.flatnonzero(problem.slots[kind, idle] > 0)
+        count = int(problem.counts[kind])
+        if not count:
+            continue
+        row, column = (side.ravel() for side in np.indices((len(classes), len(columns))))
+        source, host = len(classes) + len(columns), len(classes) + np.arange(len(columns))
+        supply = np.zeros(source + 2, dtype=np.int64)
+        supply[-2:] = count, -count
+        size, slots = problem.classes.size[classes], problem.slots[kind, idle[columns]]
+        flow = cheapest_flow(
+            tail=np.concatenate((np.full(len(classes), source), row, host)),
+            head=np.concatenate((np.arange(len(classes)), host[column], np.full(len(columns), source + 1))),
+            capacity=np.concatenate((size, size[row], slots)),
+            cost=np.concatenate((0 * size, problem.frozen_units[classes[row], columns[column]], 0 * slots)),
+            supply=supply,
+            who="flow-sched",
+        )
+        sent = flow[len(classes) : len(classes) + len(row)].reshape(len(classes), len(columns))
+        for line, amounts in zip(classes.tolist(), sent, strict=True):
+            tasks = members[line][: int(amounts.sum())]
+            nodes[tasks] = np.repeat(idle[columns], amounts)
+    return problem.placement(nodes)
+
+
+def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str = "given") -> Placement:
+    """Task after task on the node where it adds least to the penalty, loads re-evaluated after each.
+
+    What a task adds is the true difference: its own cost and what it does to the tasks that are there already.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    rng
+        Not used.
+    order
+        Tasks as `given` in the file; or `largest` or `smallest` input rate first, by its maximum over the nodes with a
+        slot for the task, ties by position. Those that come last wait if there are more than slots.
+
+    References
+    ----------
+    Hsu and Freeh, note 6. No paper proposes it: it is what re-evaluating 002's loads within a
+    round would give.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> cluster = Cluster(["n1", "n2"], slots=[2, 2], rate_in=[85, 85])
+    >>> problem = FlowCongestion(Instance(cluster, Workload(["t1", "t2", "t3"], rate_in=[9, 9, 1])))
+    >>> flow_greedy(problem, np.random.default_rng()).nodes.tolist()
+    [0, 1, 0]
+    """
+    types, idle = problem.types.of_task, problem.idle_nodes
+    demand = problem.type_rates.max(axis=1, initial=0.0)[types]
+    positions = {
+        "given": np.arange(len(types)),
+        "largest": np.argsort(-demand, kind="stable"),
+        "smallest": np.argsort(demand, kind="stable"),
+    }[order]
+    free = problem.slots[:, idle].copy()
+    added = np.zeros((len(idle), len(problem.type_kind)), dtype=np.int64)
+    one_more = np.eye(len(problem.type_kind), dtype=np.int64)
+
+    def marginal(column: int) -> Ints:
+        """What one task of each type would add on the node at `column`, by its load."""
+        costs = problem.load_units(column, np.vstack((added[column], added[column] + one_more)))
+        more: Ints = costs[1:] - costs[0]
+        return more
+
+    adds = np.array([marginal(column) for column in range(len(idle))], dtype=np.int64).reshape(added.shape)
+    nodes = np.full(len(types), NONE, dtype=np.int64)
+    for task in positions.tolist():
+        check()
+        kind, of_type = problem.kind[task], types[task]
+        offered = np.flatnonzero(free[kind] > 0)
+        if not len(offered):
+            continue
+        costs = adds[offered, of_type] + problem.read_units[problem.classes.of_task[task], offered]
+        column = int(offered[np.argmin(costs)])
+        nodes[task] = idle[column]
+        free[kind, column] -= 1
+        added[column, of_type] += 1
+        adds[column] = marginal(column)
+    return problem.placement(nodes)
+
+
+def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order: str = "largest") -> Placement:
+    """Each task to the node whose input rates then add up to least, so that demand is spread evenly.
+
+    The sum of a node counts what runs there (in `flow` the maps), and a task's demand is that on the node's type. Of
+    equal sums the first node is taken. The paper only names the goal; the rule is a guess (Hsu and Freeh, note 7).
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    rng
+        Not used.
+    order
+        `largest` demand first, by its maximum over the types of nodes with idle slots, ties by position; or as `given`
+        in the file. The tasks that come last wait if there are more than slots.
+
+    References
+    ----------
+    002, section 5.2; Hsu and Freeh, note 7.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> cluster = Cluster(["n1", "n2"], slots=[2, 2], rate_in=[85, 85])
+    >>> problem = Flow(Instance(cluster, Workload(["t1", "t2", "t3"], rate_in=[1, 2, 4])))
+    >>> balancing(problem, np.random.default_rng()).nodes.tolist()
+    [1, 1, 0]
+    """
+    idle = problem.idle_nodes
+    if isinstance(problem, Flow):
+        types = problem.instance.cluster.type[idle]
+        demand, row_of = problem.rates[:, types], np.arange(len(problem.tasks))
+    else:
+        demand, row_of = problem.type_rates, problem.types.of_task
+    kinds = [KINDS[kind] for kind in problem.instance.workload.kind[problem.tasks].tolist()]
+    free = {kind: slots[idle] for kind, slots in problem.offered.items()}
+    totals = np.array([rates.sum() for rates in problem.running_rates], dtype=np.float64)
+    largest = demand.max(axis=1, initial=0.0)[row_of]
+    positions = {"largest": np.argsort(-largest, kind="stable"), "given": np.arange(len(kinds))}[order]
+    nodes = np.full(len(kinds), NONE, dtype=np.int64)
+    for task in positions.tolist():
+        check()
+        offered = np.flatnonzero(free[kinds[task]])
+        if len(offered):
+            sums = totals[offered] + demand[row_of[task], offered]
+            column = offered[np.argmin(sums)]
+            nodes[task] = idle[column]
+            totals[column] += demand[row_of[task], column]
+            free[kinds[task]][column] -= 1
+    return problem.placement(nodes)
+
+
+HEURISTICS: tuple[Heuristic, ...] = (
+    Heuristic(
+        "flow-sched",
+        "002",
+        "3.3",
+        ("flow", "flow-congestion"),
+        "the flow scheduler's round: minimum-cost flow with frozen loads; optimal in `flow` by construction",
+        batch=flow_sched,
+    ),
+    Heuristic(
+        "flow-greedy",
+        "002",
+        "Hsu and Freeh, note 6",
+        ("flow-congestion",),
+        "task after task on the node where it adds least to the penalty, loads re-evaluated after each",
+        (
+            Parameter(
+                "order",
+                "given",
+                choice("given", "largest", "smallest"),
+                "as in the file, or by largest or smallest rate",
+            ),
+        ),
+        batch=flow_greedy,
+    ),
+    Heuristic(
+        "balancing",
+        "002",
+        "5.2",
+        ("flow", "flow-congestion"),
+        "each task to the node whose demands then add up to least",
+        (Parameter("order", "largest", choice("largest", "given"), "largest demand first, or as in the file"),),
+        batch=balancing,
+    ),
+)

@@ -1,0 +1,330 @@
+"""What is wrong with a document, in full: the slow reading path, taken where the fast one meets a fault or a doubt.
+
+Every field of every record is converted on its own, so that each fault is listed with its place; what is sound goes on
+to `columns`, which adds the faults of references and of the whole. Nothing here is needed to read a sound file.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from optsched.errors import FAULTS_SHOWN, Fault, InputError, nearest
+from optsched.instance import LARGEST
+from optsched.instance_faults import DEEPEST, half_characters, key_in_place
+from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
+
+__all__ = ["Diagnosis", "decode"]
+
+
+class _Odd:
+    """A number that JSON text spelled but that no number of the format can be."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text if len(text) <= 40 else f"{text[:20]}... ({len(text)} characters)"
+
+
+class _Doubled(dict[str, Any]):
+    """An object in whose text some keys stood twice."""
+
+    doubled: tuple[str, ...] = ()
+
+
+def decode(text: bytes, source: str = "") -> Any:
+    """JSON text as plain objects in which oddities (doubled keys, NaN, too large numbers) are marked.
+
+    Raises
+    ------
+    InputError
+        If the text is empty, no UTF-8, no JSON, or nested too deep to read.
+    """
+    if not text.strip():
+        raise InputError([Fault("", "the file is empty")], source)
+    if text.startswith(b"\xef\xbb\xbf"):
+        raise InputError([Fault("byte 0", "starts with a byte order mark; save it as UTF-8 without one")], source)
+    try:
+        return json.loads(
+            text.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_constant=_Odd,
+            parse_int=_integer,
+            parse_float=_float,
+        )
+    except UnicodeDecodeError as error:
+        told = f"is no UTF-8 text ({error.reason}); is it a binary or compressed file under a wrong name?"
+        raise InputError([Fault(f"byte {error.start}", told)], source) from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise InputError([Fault(place, f"is no JSON here: {error.msg}")], source) from None
+    except RecursionError:
+        raise InputError([Fault("", "is nested too deep; an instance is a few levels deep")], source) from None
+
+
+#: Integers of more characters are not read; a flow's total cost, up to 2^53 units at 2^53 on each arc, has fewer.
+_LONGEST_INTEGER = 60
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) == len(pairs):
+        return entries
+    seen: set[str] = set()
+    doubled = _Doubled(entries)
+    doubled.doubled = tuple(dict.fromkeys(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+    return doubled
+
+
+def _integer(text: str) -> int | _Odd:
+    return int(text) if len(text) <= _LONGEST_INTEGER else _Odd(text)
+
+
+def _float(text: str) -> float | _Odd:
+    value = float(text)
+    if abs(value) < LARGEST:
+        return value
+    try:
+        return _Odd(text) if Decimal(text).copy_abs() > LARGEST else value
+    except InvalidOperation:  # an exponent of more digits than Decimal reads
+        return _Odd(text)
+
+
+class Diagnosis:
+    """Converts a document field by field and lists what is wrong.
+
+    Attributes
+    ----------
+    faults
+        What was found.
+    malformed
+        Tables that are no list of records.
+    """
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self.malformed: set[str] = set()
+
+    def document(self, value: Any, source: str = "") -> InstanceDocument | NetworkDocument:
+        """The document with every faulty field left out.
+
+        Raises
+        ------
+        InputError
+            If it cannot even be told which format it is meant to be.
+        """
+        known = f'known: "{INSTANCE}", "{NETWORK}"'
+        if not isinstance(value, Mapping):
+            told = f'expected an object that begins {{"format": "{INSTANCE}", ...}}, got {_shown(value)}'
+            raise InputError([Fault("", told)], source)
+        name = value.get("format", UNSET)
+        if name not in (INSTANCE, NETWORK):
+            told = "is missing" if name is UNSET else f"unknown format {_shown(name)}"
+            self.faults.append(Fault("format", f"{told}; {known}"))
+            name = INSTANCE if "tasks" in value else NETWORK if "arcs" in value else UNSET
+            if name is UNSET or "format" in value:
+                raise InputError(self.faults, source)
+        kind: type[InstanceDocument] | type[NetworkDocument] = InstanceDocument if name == INSTANCE else NetworkDocument
+        return self._record(value, kind, "")  # type: ignore[no-any-return]
+
+    def record(self, value: Any, kind: type[Struct]) -> Any:
+        """A document of another format, whose `kind` says what it may hold, with every faulty field left out."""
+        return self._record(value, kind, "")
+
+    def _record(self, value: Any, kind: type[Struct], place: str) -> Any:
+        """A record; what is missing and needed is filled with something harmless."""
+        fields = _fields(kind)
+        found: dict[str, Any] = {}
+        if not isinstance(value, Mapping):
+            self._add(place, f"expected an object, got {_shown(value)}")
+            value = {}
+            missing = False
+        else:
+            missing = True
+            self._doubled(value, place)
+        before = f"{place}." if place else ""
+        for key, entry in value.items():
+            if key not in fields:
+                if not (key == "format" and place == ""):
+                    hint = nearest(str(key), list(fields)) if len(self.faults) < FAULTS_SHOWN else ""
+                    self._add(f"{before}{key_in_place(key)}", f"there is no such field; {hint}".rstrip("; "))
+                continue
+            name, kind_of_field, _ = fields[key]
+            converted = self._value(entry, kind_of_field, f"{before}{key}")
+            if converted is not UNSET:
+                found[name] = converted
+            elif place == "":
+                self.malformed.add(key)
+        for key, (name, kind_of_field, required) in fields.items():
+            if required and name not in found:
+                if missing and key not in value:
+                    self._add(f"{before}{key}", "is missing")
+                    if place == "":
+                        self.malformed.add(key)
+                found[name] = _harmless(kind_of_field)
+        return kind(**found)
+
+    def _value(self, value: Any, kind: Any, place: str) -> Any:
+        """A value of a kind; UNSET where it is none, with the faults noted."""
+        base, _ = _base(kind)
+        if isinstance(base, type) and issubclass(base, Struct):
+            return self._record(value, base, place)
+        origin, arms = get_origin(base), get_args(base)
+        if origin in (Union, types.UnionType):
+            objects = [arm for arm in arms if get_origin(arm) is dict]
+            others = [arm for arm in arms if get_origin(arm) is not dict and arm is not type(None)]
+            if value is None and type(None) in arms:
+                return None
+            return self._value(value, (objects if objects and isinstance(value, Mapping) else others)[0], place)
+        if origin is list:
+            if not isinstance(value, list | tuple):
+                return self._refuse(place, kind, value)
+            entries = [self._value(entry, arms[0], f"{place}[{row}]") for row, entry in enumerate(value)]
+            return [_harmless(arms[0]) if entry is UNSET else entry for entry in entries]
+        if origin is dict:
+            if not isinstance(value, Mapping):
+                return self._refuse(place, kind, value)
+            self._doubled(value, place)
+            keys = {key: self._value(key, arms[0], f"{place}.{key_in_place(key)}") for key in value}
+            found = {key: self._value(entry, arms[1], f"{place}.{key_in_place(key)}") for key, entry in value.items()}
+            return {key: entry for key, entry in found.items() if entry is not UNSET and keys[key] is not UNSET}
+        if base is Any:
+            return self._free_form(value, place, 1)
+        if isinstance(value, _Odd) or (isinstance(value, int) and abs(value) > LARGEST):
+            return self._refuse(place, kind, value)
+        if isinstance(value, str) and half_characters(value):
+            self._add(place, f"{value[:40]!r} holds half a character (a lone surrogate)")
+            return UNSET
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError:
+            return self._refuse(place, kind, value)
+
+    def _free_form(self, value: Any, place: str, depth: int) -> Any:
+        """A value of `parameters`: oddities are faults here, everything else is for the instance to judge."""
+        if isinstance(value, _Odd):
+            return self._refuse(place, float, value)
+        if depth > DEEPEST:
+            self._add(place, f"is nested more than {DEEPEST} deep")
+            return UNSET
+        if isinstance(value, Mapping):
+            self._doubled(value, place)
+            entries = {
+                key: self._free_form(entry, f"{place}.{key_in_place(key)}", depth + 1) for key, entry in value.items()
+            }
+            return {key: entry for key, entry in entries.items() if entry is not UNSET}
+        if isinstance(value, list | tuple):
+            items = [self._free_form(entry, f"{place}[{row}]", depth + 1) for row, entry in enumerate(value)]
+            return [entry for entry in items if entry is not UNSET]
+        return value
+
+    def _doubled(self, value: Mapping[str, Any], place: str) -> None:
+        if isinstance(value, _Doubled):
+            for key in value.doubled:
+                self._add(
+                    f"{place}.{key_in_place(key)}" if place else key_in_place(key), "the key is given more than once"
+                )
+
+    def _refuse(self, place: str, kind: Any, value: Any) -> UnsetType:
+        self._add(place, _explained(kind, value))
+        return UNSET
+
+    def _add(self, place: str, message: str) -> None:
+        self.faults.append(Fault(place, message))
+
+
+@cache
+def _fields(kind: type[Struct]) -> dict[str, tuple[str, Any, bool]]:
+    """Of each key of a record: the attribute, the kind of its value, and whether it must be there."""
+    return {
+        field.encode_name: (field.name, _without_unset(field.type), field.required)
+        for field in msgspec.structs.fields(kind)
+    }
+
+
+def _without_unset(kind: Any) -> Any:
+    if get_origin(kind) in (Union, types.UnionType):
+        arms = tuple(arm for arm in get_args(kind) if arm is not UnsetType)
+        return arms[0] if len(arms) == 1 else Union[arms]  # noqa: UP007 (built at run time)
+    return kind
+
+
+def _base(kind: Any) -> tuple[Any, dict[str, Any]]:
+    """A kind without its limits, and the limits."""
+    if get_origin(kind) is not Annotated:
+        return kind, {}
+    base, *metas = get_args(kind)
+    limits: dict[str, Any] = {}
+    for meta in metas:
+        names = ("ge", "gt", "le", "max_length")
+        limits |= {name: getattr(meta, name) for name in names if getattr(meta, name) is not None}
+    return base, limits
+
+
+def _harmless(kind: Any) -> Any:
+    """Stands in for a value that is missing or wrong, so that the rest can be read; the fault is noted already."""
+    base, _ = _base(kind)
+    if isinstance(base, type) and issubclass(base, Struct):
+        return base(**{name: _harmless(entry) for name, entry, required in _fields(base).values() if required})
+    return {str: "", float: 1.0, int: 1, bool: True}.get(base, [] if get_origin(base) is list else None)
+
+
+def _explained(kind: Any, value: Any) -> str:
+    """What was expected, what came instead, and how to mend it."""
+    base, limits = _base(kind)
+    if isinstance(value, _Odd) and base in (float, int):
+        return f"{value.text} is past 2^53" if value.text.lstrip("-")[:1].isdigit() else f"{value.text} is no number"
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and base in (float, int) and abs(value) > LARGEST:
+        return f"{_shown(value)} is past 2^53"
+    choices = get_args(base) if get_origin(base) is Literal else ()
+    if choices and isinstance(value, str):
+        hint = nearest(value, choices)
+        told = f"expected one of {', '.join(choices)}, got {_shown(value)}"
+        return told if hint.startswith("known") else f"{told}; {hint}"
+    if base is str and isinstance(value, str):
+        return (
+            "must not be empty"
+            if not value
+            else f"has {len(value)} characters; at most {limits['max_length']} are read"
+        )
+    wanted = {float: "a number", int: "an integer", str: "a string", bool: "true or false"}.get(base, "")
+    wanted = wanted or (
+        "a list" if get_origin(base) is list else "an object" if get_origin(base) is dict else "a string"
+    )
+    if limits.get("ge") == 0 and base in (float, int):
+        wanted += ", 0 or more"
+    if "gt" in limits:
+        wanted += " above 0"
+    hint = ""
+    if base in (float, int) and isinstance(value, str) and _is_number(value):
+        hint = "; write it without quotes"
+    return f"expected {wanted}, got {_shown(value)}{hint}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(value: Any) -> str:
+    """A value as it stands in the file, shortened."""
+    if isinstance(value, _Odd):
+        return value.text
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if value is None or isinstance(value, bool | str):
+        return json.dumps(value if not isinstance(value, str) or len(value) <= 40 else value[:40] + "...")
+    if isinstance(value, int | float):
+        return str(value)
+    return f"the {type(value).__name__} {value!r:.40}"

@@ -1,0 +1,231 @@
+"""Importers of OR-Library files: generalized assignment and assignment, as documents of instances with `pairs`.
+
+Both formats are numbers alone, and where a line ends means nothing in them. An agent becomes a node, a job or item a
+task; the files' matrices are agents x jobs, an instance's tasks x nodes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import Fault, InputError, UsageError
+from optsched.instances.importers.foreign import LARGEST, Imported, lines_of, shown, stem
+
+__all__ = ["import_orlib_assign", "import_orlib_gap"]
+
+#: The one resource of generalized assignment, and of assignment, where every node takes one task.
+WEIGHT, PLACE = "weight", "place"
+
+_NUMBER = re.compile(r"[+-]?([0-9]{1,20}(\.[0-9]{0,20})?|\.[0-9]{1,20})([eE][+-]?[0-9]{1,2})?")
+
+
+def import_orlib_gap(
+    path: str | os.PathLike[str], sense: str = "min", number: int | None = None, name: str | None = None
+) -> Imported:
+    """Make an instance document of an OR-Library generalized-assignment file.
+
+    The file is `m n`, costs m x n, weights m x n, m capacities, for m agents and n jobs; or the number of such sets and
+    then one after the other.
+
+    Parameters
+    ----------
+    path
+        The file, plain or gzipped.
+    sense
+        `min` or `max`: the file does not say which its optimum is of.
+    number
+        Which set of a file with several, from 1.
+    name
+        Name of the instance, by default that of the file, and the set's number where there are several.
+
+    Raises
+    ------
+    InputError
+        The file is missing, unreadable or wrong; lists every fault with its line.
+    UsageError
+        If the sense is neither, or there are several sets and no number, or no set of that number.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "small.txt")
+    ...     _ = file.write_text("2 1  5 6  3 4  8 9")
+    ...     document = import_orlib_gap(file, "max").documents[0]
+    >>> document["nodes"], document["pairs"]  # doctest: +NORMALIZE_WHITESPACE
+    ([{'id': 'agent1', 'capacity': {'weight': 8}}, {'id': 'agent2', 'capacity': {'weight': 9}}],
+     {'cost': [[5, 6]], 'demand': {'weight': [[3, 4]]}})
+    """
+    if sense not in ("min", "max"):
+        raise UsageError(f'sense must be "min" or "max", not {sense!r}')
+    numbers = _Numbers(path)
+    sets = numbers.gap_sets()
+    if number is None and len(sets) > 1:
+        raise UsageError(f"{os.fspath(path)} holds {len(sets)} sets; choose one by its number, 1 to {len(sets)}")
+    if number is not None and not 1 <= number <= len(sets):
+        raise UsageError(f"{os.fspath(path)} has no set {number}; it holds {len(sets)}")
+    start = sets[(number or 1) - 1]
+    agents, jobs = numbers.count(start), numbers.count(start + 1)
+    cells = agents * jobs
+    cost = numbers.matrix(start + 2, agents, jobs)
+    weight = numbers.matrix(start + 2 + cells, agents, jobs, least=0)
+    capacity = numbers.values(start + 2 + 2 * cells, agents, least=0)
+    numbers.raise_faults()
+    title = stem(path, "txt|dat|gz", "gap") if name is None else name
+    document = {
+        "format": "optsched/1",
+        "name": f"{title}-{number}" if name is None and len(sets) > 1 else title,
+        "source": f"OR-Library generalized-assignment file {Path(path).name}"
+        + (f", set {number}" if len(sets) > 1 else ""),
+        "parameters": {"generalized-assignment": {"sense": sense}},
+        "nodes": [{"id": f"agent{agent}", "capacity": {WEIGHT: most}} for agent, most in enumerate(capacity, start=1)],
+        "tasks": [{"id": f"job{job}"} for job in range(1, jobs + 1)],
+        "pairs": {"cost": _transposed(cost, jobs), "demand": {WEIGHT: _transposed(weight, jobs)}},
+    }
+    return Imported((document,))
+
+
+def import_orlib_assign(path: str | os.PathLike[str], sense: str = "min", name: str | None = None) -> Imported:
+    r"""Make an instance document of an OR-Library assignment file: `n`, then costs n x n, a row an item.
+
+    Parameters
+    ----------
+    path
+        The file, plain or gzipped.
+    sense
+        `min` or `max`.
+    name
+        Name of the instance, by default that of the file.
+
+    Raises
+    ------
+    InputError
+        The file is missing, unreadable or wrong; lists every fault with its line.
+    UsageError
+        If the sense is neither.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "assign2.txt")
+    ...     _ = file.write_text("2\n 5 6\n 3 4\n")
+    ...     import_orlib_assign(file).documents[0]["pairs"]
+    {'cost': [[5, 6], [3, 4]], 'demand': {'place': [[1, 1], [1, 1]]}}
+    """
+    if sense not in ("min", "max"):
+        raise UsageError(f'sense must be "min" or "max", not {sense!r}')
+    numbers = _Numbers(path)
+    items = numbers.count(0)
+    numbers.raise_faults()
+    due = 1 + items * items
+    if len(numbers.words) != due:
+        told = f"{items} items need {items * items} costs, but {len(numbers.words) - 1} numbers follow"
+        raise InputError([Fault(numbers.place(min(due, len(numbers.words) - 1)), told)], os.fspath(path))
+    cost = numbers.matrix(1, items, items)
+    numbers.raise_faults()
+    ids = range(1, items + 1)
+    document = {
+        "format": "optsched/1",
+        "name": stem(path, "txt|dat|gz", "assign") if name is None else name,
+        "source": f"OR-Library assignment file {Path(path).name}",
+        "parameters": {"generalized-assignment": {"sense": sense}},
+        "nodes": [{"id": f"place{place}", "capacity": {PLACE: 1}} for place in ids],
+        "tasks": [{"id": f"item{item}"} for item in ids],
+        "pairs": {"cost": cost, "demand": {PLACE: [[1] * items for _ in ids]}},
+    }
+    return Imported((document,))
+
+
+def _transposed(rows: Sequence[Sequence[Any]], columns: int) -> list[list[Any]]:
+    return [[row[column] for row in rows] for column in range(columns)]
+
+
+class _Numbers:
+    """The words of a file with their lines, read as numbers where they are needed; what is wrong becomes a fault."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.source = os.fspath(path)
+        lines = lines_of(path)
+        self.words = [word for line in lines for word in line.words]
+        self._lines = [line.number for line in lines for _ in line.words]
+        self.faults: list[Fault] = []
+        if not self.words:
+            raise InputError([Fault("", "holds no number")], self.source)
+
+    def raise_faults(self) -> None:
+        """Raise InputError if there are any faults."""
+        if self.faults:
+            raise InputError(self.faults, self.source)
+
+    def place(self, at: int) -> str:
+        """The line of a word."""
+        return f"line {self._lines[at]}"
+
+    def count(self, at: int) -> int:
+        """A whole number that says how many; 0 and a fault where it is none."""
+        word = self.words[at]
+        if word.isdecimal() and word.isascii() and len(word) < 10:
+            return int(word)
+        self.faults.append(Fault(self.place(at), f"expected how many there are, got {shown(word)}"))
+        return 0
+
+    def gap_sets(self) -> list[int]:
+        """Where each set of a generalized-assignment file begins.
+
+        Raises
+        ------
+        InputError
+            If the file is neither one set nor as many as it says, with what the first that does not fit needs.
+        """
+        if len(self.words) < 2:
+            raise InputError(
+                [Fault(self.place(0), "is too short: expected agents, jobs and their numbers")], self.source
+            )
+        agents, jobs = self.count(0), self.count(1)
+        self.raise_faults()
+        if self._size(agents, jobs) == len(self.words):
+            return [0]
+        starts: list[int] = []
+        at = 1
+        while len(starts) < agents and at + 1 < len(self.words):
+            size = self._size(self.count(at), self.count(at + 1))
+            if self.faults or at + size > len(self.words):
+                break
+            starts.append(at)
+            at += size
+        if len(starts) == agents and starts and at == len(self.words):
+            return starts
+        told = (
+            f"{agents} agents and {jobs} jobs need {self._size(agents, jobs) - 2} more numbers, but "
+            f"{len(self.words) - 2} follow; nor are these {agents} sets one after the other"
+        )
+        raise InputError([Fault(self.place(0), told)], self.source)
+
+    def _size(self, agents: int, jobs: int) -> int:
+        """Numbers of a set, with the two that begin it."""
+        return 2 + 2 * agents * jobs + agents
+
+    def matrix(self, start: int, rows: int, columns: int, least: float = -LARGEST) -> list[list[int | float]]:
+        """Rows of numbers that follow each other."""
+        return [self.values(start + row * columns, columns, least) for row in range(rows)]
+
+    def values(self, start: int, count: int, least: float = -LARGEST) -> list[int | float]:
+        """Numbers that follow each other."""
+        return [self._value(at, least) for at in range(start, start + count)]
+
+    def _value(self, at: int, least: float) -> int | float:
+        word = self.words[at]
+        if not _NUMBER.fullmatch(word):
+            self.faults.append(Fault(self.place(at), f"expected a number, got {shown(word)}"))
+            return 0
+        value = float(word)
+        if value < least:
+            self.faults.append(Fault(self.place(at), f"{shown(word)} is negative"))
+        elif abs(value) > LARGEST:
+            self.faults.append(Fault(self.place(at), f"{shown(word)} is past 2^53"))
+        return int(value) if value.is_integer() else value

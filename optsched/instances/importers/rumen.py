@@ -1,0 +1,456 @@
+"""Importer of Hadoop Rumen traces: what a job tracker's log recorded, as documents of the instance format.
+
+A document is a plain dict; checking and reading it is the instance reader's business, and reading a trace that of
+`rumen_trace`. Rumen records what each map gave out and each reduce fetched, but not from whom: a
+shuffle is made only where it is asked for. What the trace leaves open is decided here, and labelled in each document:
+
+* a megabyte is 10^6 bytes, a second 1000 of Rumen's milliseconds, and time 0 the first submit of the chosen jobs;
+* a task ran where the last of its successful attempts ran (earlier ones were lost and repeated);
+* the cluster is every host of the topology and of the whole trace, whichever jobs are chosen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault, InputError, UsageError, nearest
+from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Location
+from optsched.instances.importers.foreign import stem as stem_of
+from optsched.instances.importers.proportional import ASSUMED, proportional_shuffle
+from optsched.instances.importers.rumen_trace import Job, Task, TaskKind, Trace, read_topology, read_trace
+
+__all__ = ["BYTES_PER_MB", "Imported", "import_rumen", "read_topology", "read_trace"]
+
+#: Locality costs of a node-local, rack-local and off-rack task: Hadoop's own three levels.
+LEVELS = (0, 1, 2)
+
+#: Hops on a node, in a rack and beyond it, where distances are asked for: through no, one and two levels of switches.
+HOPS = {"node": 0, "rack": 2, "off_rack": 4}
+
+#: How the shuffle may be made.
+SHUFFLES = ("none", "proportional")
+
+#: What the maps may do at the instant of the snapshot.
+MAPS = ("waiting", "finished")
+
+
+def import_rumen(
+    trace: str | os.PathLike[str],
+    topology: str | os.PathLike[str] | None = None,
+    jobs: Sequence[str] = (),
+    slots: str | int = "observed",
+    name: str | None = None,
+    split: bool = False,
+    shuffle: str = "none",
+    maps: str = "waiting",
+) -> Imported:
+    """Make instance documents of a Rumen trace: a snapshot in which the chosen jobs' tasks all wait to be placed.
+
+    Parameters
+    ----------
+    trace
+        File of the trace, plain or gzipped.
+    topology
+        File of the cluster's racks and hosts; without it the hosts and racks are those that the trace mentions.
+    jobs
+        Ids of the jobs to import; none means all that have maps.
+    slots
+        `"observed"`: each node has exactly the slots that the chosen jobs' successful attempts used there, a quota
+        over the jobs' life, and tasks that never succeeded (so used none) are left out. `"inferred"`: every node has
+        the largest number of attempts of the whole trace that ran at once on any node, a lower estimate under the
+        assumption that nodes are configured alike. A number: that many, for maps and for reduces, on every node.
+    name
+        Name of the instance, by default that of the file, and of the job if one was named. With `split`, what stands
+        before the job id in each document's name.
+    split
+        One document a job instead of one for all.
+    shuffle
+        `"proportional"`: what a reduce fetched came from the maps of its job in proportion to what each gave out, and
+        nodes are `HOPS` apart; both assumed, and labelled so. Reduces of which the trace does not tell what they
+        fetched have no entries. `"none"`: neither.
+    maps
+        `"waiting"`: all tasks wait at once. `"finished"`: the maps have run where the trace says, and the reduces wait;
+        a map that it does not tell of waits too.
+
+    Returns
+    -------
+    Imported
+        The documents, with notes. Names made from file and job (letters, digits, `_`, `-`, `.`) are fit for files.
+
+    Raises
+    ------
+    InputError
+        A file is missing, unreadable or wrong, a host is in two racks, or the chosen jobs have nothing to place.
+    UsageError
+        A job id that is not in the trace, or `slots`, `shuffle` or `maps` that are none of the above.
+
+    Notes
+    -----
+    Time and memory are linear in the trace (which is held in memory), times the nodes for each document.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> text = '''{"jobID": "job_1", "submitTime": 1000, "mapTasks": [{"taskID": "task_1",
+    ...   "preferredLocations": [{"layers": ["r1", "h1"]}], "inputBytes": 64000000, "attempts": [
+    ...   {"result": "SUCCESS", "hostName": "/r2/h2", "startTime": 1500, "finishTime": 4000}]}]}'''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "small.json")
+    ...     _ = file.write_text(text)
+    ...     document = import_rumen(file).documents[0]
+    >>> [(node["id"], node["rack"], node["slots"]) for node in document["nodes"]]
+    [('h1', 'r1', 0), ('h2', 'r2', 1)]
+    >>> document["tasks"]  # doctest: +NORMALIZE_WHITESPACE
+    [{'id': 'task_1', 'job': 'job_1', 'kind': 'map', 'replicas': ['h1'], 'size': 64.0, 'observed': 'h2',
+      'start': 0.5, 'duration': 2.5}]
+    """
+    per_node = _slots(slots)
+    for option, given, known in (("shuffle", shuffle, SHUFFLES), ("maps", maps, MAPS)):
+        if given not in known:
+            raise UsageError(f"{option}={given!r}: {nearest(str(given), known)}")
+    log = read_trace(trace)
+    racks = None if topology is None else read_topology(topology)
+    chosen, notes = _choose(log, jobs, observed=per_node == "observed")
+    cluster = _cluster(log, racks)
+    importer = _Importer(log, cluster, None if topology is None else Path(topology).name, per_node, shuffle, maps)
+    stem = stem_of(log.source, "trace|json|gz", "rumen") if name is None else name
+    documents = []
+    for part in [(job,) for job in chosen] if split else [tuple(chosen)]:
+        of_one_job = split or (len(jobs) == 1 and name is None)
+        document, part_notes = importer.document(part, f"{stem}-{part[0].id}" if of_one_job else stem)
+        documents.append(document)
+        notes.extend(part_notes)
+    return Imported(tuple(documents), (*log.notes, *cluster.notes, *notes))
+
+
+def _slots(slots: str | int) -> str | int:
+    """`slots` as `import_rumen` takes them; a number may be given as text."""
+    if isinstance(slots, str) and slots.isdecimal() and len(slots) < 16:
+        slots = int(slots)
+    if slots in ("observed", "inferred") or (isinstance(slots, int) and not isinstance(slots, bool) and slots >= 1):
+        return slots
+    raise UsageError(f'slots must be "observed", "inferred" or a number of at least 1, not {slots!r}')
+
+
+def _choose(trace: Trace, names: Sequence[str], observed: bool) -> tuple[list[Job], list[str]]:
+    """The jobs to import, in the order of the trace, and a note on each that has nothing to place."""
+    known = {job.id: job for job in trace.jobs}
+    wanted = set(names) or set(known)
+    unknown = sorted(wanted - set(known))
+    if unknown:
+        lines = (f'no job "{name}" in {trace.source}; {nearest(name, list(known))}' for name in unknown)
+        raise UsageError(*lines)
+    chosen, notes = [], []
+    for job in trace.jobs:
+        if job.id not in wanted:
+            continue
+        if not job.maps:
+            notes.append(f"{job.id}: has no maps; skipped")
+        elif observed and all(task.success is None for task in job.maps):
+            notes.append(f"{job.id}: none of its {len(job.maps)} maps succeeded, so it observed no slots; skipped")
+        else:
+            chosen.append(job)
+    if not chosen:
+        reasons = [note.removesuffix("; skipped") for note in notes]
+        raise InputError([Fault("", f"nothing to place: {reason}") for reason in reasons], trace.source)
+    return chosen, notes
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """The rack of each host, hosts in natural order by rack and name, and what was odd about them."""
+
+    racks: dict[str, str | None]
+    label: str
+    notes: tuple[str, ...]
+
+
+def _natural(name: str | None) -> tuple[bool, list[tuple[int, str]], str]:
+    """Key that sorts `n2` before `n10`, and no name last."""
+    parts = re.findall(r"0*([0-9]+)|([^0-9]+)", name or "")
+    return name is None, [(len(digits), digits) if digits else (0, letters) for digits, letters in parts], name or ""
+
+
+def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> _Cluster:
+    """All hosts of the topology and of the whole trace; the topology's word on a rack counts before the trace's."""
+    racks = dict(topology or {})
+    other: dict[str, str] = {}
+    for location in dict.fromkeys(_locations(trace)):
+        rack = racks.setdefault(location.host, location.rack)
+        if rack is None:
+            racks[location.host] = location.rack
+        elif location.rack not in (None, rack):
+            other.setdefault(location.host, location.rack or "")
+    told = topology or {}
+    contradictions = [
+        Fault(f'host "{host}"', f'is in rack "{racks[host]}" and in rack "{rack}"; a topology file can say which')
+        for host, rack in other.items()
+        if told.get(host) is None
+    ]
+    if contradictions:
+        raise InputError(contradictions, trace.source)
+    notes = []
+    if other:
+        host, rack = next(iter(other.items()))
+        notes.append(
+            f"{_count(len(other), 'host')} in another rack than in the topology file, which is believed"
+            f' ("{host}": "{rack}")'
+        )
+    lost = sum(rack is None for rack in racks.values())
+    if lost:
+        notes.append(f"{_count(lost, 'host')} of {len(racks)} in no known rack, so off-rack to all others")
+    label = "from the trace's own locations, there being no topology file"
+    if topology is not None:
+        label = "from the topology file; of hosts that it does not name, from the trace"
+    if lost:
+        label += f"; unknown for {lost} of {_count(len(racks), 'node')}"
+    ordered = sorted(racks.items(), key=lambda item: (_natural(item[1]), _natural(item[0])))
+    return _Cluster(dict(ordered), label, tuple(notes))
+
+
+def _locations(trace: Trace) -> Iterator[Location]:
+    for job in trace.jobs:
+        for task in job.tasks:
+            yield from task.replicas
+            yield from (attempt.location for attempt in task.attempts if attempt.location is not None)
+
+
+def _most_at_once(trace: Trace, kind: TaskKind) -> int:
+    """The largest number of attempts at tasks of a kind that ran at once on any one node; 0 if no times are known."""
+    events: dict[str, list[tuple[int, int]]] = {}
+    for job in trace.jobs:
+        for task in job.tasks:
+            for attempt in task.attempts if task.kind == kind else ():
+                if attempt.location is not None and attempt.interval is not None:
+                    start, finish = attempt.interval
+                    # At equal times an end sorts before a start: one slot may have served both.
+                    events.setdefault(attempt.location.host, []).extend([(start, 1), (finish, -1)])
+    most = 0
+    for on_node in events.values():
+        running = 0
+        for _, change in sorted(on_node):
+            running += change
+            most = max(most, running)
+    return most
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+#: How often something odd, by kind of task ("" for the job itself), was met in one job.
+Oddities = Counter[tuple[str, str]]
+
+
+class _Importer:
+    """Makes documents of some jobs of one trace: what they share is worked out once."""
+
+    def __init__(
+        self, trace: Trace, cluster: _Cluster, topology: str | None, slots: str | int, shuffle: str, maps: str
+    ) -> None:
+        self.trace, self.cluster, self.topology, self.slots = trace, cluster, topology, slots
+        self.shuffle, self.maps = shuffle, maps
+        self.per_node: dict[str, int] = {}
+        if isinstance(slots, int):
+            self.per_node = {"map": slots, "reduce": slots}
+        elif slots == "inferred":
+            # A tracker has at least one slot of a kind, also where the trace shows none in use.
+            self.per_node = {kind: max(1, _most_at_once(trace, kind)) for kind in ("map", "reduce")}
+
+    def document(self, jobs: Sequence[Job], name: str) -> tuple[dict[str, Any], list[str]]:
+        """One document of the given jobs, and the notes on what was odd in them."""
+        origin = min((job.submit for job in jobs if job.submit is not None), default=None)
+        records: list[dict[str, Any]] = []
+        tasks: list[dict[str, Any]] = []
+        notes: list[str] = []
+        placed = {"map": Counter[str](), "reduce": Counter[str]()}
+        read = 0
+        for job in jobs:
+            oddities = Oddities()
+            records.append(_job_record(job, origin, oddities))
+            for task in job.tasks:
+                if task.kind == "other":
+                    continue
+                if task.success is None and self.slots == "observed":
+                    oddities[task.kind, "never succeeded: left out, since no observed slot was theirs"] += 1
+                    continue
+                record = _task_record(job, task, origin, oddities)
+                if self.maps == "finished" and task.kind == "map" and "observed" in record:
+                    record |= {"state": "finished", "node": record["observed"]}
+                tasks.append(record)
+                placed[task.kind][record.get("observed", "")] += 1
+                read += task.kind == "map" and task.input_bytes is None and "size" in record
+            notes.extend(_note(job, *oddity, times) for oddity, times in oddities.items())
+        counts = {kind: sum(of_kind.values()) for kind, of_kind in placed.items()}
+        users = dict.fromkeys(job.user for job in jobs if job.user is not None)
+        nodes = self._nodes(placed)
+        files = f"Rumen trace {self.trace.source}" + (f" with topology {self.topology}" if self.topology else "")
+        document: dict[str, Any] = {
+            "format": "optsched/1",
+            "name": name,
+            "description": f"{_count(counts['map'], 'map')} and {_count(counts['reduce'], 'reduce')} of "
+            f"{_count(len(jobs), 'job')} that Hadoop ran on a cluster of {_count(len(self.cluster.racks), 'node')}, "
+            + ("as if all of them were waiting at once." if self.maps == "waiting" else "as if only reduces waited."),
+            "source": f"{files}; {'job' if len(jobs) == 1 else 'jobs'} {', '.join(job.id for job in jobs)}",
+            "labels": self._labels(counts, read, set().union(*nodes, *records, *tasks)),
+            "parameters": {"lsap": {"levels": list(LEVELS)}},
+            "nodes": nodes,
+            "groups": [{"id": user} for user in users],
+            "jobs": records,
+            "tasks": tasks,
+        }
+        if not users:
+            del document["groups"]
+        if self.shuffle == "proportional":
+            document |= {"shuffle": _shuffle(jobs, {task["id"] for task in tasks}), "topology": {"hops": HOPS}}
+            document["labels"] |= {
+                "shuffle": f"{ASSUMED}; no entries for reduces of which the trace does not tell what they fetched",
+                "topology": "assumed: hops 0 on a node, 2 in a rack, 4 beyond it",
+            }
+        if notes:
+            document["labels"]["notes"] = "; ".join(notes)
+        return document, notes
+
+    def _nodes(self, placed: dict[str, Counter[str]]) -> list[dict[str, Any]]:
+        nodes = []
+        for host, rack in self.cluster.racks.items():
+            per_node = self.per_node or {kind: counts[host] for kind, counts in placed.items()}
+            node: dict[str, Any] = {"id": host} if rack is None else {"id": host, "rack": rack}
+            for field, kind in (("slots", "map"), ("reduce_slots", "reduce")):
+                node[field] = node[f"idle_{field}"] = per_node[kind]
+            nodes.append(node)
+        return nodes
+
+    def _labels(self, counts: dict[str, int], read: int, fields: set[str]) -> dict[str, str]:
+        """What is inferred or chosen, for each of the fields that occur."""
+        if self.slots == "observed":
+            slots = (
+                "observed: as many on each node as {kind}s of these jobs succeeded there; a quota over the life of the "
+                "jobs, not slots that were free at once"
+            )
+        elif self.slots == "inferred":
+            slots = (
+                "inferred: on every node the largest number of {kind} attempts of the whole trace that ran at once on "
+                "any one node, at least 1; a lower estimate, which takes all nodes to be configured alike"
+            )
+        else:
+            slots = f"given: {self.slots} on every node, none of it recorded"
+        labels = {
+            "state": "inferred: all tasks of these jobs wait at once, though Hadoop met them one after the other"
+            if self.maps == "waiting"
+            else "inferred: all maps have run where the trace says and all reduces wait; Hadoop starts some before",
+            "rack": self.cluster.label,
+            "slots": slots.format(kind="map"),
+            "reduce_slots": slots.format(kind="reduce"),
+            "size": f"MB of 10^6 bytes; where it is not recorded ({read} of {_count(counts['map'], 'map')}), what "
+            "the successful attempt read from HDFS (a map) or fetched (a reduce)",
+            "observed": "the node of the task's last successful attempt",
+            "start": "of the observed attempt, in s since the first submit of these jobs",
+            "duration": "of the observed attempt, wherever it ran: a placement elsewhere might take another time",
+            "filter_ratio": "output over input bytes of those successful maps that record both",
+        }
+        return {field: label for field, label in labels.items() if field == "state" or field in fields}
+
+
+def _task_record(job: Job, task: Task, origin: int | None, oddities: Oddities) -> dict[str, Any]:
+    record: dict[str, Any] = {"id": task.id, "job": job.id, "kind": task.kind}
+
+    def odd(what: str) -> None:
+        oddities[task.kind, what] += 1
+
+    if task.kind == "map":
+        hosts = list(dict.fromkeys(location.host for location in task.replicas))
+        if hosts:
+            record["replicas"] = hosts
+        else:
+            odd("name no replica; off-rack everywhere")
+        if len(hosts) < len(task.replicas):
+            odd("name a replica twice; kept once")
+    success = task.success
+    size = _size(task)
+    if size is None:
+        odd("have no known size")
+    else:
+        record["size"] = size / BYTES_PER_MB
+    if success is None or success.location is None:
+        odd("never succeeded; kept without an observed node")
+        return record
+    record["observed"] = success.location.host
+    if success.start is not None and origin is not None:
+        if success.start < (job.submit if job.submit is not None else origin):
+            odd("started before the submit; start left out")
+        else:
+            record["start"] = (success.start - origin) / 1000
+    if success.interval is not None:
+        record["duration"] = (success.interval[1] - success.interval[0]) / 1000
+    elif success.start is not None and success.finish is not None:
+        odd("finished before they started; duration left out")
+    return record
+
+
+def _size(task: Task) -> int | None:
+    """Input of a task in bytes: as recorded, else what its successful attempt read (a map) or fetched (a reduce)."""
+    if task.input_bytes is not None:
+        return task.input_bytes
+    if task.success is None:
+        return None
+    return task.success.hdfs_bytes_read if task.kind == "map" else task.success.reduce_shuffle_bytes
+
+
+def _shuffle(jobs: Sequence[Job], taken: set[str]) -> list[dict[str, Any]]:
+    """Entries between those maps and reduces of each job that are `taken` into the document."""
+    entries: list[dict[str, Any]] = []
+    for job in jobs:
+        kept = [task for task in job.tasks if task.id in taken]
+        maps = [task for task in kept if task.kind == "map"]
+        fetched = [(task.id, size) for task in kept if task.kind == "reduce" and (size := _size(task)) is not None]
+        output = [task.success.map_output_bytes or 0 if task.success else 0 for task in maps]
+        found = proportional_shuffle(
+            np.zeros(len(maps), dtype=np.int64),
+            np.array(output, dtype=np.float64),
+            np.zeros(len(fetched), dtype=np.int64),
+            np.array([size / BYTES_PER_MB for _, size in fetched], dtype=np.float64),
+        )
+        names = [*(task.id for task in maps), *(name for name, _ in fetched)]
+        entries.extend(
+            {"map": names[sender], "reduce": names[receiver], "size": size}
+            for sender, receiver, size in zip(
+                found.map.tolist(), found.reduce.tolist(), found.size.tolist(), strict=True
+            )
+        )
+    return entries
+
+
+def _job_record(job: Job, origin: int | None, oddities: Oddities) -> dict[str, Any]:
+    record: dict[str, Any] = {"id": job.id}
+    if job.user is not None:
+        record["group"] = job.user
+    if job.submit is not None and origin is not None:
+        record["arrival"] = (job.submit - origin) / 1000
+    else:
+        oddities["", "has no submit time; arrival left out"] += 1
+    if job.finish is None:
+        oddities["", "has no finish time: its log was cut before its end, and later tasks may be missing"] += 1
+    read = written = 0
+    for task in job.maps:
+        size, success = _size(task), task.success
+        if size is not None and success is not None and success.map_output_bytes is not None:
+            read, written = read + size, written + success.map_output_bytes
+    if read:
+        record["filter_ratio"] = written / read
+    return record
+
+
+def _note(job: Job, kind: str, what: str, times: int) -> str:
+    """One sentence on what was odd in a job: `job_7: 3 of 20 maps name no replica, so are off-rack everywhere`."""
+    if not kind:
+        return f"{job.id}: {what}"
+    return f"{job.id}: {times} of {_count(sum(task.kind == kind for task in job.tasks), kind)} {what}"

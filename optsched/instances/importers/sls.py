@@ -1,0 +1,348 @@
+"""Importer of the files of Hadoop's Scheduler Load Simulator (SLS): jobs, nodes, and queue weights.
+
+Job and node files are JSON objects one after the other, queue weights a Fair Scheduler allocation file. A job names for
+each container the host that SLS asks the scheduler for; that host is taken to hold the container's data, and labelled
+so. No sizes are recorded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from optsched.errors import Fault, InputError, UsageError
+from optsched.instances.importers.foreign import (
+    LARGEST,
+    Imported,
+    Location,
+    Record,
+    json_objects,
+    read_text,
+    shown,
+    stem,
+)
+
+__all__ = ["import_sls"]
+
+KINDS = ("map", "reduce")
+
+#: Keys of a node's resources, which become the names of its capacities.
+RESOURCES = ("memory-mb", "vcores")
+
+
+@dataclass(frozen=True, slots=True)
+class _Container:
+    """A task: what kind it is, where SLS asks for it, when it began and ended, in ms."""
+
+    kind: str
+    location: Location | None
+    start: int | None
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A job: its arrival in ms, its queue and its containers."""
+
+    id: str
+    queue: str | None
+    start: int | None
+    containers: tuple[_Container, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A node: its rack, and amounts of resources."""
+
+    rack: str | None
+    capacity: dict[str, int]
+
+
+def import_sls(
+    jobs: str | os.PathLike[str],
+    nodes: str | os.PathLike[str] | None = None,
+    queues: str | os.PathLike[str] | None = None,
+    slots: str | int = "inferred",
+    name: str | None = None,
+) -> Imported:
+    """Make an instance document of SLS's files, in which all containers of all jobs wait to be placed.
+
+    Parameters
+    ----------
+    jobs
+        The job file, plain or gzipped.
+    nodes
+        The node file; without it the nodes are the hosts that the jobs name.
+    queues
+        A Fair Scheduler allocation file with the queues' weights; without it they weigh the same.
+    slots
+        `"inferred"`: on every node the most containers of a kind that ran at once on any node, a lower estimate. A
+        number: that many, for maps and for reduces.
+    name
+        Name of the instance, by default that of the job file.
+
+    Returns
+    -------
+    Imported
+        One document, with notes on what was odd.
+
+    Raises
+    ------
+    InputError
+        A file is missing, unreadable or wrong; lists every fault of it with its place.
+    UsageError
+        If `slots` is none of the above.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> text = '''{"job.id": "job_1", "job.start.ms": 2000, "job.queue.name": "q", "job.tasks": [
+    ...   {"container.host": "/r1/h1", "container.type": "map",
+    ...    "container.start.ms": 2500, "container.end.ms": 4000}]}'''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "small.json")
+    ...     _ = file.write_text(text)
+    ...     document = import_sls(file).documents[0]
+    >>> document["nodes"], document["tasks"]  # doctest: +NORMALIZE_WHITESPACE
+    ([{'id': 'h1', 'rack': 'r1', 'slots': 1, 'reduce_slots': 1}],
+     [{'id': 'job_1_c1', 'job': 'job_1', 'kind': 'map', 'replicas': ['h1'], 'duration': 1.5}])
+    """
+    if isinstance(slots, str) and slots.isdecimal() and len(slots) < 16:
+        slots = int(slots)
+    if slots != "inferred" and (not isinstance(slots, int) or isinstance(slots, bool) or slots < 1):
+        raise UsageError(f'slots must be "inferred" or a number of at least 1, not {slots!r}')
+    notes: list[str] = []
+    log = _read_jobs(jobs, notes)
+    weights = None if queues is None else _read_weights(queues)
+    hosts = _hosts(log, jobs) if nodes is None else _read_nodes(nodes)
+    per_node = slots if isinstance(slots, int) else _most_at_once(log)
+    names = dict.fromkeys(job.queue for job in log if job.queue is not None)
+    if weights is not None:
+        absent = [queue for queue in names if queue not in weights]
+        notes += [f"queue {queue} has no weight in the allocation file; it weighs 1" for queue in absent]
+    groups = [{"id": queue, "weight": 1.0 if weights is None else weights.get(queue, 1.0)} for queue in names]
+    origin = min((job.start for job in log if job.start is not None), default=0)
+    records, tasks = _records(log, hosts, origin, notes)
+    files = [f"job file {Path(jobs).name}"]
+    files += [
+        f"{noun} {Path(path).name}" for noun, path in (("node file", nodes), ("queues", queues)) if path is not None
+    ]
+    told = "inferred: on every node the most of a kind that ran at once on any node, a lower estimate"
+    document: dict[str, Any] = {
+        "format": "optsched/1",
+        "name": stem(jobs, "json|gz", "sls") if name is None else name,
+        "description": f"{len(tasks)} containers of {len(log)} jobs on {len(hosts)} nodes, as if all waited at once.",
+        "source": f"SLS {', '.join(files)}",
+        "labels": {
+            "state": "assumed: all containers wait at once, though jobs started one after the other",
+            "replicas": "assumed: SLS asks the scheduler for a container on this host, which is taken to hold its data",
+            "slots": told if slots == "inferred" else f"given: {slots} on every node, for maps and for reduces",
+            "arrival": "the job's start, in s since the first job's",
+            "duration": "recorded, wherever it ran",
+            "weight": "recorded" if weights is not None else "assumed: no allocation file was given, so 1 each",
+        },
+        "nodes": [
+            {"id": host}
+            | ({} if node.rack is None else {"rack": node.rack})
+            | {"slots": per_node, "reduce_slots": per_node}
+            | ({"capacity": node.capacity} if node.capacity else {})
+            for host, node in hosts.items()
+        ],
+        "groups": groups,
+        "jobs": records,
+        "tasks": tasks,
+    }
+    if not groups:
+        del document["groups"], document["labels"]["weight"]
+    return Imported((document,), tuple(notes))
+
+
+def _records(
+    log: list[_Job], hosts: dict[str, _Node], origin: int, notes: list[str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Records of jobs and of their containers."""
+    records: list[dict[str, Any]] = []
+    tasks: list[dict[str, Any]] = []
+    for job in log:
+        record: dict[str, Any] = {"id": job.id}
+        if job.queue is not None:
+            record["group"] = job.queue
+        if job.start is not None:
+            record["arrival"] = (job.start - origin) / 1000
+        records.append(record)
+        odd: Counter[str] = Counter()
+        for number, container in enumerate(job.containers, start=1):
+            task: dict[str, Any] = {"id": f"{job.id}_c{number}", "job": job.id, "kind": container.kind}
+            where = container.location
+            if container.kind == "map" and where is not None:
+                if where.host in hosts:
+                    task["replicas"] = [where.host]
+                else:
+                    odd["on hosts that the node file does not have; off-rack everywhere"] += 1
+                    where = None
+            if where is not None and where.host in hosts and where.rack not in (None, hosts[where.host].rack):
+                odd["name another rack than the node file, whose rack is kept"] += 1
+            if container.start is not None and container.end is not None:
+                if container.end >= container.start:
+                    task["duration"] = (container.end - container.start) / 1000
+                else:
+                    odd["ended before they started; duration left out"] += 1
+            tasks.append(task)
+        notes.extend(f"{job.id}: {times} of {len(job.containers)} containers {what}" for what, times in odd.items())
+    return records, tasks
+
+
+def _most_at_once(log: list[_Job]) -> int:
+    """The most containers of one kind that ran at once on one host, at least 1."""
+    events: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for job in log:
+        for container in job.containers:
+            start, end = container.start, container.end
+            if container.location is not None and start is not None and end is not None and start <= end:
+                key = (container.location.host, container.kind)
+                # At equal times an end sorts before a start: one slot may have served both.
+                events.setdefault(key, []).extend([(start, 1), (end, -1)])
+    most = 1
+    for on_host in events.values():
+        running = 0
+        for _, change in sorted(on_host):
+            running += change
+            most = max(most, running)
+    return most
+
+
+def _read_jobs(path: str | os.PathLike[str], notes: list[str]) -> list[_Job]:
+    text, cut = read_text(path)
+    faults: list[Fault] = []
+    jobs: dict[str, _Job] = {}
+    for number, value in enumerate(json_objects(text, "job", faults, cut), start=1):
+        record = Record(value, f"job {number}", faults)
+        name = record.name("job.id", required=True)
+        containers = [_container(container) for container in record.records("job.tasks")]
+        queue, start = record.name("job.queue.name"), record.amount("job.start.ms")
+        if name is None:
+            continue
+        if len(name) > 200:
+            record.fault("job.id", f"{shown(name)} is longer than 200 characters")
+        if name in jobs:
+            record.fault("job.id", f"{shown(name)} is the id of another job too")
+        jobs[name] = _Job(name, queue, start, tuple(entry for entry in containers if entry is not None))
+    if not jobs and not faults:
+        faults.append(Fault("", "there is no complete job in it; an SLS job file is JSON objects, one after the other"))
+    if faults:
+        raise InputError(faults, os.fspath(path))
+    notes.extend(cut)
+    return list(jobs.values())
+
+
+def _container(record: Record) -> _Container | None:
+    kind = record.name("container.type", required=True)
+    if kind is not None and kind not in KINDS:
+        record.fault("container.type", f"must be map or reduce, not {shown(kind)}")
+    where = record.host("container.host")
+    start, end = record.amount("container.start.ms"), record.amount("container.end.ms")
+    return None if kind is None else _Container(kind, where, start, end)
+
+
+def _hosts(log: list[_Job], path: str | os.PathLike[str]) -> dict[str, _Node]:
+    """The hosts that the jobs name, with their racks."""
+    racks: dict[str, str | None] = {}
+    faults = []
+    for job in log:
+        for number, container in enumerate(job.containers, start=1):
+            where = container.location
+            if where is None:
+                continue
+            known = racks.setdefault(where.host, where.rack)
+            if known != where.rack:
+                told = f'host "{where.host}" is in rack {shown(where.rack)} here, and in {shown(known)} before'
+                faults.append(Fault(f"{job.id}, container {number}", told))
+    if not racks:
+        faults.append(Fault("", "the jobs name no host, and there is no node file"))
+    if faults:
+        raise InputError(faults, os.fspath(path))
+    return {host: _Node(rack, {}) for host, rack in racks.items()}
+
+
+def _read_nodes(path: str | os.PathLike[str]) -> dict[str, _Node]:
+    text, cut = read_text(path)
+    faults: list[Fault] = []
+    nodes: dict[str, _Node] = {}
+    for number, value in enumerate(json_objects(text, "rack", faults, cut), start=1):
+        record = Record(value, f"rack {number}", faults)
+        rack = record.name("rack", required=True)
+        for entry in record.records("nodes"):
+            name = entry.name("node", required=True)
+            amounts = {key: entry.amount(key) for key in RESOURCES}
+            if name is None:
+                continue
+            if len(name) > 200:
+                entry.fault("node", f"{shown(name)} is longer than 200 characters")
+            if name in nodes:
+                entry.fault("node", f"{shown(name)} is the name of another node too")
+            nodes[name] = _Node(rack, {key: amount for key, amount in amounts.items() if amount is not None})
+    faults += [Fault("", note) for note in cut]
+    if not nodes and not faults:
+        faults.append(Fault("", "there is no node in it; an SLS node file is {rack, nodes: [{node}]}, one a rack"))
+    if faults:
+        raise InputError(faults, os.fspath(path))
+    return nodes
+
+
+def _read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
+    """Weight of each queue (1 where it has none), by its last name and by its full one (`root.a.b`)."""
+    text, cut = read_text(path)
+    source = os.fspath(path)
+    if cut:
+        raise InputError([Fault("", note) for note in cut], source)
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise InputError([Fault("", "declares a document type; an allocation file needs none")], source)
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        line, column = error.position
+        raise InputError(
+            [Fault(f"line {line}, column {column + 1}", f"malformed XML: {error.msg.partition(':')[0]}")], source
+        ) from None
+    if root.tag != "allocations":
+        raise InputError([Fault("", f"the outermost element is {shown(root.tag)}, not allocations")], source)
+    faults: list[Fault] = []
+    weights: dict[str, float] = {}
+    waiting = [(element, "root") for element in reversed(root) if element.tag in ("queue", "pool")]
+    while waiting:
+        element, above = waiting.pop()
+        name = element.get("name", "")
+        place = f"{above}.{name}" if name else f"{above}.?"
+        if not name or not name.isprintable():
+            faults.append(Fault(place, "a queue needs a name of printable characters"))
+            continue
+        weight = _weight(element, place, faults)
+        for key in dict.fromkeys((name, place.removeprefix("root."), place)):
+            if key in weights and key == place:
+                faults.append(Fault(place, "is given twice"))
+            weights.setdefault(key, weight)
+        waiting.extend((child, place) for child in reversed(element) if child.tag in ("queue", "pool"))
+    if faults:
+        raise InputError(faults, source)
+    return weights
+
+
+def _weight(element: ElementTree.Element, place: str, faults: list[Fault]) -> float:
+    given = [(child.text or "").strip() for child in element if child.tag == "weight"]
+    if len(given) > 1:
+        faults.append(Fault(f"{place}.weight", "is given twice"))
+    if not given:
+        return 1.0
+    try:
+        weight = float(given[0])
+    except ValueError:
+        faults.append(Fault(f"{place}.weight", f"must be a number, not {shown(given[0])}"))
+        return 1.0
+    if not 0 <= weight <= LARGEST:
+        faults.append(Fault(f"{place}.weight", f"must be a finite number, 0 or more, not {shown(given[0])}"))
+        return 1.0
+    return weight

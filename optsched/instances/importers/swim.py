@@ -1,0 +1,168 @@
+"""Importer of SWIM workloads (tab-separated traces of jobs, without tasks): an instance in which the rest is generated.
+
+Arrivals and sizes are what the trace says. It records no tasks, nodes or replicas: those are drawn here, from a seed,
+and labelled so in the document. A megabyte is 10^6 bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault, InputError, UsageError
+from optsched.instances.families.sampling import distinct_nodes
+from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Line, lines_of, shown, stem
+
+__all__ = ["import_swim"]
+
+#: Columns of a line; only these are read, and there are no others.
+COLUMNS = ("job id", "submit time", "gap to the job before", "map input bytes", "shuffle bytes", "reduce output bytes")
+
+#: More maps are refused: a petabyte in small blocks is no file to write.
+MOST_TASKS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A line of a trace: submit in s, sizes in bytes."""
+
+    id: str
+    submit: int
+    input: int
+    shuffle: int
+    output: int
+
+
+def import_swim(
+    path: str | os.PathLike[str],
+    nodes: int = 20,
+    slots: int = 2,
+    replicas: int = 3,
+    block: int = 128,
+    first: int | None = None,
+    seed: int = 0,
+    name: str | None = None,
+) -> Imported:
+    r"""Make an instance document of a SWIM trace, in which all maps and reduces of its jobs wait.
+
+    Parameters
+    ----------
+    path
+        The file, plain or gzipped: six columns without a header.
+    nodes, slots
+        Of the generated cluster: nodes, and slots of each, as many for reduces.
+    replicas
+        Different nodes that hold each map's block, drawn uniformly at random.
+    block
+        MB of a map's block: a job has as many maps as its input has blocks, at least one; the last holds the rest.
+    first
+        Only so many jobs, from the beginning of the trace; None for all.
+    seed
+        Of the draw.
+    name
+        Name of the instance, by default that of the file.
+
+    Returns
+    -------
+    Imported
+        One document. A job that shuffles or writes anything gets one reduce.
+
+    Raises
+    ------
+    InputError
+        The file is missing, unreadable or wrong; lists every fault with its line.
+    UsageError
+        If a number is out of range, or the blocks are so small that there were more than `MOST_TASKS` maps.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "small.tsv")
+    ...     _ = file.write_text("job0\t5\t5\t200000000\t1000000\t0\n")
+    ...     document = import_swim(file, nodes=4).documents[0]
+    >>> document["jobs"], [(task["id"], task["size"]) for task in document["tasks"]]
+    ([{'id': 'job0', 'arrival': 5, 'filter_ratio': 0.005}], [('job0_m1', 128), ('job0_m2', 72.0), ('job0_r1', 1.0)])
+    """
+    least = {"nodes": 1, "slots": 0, "replicas": 0, "block": 1, "first": 1, "seed": 0}
+    given = {"nodes": nodes, "slots": slots, "replicas": replicas, "block": block, "first": first, "seed": seed}
+    for key, value in given.items():
+        if value is not None and value < least[key]:
+            raise UsageError(f"{key} is {value}; it must be {least[key]} or more")
+    if replicas > nodes:
+        raise UsageError(f"{replicas} replicas need as many nodes, and there are {nodes}")
+    jobs = _read(path)[:first]
+    maps = [max(1, -(-job.input // (block * BYTES_PER_MB))) for job in jobs]
+    if sum(maps) > MOST_TASKS:
+        raise UsageError(
+            f"blocks of {block} MB make {sum(maps)} maps, over {MOST_TASKS}; take larger blocks, or fewer jobs by first"
+        )
+    rng = np.random.default_rng(seed)
+    holders = distinct_nodes(rng, np.full(sum(maps), replicas, dtype=np.int64), nodes)
+    names = [f"n{node}" for node in range(1, nodes + 1)]
+    rows: Iterator[Any] = iter(holders)
+    tasks: list[dict[str, Any]] = []
+    for job, count in zip(jobs, maps, strict=True):
+        for part in range(1, count + 1):
+            rest = job.input - (count - 1) * block * BYTES_PER_MB
+            task = {"id": f"{job.id}_m{part}", "job": job.id, "size": block if part < count else rest / BYTES_PER_MB}
+            held = [names[node] for node in next(rows).tolist()]
+            tasks.append({**task, "replicas": held} if held else task)
+        if job.shuffle or job.output:
+            size = job.shuffle / BYTES_PER_MB
+            tasks.append({"id": f"{job.id}_r1", "job": job.id, "kind": "reduce", "size": size})
+    document: dict[str, Any] = {
+        "format": "optsched/1",
+        "name": stem(path, "tsv|txt|gz", "swim") if name is None else name,
+        "description": f"{len(tasks)} tasks of {len(jobs)} jobs on {nodes} nodes, as if all were waiting at once.",
+        "source": f"SWIM trace {Path(path).name}" + ("" if first is None else f", the first {len(jobs)} jobs"),
+        "labels": {
+            "arrival": "recorded",
+            "size": f"recorded for each job; generated: maps of {block} MB and the rest (10^6 bytes), one reduce a job "
+            "with what it shuffles",
+            "filter_ratio": "recorded: shuffle over map input bytes of the job",
+            "tasks": f"generated: a map for each {block} MB of a job's input, at least one; a reduce where it shuffles "
+            "or writes anything",
+            "nodes": f"generated: {nodes} nodes alike, {slots} slots each for maps and for reduces",
+            "replicas": f"generated: {replicas} different nodes uniformly at random, seed {seed}, numpy PCG64",
+            "state": "assumed: all tasks wait at once, though jobs arrived one after the other",
+        },
+        "nodes": [{"id": node, "slots": slots, "reduce_slots": slots} for node in names],
+        "jobs": [
+            {"id": job.id, "arrival": job.submit} | ({"filter_ratio": job.shuffle / job.input} if job.input else {})
+            for job in jobs
+        ],
+        "tasks": tasks,
+    }
+    return Imported((document,))
+
+
+def _read(path: str | os.PathLike[str]) -> list[_Job]:
+    faults: list[Fault] = []
+    jobs: dict[str, tuple[int, _Job]] = {}
+    for line in lines_of(path):
+        if len(line.words) != len(COLUMNS):
+            faults.append(Fault(line.place, f"has {len(line.words)} columns, not {len(COLUMNS)}: {', '.join(COLUMNS)}"))
+            continue
+        job = _job(line, faults)
+        if job.id in jobs:
+            faults.append(Fault(line.place, f"job {shown(job.id)} is on line {jobs[job.id][0]} already"))
+        jobs.setdefault(job.id, (line.number, job))
+    if not jobs and not faults:
+        faults.append(Fault("", f"holds no job; a line has {', '.join(COLUMNS)}"))
+    if faults:
+        raise InputError(faults, os.fspath(path))
+    return [job for _, job in jobs.values()]
+
+
+def _job(line: Line, faults: list[Fault]) -> _Job:
+    name = line.words[0]
+    if len(name) > 100 or not name.isprintable():
+        faults.append(Fault(line.place, f"the job id {shown(name)} must be up to 100 printable characters"))
+    submit, _, read, shuffle, output = (line.integer(at, COLUMNS[at], faults, 0) for at in range(1, len(COLUMNS)))
+    return _Job(name, submit, read, shuffle, output)

@@ -1,0 +1,345 @@
+"""Drives a policy over the slots of a snapshot: rounds of offers until all is placed or the policy starves.
+
+What a policy gets to see is made here (`View`); a simulation over time, in which tasks end, is another driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from optsched.deadline import check
+from optsched.errors import HeuristicFailed, UsageError
+from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Ints, Shuffle, Workload
+from optsched.placement import Placement
+from optsched.problems import Problem
+from optsched.running.answers import attempt, tasks_from
+from optsched.running.base import Event, Offer, Policy, View
+
+__all__ = ["MAX_IDLE_ROUNDS", "Decision", "Drive", "Observer", "drive", "streams"]
+
+#: Rounds without an assignment after which a policy counts as starved.
+MAX_IDLE_ROUNDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a policy did with an offer: the tasks (indices of the instance) that it started, none if it declined."""
+
+    offer: Offer
+    tasks: tuple[int, ...]
+
+
+#: Told of each decision: the time, the problem that is driven, and the decision.
+Observer = Callable[[float, Problem, Decision], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """What came of driving a policy.
+
+    Attributes
+    ----------
+    placement
+        Where each task was started.
+    rounds
+        Rounds of offers that were begun.
+    idle_slot_time
+        Its price of waiting, in slot-rounds: how often a slot was offered in vain while a task waited.
+    starved
+        Whether it was given up, with tasks waiting and slots idle.
+    """
+
+    placement: Placement
+    rounds: int
+    idle_slot_time: int
+    starved: bool
+
+
+def streams(seed: int | Sequence[int]) -> tuple[np.random.Generator, np.random.Generator]:
+    """Random streams of the driver and of the heuristic, so that what one draws never moves the other."""
+    driver, heuristic = np.random.SeedSequence(seed).spawn(2)
+    return np.random.default_rng(driver), np.random.default_rng(heuristic)
+
+
+def drive(
+    problem: Problem,
+    policy: Policy,
+    seed: int | Sequence[int] = 0,
+    *,
+    max_idle_rounds: int = MAX_IDLE_ROUNDS,
+    observers: Sequence[Observer] = (),
+) -> Drive:
+    """Offer the idle slots to a policy until as many tasks are placed as the problem wants (`Problem.due`).
+
+    A round offers every idle slot once, in random order: one heartbeat a slot, as Hadoop before version 2 gave one map
+    a heartbeat. An offer names all the free slots of its node and may be answered with as many tasks; the node is then
+    offered that much less often in the round. The order of the slots, not of the nodes, is what 003 simulates. To a
+    policy that says `fills_nodes` a round offers node after node, in random order: the slots of a node one after
+    another, until they are taken or one is declined. Where the problem places maps and reduces, a round offers all map
+    slots before the first reduce slot, since a reduce is placed by where its maps are.
+
+    Jobs that arrive after the snapshot belong to the problem, but the policy learns of them at their arrival: the clock
+    stands still until no known task waits, or `max_idle_rounds` rounds passed in vain, and then moves to the next one.
+
+    Parameters
+    ----------
+    problem
+        A problem with slots.
+    policy
+        It is started anew.
+    seed
+        Of the driver's and the policy's streams (`streams`).
+    max_idle_rounds
+        Rounds without an assignment, one after another, after which it counts as starved.
+    observers
+        Called after each decision.
+
+    Raises
+    ------
+    UsageError
+        If the problem has no slots to offer.
+    HeuristicFailed
+        If the policy raises, or starts what it cannot start.
+
+    Examples
+    --------
+    >>> from optsched.heuristics.dl import LocalityPolicy
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> workload = Workload(["t1"], replicas=Ragged.from_rows([[1]]))
+    >>> result = drive(Lsap(Instance(Cluster(["a", "b"]), workload)), LocalityPolicy("sweep"))
+    >>> result.placement.nodes.tolist(), result.rounds
+    ([1], 1)
+    """
+    if not problem.offered:
+        raise UsageError(f"{problem.name} has no slots to offer to a policy; use a batch heuristic")
+    order, own = streams(seed)
+    known = _Known(problem)
+    notify, fills = getattr(policy, "notify", None), bool(getattr(policy, "fills_nodes", False))
+    attempt(getattr(policy, "start", _nothing), known.view, own)
+    placed = rounds = idle_rounds = vain = 0
+    while placed < problem.due:
+        if not known.waits_for_slots or idle_rounds == max_idle_rounds:
+            if known.complete:
+                break
+            for event in known.next_arrivals():
+                if notify:
+                    attempt(notify, event, known.view)
+            idle_rounds = 0
+            continue
+        rounds += 1
+        before = placed
+        for kind, free in known.free.items():
+            if not known.waiting[kind]:
+                continue
+            left = free.tolist()  # offers that each node has left in this round
+            for node in _turns(free, order, fills):
+                if not left[node]:
+                    continue
+                check()
+                offer = Offer(known.time, node, kind, int(free[node]))
+                tasks = _answered(policy, offer, known)
+                for task in tasks:
+                    known.start(task, node)
+                    if notify:
+                        attempt(notify, Event(known.time, "task-started", task), known.view)
+                for observer in observers:
+                    observer(known.time, problem, Decision(offer, tuple(known.order[tasks].tolist())))
+                taken = len(tasks) or (left[node] if fills else 1)
+                left[node] -= taken
+                placed += len(tasks)
+                vain += 0 if tasks else taken
+                if not known.waiting[kind]:
+                    break
+        idle_rounds = idle_rounds + 1 if placed == before else 0
+    return Drive(known.placement(), rounds, vain, placed < problem.due)
+
+
+def _turns(free: Ints, order: np.random.Generator, fills: bool) -> list[int]:
+    """The nodes in the order in which a round offers their free slots: at random, or each node's together."""
+    nodes = order.permutation(len(free)) if fills else np.arange(len(free))
+    slots = np.repeat(nodes, free[nodes])
+    turns: list[int] = (slots if fills else order.permutation(slots)).tolist()
+    return turns
+
+
+def _nothing(*_: Any) -> None:
+    """A policy's `start` where it has none."""
+
+
+def _answered(policy: Policy, offer: Offer, known: _Known) -> list[int]:
+    answer = attempt(policy.offer, offer, known.view)
+    if type(answer) in (tuple, list) and not answer:
+        return []
+    try:
+        waits = partial(known.waits, kind=KINDS.index(offer.kind))
+        tasks: list[int] = attempt(tasks_from, answer, offer.free, offer.kind, waits, known.label)
+    except HeuristicFailed as failed:
+        node = known.problem.instance.cluster.node_ids[offer.node]
+        raise HeuristicFailed(f'on an offer of node "{node}" {failed}') from failed.__cause__
+    return tasks
+
+
+class _Known:
+    """What is known at the driver's time; tasks and jobs are numbered in the order of their arrival.
+
+    Attributes
+    ----------
+    time
+        The clock.
+    view
+        What the policy gets.
+    order
+        Task of the instance that each number stands for.
+    waiting
+        How many known tasks of each kind wait.
+    free
+        Free slots of each node, of each kind that is offered.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        instance = problem.instance
+        workload, state = instance.workload, instance.state
+        self.problem, self.time = problem, float(instance.time)
+        begun = np.unique(workload.job[(state.status != PENDING) & (workload.job >= 0)])
+        arrival = np.where(workload.arrival > self.time, workload.arrival, -np.inf)  # not given: there already
+        arrival[begun] = -np.inf
+        by_task = np.append(arrival, -np.inf)[workload.job]  # a task without a job picks the last entry
+        self.order, self._arrivals = _by_arrival(by_task)
+        self._jobs, self._job_arrivals = _by_arrival(arrival)
+        self._status, self._node = state.status[self.order], state.node[self.order]
+        decided = np.zeros(len(workload), dtype=bool)
+        decided[problem.tasks] = True
+        self._waits = bytearray(decided[self.order].tobytes())
+        self._kind = workload.kind[self.order]
+        self.free = {kind: slots.astype(np.int64) for kind, slots in problem.offered.items()}
+        self.waiting = dict.fromkeys(KINDS, 0)
+        self._tasks = self._arrived_jobs = 0
+        self._started: list[int] = []
+        self._learn()
+
+    @property
+    def complete(self) -> bool:
+        """Whether no job is still to arrive."""
+        return self._tasks == len(self.order)
+
+    @property
+    def waits_for_slots(self) -> bool:
+        """Whether a known task waits that some slot is offered to."""
+        return any(self.waiting[kind] for kind in self.free)
+
+    def placement(self) -> Placement:
+        """Where each task of the instance was started."""
+        placement = Placement.empty(len(self.order))
+        return placement.with_tasks(self.order[self._started], self._node[self._started])
+
+    def waits(self, task: int, kind: int) -> bool:
+        """Whether there is such a task, of that kind, and it waits."""
+        return 0 <= task < self._tasks and bool(self._waits[task]) and self._kind[task] == kind
+
+    def label(self, task: int) -> str:
+        """How to call a task in a message."""
+        known = 0 <= task < self._tasks
+        return f'task "{self.view.workload.task_ids[task]}"' if known else f"{task}, no task of the view"
+
+    def start(self, task: int, node: int) -> None:
+        """A waiting task runs from now on."""
+        self._waits[task] = 0
+        self._status[task], self._node[task] = RUNNING, node
+        kind = KINDS[self._kind[task]]
+        self.waiting[kind] -= 1
+        self.free[kind][node] -= 1
+        self._started.append(task)
+
+    def next_arrivals(self) -> list[Event]:
+        """Move the clock to the next arrival; the events of all jobs that arrive then."""
+        self.time = float(self._arrivals[self._tasks])
+        before = self._arrived_jobs
+        self._learn()
+        return [Event(self.time, "job-arrived", job) for job in range(before, self._arrived_jobs)]
+
+    def _learn(self) -> None:
+        """Make the view of everything that has arrived by now."""
+        before = self._tasks
+        self._tasks = int(np.searchsorted(self._arrivals, self.time, side="right"))
+        self._arrived_jobs = int(np.searchsorted(self._job_arrivals, self.time, side="right"))
+        came = np.frombuffer(self._waits, dtype=np.bool_)[before : self._tasks]
+        for number, kind in enumerate(KINDS):
+            self.waiting[kind] += int(np.count_nonzero(came & (self._kind[before : self._tasks] == number)))
+        instance = self.problem.instance
+        none = np.zeros(len(instance.cluster), dtype=np.int64)
+        true_shuffle = _known_shuffle(instance.workload.shuffle, self.order[: self._tasks], len(self.order))
+        self.view = View(
+            self.problem.name,
+            self.problem.parameters,
+            instance.cluster,
+            _known_part(instance.workload, self.order[: self._tasks], self._jobs[: self._arrived_jobs]),
+            _window(self._status[: self._tasks]),
+            _window(self._node[: self._tasks]),
+            _window(self.free.get(KINDS[MAP], none)),
+            _window(self.free.get(KINDS[REDUCE], none)),
+            None if true_shuffle is None else _seen(true_shuffle, self._status),
+            true_shuffle,
+        )
+
+
+def _by_arrival(arrival: Floats) -> tuple[Ints, Floats]:
+    """Indices in the order of arrival, earlier indices first among equals, and their arrivals."""
+    order = np.argsort(arrival, kind="stable")
+    return order, arrival[order]
+
+
+def _window(values: Ints) -> Ints:
+    """The same memory, read-only."""
+    window = values.view()
+    window.setflags(write=False)
+    return window
+
+
+def _known_shuffle(shuffle: Shuffle | None, tasks: Ints, count: int) -> Shuffle | None:
+    """The entries between two of the given tasks, renumbered."""
+    if shuffle is None:
+        return None
+    number = np.full(count, -1)
+    number[tasks] = np.arange(len(tasks))
+    maps, reduces = number[shuffle.map], number[shuffle.reduce]
+    keep = (maps >= 0) & (reduces >= 0)
+    return Shuffle(maps[keep], reduces[keep], shuffle.size[keep], shuffle.emitted[keep])
+
+
+def _seen(shuffle: Shuffle, status: Ints) -> Shuffle:
+    """The same without the sizes that only the end of a map tells."""
+    return replace(shuffle, size=np.where(status[shuffle.map] == FINISHED, shuffle.size, np.nan))
+
+
+def _known_part(workload: Workload, tasks: Ints, jobs: Ints) -> Workload:
+    """The given tasks and jobs, renumbered, with nothing that only the future tells."""
+    number = np.full(len(workload.job_ids) + 1, -1)  # a task without a job picks the last entry
+    number[jobs] = np.arange(len(jobs))
+    by_type = workload.rate_in_by_type
+    return Workload(
+        task_ids=workload.task_ids[tasks],
+        job=number[workload.job[tasks]],
+        kind=workload.kind[tasks],
+        replicas=workload.replicas.take(tasks),
+        size=workload.size[tasks],
+        rate_in=workload.rate_in[tasks],
+        rate_in_by_type=None if by_type is None else by_type[tasks],
+        bytes_read=workload.bytes_read[tasks],
+        demand={name: values[tasks] for name, values in workload.demand.items()},
+        demand_shuffle={name: values[tasks] for name, values in workload.demand_shuffle.items()},
+        job_ids=workload.job_ids[jobs],
+        job_group=workload.job_group[jobs],
+        arrival=workload.arrival[jobs],
+        goal=workload.goal[jobs],
+        filter_ratio=workload.filter_ratio[jobs],
+        map_time=workload.map_time[jobs],
+        group_ids=workload.group_ids,
+        group_weight=workload.group_weight,
+        group_running_tasks=workload.group_running_tasks,
+    )

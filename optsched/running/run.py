@@ -1,0 +1,276 @@
+"""Running a heuristic on a problem: one of the list by its name, or a user's own callable or policy.
+
+Whatever a heuristic does, running it gives a `HeuristicRun`: its placement, or what was wrong with its answer.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from optsched.deadline import check, deadline
+from optsched.errors import HeuristicFailed, InputError, MissingField, OutOfTime, UsageError, described, expect, nearest
+from optsched.placement import Placement
+from optsched.problems import PROBLEMS, Problem
+from optsched.problems.base import number, resolve
+from optsched.running.alarm import alarm
+from optsched.running.answers import attempt, placement_from, raised
+from optsched.running.base import Heuristic, Policy
+from optsched.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams
+
+__all__ = ["HeuristicRun", "custom", "imported", "run_heuristic"]
+
+
+@dataclass(frozen=True)
+class HeuristicRun:
+    """What came of running a heuristic.
+
+    Attributes
+    ----------
+    name, parameters
+        Which one, with the values in force.
+    placement
+        What it answered, feasible or not; None where it raised or answered nonsense.
+    seconds
+        Wall-clock time, for a policy with its driver.
+    rounds, idle_slot_time
+        A policy's rounds of offers and slot-rounds offered in vain; None for a batch heuristic.
+    starved
+        Whether a policy was given up, with tasks waiting and slots idle.
+    error
+        What was wrong, one line a fault, with the heuristic's name; None if nothing.
+    cause
+        The exception that the heuristic raised, with its traceback; None if it raised none.
+    out_of_time
+        The limit, in seconds, that cut it short; None where none did.
+    """
+
+    name: str
+    parameters: Mapping[str, Any]
+    placement: Placement | None
+    seconds: float
+    rounds: int | None = None
+    idle_slot_time: int | None = None
+    starved: bool = False
+    error: str | None = None
+    out_of_time: float | None = None
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
+
+    def raise_if_failed(self) -> Placement:
+        """The placement; HeuristicFailed where there is none, from what the heuristic raised."""
+        if self.placement is None:
+            raise HeuristicFailed(self.error) from self.cause
+        return self.placement
+
+
+def run_heuristic(
+    problem: Problem,
+    heuristic: Heuristic,
+    seed: int | Sequence[int] = 0,
+    *,
+    max_idle_rounds: Any = None,
+    observers: Sequence[Observer] = (),
+    time_limit: float | None = None,
+    **parameters: Any,
+) -> HeuristicRun:
+    """Run an entry of the list, or what `custom` made; see `optsched.heuristics.run`."""
+    values = _parameters(heuristic, parameters)
+    _check_seed(seed)
+    _check_limit(time_limit)
+    expect(observers, Sequence, "observers are a list of callables (time, problem, decision)")
+    for observer in observers:
+        if not callable(observer):
+            raise UsageError(f"an observer is a callable (time, problem, decision), not {described(observer)}")
+    if heuristic.online:
+        rounds = MAX_IDLE_ROUNDS if max_idle_rounds is None else _rounds(heuristic, max_idle_rounds)
+    elif max_idle_rounds is not None or observers:
+        raise UsageError(f"{heuristic.name} is a batch heuristic: it has no rounds and nothing to observe")
+    if problem.name not in heuristic.problems:
+        raise UsageError(
+            f"{heuristic.name} does not serve {problem.name}, only {', '.join(heuristic.problems)}; "
+            "name another heuristic or problem"
+        )
+    if faults := heuristic.faults(problem):
+        raise MissingField(faults, f"{problem.instance.name}: {heuristic.name}")
+    listed = heuristic.parameters is not None
+    given = problem if listed else _again(problem)
+    began = time.perf_counter()
+    result: Placement | Drive | None = None
+    error = exceeded = cause = None
+    try:
+        with deadline(time_limit), nullcontext() if listed else alarm():
+            if heuristic.policy is not None:
+                policy = attempt(heuristic.policy, **values)
+                result = drive(given, policy, seed, max_idle_rounds=rounds, observers=observers)
+            else:
+                assert heuristic.batch is not None
+                result = _batch(heuristic, given, streams(seed)[1], values)
+    except HeuristicFailed as failed:
+        cause = failed.__cause__
+        error = "\n".join(f'heuristic "{heuristic.name}" {line}' for line in str(failed).splitlines())
+    except OutOfTime:
+        check()  # a deadline that is not this run's own is for whoever set it
+        if time_limit is None:
+            raise
+        exceeded = time_limit
+        error = f'heuristic "{heuristic.name}" was out of time after {time_limit:g} s'
+    seconds = time.perf_counter() - began
+    shown = MappingProxyType(values if max_idle_rounds is None else {**values, "max_idle_rounds": rounds})
+    if isinstance(result, Drive):
+        return HeuristicRun(
+            heuristic.name,
+            shown,
+            result.placement,
+            seconds,
+            result.rounds,
+            result.idle_slot_time,
+            result.starved,
+        )
+    return HeuristicRun(heuristic.name, shown, result, seconds, error=error, out_of_time=exceeded, cause=cause)
+
+
+def _batch(
+    heuristic: Heuristic, problem: Problem, rng: np.random.Generator, parameters: Mapping[str, Any]
+) -> Placement:
+    """Call a batch heuristic and read its answer; wrong parameters or input that a listed one finds are no failure."""
+    assert heuristic.batch is not None
+    if heuristic.parameters is not None:
+        try:
+            answer = heuristic.batch(problem, rng, **parameters)
+        except (UsageError, InputError, HeuristicFailed, OutOfTime):
+            raise
+        except Exception as error:
+            raise HeuristicFailed(f"raised {raised(error)}") from error
+    else:
+        answer = attempt(heuristic.batch, problem, rng, **parameters)
+    placement: Placement = attempt(placement_from, answer, problem)
+    return placement
+
+
+def _parameters(heuristic: Heuristic, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values in force; UsageError for a name that the heuristic does not have or a value that it does not take."""
+    if heuristic.parameters is not None:
+        return resolve(heuristic.name, heuristic.parameters, given)
+    function = heuristic.policy or heuristic.batch
+    assert function is not None
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of compiled code
+        return dict(given)
+    try:
+        signature.bind(*(() if heuristic.online else (None, None)), **given)
+    except TypeError as error:
+        takes = "its parameters" if heuristic.online else "(problem, rng) and its parameters"
+        raise UsageError(f"{heuristic.name} is called with {takes}: {error}") from None
+    return dict(given)
+
+
+def _check_seed(seed: int | Sequence[int]) -> None:
+    entries = list(seed) if isinstance(seed, Sequence) else [seed]
+    whole = all(isinstance(entry, int | np.integer) and not isinstance(entry, bool) for entry in entries)
+    if not entries or not whole or min(entries) < 0:
+        raise UsageError(f"seed {seed!r}: give a whole number, 0 or more")
+
+
+def _check_limit(time_limit: Any) -> None:
+    is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and math.isfinite(time_limit) and time_limit >= 0):
+        raise UsageError(f"time_limit {time_limit!r}: give a number of seconds, at least 0, or None")
+
+
+def _rounds(heuristic: Heuristic, given: Any) -> int:
+    try:
+        return int(number(lowest=1, integer=True)(given))
+    except ValueError as error:
+        raise UsageError(f"{heuristic.name}: max_idle_rounds={given!r}: {error}") from None
+
+
+def _again(problem: Problem) -> Problem:
+    """The same problem, posed again on the same read-only instance: what a user's code may spoil is its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has warned when it was posed first
+        return type(problem)(problem.instance, **problem.parameters)
+
+
+def custom(given: Any, name: str | None = None) -> Heuristic:
+    """An entry for a user's own heuristic.
+
+    Parameters
+    ----------
+    given
+        A class or instance with `offer` (a policy; a class is called with the parameters), or a callable
+        `(problem, rng, **parameters) -> placement`.
+    name
+        How to call it; by default as `imported` would find it.
+
+    Raises
+    ------
+    UsageError
+        If it is neither.
+    """
+    if name is None:
+        owner = given if hasattr(given, "__qualname__") else type(given)
+        name = f"{owner.__module__}:{owner.__qualname__}"
+    offers = callable(getattr(given, "offer", None))
+    if not offers and not callable(given):
+        raise UsageError(
+            f"{given!r} is no heuristic: give a name, a callable (problem, rng) -> placement, or a class with offer()"
+        )
+    doc = next(iter((inspect.getdoc(given) or "").splitlines()), "")
+    serves = tuple(problem for problem, kind in PROBLEMS.items() if kind.decided is Placement)
+    entry = Heuristic(name, "", "", serves, doc, parameters=None)
+    if not offers:
+        return replace(entry, batch=given)
+    return replace(entry, policy=given if isinstance(given, type) else _Always(given))
+
+
+@dataclass(frozen=True)
+class _Always:
+    """Makes the one policy that it was given; a call takes no parameters."""
+
+    policy: Policy
+
+    def __call__(self) -> Policy:
+        return self.policy
+
+
+def imported(name: str) -> Heuristic:
+    """The user's own heuristic called `package.module:function`.
+
+    Raises
+    ------
+    UsageError
+        If there is no such module or function, or importing it raises; says how to mend it.
+    """
+    module_name, _, attribute = name.partition(":")
+    place = f'heuristic "{name}"'
+    if not all(part.isidentifier() for part in [*module_name.split("."), *attribute.split(".")]):
+        raise UsageError(f"{place}: write it as package.module:function")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:
+        missing = isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}.")
+        if missing:
+            mend = "install it, or put the folder that holds it on PYTHONPATH"
+            raise UsageError(f'{place}: there is no module "{module_name}"; {mend}') from None
+        raise UsageError(f"{place}: importing its module raised {raised(error)}; mend the module") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            known = [entry for entry in dir(found) if not entry.startswith("_") and callable(getattr(found, entry))]
+            raise UsageError(f'{place}: there is no "{part}" in it; {nearest(part, known)}')
+        found = getattr(found, part)
+    return custom(found, name)
+
+
+#: What may stand for a heuristic: a name, an entry of the list, a policy (class or instance), or a callable.
+AnyHeuristic = str | Heuristic | Policy | type[Policy] | Callable[..., Any]

@@ -1,0 +1,563 @@
+"""Assignment problems as compact flow networks, and what solves them: HiGHS with arrays, or a maximum matching.
+
+Tasks that nothing tells apart are one vertex (a class), a node's slots are one capacity, and where the cost depends on
+the level alone, "somewhere in this rack" and "anywhere" are vertices of their own: arcs grow with the replicas, not
+with tasks times nodes. The linear program over a network is integral, so flows are placements. Potentials of the
+network become the prices with which `AssignmentProblem.price_bound` proves the optimum in integers.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from optsched.deadline import check
+from optsched.errors import OptschedError, OutOfTime, TooLarge, UsageError
+from optsched.instance import Ints, Ragged
+from optsched.placement import NONE, Placement
+from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem
+from optsched.results import Limit, Termination
+from optsched.searches.tabled_assignment import Prices, assign_table, is_tabled, table_prices
+from optsched.solvers.answers import whole_numbers, whole_prices
+from optsched.solvers.networks import DENSE_CELLS, assign_dense, maximum_b_matching, min_cost_flow
+from optsched.solvers.profiles import Profile
+
+if TYPE_CHECKING:
+    from optsched.solvers.highs import ArraySolution, LinearProgram
+
+__all__ = [
+    "AssignmentSolution",
+    "Prices",
+    "TransportNetwork",
+    "cheapest_flow",
+    "is_cardinality",
+    "network_program",
+    "optimal_placement",
+    "prices_of",
+    "solve_assignment",
+    "solve_network_program",
+]
+
+_EXACT = Profile("exact")
+
+#: Most arcs of a table's network, and what an arc takes with HiGHS (measured): 4 GB.
+MOST_ARCS, _BYTES_AN_ARC = 2**23, 520
+
+#: Most arcs of a network for networkx, which has a Python dictionary for each: 1 GB.
+MOST_ARCS_IN_PYTHON = 2**20
+
+#: Bits of costs with which HiGHS has never given up here.
+_QUIET_BITS = 24
+
+
+@dataclass(frozen=True)
+class AssignmentSolution:
+    """What an engine found.
+
+    Attributes
+    ----------
+    nodes
+        int64, shape (len(problem.tasks),): node of each task or -1; None where a limit struck first.
+    prices
+        Prices that prove the optimum; None where the engine gives none.
+    limit, raw_status
+        What cut it short, and the engine's words.
+    build_seconds, solve_seconds, solver
+        For the record.
+    """
+
+    nodes: Ints | None
+    prices: Prices | None
+    limit: Limit | None
+    raw_status: str
+    build_seconds: float
+    solve_seconds: float
+    solver: Mapping[str, Any]
+
+    def placement(self, problem: AssignmentProblem) -> Placement | None:
+        """The placement, if there is one."""
+        return None if self.nodes is None else problem.placement(self.nodes)
+
+
+class _Arcs(NamedTuple):
+    """Arcs of one sort: numpy arrays of equal length."""
+
+    tail: Ints
+    head: Ints
+    capacity: Ints
+    cost: Ints
+
+
+class TransportNetwork:
+    """The compact network of an assignment problem.
+
+    `count` units flow from the source through pools and classes to slots. Where costs depend on the pair, a class is
+    joined to every node with idle slots. Where they depend on the level alone, slots are a tree: a class is joined to
+    the nodes, racks, and "anywhere" vertices on whose slots its tasks cost one level, and each of these flows on into
+    the next, with the slots in it as capacity. Which slot of a rack a task takes that only needs the rack is settled
+    afterwards. Nodes on which no task is local need no vertex. Where nodes have surcharges, each surcharge has a tree
+    of its own.
+
+    Attributes
+    ----------
+    tail, head, capacity, cost
+        int64, shape (arcs,): the arcs; costs in units.
+    supply
+        int64, shape (vertices,).
+    labels
+        What each vertex is, in the instance's ids (`node n1`, `class t1`: the class of task t1).
+    """
+
+    def __init__(self, problem: AssignmentProblem) -> None:
+        self.problem = problem
+        self.classes = problem.classes()
+        check()
+        instance, idle = problem.instance, problem.capacity > 0
+        task_ids = instance.workload.task_ids[problem.tasks[self.classes.first]].tolist()
+        self.labels = ["source", *(f"pool {pool.name}" for pool in problem.pools), *(f"class {t}" for t in task_ids)]
+        self._first_class = 1 + len(problem.pools)
+        self._arcs: list[_Arcs] = [*self._supply_arcs()]
+        self._slots = np.zeros(len(self.labels), dtype=np.int64)
+        #: Vertex of each node, of its rack, and of "anywhere" as far as it is concerned; -1 where there is none.
+        self._node, self._rack, self._anywhere = np.full((3, len(problem.capacity)), -1, dtype=np.int64)
+        if isinstance(problem, LevelledProblem):
+            local = problem.idle_replicas.take(self.classes.first)
+            self._add_nodes(np.unique(local.values))
+            self._add_tree(problem, local)
+        else:
+            self._add_nodes(np.flatnonzero(idle))
+            self._add_all_pairs()
+        self.sink = len(self.labels)
+        self.labels.append("sink")
+        self._above = np.full(len(self.labels), self.sink, dtype=np.int64)
+        for inner, outer in ((self._rack, self._anywhere), (self._node, np.maximum(self._rack, self._anywhere))):
+            joined = (inner >= 0) & (outer >= 0)
+            self._above[inner[joined]] = outer[joined]
+        vertices = np.unique(np.concatenate([self._node, self._rack, self._anywhere]))
+        vertices = vertices[vertices >= 0]
+        slots = self._slots[vertices]
+        self._arcs.append(_Arcs(vertices, self._above[vertices], slots, np.zeros_like(vertices)))
+        self.tail, self.head, self.capacity, self.cost = (
+            np.concatenate([np.asarray(arcs[column], dtype=np.int64) for arcs in self._arcs]) for column in range(4)
+        )
+        self.supply = np.zeros(self.sink + 1, dtype=np.int64)
+        self.supply[0], self.supply[self.sink] = problem.count, -problem.count
+
+    # Building ------------------------------------------------------------------------------------------------------
+
+    def _supply_arcs(self) -> Iterator[_Arcs]:
+        """Source to pools, one arc a tier; pools to classes."""
+        problem = self.problem
+        tiers = [(pool, *tier) for pool, entry in enumerate(problem.pools) for tier in entry.tiers]
+        pool, units, size = np.array(tiers, dtype=np.int64).reshape(-1, 3).T
+        yield _Arcs(np.zeros_like(pool), 1 + pool, size, units)
+        sizes = self.classes.size
+        owners = problem.pool[self.classes.first]
+        yield _Arcs(1 + owners, self._first_class + np.arange(len(sizes)), sizes, np.zeros_like(sizes))
+
+    def _add_vertices(self, labels: list[str], slots: Ints) -> Ints:
+        """A vertex for each label, with so many idle slots."""
+        first = len(self.labels)
+        self.labels.extend(labels)
+        self._slots = np.concatenate([self._slots, slots])
+        return first + np.arange(len(labels))
+
+    def _add_nodes(self, nodes: Ints) -> None:
+        names = self.problem.instance.cluster.node_ids[nodes].tolist()
+        self._node[nodes] = self._add_vertices([f"node {name}" for name in names], self.problem.capacity[nodes])
+
+    def _offer(self, classes: Ints, head: Ints, cost: Ints | int) -> None:
+        """Arcs from classes without a limit: one more than ever flows, so that no dual price can settle on them."""
+        limit = np.full(len(classes), self.problem.count + 1)
+        self._arcs.append(_Arcs(self._first_class + classes, head, limit, np.broadcast_to(cost, classes.shape)))
+
+    def _add_all_pairs(self) -> None:
+        nodes = np.flatnonzero(self._node >= 0)
+        classes = len(self.classes.first)
+        if (arcs := classes * len(nodes)) > MOST_ARCS:
+            raise TooLarge(
+                f"{self.problem.name}: a network of {classes:,} kinds of tasks x {len(nodes):,} nodes has {arcs:,} "
+                f"arcs and would take some {arcs * _BYTES_AN_ARC / 2**30:.0f} GB, more than are made; use route "
+                '"network" where tasks and slots are few beside them, or take fewer tasks or nodes'
+            )
+        tail, head = np.repeat(np.arange(len(self.classes.first)), len(nodes)), np.tile(nodes, len(self.classes.first))
+        self._offer(tail, self._node[head], self.problem.pair_units(self.classes.first[tail], head))
+
+    def _add_tree(self, problem: LevelledProblem, local: Ragged) -> None:
+        """Racks and "anywhere", for each surcharge, and the arcs of the classes to all levels."""
+        on_node, in_rack, off_rack = problem.levels
+        self._offer(local.row_of, self._node[local.values], on_node + problem.surcharge[local.values])
+        classes = np.arange(len(self.classes.first))
+        racks = problem.idle_racks.take(self.classes.first)
+        for surcharge in np.unique(problem.surcharge[problem.capacity > 0]).tolist():
+            section = np.flatnonzero((problem.capacity > 0) & (problem.surcharge == surcharge))
+            named = f" at {surcharge} more" if surcharge else ""
+            anywhere = self._add_vertices([f"anywhere{named}"], problem.capacity[section].sum(keepdims=True))
+            self._anywhere[section] = anywhere
+            self._offer(classes, np.repeat(anywhere, len(classes)), off_rack + surcharge)
+            if in_rack < off_rack:
+                vertex = self._add_racks(problem, section, named)[racks.values]
+                there = vertex >= 0
+                self._offer(racks.row_of[there], vertex[there], in_rack + surcharge)
+
+    def _add_racks(self, problem: LevelledProblem, section: Ints, named: str) -> Ints:
+        """A vertex for each rack that has nodes in the section; by rack, -1 for the others."""
+        rack_ids = problem.instance.cluster.rack_ids.tolist()
+        members = section[problem.rack[section] >= 0]
+        slots = np.zeros(len(rack_ids), dtype=np.int64)
+        np.add.at(slots, problem.rack[members], problem.capacity[members])
+        present = np.unique(problem.rack[members])
+        vertex = np.full(max(len(rack_ids), 1), -1, dtype=np.int64)
+        vertex[present] = self._add_vertices([f"rack {rack_ids[rack]}{named}" for rack in present], slots[present])
+        self._rack[members] = vertex[problem.rack[members]]
+        return vertex
+
+    # From flows and potentials back to placements and prices -------------------------------------------------------
+
+    def decode(self, flow: Ints) -> Ints:
+        """Node of each of `problem.tasks` (or -1) from an integral flow; which member of a class runs is arbitrary."""
+        capacity = self.problem.capacity
+        from_class = (self.tail >= self._first_class) & (self.tail < self._first_class + len(self.classes.size))
+        owner = np.repeat(self.tail[from_class] - self._first_class, flow[from_class])
+        entry = np.repeat(self.head[from_class], flow[from_class])
+        node_of = np.full(len(self.labels), NONE, dtype=np.int64)
+        placed = np.flatnonzero(self._node >= 0)
+        node_of[self._node[placed]] = placed
+        target = node_of[entry]
+        # A rack's tasks take slots of its nodes that are left; then the others take what is left anywhere.
+        for vertex_of in (self._rack, self._anywhere):
+            left = capacity - np.bincount(target[target != NONE], minlength=len(capacity))
+            inside = np.flatnonzero(vertex_of >= 0)
+            inside = inside[np.argsort(vertex_of[inside], kind="stable")]
+            last = np.cumsum(left[inside])
+            waiting = np.flatnonzero((target == NONE) & np.isin(entry, vertex_of))
+            waiting = waiting[np.argsort(entry[waiting], kind="stable")]
+            wanted = entry[waiting]
+            rank = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
+            before = (last - left[inside])[np.searchsorted(vertex_of[inside], wanted)]
+            target[waiting] = inside[np.searchsorted(last, before + rank, side="right")]
+        order = np.argsort(owner, kind="stable")
+        counts = np.bincount(owner, minlength=len(self.classes.size))
+        rank = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        members = self.classes.members
+        result = np.full(len(self.problem.tasks), NONE, dtype=np.int64)
+        result[members.values[members.starts[owner[order]] + rank]] = target[order]
+        return result
+
+    def prices(self, potential: Ints) -> Prices:
+        """Prices from potentials with cost - potential[tail] + potential[head] >= 0 on arcs with room.
+
+        The price of a slot is the sum of the prices of all the capacities that it counts in.
+        """
+        own = np.maximum(potential - potential[self._above], 0)
+        nodes = np.zeros(len(self.problem.capacity), dtype=np.int64)
+        for vertex_of in (self._node, self._rack, self._anywhere):
+            nodes += np.where(vertex_of >= 0, own[vertex_of], 0)
+        pools = potential[0] - potential[1 : self._first_class]
+        return Prices(int(potential[0] - potential[self.sink]), nodes, pools)
+
+    def flow_of(self, nodes: Ints) -> Ints:
+        """The flow of a placement (node or -1 of each of `problem.tasks`), each task on its cheapest path."""
+        problem = self.problem
+        placed = np.flatnonzero(nodes != NONE)
+        owner, target = self.classes.of_task[placed], nodes[placed]
+        entry = self._node[target]
+        if isinstance(problem, LevelledProblem):
+            level = problem.locality(placed, target)
+            in_rack = np.where(self._rack[target] >= 0, self._rack[target], self._anywhere[target])
+            entry = np.where(level == 0, entry, np.where(level == 1, in_rack, self._anywhere[target]))
+        flow = np.zeros(len(self.tail), dtype=np.int64)
+        self._add(flow, self._first_class + owner, entry)
+        self._add(flow, 1 + problem.pool[placed], self._first_class + owner)
+        while len(entry):
+            self._add(flow, entry, self._above[entry])
+            entry = self._above[entry]
+            entry = entry[entry != self.sink]
+        left = np.bincount(problem.pool[placed], minlength=len(problem.pools))
+        for arc in np.flatnonzero(self.tail == 0).tolist():  # cheapest tier first, as the arcs are ordered
+            pool = self.head[arc] - 1
+            flow[arc] = min(left[pool], self.capacity[arc])
+            left[pool] -= flow[arc]
+        return flow
+
+    @cached_property
+    def _by_ends(self) -> tuple[Ints, Ints]:
+        keys = self.tail * len(self.labels) + self.head
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+    def _add(self, flow: Ints, tail: Ints, head: Ints) -> None:
+        """One unit more on the arc between each pair of ends."""
+        keys, order = self._by_ends
+        np.add.at(flow, order[np.searchsorted(keys, tail * len(self.labels) + head)], 1)
+
+
+def optimal_placement(problem: AssignmentProblem) -> Placement:
+    """An optimal placement and nothing else, for schedulers that solve a problem of their own each round.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came while the engine ran.
+    OptschedError
+        If the engine gave up (memory).
+    OutOfTime
+        If a deadline was past.
+    """
+    solution = solve_assignment(problem)
+    if solution.limit is Limit.INTERRUPTED:
+        raise KeyboardInterrupt
+    if solution.limit is Limit.TIME:
+        raise OutOfTime("out of time")
+    if solution.nodes is None:
+        raise OptschedError(f"{problem.name}: found no placement: {solution.raw_status}")
+    return problem.placement(solution.nodes)
+
+
+def is_cardinality(problem: AssignmentProblem) -> bool:
+    """Whether only the number of tasks on their replicas' nodes matters: a maximum b-matching solves it."""
+    return (
+        isinstance(problem, LevelledProblem)
+        and problem.levels[1] == problem.levels[2]
+        and len(problem.pools) == 1
+        and len(problem.pools[0].tiers) == 1
+        and not problem.surcharge.any()
+    )
+
+
+def solve_assignment(
+    problem: AssignmentProblem, profile: Profile = _EXACT, engine: str = "network"
+) -> AssignmentSolution:
+    """Solve an assignment problem exactly.
+
+    Parameters
+    ----------
+    problem
+        `lsap`, `fair-lsap` or `flow`.
+    profile
+        Limits and options of HiGHS.
+    engine
+        `network`: a maximum b-matching where it is enough, SciPy's assignment of tasks to slots where costs are a table
+        and it is the quicker way (`is_tabled`), else `arrays`; `arrays`: the compact network's linear program with
+        HiGHS; `network-simplex`: the same network with networkx; `dense`: SciPy's assignment over tasks and slots (not
+        for pools with several tiers). The last two are for small instances and for agreement.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+    >>> solve_assignment(Lsap(Instance(Cluster(["a", "b"]), workload))).nodes.tolist()
+    [1, 0]
+    """
+    if not problem.count:
+        nothing = Prices(0, np.zeros_like(problem.capacity), np.zeros(len(problem.pools), dtype=np.int64))
+        return AssignmentSolution(
+            np.full(len(problem.tasks), NONE, dtype=np.int64), nothing, None, "nothing to place", 0.0, 0.0, {}
+        )
+    if engine == "network" and is_cardinality(problem):
+        assert isinstance(problem, LevelledProblem)
+        return _by_matching(problem)
+    if engine == "network" and is_tabled(problem):
+        return _by_dense(problem)
+    if engine == "dense":
+        return _by_dense(problem)
+    return _by_network(problem, profile, engine)
+
+
+def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
+    import scipy
+
+    began = time.perf_counter()
+    local = problem.idle_replicas
+    matching = maximum_b_matching(local.starts, local.values, problem.capacity, len(problem.capacity))
+    nodes = matching.node.copy()
+    fill_idle_slots(nodes, problem.capacity, problem.count)
+    on_node, _, off_rack = problem.levels
+    saving = off_rack - on_node
+    prices = Prices(
+        off_rack + problem.pools[0].tiers[0][0],
+        saving * matching.node_cover.astype(np.int64),
+        np.array([problem.pools[0].tiers[0][0]], dtype=np.int64),
+    )
+    seconds = time.perf_counter() - began
+    solver = {"name": "SciPy maximum_bipartite_matching", "version": scipy.__version__}
+    return AssignmentSolution(nodes, prices, None, "maximum matching", 0.0, seconds, solver)
+
+
+def fill_idle_slots(nodes: Ints, capacity: Ints, count: int) -> None:
+    """Put unplaced tasks, in order, on the slots that are left, node by node, until `count` are placed; in place."""
+    last = np.cumsum(capacity - np.bincount(nodes[nodes != NONE], minlength=len(capacity)))
+    more = count - int(np.count_nonzero(nodes != NONE))
+    nodes[np.flatnonzero(nodes == NONE)[:more]] = np.searchsorted(last, np.arange(more), side="right")
+
+
+def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
+    import scipy
+
+    began = time.perf_counter()
+    if any(sum(1 for _, size in pool.tiers if size) > 1 for pool in problem.pools):
+        raise UsageError(
+            f'{problem.name}: route "dense" takes one cost a task, but here it depends on how many of its group are '
+            'placed; use route "network"'
+        )
+    tasks, slots = len(problem.tasks), int(np.minimum(problem.capacity, problem.count).sum())
+    if tasks * slots > DENSE_CELLS:
+        raise TooLarge(
+            f'{problem.name}: route "dense" would need a matrix of {tasks:,} tasks x {slots:,} slots, over its '
+            f'{DENSE_CELLS:,} entries; use route "network"'
+        )
+    if isinstance(problem, TabledProblem):
+        built = began
+        nodes = assign_table(problem)
+    else:
+        table, idle = _full_table(problem)
+        built = time.perf_counter()
+        columns = assign_dense(table, problem.capacity[idle], problem.count)
+        nodes = np.where(columns >= 0, idle[columns], NONE)
+    solver = {"name": "SciPy linear_sum_assignment", "version": scipy.__version__}
+    return AssignmentSolution(nodes, None, None, "optimal", built - began, time.perf_counter() - built, solver)
+
+
+def _full_table(problem: AssignmentProblem) -> tuple[Ints, Ints]:
+    """Units of each task on each node with idle slots, with what its pool and the node add; and these nodes."""
+    tasks, idle = len(problem.tasks), np.flatnonzero(problem.capacity > 0)
+    constant = np.array([next((units for units, size in pool.tiers if size), 0) for pool in problem.pools])
+    table = np.empty((tasks, len(idle)), dtype=np.int64)
+    step = max(1, BLOCK // len(idle))
+    for begin in range(0, tasks, step):
+        rows = np.arange(begin, min(begin + step, tasks))
+        units = problem.pair_units(np.repeat(rows, len(idle)), np.tile(idle, len(rows))).reshape(len(rows), len(idle))
+        table[rows] = units + problem.surcharge[idle] + constant[problem.pool[rows], None]
+    return table, idle
+
+
+def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> AssignmentSolution:
+    began = time.perf_counter()
+    network = TransportNetwork(problem)
+    check()
+    if engine == "network-simplex":
+        if len(network.tail) > MOST_ARCS_IN_PYTHON:
+            raise TooLarge(
+                f"{problem.name}: the network simplex of networkx would need {len(network.tail):,} arcs as Python "
+                f'objects, over its {MOST_ARCS_IN_PYTHON:,}; use route "network"'
+            )
+        built = time.perf_counter()
+        import networkx
+
+        result = min_cost_flow(
+            network.tail, network.head, np.zeros_like(network.tail), network.capacity, network.cost, network.supply
+        )
+        assert result.flow is not None  # a placement of `count` tasks always exists
+        assert result.potential is not None
+        seconds = time.perf_counter() - built
+        solver = {"name": "networkx network_simplex", "version": networkx.__version__}
+        prices = network.prices(-result.potential)
+        return AssignmentSolution(network.decode(result.flow), prices, None, "optimal", built - began, seconds, solver)
+    program = network_program(network.tail, network.head, network.capacity, network.cost, network.supply)
+    built = time.perf_counter()
+    solution = solve_network_program(program, profile)
+    seconds, outcome = time.perf_counter() - built, solution.outcome
+    if outcome.status is not Termination.OPTIMAL or solution.x is None or solution.row_duals is None:
+        return AssignmentSolution(None, None, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
+    nodes = network.decode(whole_numbers(solution.x))
+    duals = whole_prices(solution.row_duals)
+    proof = None if duals is None else network.prices(duals)
+    return AssignmentSolution(nodes, proof, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
+
+
+def network_program(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> LinearProgram:
+    """The linear program of a network: a column an arc, a row a vertex."""
+    import scipy.sparse as sp  # which, as HiGHS, take longer to import than a matching takes
+
+    from optsched.solvers.highs import LinearProgram
+
+    arcs, vertices = len(tail), len(supply)
+    columns = np.tile(np.arange(arcs), 2)
+    rows = np.concatenate([tail, head])
+    values = np.concatenate([np.ones(arcs), -np.ones(arcs)])
+    right = supply.astype(np.float64)
+    return LinearProgram(
+        objective=cost.astype(np.float64),
+        col_lower=np.zeros(arcs),
+        col_upper=capacity.astype(np.float64),
+        integer=np.zeros(arcs, dtype=bool),
+        row_lower=right,
+        row_upper=right,
+        matrix=sp.csc_array((values, (rows, columns)), shape=(vertices, arcs)),
+    )
+
+
+def solve_network_program(program: LinearProgram, profile: Profile) -> ArraySolution:
+    """A vertex of the program of a network.
+
+    Presolve takes longer than the simplex method on these networks, up to forty times; a profile may ask for it. Where
+    HiGHS gives up ("Unknown", seen with costs of 10^13) it is run once more with smaller costs, a power of two apart.
+    """
+    from optsched.solvers.highs import ArraySolution, solve_arrays
+
+    check()
+    profile = replace(profile, highs={"presolve": "off", **profile.highs})
+    found = solve_arrays(program, profile)
+    if found.outcome.status is not Termination.ERROR:
+        return found
+    scale = 2.0 ** max(0, math.frexp(float(np.abs(program.objective).max(initial=0.0)))[1] - _QUIET_BITS)
+    found = solve_arrays(replace(program, objective=program.objective / scale), profile)
+    outcome = found.outcome
+    objective, bound = (None if claim is None else claim * scale for claim in (outcome.objective, outcome.bound))
+    duals = (None if values is None else values * scale for values in (found.row_duals, found.col_duals))
+    return ArraySolution(replace(outcome, objective=objective, bound=bound), found.x, *duals)
+
+
+def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, who: str) -> Ints:
+    """The flow on each arc of a network at least cost, for schedulers that solve one of their own each round.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came while HiGHS ran.
+    OptschedError
+        If it gave up (memory); names `who` asked.
+    OutOfTime
+        If a deadline was past.
+    """
+    found = solve_network_program(network_program(tail, head, capacity, cost, supply), _EXACT)
+    if found.outcome.limit is Limit.INTERRUPTED:
+        raise KeyboardInterrupt
+    if found.outcome.limit is Limit.TIME:
+        raise OutOfTime("out of time")
+    if found.x is None:
+        raise OptschedError(f"{who}: found no placement: {found.outcome.raw_status}")
+    return whole_numbers(found.x)
+
+
+def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None:
+    """Prices that prove a placement optimal, from shortest paths in its residual network; None where it is not.
+
+    Exact integers (Bellman-Ford), whoever found the placement: at most one pass over the arcs a vertex.
+    """
+    if not problem.count:
+        return Prices(0, np.zeros_like(problem.capacity), np.zeros(len(problem.pools), dtype=np.int64))
+    if isinstance(problem, TabledProblem):
+        return table_prices(problem, problem.nodes_of(placement))
+    network = TransportNetwork(problem)
+    flow = network.flow_of(problem.nodes_of(placement))
+    forward, back = flow < network.capacity, flow > 0
+    start = np.concatenate([network.tail[forward], network.head[back]])
+    end = np.concatenate([network.head[forward], network.tail[back]])
+    length = np.concatenate([network.cost[forward], -network.cost[back]])
+    distance = np.zeros(len(network.supply), dtype=np.int64)
+    for _ in range(len(distance) + 1):
+        check()
+        nearer = distance.copy()
+        np.minimum.at(nearer, end, distance[start] + length)
+        if np.array_equal(nearer, distance):
+            return network.prices(-distance)
+        distance = nearer
+    return None

@@ -1,0 +1,276 @@
+"""`generalized-assignment`: plain assignment where it is one; else HiGHS on arrays, the relaxation and the integers.
+
+The relaxation's duals are prices of the capacities.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+
+from optsched.deadline import remaining
+from optsched.errors import SolverDisagreement
+from optsched.instance import Ints
+from optsched.placement import Placement
+from optsched.problems.generalized_assignment import GeneralizedAssignment
+from optsched.results import Limit
+from optsched.searches.tabled_assignment import seconds_at_worst, slot_prices, table_fits
+from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.networks import maximum_b_matching
+from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.profiles import Profile
+
+__all__ = [
+    "Assigned",
+    "CapacityPrices",
+    "capacity_prices",
+    "integer_program",
+    "plain_assignment",
+    "solve_integer_program",
+]
+
+#: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other all but exact.
+_SCALES = (1, 2**20)
+
+#: Units of a pair that is not usable: more than any path of usable ones, which total at most 2^53.
+_FORBIDDEN = 2**60
+
+#: How often the program is solved again with more covers.
+_ROUNDS = 200
+
+#: Prices beyond this would not be exact as doubles.
+_LARGEST_PRICE = 2**53
+
+
+class CapacityPrices(NamedTuple):
+    """Prices of a unit of each capacity, int64, shape (resources, nodes), in units of cost times `scale`."""
+
+    prices: Ints
+    scale: int
+
+
+def integer_program(problem: GeneralizedAssignment, relaxed: bool = False) -> LinearProgram:
+    """The program with a binary for each usable pair; `relaxed` makes them continuous.
+
+    Costs are minimised in the problem's units. Rows: each task once, then each capacity, in its smallest whole unit,
+    so that no tolerance is as large as a demand.
+    """
+    task, node = np.nonzero(problem.usable)
+    tasks, nodes = problem.units.shape
+    column = np.arange(len(task))
+    rows, columns, values = [task], [column], [np.ones(len(task))]
+    limits: list[npt.NDArray[np.float64]] = []
+    for place in range(len(problem.resources)):
+        demand = problem.demand[place, task, node]
+        divisor = max(1, math.gcd(*demand.tolist()))
+        used = demand > 0
+        rows.append(tasks + place * nodes + node[used])
+        columns.append(column[used])
+        values.append((demand[used] // divisor).astype(np.float64))
+        limits.append((problem.capacity[place] // divisor).astype(np.float64))
+    height = tasks + len(problem.resources) * nodes
+    matrix = sp.csr_array(
+        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(height, len(task))
+    )
+    return LinearProgram(
+        objective=(problem.sign * problem.units[task, node]).astype(np.float64),
+        col_lower=np.zeros(len(task)),
+        col_upper=np.ones(len(task)),
+        integer=np.full(len(task), not relaxed),
+        row_lower=np.concatenate([np.ones(tasks), np.full(height - tasks, -np.inf)]),
+        row_upper=np.concatenate([np.ones(tasks), *limits]),
+        matrix=matrix,
+    )
+
+
+def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> CapacityPrices:
+    """The prices, of those that rounding the relaxation's duals gives, that prove the better bound; else none at all.
+
+    Whatever they are, the bound that they prove is valid (`GeneralizedAssignment.price_bound`): no solver is believed.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came while HiGHS ran.
+    """
+    best = CapacityPrices(np.zeros_like(problem.capacity), 1)
+    found = solve_arrays(integer_program(problem, relaxed=True), profile)
+    if found.outcome.limit is Limit.INTERRUPTED:
+        raise KeyboardInterrupt
+    duals = found.row_duals
+    if duals is None:
+        return best
+    task, node = np.nonzero(problem.usable)
+    price = -duals[len(problem.tasks) :].reshape(problem.capacity.shape)
+    for place in range(len(problem.resources)):
+        price[place] /= max(1, math.gcd(*problem.demand[place, task, node].tolist()))
+    for scale in _SCALES:
+        scaled = np.rint(np.maximum(price, 0.0) * scale)
+        if float(scaled.max(initial=0.0)) > _LARGEST_PRICE:
+            continue
+        rounded = CapacityPrices(scaled.astype(np.int64), scale)
+        if problem.sign * problem.price_bound(*rounded) > problem.sign * problem.price_bound(*best):
+            best = rounded
+    return best
+
+
+class Assigned(NamedTuple):
+    """An optimum of plain assignment: node of each task, or None where there is none, and prices if they prove it."""
+
+    nodes: Ints | None
+    prices: CapacityPrices | None
+
+
+def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
+    """Solve the problem where a node only counts its tasks: they all demand the same of it. None where it does not.
+
+    SciPy's rectangular assignment of tasks to slots; the prices of slots, by shortest paths in integers, become prices
+    of the capacity that a slot stands for. None also where `table_fits` says that the integer program is the way, or
+    SciPy might miss a deadline.
+
+    Raises
+    ------
+    SolverDisagreement
+        If SciPy says that nothing is feasible, but a matching of all tasks is.
+    """
+    slots = _slots(problem)
+    if slots is None:
+        return None
+    tasks, nodes = problem.units.shape
+    places, left = int(slots.sum()), remaining()
+    if not table_fits(tasks, places, tasks * nodes, int(np.abs(problem.units).max())):
+        return None
+    if left is not None and seconds_at_worst(tasks, places) > left:
+        return None
+    units = np.where(problem.usable, problem.sign * problem.units, _FORBIDDEN)
+    node_of = np.repeat(np.arange(nodes), slots)
+    cost = np.where(problem.usable, problem.sign * problem.units, np.inf)[:, node_of]
+    task, node = np.nonzero(problem.usable)
+    if tasks > len(node_of):
+        return Assigned(None, None)
+    try:
+        chosen = node_of[linear_sum_assignment(cost)[1]]
+    except ValueError:  # "cost matrix is infeasible"
+        starts = np.searchsorted(task, np.arange(tasks + 1))
+        if maximum_b_matching(starts, node, slots, nodes).size == tasks:
+            raise SolverDisagreement(f"{problem.name}: SciPy says that nothing is feasible, but it is") from None
+        return Assigned(None, None)
+    spare = slots > np.bincount(chosen, minlength=nodes)
+    found = slot_prices(units, np.arange(tasks), chosen, spare, np.zeros(0, dtype=np.int64))
+    return Assigned(chosen, None if found is None else _capacity_prices(problem, slots, found[1]))
+
+
+def _slots(problem: GeneralizedAssignment) -> Ints | None:
+    """How many tasks fit on each node, at most all that may use it, if tasks demand the same of it; else None."""
+    usable = problem.usable
+    slots: Ints = usable.sum(axis=0).astype(np.int64)
+    for demand, capacity in zip(problem.demand, problem.capacity, strict=True):
+        most = np.where(usable, demand, 0).max(axis=0)
+        if (usable & (demand != most)).any():
+            return None
+        slots = np.where(most > 0, np.minimum(slots, capacity // np.maximum(most, 1)), slots)
+    return slots
+
+
+def _capacity_prices(problem: GeneralizedAssignment, slots: Ints, prices: Ints) -> CapacityPrices | None:
+    """Prices of capacities that amount to these prices of slots, each of the resource that runs out first; or None.
+
+    A unit of it costs the slot's price over the demand, so the scale is a common multiple of the demands that count.
+    """
+    result = np.zeros_like(problem.capacity)
+    scale, dear = 1, np.flatnonzero(prices)
+    demand = np.where(problem.usable, problem.demand, 0).max(axis=1)
+    scarce = np.full(len(slots), -1)
+    for place in range(len(problem.resources)):
+        short = (demand[place] > 0) & (problem.capacity[place] // np.maximum(demand[place], 1) == slots)
+        scarce = np.where((scarce < 0) & short, place, scarce)
+    if (scarce[dear] < 0).any():
+        return None
+    counted = demand[scarce[dear], dear]
+    scale = math.lcm(*(int(price_of) for price_of in np.unique(counted // np.gcd(counted, prices[dear]))))
+    if int(prices.max(initial=0)) * scale > _LARGEST_PRICE:
+        return None
+    result[scarce[dear], dear] = prices[dear] * scale // counted
+    return CapacityPrices(result, scale)
+
+
+def solve_integer_program(
+    problem: GeneralizedAssignment, profile: Profile, start: Placement | None = None
+) -> tuple[SolverOutcome, Placement | None]:
+    """Solve the integer program, with a cover for each capacity that HiGHS keeps only to its tolerance.
+
+    HiGHS keeps a row to about a millionth of its size, so that with demands near 10^8 and more it holds placements that
+    exceed a capacity by a few units. Tasks that together exceed the capacity of a node are a cover: not all of them can
+    be there. Such rows are added, exact whatever the demands, and the program is solved again. What HiGHS says of a
+    program without some of them (a bound, that there is no placement) holds all the same.
+
+    Parameters
+    ----------
+    problem
+        In which no task is stranded.
+    profile
+        Limits and options of the solver.
+    start
+        A feasible placement to begin from.
+
+    Returns
+    -------
+    tuple
+        What HiGHS says, in the problem's own sense and in units of 1/`grid`, and the placement that it holds.
+
+    Raises
+    ------
+    SolverDisagreement
+        If HiGHS holds a solution that is no feasible placement, however many covers are added.
+    """
+    began = time.perf_counter()
+    task, node = np.nonzero(problem.usable)
+    hint = None if start is None else (problem.nodes_of(start)[task] == node).astype(np.float64)
+    program = integer_program(problem)
+    for _ in range(_ROUNDS):
+        found = solve_arrays(program, profile.since(began), hint)
+        if found.x is None:
+            return found.outcome, None
+        chosen = found.x > 0.5
+        nodes = np.full(len(problem.tasks), -1, dtype=np.int64)
+        nodes[task[chosen]] = node[chosen]
+        placement = problem.placement(nodes)
+        wrong = problem.violations(placement)
+        if not wrong:
+            return found.outcome, placement
+        covers = list(_covers(problem, nodes))
+        if not covers:
+            break
+        program = _with_covers(program, covers, task, node)
+    raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
+
+
+def _covers(problem: GeneralizedAssignment, nodes: Ints) -> Iterator[tuple[Ints, int]]:
+    """For each capacity that a placement exceeds, as few of the node's tasks as exceed it, and the node."""
+    for place, column in itertools.product(range(len(problem.resources)), range(problem.units.shape[1])):
+        held = np.flatnonzero(nodes == column)
+        demand = problem.demand[place, held, column]
+        total = np.cumsum(np.sort(demand)[::-1])
+        size = int(np.searchsorted(total, problem.capacity[place, column], side="right")) + 1
+        if size <= len(held):
+            yield held[np.argsort(-demand, kind="stable")[:size]], column
+
+
+def _with_covers(program: LinearProgram, covers: list[tuple[Ints, int]], task: Ints, node: Ints) -> LinearProgram:
+    """The program with a row for each cover: one of its tasks at least is elsewhere."""
+    rows = [(np.isin(task, tasks) & (node == column)).astype(np.float64) for tasks, column in covers]
+    return replace(
+        program,
+        matrix=sp.vstack([program.matrix, sp.csr_array(np.array(rows))], format="csr"),
+        row_lower=np.concatenate([program.row_lower, np.full(len(rows), -np.inf)]),
+        row_upper=np.concatenate([program.row_upper, [len(tasks) - 1.0 for tasks, _ in covers]]),
+    )

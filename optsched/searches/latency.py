@@ -1,0 +1,480 @@
+"""`latency` exactly: one limit on the makespan after another; at each a bound, a packing, and a MIP where they differ.
+
+At a fixed limit on the makespan the least work is the least number of remote tasks. A maximum b-matching of tasks to
+servers with replicas bounds it from below; a packing of the remote tasks into the room that is left shows it from
+above. Where the two meet, the proof is combinatorial (a cover of servers); where not, the compact program with
+continuous local shares and integer remote counts decides, and the proof is the solver's word.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from optsched.certificates import cover_certificate
+from optsched.deadline import check
+from optsched.errors import OutOfTime, SolverDisagreement
+from optsched.instance import Bools, Floats, Ints, Ragged
+from optsched.placement import NONE, Placement
+from optsched.problems import Latency
+from optsched.problems.assignment import TaskClasses
+from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
+from optsched.searches.latency_packing import packed, with_remote
+from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.networks import BMatching, maximum_b_matching
+from optsched.solvers.outcome import STOPPED, stopped
+from optsched.solvers.profiles import Profile
+
+__all__ = ["FixedLimit", "FixedLimitSolver", "LatencySearch", "settled", "with_claimed_bound"]
+
+
+@dataclass(frozen=True)
+class FixedLimit:
+    """What is known at one limit on the makespan.
+
+    Attributes
+    ----------
+    limit
+        The limit.
+    nodes
+        Node of each task in the best placement within it; None where none is held.
+    remote, remote_bound
+        Remote tasks of that placement, and proved least number; None where unknown. An infeasible limit has neither.
+    feasible
+        False where it is proved that nothing fits; None where it is open.
+    proof
+        Kind of proof of `remote_bound`, or of infeasibility.
+    cover
+        The cover of servers that proves it, if the proof is combinatorial.
+    stopped
+        What cut the search at this limit short.
+    """
+
+    limit: int
+    nodes: Ints | None
+    remote: int | None
+    remote_bound: int | None
+    feasible: bool | None
+    proof: Proof
+    cover: Bools
+    stopped: Limit | None = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the least work within the limit is proved, or that nothing fits."""
+        return self.feasible is False or (self.remote is not None and self.remote == self.remote_bound)
+
+
+#: Decides a fixed limit where bound and packing differ: (search, limit, known, profile) to what is known after.
+FixedLimitSolver = Callable[["LatencySearch", FixedLimit, Profile], FixedLimit]
+
+
+class LatencySearch:
+    """Answers about one `latency` problem, each computed once.
+
+    Parameters
+    ----------
+    problem
+        What to solve.
+    profile
+        Limits; a time limit holds for the search as a whole.
+    start
+        A placement to begin from: a hint to every program whose limit it keeps.
+    decide
+        What settles limits that bound and packing leave open; by default the compact program with HiGHS and arrays.
+    shortcuts
+        Whether bound and packing are tried at all; without them every limit goes to `decide`.
+    """
+
+    def __init__(
+        self,
+        problem: Latency,
+        profile: Profile,
+        start: Placement | None = None,
+        decide: FixedLimitSolver | None = None,
+        shortcuts: bool = True,
+    ) -> None:
+        self.problem, self.profile, self.start = problem, profile, start
+        self.decide = decide if decide is not None else compact_program
+        self.shortcuts = shortcuts
+        self.solver: dict[str, Any] = {}
+        self.raw_status = "bound and packing meet"
+        self._deadline = None if profile.time_limit is None else time.monotonic() + profile.time_limit
+        self._matchings: dict[int, BMatching] = {}
+        self._known: dict[int, FixedLimit] = {}
+
+    # Bounds --------------------------------------------------------------------------------------------------------
+
+    def matching(self, limit: int) -> BMatching:
+        """A maximum matching of tasks to servers with a replica, within their local capacity at `limit`.
+
+        Raises
+        ------
+        OutOfTime
+            If it is not there yet, and a deadline is past.
+        """
+        if limit not in self._matchings:
+            check()
+            problem = self.problem
+            self._matchings[limit] = maximum_b_matching(
+                problem.replicas.starts, problem.replicas.values, problem.local_capacity(limit), len(problem.room(0))
+            )
+        return self._matchings[limit]
+
+    def remote_bound(self, limit: int) -> int:
+        """Least number of remote tasks within `limit`, by the matching's cover."""
+        return self.problem.least_remote(limit, self.matching(limit).node_cover)
+
+    def flow_bound(self) -> int:
+        """l_flow: the least limit that matching and counting do not rule out; never below l** (Agosta et al., note
+        3).
+        """
+        return self.problem.least_limit(
+            lambda limit: self.problem.fits(limit, self.remote_bound(limit)), self.problem.counting_bound()
+        )
+
+    def _cover(self, limit: int) -> Bools:
+        """A cover for `limit` that takes no search: that of the matching where it is there, else none, as for l**."""
+        if limit in self._matchings:
+            return self._matchings[limit].node_cover
+        return np.zeros(len(self.problem.initial_load), dtype=bool)
+
+    # One limit -----------------------------------------------------------------------------------------------------
+
+    def at(self, limit: int) -> FixedLimit:
+        """All that the search can say about placements within `limit`."""
+        if limit not in self._known:
+            self._known[limit] = self._examine(limit)
+        return self._known[limit]
+
+    def _examine(self, limit: int) -> FixedLimit:
+        bound, cover = self.remote_bound(limit), self.matching(limit).node_cover
+        known = FixedLimit(limit, None, None, bound, None, Proof.COMBINATORIAL, cover)
+        if not self.problem.fits(limit, bound):
+            return replace(known, remote_bound=None, feasible=False)
+        if self.shortcuts:
+            nodes = self.packed(limit)
+            if nodes is not None:
+                return replace(known, nodes=nodes, remote=bound, feasible=True)
+        remaining = self.remaining()
+        if remaining is not None and remaining <= 0:
+            return replace(known, stopped=Limit.TIME)
+        return self.decide(self, known, self.profile.with_limits(time_limit=remaining))
+
+    def renew(self) -> None:
+        """Grant the time anew, for further questions; limits on the makespan that the last time left open are asked."""
+        self._deadline = None if self.profile.time_limit is None else time.monotonic() + self.profile.time_limit
+        self._known = {limit: known for limit, known in self._known.items() if known.stopped is not Limit.TIME}
+
+    def remaining(self) -> float | None:
+        """Seconds left, None without a time limit."""
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def hint(self, limit: int) -> Placement | None:
+        """The start, where its makespan is within `limit`."""
+        if self.start is None or self.problem.evaluate(self.start)[0] > limit:
+            return None
+        return self.start
+
+    def packed(self, limit: int) -> Ints | None:
+        """A placement within `limit` with as few remote tasks as the bound says, or None where the packing fails."""
+        return packed(self.problem, limit, self.matching(limit).node)
+
+    # The optimum, and questions about the frontier -----------------------------------------------------------------
+
+    def first_feasible(self) -> FixedLimit:
+        """The least limit that is not proved infeasible."""
+        return self._least_beyond(self.flow_bound() - 1, lambda known: known.feasible is False)
+
+    def _least_beyond(self, low: int, ruled_out: Callable[[FixedLimit], bool]) -> FixedLimit:
+        """The least limit beyond `low` that is not ruled out, as all limits up to `low` are.
+
+        What rules out a limit rules out those below it. Steps double until it no longer holds, and halve from then on:
+        with large weights the answer may be far away.
+        """
+        step = 1
+        while ruled_out(self.at(low + step)):
+            low, step = low + step, 2 * step
+        high = low + step
+        while high - low > 1:
+            middle = (low + high) // 2
+            if ruled_out(self.at(middle)):
+                low = middle
+            else:
+                high = middle
+        return self.at(high)
+
+    def fallback(self, limit: int) -> Ints:
+        """Some placement with a makespan of at least `limit`: the best held, or the first packing that succeeds."""
+        held = [known for known in self._known.values() if known.nodes is not None]
+        if held:
+            best = min(held, key=lambda known: known.limit).nodes
+            assert best is not None
+            return best
+        step = 0
+        with contextlib.suppress(OutOfTime):
+            while True:
+                nodes = self.packed(limit + step)
+                if nodes is not None:
+                    return nodes
+                step = 2 * step + 1
+        return self._spread(limit)
+
+    def _spread(self, limit: int) -> Ints:
+        """A placement that takes no search: local tasks as some matching has them, or in turn; the others remote."""
+        problem = self.problem
+        if self._matchings:
+            local = self._matchings[max(self._matchings)].node
+            limit = max(limit, *self._matchings)
+        else:
+            local = np.full(len(problem.tasks), NONE, dtype=np.int64)
+            homes = np.flatnonzero(problem.replicas.lengths)
+            first = problem.replicas.values[problem.replicas.starts[homes]]
+            order = np.argsort(first, kind="stable")
+            turn = np.arange(len(first)) - np.searchsorted(first[order], first[order])
+            fits = turn < problem.local_capacity(limit)[first[order]]
+            local[homes[order[fits]]] = first[order[fits]]
+        step = 0
+        while (nodes := with_remote(problem, limit + step, local)) is None:
+            step = 2 * step + 1
+        return nodes
+
+    def work(self, remote: int) -> int:
+        """Work with that many remote tasks."""
+        problem = self.problem
+        return problem.w_loc * (len(problem.tasks) - remote) + problem.w_rem * remote
+
+    def open_limit(self) -> FixedLimit:
+        """The least limit that nothing rules out so far, with what is known there; for a search that was broken off."""
+        problem = self.problem
+        infeasible = [limit for limit, known in self._known.items() if known.feasible is False]
+        counted = [limit for limit in self._matchings if not problem.fits(limit, self.remote_bound(limit))]
+        limit = max([problem.counting_bound() - 1, *infeasible, *counted]) + 1
+        cover = self._cover(limit)
+        bound = problem.least_remote(limit, cover)
+        return self._known.get(limit, FixedLimit(limit, None, None, bound, None, Proof.COMBINATORIAL, cover))
+
+    def makespan_certificate(self, limit: int) -> Certificate:
+        """Proof that no placement ends before `limit`: counting, where it rules out the limit before, else a word."""
+        cover = self._cover(limit - 1)
+        if self.problem.fits(limit - 1, self.problem.least_remote(limit - 1, cover)):
+            return Certificate("makespan", self._known[limit - 1].proof, limit)
+        return cover_certificate(self.problem, "makespan", limit, limit - 1, cover)
+
+    def work_certificate(self, known: FixedLimit) -> Certificate:
+        """Proof of the least work within a limit."""
+        assert known.remote_bound is not None
+        claim = self.work(known.remote_bound)
+        if known.proof is Proof.COMBINATORIAL:
+            return cover_certificate(self.problem, "work", claim, known.limit, known.cover)
+        return Certificate("work", known.proof, claim)
+
+    def frontier(self) -> tuple[list[FrontierPoint], Limit | None]:
+        """Every Pareto-optimal point by increasing makespan, and what cut the search short, if anything did."""
+        points: list[FrontierPoint] = []
+        try:
+            return points, self._frontier(points)
+        except STOPPED as error:
+            return points, stopped(error)[0]
+
+    def _frontier(self, points: list[FrontierPoint]) -> Limit | None:
+        """Adds the points in order; what cut the search short."""
+        problem = self.problem
+        if not len(problem.tasks):
+            return None
+        known = self.first_feasible()
+        while known.closed:
+            assert known.nodes is not None
+            assert known.remote is not None
+            placement = problem.placement(known.nodes)
+            if points:
+                makespan = self._earlier_certificate(points[-1], known.limit)
+            else:
+                makespan = self.makespan_certificate(known.limit)
+            work = self.work_certificate(known)
+            points.append(FrontierPoint(problem.evaluate(placement), placement, (makespan, work)))
+            if points[-1].objective != (known.limit, self.work(known.remote)):
+                raise SolverDisagreement(f"{problem.name}: {points[-1].objective} contradicts an earlier proof")
+            if self.work(known.remote) == problem.least_work:
+                return None
+            known = self._next(known.limit, known.remote)
+        return known.stopped
+
+    def _next(self, limit: int, remote: int) -> FixedLimit:
+        """The least limit beyond `limit` at which fewer than `remote` remote tasks are not ruled out."""
+        top = int(self.problem.initial_load.max()) + self.problem.w_loc * len(self.problem.tasks)
+        low = high = limit + 1
+        step = 1
+        while high < top and self.remote_bound(high) >= remote:  # near the limit first: each takes a matching
+            low, high, step = high + 1, min(high + step, top), 2 * step
+        while low < high:
+            middle = (low + high) // 2
+            if self.remote_bound(middle) < remote:
+                high = middle
+            else:
+                low = middle + 1
+        return self._least_beyond(
+            low - 1, lambda known: known.closed and (known.remote is None or known.remote >= remote)
+        )
+
+    def _earlier_certificate(self, previous: FrontierPoint, limit: int) -> Certificate:
+        """Proof that below `limit` no placement has less work than the point before: counting, or else a word."""
+        least = int(previous.objective[1])
+        if self.work(self.remote_bound(limit - 1)) < least:
+            return Certificate("work", self.at(limit - 1).proof, least)
+        return cover_certificate(self.problem, "work", least, limit - 1, self.matching(limit - 1).node_cover)
+
+    def least_work_within(self, makespan: int) -> int | None:
+        """Least work of a placement within a makespan; None where it is not proved."""
+        known = self.at(makespan)
+        return self.work(known.remote) if known.closed and known.remote is not None else None
+
+    def least_makespan_with(self, work: int) -> int | None:
+        """Least makespan of a placement with at most that work; None where it is not proved."""
+        problem = self.problem
+        base = problem.w_loc * len(problem.tasks)
+        if problem.w_rem == problem.w_loc:
+            known = self.first_feasible()
+            return known.limit if known.closed and base <= work else None
+        remote = (work - base) // (problem.w_rem - problem.w_loc)
+        if remote < problem.homeless:
+            return None
+        known = self.first_feasible()
+        while known.closed:
+            assert known.remote is not None
+            if known.remote <= remote:
+                return known.limit
+            known = self._next(known.limit, remote + 1)
+        return None
+
+
+def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
+    """Least number of remote tasks within a limit, by the compact program (Agosta et al., note 4) with HiGHS and
+    arrays.
+    """
+    problem, limit = search.problem, known.limit
+    compact = _CompactProgram(problem, limit)
+    hint = search.hint(limit)
+    solution = solve_arrays(compact.program, profile, None if hint is None else compact.values(hint))
+    search.solver = dict(solution.outcome.solver)
+    search.raw_status = solution.outcome.raw_status
+    if solution.outcome.status is Termination.INFEASIBLE:
+        return replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER)
+    bound = with_claimed_bound(known, solution.outcome.bound)
+    if solution.x is None:
+        return replace(bound, stopped=solution.outcome.limit)
+    room = problem.room(limit)
+    capacity = np.maximum((room - problem.w_rem * compact.remote_counts(solution.x)) // problem.w_loc, 0)
+    local = maximum_b_matching(problem.replicas.starts, problem.replicas.values, capacity, len(room))
+    nodes = with_remote(problem, limit, local.node)
+    if nodes is None:
+        raise SolverDisagreement(f"{problem.name}: the solver's remote counts at limit {limit} do not fit")
+    return settled(search, bound, nodes, solution.outcome.limit)
+
+
+class _CompactProgram:
+    """The compact program at a limit, as arrays.
+
+    Columns: local tasks of each class on each server with a replica and room, and remote tasks of each class (both
+    continuous); remote counts of the servers, and where w_loc is not 1 their local counts (integers). Rows: every task
+    of a class is local or remote; the servers take as many remote tasks as there are; the room of each server; what
+    local counts count.
+    """
+
+    def __init__(self, problem: Latency, limit: int) -> None:
+        self.problem = problem
+        room, w_loc, w_rem = problem.room(limit), problem.w_loc, problem.w_rem
+        self.servers = np.flatnonzero(room >= w_loc)
+        self.column = np.full(len(room), -1, dtype=np.int64)
+        self.column[self.servers] = np.arange(len(self.servers))
+        reachable = [tuple(sorted(row[room[row] >= w_loc].tolist())) for row in problem.replicas]
+        self.classes = TaskClasses.from_keys(reachable)
+        rows = Ragged.from_rows([list(reachable[first]) for first in self.classes.first.tolist()])
+        self.pair_class, self.pair_server = rows.row_of, self.column[rows.values]
+        pairs, servers, classes = len(rows.values), len(self.servers), len(rows)
+        self.counted = w_loc > 1
+        pair, server, row = np.arange(pairs), np.arange(servers), np.arange(classes)
+        anywhere = pairs + row
+        self.first_count = pairs + classes
+        remote, local = self.first_count + server, self.first_count + servers + server
+        space, counts = classes + 1 + server, classes + 1 + servers
+        entries: list[tuple[Ints, Ints, float]] = [
+            (self.pair_class, pair, 1.0),
+            (row, anywhere, 1.0),
+            (np.full(classes, classes), anywhere, 1.0),
+            (np.full(servers, classes), remote, -1.0),
+            (space, remote, float(w_rem)),
+        ]
+        if self.counted:
+            entries.append((space, local, float(w_loc)))
+            entries.append((counts + self.pair_server, pair, 1.0))
+            entries.append((counts + server, local, -1.0))
+        else:
+            entries.append((space[self.pair_server], pair, float(w_loc)))
+        supply, free = self.classes.size.astype(np.float64), room[self.servers].astype(np.float64)
+        extra, continuous = np.zeros(servers * self.counted), np.zeros(pairs + classes)
+        whole = np.ones(servers + len(extra), dtype=bool)
+        self.program = LinearProgram(
+            objective=np.concatenate([np.zeros(pairs), np.ones(classes), np.zeros(len(whole))]),
+            col_lower=np.zeros(len(continuous) + len(whole)),
+            col_upper=np.concatenate([supply[self.pair_class], supply, free // w_rem, extra + len(problem.tasks)]),
+            integer=np.concatenate([continuous.astype(bool), whole]),
+            row_lower=np.concatenate([supply, [0.0], np.full(servers, -np.inf), extra]),
+            row_upper=np.concatenate([supply, [0.0], free, extra]),
+            matrix=sp.csc_array(
+                (
+                    np.concatenate([np.full(len(into), value) for into, _, value in entries]),
+                    (np.concatenate([into for into, _, _ in entries]), np.concatenate([of for _, of, _ in entries])),
+                ),
+                shape=(counts + len(extra), len(continuous) + len(whole)),
+            ),
+        )
+
+    def remote_counts(self, x: Floats) -> Ints:
+        """Remote tasks of each server of the instance in a solution."""
+        counts = np.zeros(len(self.column), dtype=np.int64)
+        found = x[self.first_count : self.first_count + len(self.servers)]
+        counts[self.servers] = np.rint(found).astype(np.int64)
+        return counts
+
+    def values(self, placement: Placement) -> Floats:
+        """The columns' values in a placement within the limit."""
+        problem = self.problem
+        nodes, replicas = problem.nodes_of(placement), problem.replicas
+        at_home = replicas.row_of[replicas.values == nodes[replicas.row_of]]
+        keys = self.pair_class * len(self.servers) + self.pair_server
+        order = np.argsort(keys)
+        wanted = self.classes.of_task[at_home] * len(self.servers) + self.column[nodes[at_home]]
+        pair_values = np.bincount(order[np.searchsorted(keys[order], wanted)], minlength=len(keys))
+        away = self.classes.size - np.bincount(self.pair_class, pair_values, minlength=len(self.classes.size))
+        local, remote = (counts[self.servers] for counts in problem.counts(placement))
+        parts = [pair_values, away, remote, local] if self.counted else [pair_values, away, remote]
+        return np.concatenate(parts).astype(np.float64)
+
+
+def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:
+    """`known` with a solver's bound on the number of remote tasks where that is stronger than the cover's."""
+    assert known.remote_bound is not None
+    bound = None if claimed is None else int(np.ceil(claimed - 1e-6))
+    if bound is None or bound <= known.remote_bound:
+        return known
+    return replace(known, remote_bound=bound, proof=Proof.SOLVER)
+
+
+def settled(search: LatencySearch, known: FixedLimit, nodes: Ints, stopped: Limit | None) -> FixedLimit:
+    """`known` with a placement within the limit (node of each task)."""
+    problem = search.problem
+    local, remote = problem.counts(problem.placement(nodes))
+    finish = problem.initial_load + problem.w_loc * local + problem.w_rem * remote
+    if int(finish[local + remote > 0].max(initial=0)) > known.limit:
+        raise SolverDisagreement(f"{problem.name}: a solver's placement does not keep the limit {known.limit}")
+    # Where remote tasks take no longer, their number changes nothing, and programs that minimise work leave it open.
+    number = known.remote_bound if problem.w_rem == problem.w_loc else int(remote.sum())
+    found = replace(known, nodes=nodes, remote=number, feasible=True)
+    return found if found.closed else replace(found, stopped=stopped)

@@ -1,0 +1,263 @@
+"""The points of `lsap-fairness`: the fairest placement with at most so many tasks off their data, and its prices.
+
+With the number of placed tasks fixed, a cycle of the network changes the number of tasks of two groups at most, one up
+and one down. So only the order of the groups' steps decides what is optimal: the network is solved with ranks for
+costs, small integers that no engine rounds, whatever the weights. For the same reason the prices of an optimal flow
+are steps of groups themselves, and differences of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import networkx
+import numpy as np
+import scipy
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+from optsched.deadline import check
+from optsched.errors import SolverDisagreement
+from optsched.instance import Ints
+from optsched.placement import NONE, Placement
+from optsched.problems.lsap_fairness import LsapFairness
+from optsched.results import Limit, Termination
+from optsched.searches.assignment import fill_idle_slots, network_program, solve_network_program
+from optsched.solvers.answers import whole_numbers
+from optsched.solvers.networks import BMatching, maximum_b_matching, min_cost_flow
+from optsched.solvers.profiles import Profile
+
+__all__ = ["CappedNetwork", "DistancePrices", "Fairest", "most_local"]
+
+
+@dataclass(frozen=True)
+class DistancePrices:
+    """Prices for `LsapFairness.distance_bound`: of being off the data, a task more, slots (by node), groups."""
+
+    locality: Fraction
+    task: Fraction
+    nodes: Mapping[int, Fraction]
+    groups: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class Fairest:
+    """What an engine found: node of each of `problem.tasks` or -1 (None where a limit struck first), and its words."""
+
+    nodes: Ints | None
+    limit: Limit | None
+    raw_status: str
+    solver: Mapping[str, Any]
+    build_seconds: float
+
+
+def most_local(problem: LsapFairness) -> tuple[Ints, BMatching]:
+    """A placement with the fewest tasks off their data, and the matching that proves it."""
+    local = problem.idle_replicas
+    matching = maximum_b_matching(local.starts, local.values, problem.capacity, len(problem.capacity))
+    nodes = matching.node.copy()
+    fill_idle_slots(nodes, problem.capacity, problem.count)
+    return nodes, matching
+
+
+class CappedNetwork:
+    """The network of `lsap-fairness`: source, groups, classes, nodes that hold their data and "off data", sink.
+
+    An arc from the source to a group stands for a step of the group's distance. Tasks off their data take the slots
+    that are left, of which there are always enough; how many there may be is the capacity of one arc.
+
+    Attributes
+    ----------
+    tail, head, cost
+        int64, shape (arcs,): the arcs; costs are ranks of steps.
+    supply
+        int64, shape (vertices,).
+    values
+        The steps, increasing: what each rank stands for.
+    """
+
+    def __init__(self, problem: LsapFairness) -> None:
+        self.problem = problem
+        check()
+        self.classes = problem.classes()
+        check()
+        self.local = problem.idle_replicas.take(self.classes.first)
+        self.hosts = np.unique(self.local.values)
+        groups, classes = len(problem.groups.ids), len(self.classes.size)
+        self.first_class = 1 + groups
+        self.first_host = self.first_class + classes
+        self.off_data = self.first_host + len(self.hosts)
+        self.sink = self.off_data + 1
+        self.values = sorted({step for steps in problem.steps for step, _ in steps})
+        rank = {step: place for place, step in enumerate(self.values)}
+        tiers = [(1 + group, size, rank[step]) for group, steps in enumerate(problem.steps) for step, size in steps]
+        tier_head, tier_size, tier_rank = np.array(tiers, dtype=np.int64).reshape(-1, 3).T
+        vertices = np.arange(self.sink + 1)
+        every_class = vertices[self.first_class : self.first_host]
+        ends = vertices[self.first_host : self.sink]
+        parts = (
+            (np.zeros_like(tier_head), tier_head, tier_size),
+            (1 + problem.pool[self.classes.first], every_class, self.classes.size),
+            (
+                self.first_class + self.local.row_of,
+                self.first_host + np.searchsorted(self.hosts, self.local.values),
+                np.full(len(self.local.values), problem.count),
+            ),
+            (every_class, np.full(classes, self.off_data), np.full(classes, problem.count)),
+            (ends, np.full(len(ends), self.sink), np.append(problem.capacity[self.hosts], 0)),
+        )
+        self.tail, self.head, self._capacity = (np.concatenate(column) for column in zip(*parts, strict=True))
+        self.cost = np.zeros_like(self.tail)
+        self.cost[: len(tier_rank)] = tier_rank
+        self.supply = np.zeros(self.sink + 1, dtype=np.int64)
+        self.supply[0], self.supply[self.sink] = problem.count, -problem.count
+
+    def capacity(self, off_data: int) -> Ints:
+        """Capacities of the arcs with at most `off_data` tasks off their data; int64, shape (arcs,)."""
+        capacity = self._capacity.copy()
+        capacity[-1] = off_data
+        return capacity
+
+    def fairest(self, off_data: int, profile: Profile, engine: str = "flows") -> Fairest:
+        """The placement of least fairness distance with at most `off_data` tasks off their data; there must be one.
+
+        `engine` is `flows` (maximum flows, step after step), `arrays` (HiGHS) or `network-simplex` (networkx, for small
+        instances and for agreement).
+        """
+        began = time.perf_counter()
+        if engine == "flows":
+            solver = {"name": "SciPy maximum_flow", "version": scipy.__version__}
+            return Fairest(self.decode(self._greedy_flow(off_data)), None, "no step is smaller", solver, 0.0)
+        capacity = self.capacity(off_data)
+        if engine == "network-simplex":
+            result = min_cost_flow(self.tail, self.head, np.zeros_like(self.tail), capacity, self.cost, self.supply)
+            assert result.flow is not None
+            solver = {"name": "networkx network_simplex", "version": networkx.__version__}
+            return Fairest(self.decode(result.flow), None, "optimal", solver, 0.0)
+        program = network_program(self.tail, self.head, capacity, self.cost, self.supply)
+        built = time.perf_counter() - began
+        solution = solve_network_program(program, profile)
+        outcome = solution.outcome
+        nodes = None
+        if outcome.status is Termination.OPTIMAL and solution.x is not None:
+            nodes = self.decode(whole_numbers(solution.x))
+        return Fairest(nodes, outcome.limit, outcome.raw_status, outcome.solver, built)
+
+    def _greedy_flow(self, off_data: int) -> Ints:
+        """The flow on each arc (those of the steps left at 0) that takes as much as it can of the smallest step first.
+
+        Sets of tasks that can be placed at once, so many of them off their data, are the independent sets of a matroid
+        (transversal), and steps increase within a group. So the greedy choice is the best one: what a maximum flow
+        takes of a step beside all that smaller ones have taken is taken for good.
+
+        """
+        groups = self.first_class - 1
+        inner = np.flatnonzero(self.tail > 0)
+        tail = np.concatenate([np.zeros(groups, dtype=np.int64), self.tail[inner]])
+        head = np.concatenate([np.arange(1, 1 + groups), self.head[inner]])
+        order = np.lexsort((head, tail))
+        limit = np.concatenate([np.zeros(groups, dtype=np.int64), self.capacity(off_data)[inner]])[order]
+        # Arcs of the source come first, one a group, in the order of groups.
+        starts = np.searchsorted(tail[order], np.arange(self.sink + 2))
+        parts = (limit.astype(np.int32), head[order].astype(np.int32), starts.astype(np.int32))
+        network = sp.csr_array(parts, shape=(self.sink + 1, self.sink + 1))
+        steps = sorted(
+            (step, group, size) for group, steps in enumerate(self.problem.steps) for step, size in steps if size
+        )
+        total = 0
+        for _, group, size in steps:
+            check()
+            taken = int(network.data[group])
+            network.data[group] = taken + min(size, self.problem.count - total)
+            if network.data[group] > taken:
+                reached = int(maximum_flow(network, 0, self.sink).flow_value)
+                network.data[group] = taken + reached - total
+                total = reached
+        found = maximum_flow(network, 0, self.sink)  # with just what each group takes: none takes from another
+        if found.flow_value != self.problem.count:
+            told = f"SciPy places {found.flow_value} of {self.problem.count} tasks"
+            raise SolverDisagreement(f"{self.problem.name}: {told}")
+        flow = np.zeros(len(self.tail), dtype=np.int64)
+        flow[inner] = np.asarray(found.flow[self.tail[inner], self.head[inner]]).ravel()
+        return flow
+
+    def decode(self, flow: Ints) -> Ints:
+        """Node of each of `problem.tasks` (or -1) from an integral flow; which member of a class runs is arbitrary."""
+        capacity = self.problem.capacity
+        offers = (self.tail >= self.first_class) & (self.tail < self.first_host)
+        owner = np.repeat(self.tail[offers] - self.first_class, flow[offers])
+        end = np.repeat(self.head[offers], flow[offers])
+        target = np.append(self.hosts, NONE)[end - self.first_host]
+        left = capacity - np.bincount(target[target != NONE], minlength=len(capacity))
+        elsewhere = np.flatnonzero(target == NONE)
+        target[elsewhere] = np.repeat(np.arange(len(capacity)), left)[: len(elsewhere)]
+        members = self.classes.members
+        order = np.argsort(owner, kind="stable")
+        rank = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order])
+        nodes = np.full(len(self.problem.tasks), NONE, dtype=np.int64)
+        nodes[members.values[members.starts[owner[order]] + rank]] = target[order]
+        return nodes
+
+    def prices(self, placement: Placement, off_data: int) -> DistancePrices:
+        """Prices that prove a placement the fairest with at most `off_data` tasks off their data, if it is.
+
+        The level of a vertex of the residual network is the largest step that a task more there would save, by moving
+        tasks along until one of some group is left out; it falls along arcs with room. A price is the rise of the
+        level over an arc without room. One pass over the arcs for each distinct step.
+        """
+        problem = self.problem
+        nodes = problem.nodes_of(placement)
+        placed = np.flatnonzero(nodes != NONE)
+        owner = self.first_class + self.classes.of_task[placed]
+        at_data = problem.locality(placed, nodes[placed]) == 0
+        end = np.where(at_data, self.first_host + np.searchsorted(self.hosts, nodes[placed]), self.off_data)
+        flow = self._flow(
+            np.concatenate([1 + problem.pool[placed], owner, end]),
+            np.concatenate([owner, end, np.full_like(end, self.sink)]),
+        )
+        steps = self._last_steps(problem.placed_by_group(placement))
+        lowest = self.values[0]
+        level = [lowest] * (self.sink + 1)
+        inner = self.tail > 0
+        onwards, back = inner & (flow < self.capacity(off_data)), inner & (flow > 0)
+        # Against the arcs, so that a search from a group finds all from where it is reached.
+        start = np.concatenate([self.head[onwards], self.tail[back]])
+        target = np.concatenate([self.tail[onwards], self.head[back]])
+        for step in sorted(set(steps.values())):
+            check()
+            groups = [1 + group for group, last in steps.items() if last == step]
+            rows, columns = np.append(start, [0] * len(groups)), np.append(target, groups)
+            residual = sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(level), len(level)))
+            for vertex in breadth_first_order(residual, 0, return_predecessors=False).tolist():
+                level[vertex] = step
+        task = level[self.sink]
+        rises = {host: task - level[self.first_host + place] for place, host in enumerate(self.hosts.tolist())}
+        return DistancePrices(
+            max(Fraction(0), task - level[self.off_data]),
+            task,
+            {host: rise for host, rise in rises.items() if rise > 0},
+            tuple(level[1 : self.first_class]),
+        )
+
+    def _flow(self, tail: Ints, head: Ints) -> Ints:
+        """One unit on the arc between each pair of ends; shape (arcs,)."""
+        width = self.sink + 1
+        keys = self.tail * width + self.head
+        order = np.argsort(keys, kind="stable")
+        flow = np.zeros(len(keys), dtype=np.int64)
+        np.add.at(flow, order[np.searchsorted(keys, tail * width + head, sorter=order)], 1)
+        return flow
+
+    def _last_steps(self, placed: list[int]) -> dict[int, Fraction]:
+        """For each group with placed tasks, what the last of them added."""
+        last = {}
+        for group, (number, steps) in enumerate(zip(placed, self.problem.steps, strict=True)):
+            for step, size in steps:
+                if number > 0:
+                    last[group] = step
+                number -= size
+        return last

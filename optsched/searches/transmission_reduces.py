@@ -1,0 +1,137 @@
+"""`transmission-reduces` as a network, solved by HiGHS on arrays; its potentials become the prices that prove it.
+
+From a source to classes of equal reduces, on to pairs of job and node, each for one reduce, on to nodes, and with their
+idle slots to the sink. Reduces that share their nodes freely go to nodes at once. The linear program over a network is
+integral, so flows are placements.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.instance import Ints
+from optsched.placement import NONE
+from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.results import Termination
+from optsched.searches.assignment import network_program, solve_network_program
+from optsched.solvers.answers import whole_numbers, whole_prices
+from optsched.solvers.networks import residual_potentials
+from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.profiles import Profile
+
+__all__ = ["ReduceNetwork", "ReducePrices", "by_arrays", "prices_of"]
+
+
+class ReducePrices(NamedTuple):
+    """Dual prices in units: of one reduce more, of a slot on each node, of the one place of a job on each node."""
+
+    task: int
+    nodes: Ints
+    pairs: Ints
+
+
+class ReduceNetwork:
+    """The network of a problem of which at least one reduce is placed.
+
+    Attributes
+    ----------
+    tail, head, capacity, cost
+        int64, shape (arcs,): the arcs; costs in units.
+    supply
+        int64, shape (vertices,).
+    """
+
+    def __init__(self, problem: TransmissionReduces) -> None:
+        self.problem, self.classes = problem, problem.classes()
+        first, width = self.classes.first, len(problem.capacity)
+        #: Row (class) and node of each arc that offers a node to a class.
+        self.row, self.node = np.nonzero(problem.usable[first])
+        job, limited = problem.job[first[self.row]], problem.limited[first[self.row]]
+        #: Pairs of job and node that reduces could share, as job * nodes + node.
+        self.pairs = np.unique((job * width + self.node)[limited])
+        self.hosts = np.flatnonzero(problem.capacity > 0)
+        supplies = 1 + np.arange(len(first))
+        pair_vertices = 1 + len(first) + np.arange(len(self.pairs))
+        host_vertices = 1 + len(first) + len(self.pairs) + np.arange(len(self.hosts))
+        self.sink = 1 + len(first) + len(self.pairs) + len(self.hosts)
+        vertex = np.full(width, NONE)
+        vertex[self.hosts] = host_vertices
+        #: Where each offer leads: to the pair of job and node, or to the node at once.
+        self.pair = np.where(limited, np.searchsorted(self.pairs, job * width + self.node), NONE)
+        offered = np.where(limited, 1 + len(first) + self.pair, vertex[self.node])
+        self.tail = np.concatenate([np.zeros_like(supplies), 1 + self.row, pair_vertices, host_vertices])
+        self.head = np.concatenate(
+            [supplies, offered, vertex[self.pairs % width], np.full_like(host_vertices, self.sink)]
+        )
+        # An offer without a limit has one more than ever flows, so that no dual price can settle on it.
+        free = np.full_like(self.row, problem.count + 1)
+        self.capacity = np.concatenate(
+            [self.classes.size, free, np.ones_like(self.pairs), problem.capacity[self.hosts]]
+        )
+        self.cost = np.zeros_like(self.tail)
+        self._offers = slice(len(first), len(first) + len(self.row))
+        self.cost[self._offers] = problem.units[first[self.row], self.node]
+        self.supply = np.zeros(self.sink + 1, dtype=np.int64)
+        self.supply[0], self.supply[self.sink] = problem.count, -problem.count
+
+    def decode(self, flow: Ints) -> Ints:
+        """Node of each of `problem.tasks` (or -1) from an integral flow; which member of a class runs is arbitrary."""
+        sent = flow[self._offers]
+        owner, node = np.repeat(self.row, sent), np.repeat(self.node, sent)  # by increasing class
+        rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+        nodes = np.full(len(self.problem.tasks), NONE, dtype=np.int64)
+        members = self.classes.members
+        nodes[members.values[members.starts[owner] + rank]] = node
+        return nodes
+
+    def flow_of(self, nodes: Ints) -> Ints:
+        """The flow of a placement (node or -1 of each of `problem.tasks`)."""
+        placed = np.flatnonzero(nodes != NONE)
+        width = len(self.problem.capacity)
+        offers = self.row * width + self.node  # increasing
+        taken = np.searchsorted(offers, self.classes.of_task[placed] * width + nodes[placed])
+        pairs = self.pair[taken]
+        return np.concatenate(
+            [
+                np.bincount(self.classes.of_task[placed], minlength=len(self.classes.first)),
+                np.bincount(taken, minlength=len(offers)),
+                np.bincount(pairs[pairs != NONE], minlength=len(self.pairs)),
+                np.bincount(nodes[placed], minlength=width)[self.hosts],
+            ]
+        )
+
+    def prices(self, potential: Ints) -> ReducePrices:
+        """Prices from potentials with cost - potential[tail] + potential[head] >= 0 on arcs with room."""
+        problem, width = self.problem, len(self.problem.capacity)
+        fall = np.maximum(potential[self.tail] - potential[self.head], 0)
+        first_pair, first_host = self._offers.stop, self._offers.stop + len(self.pairs)
+        nodes = np.zeros(width, dtype=np.int64)
+        nodes[self.hosts] = fall[first_host:]
+        pairs = np.zeros(problem.barred.shape, dtype=np.int64)
+        pairs[self.pairs // width, self.pairs % width] = fall[first_pair:first_host]
+        return ReducePrices(int(potential[0] - potential[self.sink]), nodes, pairs)
+
+
+def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOutcome, Ints | None, ReducePrices | None]:
+    """Solve the linear program: what HiGHS says, the node of each reduce (or -1), and its duals as whole prices."""
+    network = ReduceNetwork(problem)
+    program = network_program(network.tail, network.head, network.capacity, network.cost, network.supply)
+    found = solve_network_program(program, profile)
+    if found.outcome.status is not Termination.OPTIMAL or found.x is None or found.row_duals is None:
+        return found.outcome, None, None
+    nodes = network.decode(whole_numbers(found.x))
+    duals = whole_prices(found.row_duals)
+    return found.outcome, nodes, None if duals is None else network.prices(duals)
+
+
+def prices_of(problem: TransmissionReduces, nodes: Ints) -> ReducePrices | None:
+    """Prices that prove a placement (node of each reduce, or -1) optimal, in exact integers; None where it is not."""
+    network = ReduceNetwork(problem)
+    lower = np.zeros_like(network.tail)
+    flow = network.flow_of(nodes)
+    potentials = residual_potentials(
+        network.tail, network.head, lower, network.capacity, network.cost, flow, len(network.supply)
+    )
+    return None if potentials is None else network.prices(-potentials)

@@ -1,0 +1,359 @@
+"""`utility` exactly: thresholds on the lowest utility from both sides, then the most utilisation at the highest.
+
+From above, the linear program over patterns rules thresholds out, and its prices prove it in integers. From below, the
+fractions are rounded, what is left is packed greedily, and an integer program over the known patterns is given a few
+nodes. Only where the two do not meet, an exact program decides, and the proof is the solver's word. The utilisation is
+treated alike. `leximin` goes on where the lowest utility is settled: the second lowest, and so on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from optsched.certificates.utility import utilisation_certificate, utility_certificate
+from optsched.errors import SolverDisagreement
+from optsched.instance import Ints
+from optsched.placement import Placement
+from optsched.problems.base import GRID, exact
+from optsched.problems.utility import LEAST_FINITE, Utility
+from optsched.results import Certificate, Limit, Proof, Termination
+from optsched.searches.utility_patterns import (
+    USE_SCALE,
+    Items,
+    Needs,
+    Patterns,
+    Relaxation,
+    best_patterns,
+    relax,
+)
+from optsched.searches.utility_program import allocation_of, counts_of, exact_patterns, solve_integer_program
+from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
+from optsched.solvers.profiles import Profile
+
+__all__ = ["Decider", "UtilitySearch"]
+
+#: Branch-and-bound nodes for the programs over known patterns, which may well have no solution.
+_NODES_OF_A_TRY = 500
+
+#: Of patterns that are worth the same at the prices, those of large tasks go first: small ones fill what is left.
+_TIE = 1e-3
+
+#: How far a solver's bound may be off, relative to it.
+_AGREES = 1e-6
+
+#: Finds counts that give each job at least a utility (in units), with most utilisation if so asked, and what the solver
+#: says of the negated utilisation; the counts are of items (maps of each job, then reduces) by node. None: this route
+#: has no exact program for the instance.
+Decider = Callable[[Utility, int, bool, Profile, Ints | None], tuple[SolverOutcome, Ints | None] | None]
+
+
+@dataclass
+class UtilitySearch:
+    """The search for one problem; after `run` it holds placement, certificates, and why it stopped.
+
+    Parameters
+    ----------
+    problem
+        What to solve.
+    profile
+        Limits; a time limit holds for the search as a whole.
+    start
+        A feasible placement to begin from.
+    decide
+        What settles thresholds that prices and packing leave open; by default the integer program by arrays.
+    shortcuts
+        Whether packing is tried at all; without it every threshold goes to `decide`.
+    """
+
+    problem: Utility
+    profile: Profile
+    start: Placement | None = None
+    decide: Decider | None = None
+    shortcuts: bool = True
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        problem.refuse_coupled("a search by patterns")
+        self.items = Items.of(problem)
+        self.patterns = Patterns()
+        self.solver: dict[str, Any] = {}
+        self.raw_status = "prices and packing meet"
+        self.limit: Limit | None = None
+        self.certificates: tuple[Certificate, ...] = ()
+        self._decide = self.decide or self._exact_program
+        self._deadline = None if self.profile.time_limit is None else time.monotonic() + self.profile.time_limit
+        self.counts: Ints = np.zeros((len(self.items.limit), len(problem.node_type)), dtype=np.int64)
+        if self.start is not None:
+            self.counts = counts_of(problem, self.start)
+
+    # What is held -----------------------------------------------------------------------------------------------------
+
+    @property
+    def placement(self) -> Placement:
+        """The best placement so far."""
+        return self.problem.placement_of(allocation_of(self.problem, self.counts))
+
+    def lowest(self, counts: Ints) -> int:
+        """The lowest utility that counts give, in units."""
+        allocation = allocation_of(self.problem, counts)
+        units = self.problem.utility_units(*(part.sum(axis=1) for part in allocation))
+        return int(units.min(initial=self.problem.saturated_units))
+
+    def used(self, counts: Ints) -> int:
+        """The utilisation of the counts, in units, without fixed reduces."""
+        return int((counts * self.items.share[:, self.problem.node_type]).sum())
+
+    # The search -------------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Search. Ctrl-C leaves what is held and proved by then."""
+        try:
+            self._run()
+        except STOPPED as error:
+            self.limit = stopped(error)[0]
+
+    def _run(self) -> None:
+        jobs = len(self.problem.jobs)
+        zeros = np.zeros(jobs, dtype=np.int64)
+        best = utility_certificate(self.problem, zeros, zeros)
+        self.certificates = (best,)
+        if not jobs:
+            self.certificates = (best, utilisation_certificate(self.problem, 0, zeros, zeros, 1))
+            return
+        best, relaxation = self._ruled_out(best)
+        self.certificates = (best,)
+        ceiling = int(best.claim * GRID)
+        if self.shortcuts:
+            self._pack_downwards(ceiling, relaxation)
+        ceiling, proved = self._close(ceiling)
+        if not proved:
+            self.certificates = (Certificate("lowest-utility", Proof.SOLVER, exact(ceiling, GRID)),)
+        if self.lowest(self.counts) == ceiling:
+            self._use(ceiling)
+        elif self.shortcuts:
+            self._fill()
+
+    def _ruled_out(self, best: Certificate) -> tuple[Certificate, Relaxation | None]:
+        """The strongest bound that prices prove, and the relaxation at the highest threshold that has one."""
+        problem, jobs = self.problem, len(self.problem.jobs)
+        low, high = LEAST_FINITE - 1, problem.saturated_units
+        held: Relaxation | None = None
+        while high >= LEAST_FINITE and problem.utility_below(high) >= low:
+            middle = max((low + high + 1) // 2, LEAST_FINITE)
+            found = relax(problem, self.items, self.patterns, middle, self._within(), use=False)
+            if found.feasible is None:
+                self.limit = found.limit
+                return best, held
+            if found.feasible:
+                low, held = middle, found
+                continue
+            prices = found.prices // max(1, int(np.gcd.reduce(found.prices)))
+            certificate = utility_certificate(problem, prices[:jobs], prices[jobs:])
+            proved = int(certificate.claim * GRID)
+            if certificate.claim < best.claim:
+                best = certificate
+            high = min(problem.utility_below(middle), proved)
+        return best, held
+
+    def _pack_downwards(self, ceiling: int, relaxation: Relaxation | None) -> None:
+        """Try to pack thresholds from the ceiling down, in growing steps, until one is held."""
+        threshold, step = ceiling, 1
+        while relaxation is not None and threshold > self.lowest(self.counts) and self.limit is None:
+            if self._pack(threshold, relaxation):
+                return
+            for _ in range(step):
+                threshold = self.problem.utility_below(threshold)
+            step *= 2
+            relaxation = relax(self.problem, self.items, self.patterns, threshold, self._within(), use=False)
+
+    def _pack(self, threshold: int, relaxation: Relaxation) -> bool:
+        """Try to hold a threshold: round the fractions, else ask the program over the known patterns."""
+        counts = self._rounded(relaxation)
+        if self.lowest(counts) < threshold:
+            self._keep(counts)
+            outcome, found = self._known_patterns(threshold, use=False)
+            if found is None:
+                self._interrupted(outcome)
+                return False
+            counts = found
+        self._keep(counts)
+        return True
+
+    def _close(self, ceiling: int) -> tuple[int, bool]:
+        """The proved bound after exact programs at what is open; whether it is the one that prices proved."""
+        by_prices, threshold = True, ceiling
+        while self.lowest(self.counts) < ceiling and self.limit is None:
+            answer = self._decided(threshold, False, None)
+            if answer is None:
+                self.raw_status = "prices and packing leave a gap, and the exact program would be too large"
+                break
+            outcome, counts = answer
+            self._heard(outcome)
+            if counts is not None:
+                self._keep(counts)
+            elif outcome.status is Termination.INFEASIBLE:
+                ceiling, by_prices = self.problem.utility_below(threshold), False
+            else:
+                self.limit = outcome.limit
+                break
+            threshold = max((self.lowest(self.counts) + ceiling + 1) // 2, LEAST_FINITE)
+        return ceiling, by_prices
+
+    def _decided(self, units: int, use: bool, start: Ints | None) -> tuple[SolverOutcome, Ints | None] | None:
+        """What decides a threshold, and counts that were looked at: feasible, and as good as was asked for."""
+        answer = self._decide(self.problem, units, use, self._within(), start)
+        counts = None if answer is None else answer[1]
+        if counts is not None:
+            placement = self.problem.placement_of(allocation_of(self.problem, counts))
+            wrong = [str(violation) for violation in self.problem.violations(placement)]
+            if self.lowest(counts) < units:
+                wrong.append(f"a lowest utility of {units / GRID}")
+            if wrong:
+                raise SolverDisagreement(f"{self.problem.name}: a solver holds a placement that violates {wrong[0]}")
+        return answer
+
+    def _use(self, units: int) -> None:
+        """The most utilisation at the highest lowest utility."""
+        problem, jobs = self.problem, len(self.problem.jobs)
+        if self.shortcuts:
+            self._fill()
+        for kind, counts in zip(problem.node_type.tolist(), self.counts.T, strict=True):
+            self.patterns.add(kind, counts)
+        relaxation = relax(problem, self.items, self.patterns, units, self._within(), use=True)
+        prices = relaxation.prices[:jobs], relaxation.prices[jobs:]
+        proof = utilisation_certificate(problem, units, *prices, USE_SCALE)
+        self.certificates = (*self.certificates, proof)
+        if relaxation.feasible is None:
+            self.limit = relaxation.limit
+            return
+        constant = problem.objective(self.placement)[1] * GRID - self.used(self.counts)
+        target = int(proof.claim * GRID - constant)
+        if self.shortcuts and self.used(self.counts) < target:
+            self._keep(self._rounded(relaxation))
+            self._fill()
+        if self.shortcuts and self.used(self.counts) < target:
+            outcome, found = self._known_patterns(units, use=True)
+            self._interrupted(outcome)
+            if found is not None:
+                self._keep(found)
+                self._fill()
+        if self.used(self.counts) == target or self.limit is not None:
+            return
+        answer = self._decided(units, True, self.counts)
+        if answer is None:
+            self.raw_status = "prices and packing leave a gap, and the exact program would be too large"
+            return
+        outcome, counts = answer
+        self._heard(outcome)
+        if counts is not None:
+            self._keep(counts)
+        self.limit = outcome.limit
+        claimed = None
+        if outcome.bound is not None:
+            claimed = int(np.floor(-outcome.bound + _AGREES * max(1.0, abs(outcome.bound))))
+        if outcome.status is Termination.OPTIMAL:
+            claimed = self.used(self.counts)
+        if claimed is not None and claimed < target:
+            word = Certificate("utilisation", Proof.SOLVER, exact(int(claimed + constant), GRID))
+            self.certificates = (self.certificates[0], word)
+
+    # Ways to a placement ----------------------------------------------------------------------------------------------
+
+    def _keep(self, counts: Ints) -> None:
+        """Hold counts that are better than what is held."""
+        value = self.lowest(counts), self.used(counts)
+        if value > (self.lowest(self.counts), self.used(self.counts)):
+            self.counts = counts.copy()
+
+    def _rounded(self, relaxation: Relaxation) -> Ints:
+        """Whole patterns of the fractions, then on each node that is left the pattern worth most of what is missing."""
+        problem, items = self.problem, self.items
+        counts = np.zeros_like(self.counts)
+        left = items.limit.copy()
+        idle = [np.flatnonzero(problem.node_type == kind).tolist() for kind in range(len(problem.type_size))]
+        whole = np.floor(relaxation.weight + 1e-6).astype(np.int64)
+        for place in np.flatnonzero(whole).tolist():
+            nodes, pattern = idle[self.patterns.kind[place]], self.patterns.counts[place]
+            for _ in range(int(whole[place])):
+                if not nodes:
+                    break
+                taken = np.minimum(pattern, left)
+                counts[:, nodes.pop()] = taken
+                left -= taken
+        largest = np.maximum(problem.room.max(axis=0, initial=0), 1)
+        prices = np.maximum(relaxation.prices, 0) / max(1, int(relaxation.prices.max(initial=0)))
+        worth = prices + _TIE * (items.demand / largest).sum(axis=1)
+        for node in [node for nodes in idle for node in nodes]:
+            missing = np.minimum(left, np.maximum(relaxation.needed - counts.sum(axis=1), 0))
+            if not missing.any():
+                break
+            pattern = best_patterns(problem.room[[node]], items, missing, worth)[1][0]
+            self.patterns.add(int(problem.node_type[node]), pattern)
+            counts[:, node] = pattern
+            left -= pattern
+        return counts
+
+    def _fill(self) -> None:
+        """Add tasks where there is room left: on alike nodes alike, each time those that use most."""
+        problem, items = self.problem, self.items
+        counts = self.counts.copy()
+        room = problem.room - counts.T @ items.demand
+        left = items.limit - counts.sum(axis=1)
+        alike, group = np.unique(np.column_stack([problem.node_type, room]), axis=0, return_inverse=True)
+        for place, row in enumerate(alike):
+            nodes = np.flatnonzero(group.reshape(-1) == place)
+            while len(nodes) and left.any():
+                share = items.share[:, row[0]].astype(np.float64)
+                pattern = best_patterns(row[None, 1:], items, left, share)[1][0]
+                if not pattern.any():
+                    break
+                times = min(len(nodes), int((left[pattern > 0] // pattern[pattern > 0]).min()))
+                counts[:, nodes[:times]] += pattern[:, None]
+                left -= times * pattern
+                nodes = nodes[times:]
+        self._keep(counts)
+
+    def _known_patterns(self, threshold: int, use: bool) -> tuple[SolverOutcome, Ints | None]:
+        """The integer program over the patterns that are known, for a few nodes."""
+        problem = self.problem
+        count = len(self.items.limit)
+        known = {kind: self.patterns.of_kind(kind, count) for kind in range(len(problem.type_size))}
+        nodes = min(_NODES_OF_A_TRY, self.profile.node_limit or _NODES_OF_A_TRY)
+        profile = replace(self._within(), node_limit=nodes)
+        return solve_integer_program(problem, self.items, Needs.of(problem, threshold), known, profile, use)
+
+    @cached_property
+    def exact_patterns(self) -> dict[int, Ints] | None:
+        """Patterns of the exact program by arrays; None where it would be too large."""
+        return exact_patterns(self.problem, self.items)
+
+    def _exact_program(
+        self, problem: Utility, units: int, use: bool, profile: Profile, start: Ints | None
+    ) -> tuple[SolverOutcome, Ints | None] | None:
+        """The exact integer program by arrays: equal nodes by patterns where these are few, else node by node."""
+        if self.exact_patterns is None:
+            return None
+        needs = Needs.of(problem, units)
+        return solve_integer_program(problem, self.items, needs, self.exact_patterns, profile, use, start)
+
+    # Limits -----------------------------------------------------------------------------------------------------------
+
+    def _within(self) -> Profile:
+        """The profile with what is left of the time."""
+        if self._deadline is None:
+            return self.profile
+        return self.profile.with_limits(time_limit=max(0.0, self._deadline - time.monotonic()))
+
+    def _heard(self, outcome: SolverOutcome) -> None:
+        self.solver, self.raw_status = dict(outcome.solver), outcome.raw_status
+
+    def _interrupted(self, outcome: SolverOutcome) -> None:
+        """An interrupt ends the search, and so does the time; the few nodes of a try do not."""
+        if outcome.limit in (Limit.INTERRUPTED, Limit.TIME, Limit.MEMORY):
+            self.limit = outcome.limit

@@ -1,0 +1,125 @@
+"""Leximin of `utility`: the lowest utility highest, then the second lowest, and so on; utilisation last.
+
+001 asks for the ordered vector of utilities but maximises only its first entry (8). Which jobs have the lowest ones is
+left open: at each step at most so many jobs may lie below each level that is settled, so that no earlier choice of
+jobs is held on to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from optsched.errors import TooLarge
+from optsched.placement import Placement
+from optsched.problems.base import GRID, exact
+from optsched.problems.utility import LEAST_FINITE, Utility
+from optsched.results import Limit, Number, Proof, Termination
+from optsched.searches.utility import UtilitySearch
+from optsched.searches.utility_patterns import Needs
+from optsched.searches.utility_program import Quota, allocation_of, solve_integer_program
+from optsched.solvers.profiles import Profile, load_profile
+
+__all__ = ["Leximin", "leximin"]
+
+
+@dataclass(frozen=True)
+class Leximin:
+    """The ordered vector of utilities that no other exceeds, entry by entry, and a placement that has it.
+
+    Attributes
+    ----------
+    placement
+        With the most utilisation found among those that have these utilities.
+    utilities
+        One a job, ascending.
+    proofs
+        For each the kind of proof that it is highest, the earlier ones given; None where it is not proved.
+    limit
+        What cut the search short.
+    """
+
+    placement: Placement
+    utilities: tuple[Number, ...]
+    proofs: tuple[Proof | None, ...]
+    limit: Limit | None
+
+
+def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximin:
+    """The leximin-optimal utilities.
+
+    Parameters
+    ----------
+    profile
+        As of `optsched.solve`; its limits hold for each program.
+
+    Raises
+    ------
+    TooLarge
+        If there are too many nodes and patterns for an exact program.
+
+    Examples
+    --------
+    The first job can run nothing, and decides the lowest utility alone; the others share what there is:
+
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> cluster = Cluster(["t"], capacity={"cpu": [4.0]})
+    >>> workload = Workload(
+    ...     ["m1", "m2", "m3", "m4", "m5"], job=[0, 1, 1, 2, 2], job_ids=["a", "b", "c"],
+    ...     goal=[1.0, 2.0, 2.0], map_time=[1.0] * 3, demand={"cpu": [9.0, 2.0, 2.0, 1.0, 1.0]})
+    >>> [int(utility) for utility in leximin(Utility(Instance(cluster, workload))).utilities]
+    [-1000, 0, 1]
+    """
+    profile = profile if isinstance(profile, Profile) else load_profile(profile)
+    search = UtilitySearch(problem, profile)
+    patterns = search.exact_patterns
+    if patterns is None:
+        raise TooLarge(f"{problem.name}: leximin would need a program of too many nodes or patterns; take fewer nodes")
+    search.run()
+    jobs, items = len(problem.jobs), search.items
+    counts, limit = search.counts, search.limit
+    first = search.certificates[0]
+    closed = bool(jobs) and search.lowest(counts) == first.claim * GRID
+    proofs: list[Proof | None] = [first.kind] if closed else []
+    levels = [search.lowest(counts)] if closed else []
+
+    def asked(level: int | None) -> tuple[Needs, list[Quota]]:
+        """Pairs at every level, and how many jobs may take one below each: below the k-th lowest, k - 1 jobs."""
+        bounds = [*levels, *([] if level is None else [level])]
+        steps = sorted({problem.lowest_units, *bounds})
+        needs = [Needs.of(problem, step) for step in steps]
+        height = np.repeat(steps, [len(part.owner) for part in needs])
+        every = Needs(
+            np.concatenate([part.owner for part in needs]), np.concatenate([part.counts for part in needs], axis=1)
+        )
+        return every, [(height < bound, place) for place, bound in enumerate(bounds)]
+
+    def ordered() -> list[int]:
+        allocation = allocation_of(problem, counts)
+        return sorted(problem.utility_units(*(part.sum(axis=1) for part in allocation)).tolist())
+
+    while levels and len(levels) < jobs and limit is None:
+        low, high = ordered()[len(levels)], max(problem.highest_units.tolist())
+        while low < high and limit is None:
+            middle = max((low + high + 1) // 2, LEAST_FINITE)
+            needs, quotas = asked(middle)
+            outcome, found = solve_integer_program(problem, items, needs, patterns, profile, False, quotas=quotas)
+            if found is not None:
+                counts = found
+                low = ordered()[len(levels)]
+            elif outcome.status is Termination.INFEASIBLE:
+                high = max(problem.utility_below(middle), low)
+            else:
+                limit = outcome.limit
+        if limit is None:
+            levels.append(low)
+            proofs.append(Proof.SOLVER)
+    if levels and limit is None:
+        needs, quotas = asked(None)
+        outcome, found = solve_integer_program(problem, items, needs, patterns, profile, True, quotas=quotas)
+        counts, limit = counts if found is None else found, outcome.limit
+    utilities = tuple(exact(units, GRID) for units in ordered())
+    placement = problem.placement_of(allocation_of(problem, counts))
+    return Leximin(placement, utilities, (*proofs, *([None] * (jobs - len(proofs)))), limit)

@@ -1,0 +1,232 @@
+"""The integer program of `utility` at a given lowest utility: which counts of tasks each node takes.
+
+Nodes of one type are either counted one by one, or all at once by the patterns that they take: the program has then no
+symmetry between them. With every maximal pattern of a type it is exact; with some of them, what it finds is a placement
+and what it rules out means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from optsched.errors import SolverDisagreement
+from optsched.instance import Bools, Ints
+from optsched.placement import Placement
+from optsched.problems.utility import Allocation, Utility
+from optsched.searches.utility_patterns import Items, Needs, all_patterns, deal
+from optsched.solvers.answers import whole_numbers
+from optsched.solvers.blocks import Block, ones_at, stacked
+from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.profiles import Profile
+
+__all__ = ["Quota", "allocation_of", "counts_of", "exact_patterns", "solve_integer_program"]
+
+#: A type of nodes is exact by patterns up to this many, else node by node, up to so many columns in all.
+_MOST_PATTERNS, _MOST_COLUMNS = 5_000, 20_000
+
+
+#: Which pairs of counts belong to it, and how many jobs may take one of these.
+Quota = tuple[Bools, int]
+
+
+def exact_patterns(problem: Utility, items: Items) -> dict[int, Ints] | None:
+    """For which types of nodes an exact program takes patterns, and these; None where it would be too large."""
+    patterns: dict[int, Ints] = {}
+    for kind in np.flatnonzero(problem.type_size > 1).tolist():
+        every = all_patterns(problem.type_room[kind], items, _MOST_PATTERNS)
+        if every is not None:
+            patterns[kind] = every
+    singles = int(np.count_nonzero(~np.isin(problem.node_type, list(patterns))))
+    return patterns if singles * len(items.limit) <= _MOST_COLUMNS else None
+
+
+def solve_integer_program(
+    problem: Utility,
+    items: Items,
+    needs: Needs,
+    patterns: Mapping[int, Ints],
+    profile: Profile,
+    use: bool,
+    start: Ints | None = None,
+    quotas: Sequence[Quota] = (),
+) -> tuple[SolverOutcome, Ints | None]:
+    """Find counts with which each job has at least one of its pairs.
+
+    Parameters
+    ----------
+    needs
+        The pairs of counts of each job.
+    patterns
+        Patterns of the types of nodes that take patterns, shape (patterns, items) each; nodes of the other types are
+        counted one by one.
+    use
+        Whether to maximise the utilisation; else any counts do.
+    start
+        Counts to start from, shape (items, nodes); taken where no type has patterns and there are no quotas.
+    quotas
+        Pairs that only so many jobs may take.
+
+    Returns
+    -------
+    tuple
+        What HiGHS says, of the negated utilisation in units, and the counts that it holds, int64, (items, nodes).
+
+    Raises
+    ------
+    SolverDisagreement
+        If HiGHS holds counts that are not feasible.
+    """
+    columns = _Columns.of(problem, items, patterns)
+    program = _program(problem, items, columns, needs, use, quotas)
+    hint = None
+    if start is not None and not patterns and not quotas:
+        hint = np.zeros(len(program.objective))
+        hint[: len(columns.item)] = start[columns.item, columns.node]
+        placed = start.sum(axis=1)
+        enough = (needs.counts <= placed[:, None]).all(axis=0)
+        first = [int(np.flatnonzero(enough & (needs.owner == job))[0]) for job in range(len(problem.jobs))]
+        hint[len(hint) - len(needs.owner) + np.array(first, dtype=np.int64)] = 1
+    found = solve_arrays(program, profile, hint)
+    if found.x is None:
+        return found.outcome, None
+    x = whole_numbers(found.x)
+    counts = columns.counts(problem, items, x)
+    wrong = [str(violation) for violation in problem.violations(problem.placement_of(allocation_of(problem, counts)))]
+    if (counts.sum(axis=1) < needs.counts @ x[len(x) - len(needs.owner) :]).any():
+        wrong.append("what a job needs")
+    if wrong:
+        raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
+    return found.outcome, counts
+
+
+def allocation_of(problem: Utility, counts: Ints) -> Allocation:
+    """Counts of items by node, shape (items, nodes), as maps and reduces; fixed reduces are added."""
+    maps, reduces = np.split(counts, 2)
+    return Allocation(maps, reduces if problem.fixed is None else problem.fixed)
+
+
+def counts_of(problem: Utility, placement: Placement) -> Ints:
+    """Counts of items by node in a placement, shape (items, nodes); fixed reduces are none of them."""
+    counts: Ints = np.concatenate(problem.allocated(placement))
+    if problem.fixed is not None:
+        counts[len(problem.jobs) :] = 0
+    return counts
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Columns of the program: counts on single nodes, then nodes that take a pattern, then tasks placed by type.
+
+    Attributes
+    ----------
+    item, node
+        Of each count of an item on a single node.
+    kind, pattern
+        Type of each pattern, and what it holds, shape (patterns, items).
+    placed_item, placed_kind
+        Of each count of an item on the nodes of a type with patterns; at most what these hold.
+    """
+
+    item: Ints
+    node: Ints
+    kind: Ints
+    pattern: Ints
+    placed_item: Ints
+    placed_kind: Ints
+
+    @classmethod
+    def of(cls, problem: Utility, items: Items, patterns: Mapping[int, Ints]) -> _Columns:
+        single = np.flatnonzero(~np.isin(problem.node_type, list(patterns)))
+        fits = (items.demand[:, None, :] <= problem.room[single]).all(axis=2) & (items.limit > 0)[:, None]
+        item, place = np.nonzero(fits)
+        kind = np.repeat(np.array(list(patterns), dtype=np.int64), [len(rows) for rows in patterns.values()])
+        pattern = np.concatenate([np.zeros((0, len(items.limit)), dtype=np.int64), *patterns.values()])
+        held = np.zeros((len(problem.type_size), len(items.limit)), dtype=bool)
+        np.logical_or.at(held, kind, pattern > 0)
+        placed_kind, placed_item = np.nonzero(held)
+        return cls(item, single[place], kind, pattern, placed_item, placed_kind)
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return len(self.item) + len(self.kind) + len(self.placed_item)
+
+    def counts(self, problem: Utility, items: Items, x: Ints) -> Ints:
+        """What each node takes, shape (items, nodes): patterns go to the nodes of their type in order."""
+        counts = np.zeros((len(items.limit), len(problem.node_type)), dtype=np.int64)
+        counts[self.item, self.node] = x[: len(self.item)]
+        times = x[len(self.item) : len(self.item) + len(self.kind)]
+        placed = np.zeros((len(problem.type_size), len(items.limit)), dtype=np.int64)
+        placed[self.placed_kind, self.placed_item] = x[len(self.item) + len(self.kind) : self.width]
+        for kind in np.unique(self.kind).tolist():
+            own = np.flatnonzero(self.kind == kind)
+            dealt = deal(self.pattern[own], times[own], placed[kind])
+            nodes = np.flatnonzero(problem.node_type == kind)[: len(dealt)]
+            counts[:, nodes] = dealt.T
+        return counts
+
+
+def _program(
+    problem: Utility, items: Items, columns: _Columns, needs: Needs, use: bool, quotas: Sequence[Quota]
+) -> LinearProgram:
+    """Rows: capacities of single nodes; patterns by type; tasks placed within patterns; limits; needs; pairs; quotas.
+
+    Amounts of a resource are in `Items.unit`.
+    """
+    count, jobs, types = len(items.limit), len(problem.jobs), len(problem.type_size)
+    singles, known, placed, pairs = len(columns.item), len(columns.kind), len(columns.placed_item), len(needs.owner)
+    nodes, row = np.unique(columns.node, return_inverse=True)
+    unit = items.unit
+    resources = range(len(unit))
+    amount = items.demand[columns.item] // unit
+    node_rows = [ones_at(row, len(nodes)) * amount[:, place] for place in resources]
+    within = -columns.pattern.T[columns.placed_item] * (columns.kind == columns.placed_kind[:, None])
+    blocks: dict[tuple[int, int], Block] = {
+        **{(place, 0): block for place, block in enumerate(node_rows)},
+        (len(unit), 1): ones_at(columns.kind, types),
+        (len(unit) + 1, 1): within,
+        (len(unit) + 1, 2): sp.eye_array(placed, format="csr"),
+        (len(unit) + 3, 3): -needs.counts,
+        (len(unit) + 4, 3): ones_at(needs.owner, jobs),
+        (len(unit) + 5, 3): np.array([members for members, _ in quotas]).reshape(len(quotas), pairs),
+    }
+    for place in (2, 3):  # no more than there are, and no fewer than what is needed
+        blocks[len(unit) + place, 0] = ones_at(columns.item, count)
+        blocks[len(unit) + place, 2] = ones_at(columns.placed_item, count)
+    heights = [*(len(nodes) for _ in resources), types, placed, count, count, jobs, len(quotas)]
+    widths = [singles, known, placed, pairs]
+    lower = [-np.inf] * (len(unit) + 3) + [0.0, 1.0, -np.inf]
+    rooms = (problem.room[nodes] // unit).T.ravel()
+    objective = np.zeros(sum(widths))
+    if use:
+        objective[:singles] = -items.share[columns.item, problem.node_type[columns.node]]
+        objective[singles + known : singles + known + placed] = -items.share[columns.placed_item, columns.placed_kind]
+    upper = [
+        items.limit[columns.item],
+        problem.type_size[columns.kind],
+        items.limit[columns.placed_item],
+        np.ones(pairs),
+    ]
+    most = [
+        rooms,
+        problem.type_size,
+        np.zeros(placed),
+        items.limit,
+        np.full(count, np.inf),
+        np.ones(jobs),
+        np.array([most for _, most in quotas], dtype=np.int64),
+    ]
+    return LinearProgram(
+        objective=objective,
+        col_lower=np.zeros(len(objective)),
+        col_upper=np.concatenate(upper).astype(np.float64),
+        integer=np.ones(len(objective), dtype=bool),
+        row_lower=np.repeat(lower, heights),
+        row_upper=np.concatenate(most).astype(np.float64),
+        matrix=stacked(heights, widths, blocks),
+    )

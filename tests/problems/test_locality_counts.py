@@ -1,0 +1,59 @@
+"""Locality classes of maps and reduces, as 000 counts them in its Table III."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from transmission_instances import example, problems
+
+from optsched.instance import Cluster, Instance, Ragged, Shuffle, Workload
+from optsched.problems import Lsap, Problem
+from optsched.problems.locality_counts import locality_counts
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_reduces import TransmissionReduces
+
+
+def test_worked_example() -> None:
+    """Tests 000's example: M1 is remote, M2 local; of the reduces one is on a map's node, for want of racks no more."""
+    problem = Transmission(example())
+    counts = locality_counts(problem, problem.placement([2, 1, 0, 2]))
+    assert counts == {
+        "map": {"node": 1, "rack": 0, "remote": 1},
+        "reduce": {"node": 1, "rack": 0, "remote": 1},
+    }
+
+
+def test_racks() -> None:
+    """Tests that a task in the rack of a replica is near, and nodes without rack are near none."""
+    cluster = Cluster(list("abcd"), rack=[0, 0, 1, -1], rack_ids=["r1", "r2"])
+    workload = Workload(["t0", "t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [0], [3]]))
+    problem = Lsap(Instance(cluster, workload), levels=(0, 1, 2))
+    placement = problem.placement([0, 1, 2, 3])
+    assert locality_counts(problem, placement) == {"map": {"node": 2, "rack": 1, "remote": 1}}
+    assert problem.locality_counts(placement) == {"node": 2, "rack": 1, "off_rack": 1}
+
+
+def test_data_of_a_reduce() -> None:
+    """Tests that maps that run, have finished or are placed hold it, those that send 0 MB or are nowhere do not."""
+    instance = example((2, 1))
+    problem = TransmissionReduces(instance)
+    assert locality_counts(problem, problem.placement([2, 1])) == {"reduce": {"node": 2, "rack": 0, "remote": 0}}
+    nothing = Shuffle([0, 0, 1, 1], [2, 3, 2, 3], [0.0, 0.0, 20.0, 10.0], np.full(4, np.nan))
+    barred = TransmissionReduces(
+        Instance(instance.cluster, replace(instance.workload, shuffle=nothing), instance.state)
+    )
+    assert locality_counts(barred, barred.placement([2, 1])) == {"reduce": {"node": 1, "rack": 0, "remote": 1}}
+    joint = Transmission(example())
+    assert locality_counts(joint, joint.placement([-1, -1, 0, 1]))["reduce"] == {"node": 0, "rack": 0, "remote": 2}
+
+
+@given(problems("transmission"))
+def test_every_placed_task_has_a_class(problem: Problem) -> None:
+    """Tests that the classes of a kind add up to its placed tasks, also where the placement is infeasible."""
+    assert isinstance(problem, Transmission)
+    nodes = np.arange(len(problem.tasks)) % (len(problem.instance.cluster) + 1) - 1
+    counts = locality_counts(problem, problem.placement(nodes))
+    assert sum(counts["map"].values()) == np.count_nonzero(nodes[problem.maps] >= 0)
+    assert sum(counts["reduce"].values()) == np.count_nonzero(nodes[problem.reduces] >= 0)
