@@ -266,7 +266,7 @@ def test_interrupt_of_a_search_for_prices_ends_it(name: str, monkeypatch: pytest
         ran.append(bool(program.integer.any()))
         return ArraySolution(INTERRUPTED, None, None, None)
 
-    monkeypatch.setattr(f"optsched.solvers.{module}.solve_arrays", interrupted)
+    monkeypatch.setattr(f"optsched.searches.{module}.solve_arrays", interrupted)
     solution = solve(posed)
     assert (ran, solution.limit) == ([False], Limit.INTERRUPTED)
     assert solution.bound != (None,)
