@@ -30,7 +30,8 @@ from optsched.searches.utility_patterns import (
     Patterns,
     Relaxation,
     best_patterns,
-    relax,
+    least_shortage,
+    most_use,
 )
 from optsched.searches.utility_program import allocation_of, counts_of, exact_patterns, solve_integer_program
 from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
@@ -146,7 +147,7 @@ class UtilitySearch:
         held: Relaxation | None = None
         while high >= LEAST_FINITE and problem.utility_below(high) >= low:
             middle = max((low + high + 1) // 2, LEAST_FINITE)
-            found = relax(problem, self.items, self.patterns, middle, self._within(), use=False)
+            found = least_shortage(problem, self.items, self.patterns, middle, self._within())
             if found.feasible is None:
                 self.limit = found.limit
                 return best, held
@@ -170,7 +171,7 @@ class UtilitySearch:
             for _ in range(step):
                 threshold = self.problem.utility_below(threshold)
             step *= 2
-            relaxation = relax(self.problem, self.items, self.patterns, threshold, self._within(), use=False)
+            relaxation = least_shortage(self.problem, self.items, self.patterns, threshold, self._within())
 
     def _pack(self, threshold: int, relaxation: Relaxation) -> bool:
         """Try to hold a threshold: round the fractions, else ask the program over the known patterns."""
@@ -225,7 +226,7 @@ class UtilitySearch:
             self._fill()
         for kind, counts in zip(problem.node_type.tolist(), self.counts.T, strict=True):
             self.patterns.add(kind, counts)
-        relaxation = relax(problem, self.items, self.patterns, units, self._within(), use=True)
+        relaxation = most_use(problem, self.items, self.patterns, units, self._within())
         prices = relaxation.prices[:jobs], relaxation.prices[jobs:]
         proof = utilisation_certificate(problem, units, *prices, USE_SCALE)
         self.certificates = (*self.certificates, proof)

@@ -1,8 +1,8 @@
 """Patterns of tasks on one node for `utility`: the best one at given prices, all maximal ones, and the linear program.
 
 A pattern says how many maps and reduces of each job one node holds. The linear program over all patterns, by column
-generation (Gilmore and Gomory), asks whether fractions of patterns hold what a lowest utility needs, or how much of the
-trackers they use beside it; its duals are prices of tasks, which `Utility.utility_bound` and
+generation (Gilmore and Gomory), asks whether fractions of patterns hold what a lowest utility needs (`least_shortage`),
+or how much of the trackers they can use beside it (`most_use`). Its duals are prices of tasks, which `Utility.utility_bound` and
 `Utility.utilisation_bound` turn into proofs. Where a node's room takes too many states it is divided, and rounded so
 that every pattern found is one: prices are then less good, never wrong.
 """
@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.sparse as sp
 
 from optsched.instance import Bools, Floats, Ints
 from optsched.problems.knapsack import MOST_STATES, copies_in_powers
@@ -32,7 +33,8 @@ __all__ = [
     "Relaxation",
     "all_patterns",
     "best_patterns",
-    "relax",
+    "least_shortage",
+    "most_use",
 ]
 
 #: Denominator of the prices of tasks that are short, which are at most 1.
@@ -202,6 +204,10 @@ class Patterns:
         self.counts.append(counts.copy())
         return True
 
+    def held(self, items: int) -> Floats:
+        """How many of each item each pattern holds, shape (items, patterns)."""
+        return np.array(self.counts, dtype=np.float64).reshape(len(self.counts), items).T
+
     def of_kind(self, kind: int, items: int) -> Ints:
         """The patterns of one type, shape (patterns, items)."""
         rows = [counts for other, counts in zip(self.kind, self.counts, strict=True) if other == kind]
@@ -217,7 +223,7 @@ class Relaxation:
     feasible
         Whether fractions of patterns hold what it needs; None where a limit cut the search short.
     prices
-        int64, shape (items,): duals of the tasks, times `SHORT_SCALE`, or `USE_SCALE` with `use`.
+        int64, shape (items,): duals of the tasks, times `SHORT_SCALE` (`least_shortage`) or `USE_SCALE` (`most_use`).
     weight
         float64, shape (patterns,): how many nodes take each pattern.
     needed
@@ -257,89 +263,162 @@ class Needs:
         return cls(owner[fewer], counts[:, fewer])
 
 
-def relax(problem: Utility, items: Items, patterns: Patterns, units: int, profile: Profile, use: bool) -> Relaxation:
-    """Solve the linear program over patterns for a lowest utility of `units`, adding patterns as they are needed.
+def least_shortage(problem: Utility, items: Items, patterns: Patterns, units: int, profile: Profile) -> Relaxation:
+    """Whether fractions of patterns hold what a lowest utility of `units` needs: the fewest tasks that are short of it.
+
+    Where some are short, the prices prove by `Utility.utility_bound` that no placement reaches `units`. The search for
+    new patterns ends as soon as they do.
 
     Parameters
     ----------
     patterns
-        Grows; with `use` it must hold patterns that reach `units`.
+        Grows by the patterns that the linear program needs.
     units
         At most `problem.saturated_units`.
-    use
-        True: most utilisation. False: fewest tasks short of what `units` needs.
     """
     count, types = len(items.limit), len(problem.type_size)
-    nodes_at = 2 * count if use else count  # in the rows of `_master`
     needs = Needs.of(problem, units)
     tolerance = _BETTER * max(1.0, float(items.limit.sum()))
     while True:
         known = len(patterns.kind)
-        found = solve_arrays(_master(problem, items, patterns, needs, use), profile)
+        found = solve_arrays(_shortage_program(problem, items, patterns, needs), profile)
         if found.x is None or found.row_duals is None:
-            nothing = np.zeros(count, dtype=np.int64)
-            return Relaxation(None, nothing, np.zeros(known), nothing, found.outcome.limit)
-        x, duals = found.x, found.row_duals
-        price = duals[:count] + (duals[count : 2 * count] if use else 0.0)
-        paid = -duals[nodes_at : nodes_at + types]
-        short = float(x[known : known + count].sum()) if not use else 0.0
-        if not use and short <= tolerance:
+            return _cut_short(count, known, found.outcome.limit)
+        price, paid = found.row_duals[:count], -found.row_duals[count : count + types]
+        short = float(found.x[known : known + count].sum())
+        if short <= tolerance:
             break
-        if use:
-            found_patterns = [
-                best_patterns(problem.type_room[[kind]], items, items.limit, items.share[:, kind] + price)
-                for kind in range(types)
-            ]
-            values = np.concatenate([np.zeros(0), *(value for value, _ in found_patterns)])
-            best = np.concatenate([np.zeros((0, count), dtype=np.int64), *(pattern for _, pattern in found_patterns)])
-        else:
-            values, best = best_patterns(problem.type_room, items, items.limit, price)
-            cost = price @ needs.counts
-            least = sum(float(cost[needs.owner == job].min()) for job in range(len(problem.jobs)))
-            if least - float(problem.type_size @ values) > short / 2:
-                break  # these prices prove it already
-        better = np.flatnonzero(values > paid + _BETTER * np.maximum(1.0, np.abs(paid)))
-        if not sum([patterns.add(kind, best[kind]) for kind in better.tolist()]):
+        values, best = best_patterns(problem.type_room, items, items.limit, price)
+        cost = price @ needs.counts
+        least = sum(float(cost[needs.owner == job].min()) for job in range(len(problem.jobs)))
+        if least - float(problem.type_size @ values) > short / 2:
+            break  # these prices prove it already
+        if not _added(patterns, values, best, paid):
             break
+    return _relaxation(patterns, needs, known, found.x, price, SHORT_SCALE, short <= tolerance)
+
+
+def most_use(problem: Utility, items: Items, patterns: Patterns, units: int, profile: Profile) -> Relaxation:
+    """The most utilisation of fractions of patterns that hold what a lowest utility of `units` needs.
+
+    The prices prove an upper bound of the utilisation by `Utility.utilisation_bound`.
+
+    Parameters
+    ----------
+    patterns
+        Must hold patterns that reach `units`; grows by those that use more.
+    units
+        At most `problem.saturated_units`.
+    """
+    count, types = len(items.limit), len(problem.type_size)
+    needs = Needs.of(problem, units)
+    while True:
+        known = len(patterns.kind)
+        found = solve_arrays(_use_program(problem, items, patterns, needs), profile)
+        if found.x is None or found.row_duals is None:
+            return _cut_short(count, known, found.outcome.limit)
+        duals = found.row_duals
+        price = duals[:count] + duals[count : 2 * count]  # of what jobs need, and of how many tasks there are
+        paid = -duals[2 * count : 2 * count + types]
+        by_type = [
+            best_patterns(problem.type_room[[kind]], items, items.limit, items.share[:, kind] + price)
+            for kind in range(types)
+        ]
+        values = np.concatenate([np.zeros(0), *(value for value, _ in by_type)])
+        best = np.concatenate([np.zeros((0, count), dtype=np.int64), *(pattern for _, pattern in by_type)])
+        if not _added(patterns, values, best, paid):
+            break
+    return _relaxation(patterns, needs, known, found.x, price, USE_SCALE, True)
+
+
+def _added(patterns: Patterns, values: Floats, best: Ints, paid: Floats) -> bool:
+    """Add the best pattern of each type that is worth more than a node of the type costs; whether one of them is new.
+
+    `values` is what each pattern is worth, `paid` the price of a node; both of shape (types,).
+    """
+    better = np.flatnonzero(values > paid + _BETTER * np.maximum(1.0, np.abs(paid)))
+    new = [patterns.add(kind, best[kind]) for kind in better.tolist()]
+    return any(new)
+
+
+def _cut_short(items: int, patterns: int, limit: Limit | None) -> Relaxation:
+    """What is known where the solver holds no solution of the linear program."""
+    nothing = np.zeros(items, dtype=np.int64)
+    return Relaxation(None, nothing, np.zeros(patterns), nothing, limit)
+
+
+def _relaxation(
+    patterns: Patterns, needs: Needs, known: int, x: Floats, price: Floats, scale: int, feasible: bool
+) -> Relaxation:
+    """What the last linear program says; it had the first `known` patterns, and later ones have the weight 0."""
     share = x[len(x) - len(needs.owner) :]
-    chosen = [int(np.argmax(np.where(needs.owner == job, share, -1.0))) for job in range(len(problem.jobs))]
+    jobs = len(needs.counts) // 2
+    chosen = [int(np.argmax(np.where(needs.owner == job, share, -1.0))) for job in range(jobs)]
     with np.errstate(over="ignore"):  # which is past every number, and no price
-        prices = whole_prices(price * (USE_SCALE if use else SHORT_SCALE))
+        prices = whole_prices(price * scale)
     return Relaxation(
-        short <= tolerance,
-        np.zeros(count, dtype=np.int64) if prices is None else prices,
+        feasible,
+        np.zeros(len(price), dtype=np.int64) if prices is None else prices,
         np.append(x[:known], np.zeros(len(patterns.kind) - known)),
         needs.counts[:, chosen].sum(axis=1),
     )
 
 
-def _master(problem: Utility, items: Items, patterns: Patterns, needs: Needs, use: bool) -> LinearProgram:
-    """The linear program over the known patterns.
+def _shortage_program(problem: Utility, items: Items, patterns: Patterns, needs: Needs) -> LinearProgram:
+    """The linear program for the fewest tasks short of what jobs need, over the known patterns.
 
-    Columns: nodes that take each pattern; tasks short of the need (not with `use`); share of each pair of counts. Rows:
-    what each job needs of each item; with `use` how many there are; nodes of each type; the pairs of each job.
+    Columns: nodes that take each pattern; tasks short of the need; share of each pair of counts. Rows: what each job
+    needs of each item; nodes of each type; the pairs of each job.
     """
     count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(needs.owner), len(problem.jobs)
-    types, short, limits = len(problem.type_size), 0 if use else count, count if use else 0
-    kind = np.array(patterns.kind, dtype=np.int64)
-    held = np.array(patterns.counts, dtype=np.float64).reshape(known, count).T
+    types = len(problem.type_size)
+    blocks: dict[tuple[int, int], Block] = {
+        (0, 0): patterns.held(count),
+        (0, 1): np.eye(count),
+        (0, 2): -needs.counts.astype(np.float64),
+        (1, 0): ones_at(np.array(patterns.kind, dtype=np.int64), types),
+        (2, 2): ones_at(needs.owner, jobs),
+    }
+    return _program(
+        np.concatenate([np.zeros(known), np.ones(count), np.zeros(pairs)]),
+        np.concatenate([np.zeros(count), np.full(types, -np.inf), np.ones(jobs)]),
+        np.concatenate([np.full(count, np.inf), problem.type_size, np.ones(jobs)]),
+        stacked([count, types, jobs], [known, count, pairs], blocks),
+    )
+
+
+def _use_program(problem: Utility, items: Items, patterns: Patterns, needs: Needs) -> LinearProgram:
+    """The linear program for the most utilisation where jobs have what they need, over the known patterns.
+
+    Columns: nodes that take each pattern; share of each pair of counts. Rows: what each job needs of each item; how
+    many tasks there are of it; nodes of each type; the pairs of each job.
+    """
+    count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(needs.owner), len(problem.jobs)
+    types = len(problem.type_size)
+    kind, held = np.array(patterns.kind, dtype=np.int64), patterns.held(count)
     blocks: dict[tuple[int, int], Block] = {
         (0, 0): held,
-        (0, 1): np.eye(count, short),
-        (0, 2): -needs.counts.astype(np.float64),
+        (0, 1): -needs.counts.astype(np.float64),
+        (1, 0): held,
         (2, 0): ones_at(kind, types),
-        (3, 2): ones_at(needs.owner, jobs),
+        (3, 1): ones_at(needs.owner, jobs),
     }
-    if use:
-        blocks[1, 0] = held
-    worth = (items.share[:, kind] * held).sum(axis=0) if use else np.zeros(known)
-    unbounded = np.full(known + short + pairs, np.inf)
+    return _program(
+        np.concatenate([-(items.share[:, kind] * held).sum(axis=0), np.zeros(pairs)]),
+        np.concatenate([np.zeros(count), np.full(count + types, -np.inf), np.ones(jobs)]),
+        np.concatenate([np.full(count, np.inf), items.limit, problem.type_size, np.ones(jobs)]),
+        stacked([count, count, types, jobs], [known, pairs], blocks),
+    )
+
+
+def _program(objective: Floats, lower: Floats, upper: Floats, matrix: sp.csr_array) -> LinearProgram:
+    """A linear program to minimise over columns of at least 0, with these bounds of its rows."""
     return LinearProgram(
-        objective=np.concatenate([-worth, np.ones(short), np.zeros(pairs)]),
-        col_lower=np.zeros(len(unbounded)),
-        col_upper=unbounded,
-        integer=np.zeros(len(unbounded), dtype=bool),
-        row_lower=np.concatenate([np.zeros(count), np.full(limits + types, -np.inf), np.ones(jobs)]),
-        row_upper=np.concatenate([np.full(count, np.inf), items.limit[:limits], problem.type_size, np.ones(jobs)]),
-        matrix=stacked([count, limits, types, jobs], [known, short, pairs], blocks),
+        objective=objective,
+        col_lower=np.zeros(len(objective)),
+        col_upper=np.full(len(objective), np.inf),
+        integer=np.zeros(len(objective), dtype=bool),
+        row_lower=lower,
+        row_upper=upper,
+        matrix=matrix,
     )

@@ -138,7 +138,7 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "relax", interrupted)
+    monkeypatch.setattr(engine, "least_shortage", interrupted)
     problem = posed({"cpu": [3]}, [{"maps": 2, "map": {"cpu": 2}}])
     solution = solve(problem)
     assert (solution.limit, solution.termination) == (Limit.INTERRUPTED, Termination.FEASIBLE)
