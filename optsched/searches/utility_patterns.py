@@ -1,10 +1,12 @@
 """Patterns of tasks on one node for `utility`: the best one at given prices, all maximal ones, and the linear program.
 
-A pattern says how many maps and reduces of each job one node holds. The linear program over all patterns, by column
-generation (Gilmore and Gomory), asks whether fractions of patterns hold what a lowest utility needs (`least_shortage`),
-or how much of the trackers they can use beside it (`most_use`). Its duals are prices of tasks, which `Utility.utility_bound` and
-`Utility.utilisation_bound` turn into proofs. Where a node's room takes too many states it is divided, and rounded so
-that every pattern found is one: prices are then less good, never wrong.
+A pattern says how many maps and reduces of each job one node holds. The linear program over all patterns is solved by
+column generation (Gilmore and Gomory). It asks whether fractions of patterns hold what a lowest utility needs
+(`least_shortage`), or how much of the trackers they can use beside it (`most_use`). Its duals are prices of tasks,
+which `Utility.utility_bound` and `Utility.utilisation_bound` turn into proofs.
+
+Where a node's room takes too many states, its amounts are divided and rounded so that every pattern found still fits
+the room. The prices are then less good, never wrong.
 """
 
 from __future__ import annotations
