@@ -294,7 +294,8 @@ class GapReport:
         found = self._told_gap()
         value = ", ".join(map(str, self.objective or ()))
         best = ", ".join(map(str, self.reference.value or ("unknown",)))
-        raise HeuristicFailed(f"{who}: gap {found} is over {limit}: {value} against {self.reference.kind} {best}")
+        kind = self.reference.kind or "a reference that is"
+        raise HeuristicFailed(f"{who}: gap {found} is over {limit}: {value} against {kind} {best}")
 
     def record(self) -> dict[str, Any]:
         """The report as JSON holds it: one number where the problem has one component, else lists."""
