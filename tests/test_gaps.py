@@ -22,7 +22,7 @@ from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
-from optsched.routes import solve
+from optsched.routes import routes_of, solve
 from optsched.routes.record import Frontier
 from optsched.solvers.profiles import Profile
 
@@ -65,7 +65,7 @@ def test_relative_gap_to_a_reference_of_zero() -> None:
     assert gap(Lsap(FIGURE_2), answer([2, 1, 0])).relative_gap == (0,)
     report = gap(Lsap(FIGURE_2), answer([0, 1, 2]))
     assert (report.absolute_gap, report.relative_gap) == ((1,), (None,))
-    assert not report.within(1000.0)
+    assert report.within(1000.0) is False
 
 
 def test_infeasible_placement_has_violations_and_no_gap() -> None:
@@ -99,6 +99,7 @@ def test_lexicographic_gap_ends_at_the_first_difference() -> None:
     assert record["sense"] == ["min", "min"]
     wasteful = gap(problem, answer([0, 0, 0, 1, 2])).record()
     assert wasteful["absolute_gap"] == [0, 0]
+    assert (wasteful["work_gap_at_makespan"], wasteful["makespan_gap_at_work"]) == (0, 0)
     slow = gap(problem, answer([1, 1, 1, 1, 1])).record()
     assert (slow["work_gap_at_makespan"], slow["makespan_gap_at_work"]) == (10, 12)
 
@@ -112,6 +113,9 @@ def test_limits_on_the_gap() -> None:
     swapped = gap(problem, answer([1, 0]))
     assert not swapped.within(1.9)
     assert swapped.within(2.0)
+    for nonsense in (True, "1", -0.5, float("nan")):
+        with pytest.raises(UsageError, match="a limit on the gap is a number of at least 0"):
+            best.within(nonsense)  # type: ignore[arg-type]
     with pytest.raises(HeuristicFailed, match=r"gap 2\.0 is over 1\.9: 3, 6 against optimum 1, 2"):
         swapped.raise_unless_within(1.9)
 
@@ -142,6 +146,8 @@ def test_reference_of_another_problem_is_refused() -> None:
     """Tests that a solution of another problem or instance cannot be a reference."""
     with pytest.raises(UsageError, match="another problem or instance"):
         gap(Lsap(FIGURE_2), "lsap-sched", reference=solve(Latency(FIGURE_2)))
+    with pytest.raises(UsageError, match="another problem or instance"):
+        gap(Lsap(FIGURE_2), "lsap-sched", reference=solve(Lsap(instance([[0]], [1]))))
 
 
 def test_value_beyond_a_proved_bound_is_a_bug() -> None:
@@ -260,6 +266,9 @@ def test_whole_of_a_policy_adds_up_its_waiting() -> None:
     reports = gap_waves("lsap", instance([[0], [1], [0]], [1, 1]), "dl")
     rounds = [report.run.rounds for report in reports]
     assert rounds[-1] == sum(part or 0 for part in rounds[:-1])
+    waited = [report.run.idle_slot_time for report in reports]
+    assert waited[-1] is not None
+    assert waited[-1] == sum(part or 0 for part in waited[:-1])
 
 
 def test_problems_whose_cost_depends_on_earlier_waves_have_no_whole() -> None:
@@ -339,6 +348,7 @@ def test_reference_without_time_is_unknown(monkeypatch: pytest.MonkeyPatch) -> N
     assert (report.objective, report.reference.kind, report.absolute_gap) == ((1,), None, None)
     record = report.record()
     assert (record["termination"], record["limit"], record["error"]) == ("NO_SOLUTION", "TIME", None)
+    assert report.reference.solution.route == routes_of(report.problem)[0]
 
 
 def test_solving_has_the_deadline_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,12 +372,19 @@ def test_earlier_deadline_is_for_whoever_set_it(monkeypatch: pytest.MonkeyPatch)
 
 def test_questions_beside_the_optimum_have_time_of_their_own() -> None:
     """Tests that what is asked of the frontier long after the optimum is answered still, and nothing without time."""
+    # The front is (3, 9), (4, 7), (5, 5).
     problem = Latency(instance([[0]] * 5, [1, 1, 1]))
     reference = Reference(problem, time_limit=1000)
     value = problem.evaluate(Placement.of([0, 0, 0, 1, 2]))
     assert reference.solution.optimal
     reference._search._deadline = 0.0  # long ago
     assert reference.work_gap_at_makespan(value) == 0
+    for value, gaps in (((15, 15), (10, 12)), ((5, 5), (0, 0)), ((9, 6), (1, 4))):
+        for ask, expected in zip(("work_gap_at_makespan", "makespan_gap_at_work"), gaps, strict=True):
+            late = Reference(problem, time_limit=1000)
+            assert late.solution.optimal
+            late._search._deadline = 0.0
+            assert getattr(late, ask)(value) == expected
 
 
 def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,6 +409,16 @@ def test_waves_of_which_one_is_infeasible_are_no_whole() -> None:
     answers = iter([[0, None, None], [None, None]])
     reports = gap_waves("lsap", instance([[0]] * 3, [1]), lambda problem, rng: next(answers))
     assert [(report.wave, report.feasible) for report in reports] == [(0, True), (1, False)]
+    answers = iter([[0, None, None], [None, 0, 0]])
+    reports = gap_waves("lsap", instance([[0]] * 3, [1]), lambda problem, rng: next(answers)[-len(problem.tasks) :])
+    assert [(report.wave, report.feasible) for report in reports] == [(0, True), (1, False)]
+
+
+def test_waves_that_end_before_all_tasks_ran_are_no_whole() -> None:
+    """Tests that a cluster without an idle slot has one wave, which is feasible, and nothing to measure as a whole."""
+    full = instance([[0]], [1])
+    (only,) = gap_waves("lsap", replace(full, state=State.initial(full.cluster, full.workload, idle_slots=[0])), "fifo")
+    assert (only.wave, only.feasible, only.placement) == (0, True, Placement.of([None]))
 
 
 def test_gaps_beside_a_frontier_that_is_cut_short() -> None:
@@ -404,6 +431,7 @@ def test_gaps_beside_a_frontier_that_is_cut_short() -> None:
     names = ("locality-cost", "fairness-distance")
     vars(reference)["_front"] = Frontier("lsap-fairness", names, known, complete=False, limit=Limit.TIME)
     assert reference.fairness_gap_at_locality((1, 1)) == Fraction(1, 2)  # the next point has 2 tasks off their data
+    assert reference.fairness_gap_at_locality((-1, 1)) is None  # no point has so few
     assert reference.fairness_gap_at_locality((3, 1)) is None  # there may be one with 3
     assert reference.locality_gap_at_fairness((3, Fraction(1, 4))) == 1
     assert reference.locality_gap_at_fairness((3, Fraction(1, 8))) is None
@@ -432,6 +460,32 @@ def test_report_prints_itself() -> None:
     failed = gap(problem, lambda problem, rng: None)
     assert str(failed).endswith(str(failed.error))
     assert str(gap(problem, answer([0, 1, 2]), reference=unknown)).endswith("1, no reference")
+    two = Latency(instance([[0], [1]], [1, 1]))
+    held = replace(solve(two), bound=(1, None), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    assert " 1, 2 against the bound 1, unknown (" in str(gap(two, answer([0, 1]), reference=held))
+    assert str(gap(two, answer([0, 1]), reference=held)).endswith("): 0, - beyond")
+
+
+def test_report_names_five_violations_and_the_instance() -> None:
+    """Tests that of many violations the first five are told, and that an instance without a name is called one."""
+    overfull = instance([[0]] * 14, [1] * 7)
+    report = gap(Lsap(overfull), answer([task // 2 for task in range(14)]))
+    told = "; ".join(f"slots(n{node}) by 1" for node in range(5))
+    assert len(report.violations) == 7
+    assert str(report).endswith(f": infeasible: {told}")
+    for posed, name in ((overfull, "small"), (replace(overfull, name=""), "the instance")):
+        wrong = gap(Lsap(posed), answer([task // 2 for task in range(14)]))
+        with pytest.raises(HeuristicFailed) as caught:
+            wrong.raise_unless_within(1.0)
+        assert str(caught.value).endswith(f" on {name}, lsap: infeasible: {told}")
+
+
+def test_gap_within_ends_at_the_first_component_that_differs() -> None:
+    """Tests that a small gap of the first component is within, whatever is unknown of the second."""
+    report = gap(Latency(instance([[0]] * 5, [1, 1, 1])), answer([0] * 5))
+    assert report.relative_gap == (Fraction(2, 3), None)
+    assert report.within(0.7) is True
+    assert report.within(0.6) is False
 
 
 def test_gap_beside_zero_is_told() -> None:
