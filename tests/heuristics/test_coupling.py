@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_probabilistic import first_answers, first_view
+from policy_cases import first_answers, first_view
 from transmission_instances import example
 
 from optsched.errors import UsageError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_probabilistic import first_view
+from policy_cases import first_view
 from transmission_instances import example
 
 from optsched.errors import UsageError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_probabilistic import first_view
+from policy_cases import first_view
 
 from optsched.errors import UsageError
 from optsched.heuristics import run

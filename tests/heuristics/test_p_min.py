@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from test_probabilistic import barred_case, equal_costs
+from policy_cases import barred_case, equal_costs
 
 from optsched.errors import UsageError
 from optsched.heuristics.p_min import GRID, LIVENESS_LIMIT, Trial, liveness_limit, tune_p_min

@@ -7,72 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from policy_cases import barred_case, equal_costs, first_answers, first_view
 from transmission_instances import example
 
 from optsched.errors import UsageError
 from optsched.heuristics.probabilistic import HEURISTICS, LeastCostPolicy, ProbabilisticPolicy, probability
 from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
-from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.running.base import Offer, View
+from optsched.running.base import Offer
 from optsched.running.driver import Decision, drive
 from optsched.running.run import run_heuristic
-
-
-def barred_case() -> TransmissionReduces:
-    """Shen et al. 2016, note 9: two nodes with two reduce slots, all map output on D1, one reduce of the job there."""
-    cluster = Cluster(["D1", "D2"], reduce_slots=[2, 2], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]]))
-    workload = Workload(
-        ["M1", "R1", "R2"],
-        kind=[MAP, REDUCE, REDUCE],
-        job=[0, 0, 0],
-        job_ids=["J"],
-        size=[10.0, np.nan, np.nan],
-        shuffle=Shuffle([0, 0], [1, 2], [5.0, 5.0], [5.0, 5.0]),
-        bytes_read=[10.0, np.nan, np.nan],
-    )
-    state = State.initial(cluster, workload, status=[1, 1, 0], node=[0, 0, -1], idle_reduce_slots=[1, 2])
-    return TransmissionReduces(Instance(cluster, workload, state))
-
-
-def equal_costs(idle: int = 3) -> TransmissionMaps:
-    """A map as far from its block on each idle node."""
-    distance = np.ones((idle + 1, idle + 1)) - np.eye(idle + 1)
-    cluster = Cluster([f"n{node}" for node in range(idle + 1)], topology=Topology("distance", distance))
-    workload = Workload(["M1"], size=[64.0], replicas=Ragged.from_rows([[0]]))
-    return TransmissionMaps(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0] + [1] * idle)))
-
-
-class Peek:
-    """Takes nothing and keeps what it sees."""
-
-    view: View
-
-    def start(self, view: View, rng: np.random.Generator) -> None:
-        self.view = view
-
-    def offer(self, offer: Offer, view: View) -> tuple[int, ...]:
-        return ()
-
-
-def first_view(problem: Problem) -> View:
-    """What a policy sees when it starts."""
-    peek = Peek()
-    drive(problem, peek, max_idle_rounds=1)
-    return peek.view
-
-
-def first_answers(problem: Problem, policy: Any, node: int, kind: str, times: int = 400) -> Counter[tuple[int, ...]]:
-    """What a policy answers to a first offer of a node, for so many seeds."""
-    view = first_view(problem)
-    offer = Offer(0.0, node, kind, int(view.free_slots(kind)[node]))
-    counted: Counter[tuple[int, ...]] = Counter()
-    for seed in range(times):
-        policy.start(view, np.random.default_rng(seed))
-        counted[tuple(policy.offer(offer, view))] += 1
-    return counted
 
 
 class TestProbability:

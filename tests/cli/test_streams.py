@@ -19,7 +19,7 @@ from optsched.cli import cli
 from optsched.errors import InputError
 from optsched.instances.documents.writing import GrowingFile, write_whole
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 #: A scheduler that never ends, and says when it has begun.
 OWN = '''

@@ -22,7 +22,7 @@ from optsched.instances.importers.foreign import Location
 from optsched.instances.importers.rumen import import_rumen
 from optsched.instances.importers.rumen_trace import read_topology, read_trace
 
-DATA = Path(__file__).resolve().parent.parent / "data" / "rumen"
+DATA = Path(__file__).resolve().parents[2] / "data" / "rumen"
 Document = dict[str, Any]
 
 

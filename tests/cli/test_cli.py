@@ -16,7 +16,7 @@ from optsched.errors import InputError, UsageError
 from optsched.problems import PROBLEMS
 
 COMMANDS = sorted(cli.commands)
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 IMPORTERS = ["rumen", "dimacs", "orlib-gap", "orlib-assign", "sls", "swim"]
