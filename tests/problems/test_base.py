@@ -12,7 +12,7 @@ from optsched.errors import InputError, MissingField, UsageError
 from optsched.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.placement import Placement
 from optsched.problems import PROBLEMS, FairLsap, Flow, Latency, Lsap, problem, problem_class
-from optsched.problems.base import GRID, choice, exact, number, on_grid, sequence, switch, table_row
+from optsched.problems.base import GRID, choice, exact, expect_problem, number, on_grid, sequence, switch, table_row
 
 
 def simple(parameters: dict[str, Any] | None = None, tasks: int = 2) -> Instance:
@@ -39,6 +39,7 @@ def test_table_row(name: str) -> None:
     assert set(row) == {"name", "title", "paper", "components", "parameters", "requires", "certificate"}
     assert row["name"] == name
     assert all(component["sense"] == ("max" if name == "utility" else "min") for component in row["components"])
+    assert all(list(component) == ["name", "sense", "unit"] for component in row["components"])
     assert all(entry["doc"] for entry in row["parameters"].values())
     assert row["certificate"] == ("combinatorial" if name in ("latency", "transmission") else "dual")
 
@@ -159,7 +160,7 @@ def test_nonsense_is_told_before_constraints() -> None:
     assert [str(entry) for entry in posed.violations(Placement.of([0]))] == ["length() by -1"]
     assert [str(entry) for entry in posed.violations(Placement.of([0, 1, 1]))] == ["length() by 1"]
     found = posed.violations(Placement.of([2, -2]))
-    assert [(entry.constraint, entry.ids) for entry in found] == [("known-node", ("t0",)), ("known-node", ("t1",))]
+    assert [str(entry) for entry in found] == ["known-node(t0) by 1", "known-node(t1) by 1"]
 
 
 def test_infeasible_has_no_value() -> None:
@@ -184,6 +185,19 @@ def test_numbers_of_numpy_are_numbers() -> None:
     instance = Instance(Cluster(["a"]), Workload(["t"]))
     assert Lsap(instance, levels=np.array([0, 1, 2])).parameters["levels"] == (0, 1, 2)
     assert Latency(instance, w_rem=np.int64(4)).parameters["w_rem"] == 4
+
+
+def test_what_stands_for_a_problem() -> None:
+    """Tests that a class is told to be posed, another type is not, and that a long text is not repeated."""
+    with pytest.raises(UsageError, match=r"pose it on an instance first: Lsap\(instance\)"):
+        expect_problem(Lsap, "solve")
+    with pytest.raises(UsageError, match=r'pose one first: optsched\.problem\("lsap", instance\)'):
+        expect_problem(int, "solve")
+    longest = "x" * 60
+    with pytest.raises(UsageError, match=f'pose one first: optsched.problem."lsap", "{longest}".$'):
+        expect_problem(longest, "solve")
+    with pytest.raises(UsageError, match="; pose one first$"):
+        expect_problem(longest + "x", "solve")
 
 
 def test_what_a_problem_without_slots_says() -> None:

@@ -15,7 +15,7 @@ from transmission_instances import DISTANCES, topologies
 from optsched.errors import InputError, MissingField
 from optsched.instance import Cluster, Instance, State, Topology, Workload
 from optsched.problems import distances as module
-from optsched.problems.distances import cluster_distances, distances, topology_of
+from optsched.problems.distances import cluster_distances, distances, topology_of, whole_distances
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -88,7 +88,11 @@ def test_snapshots_share_the_matrix() -> None:
     instance = posed(Topology("distance", DISTANCES), 4)
     later = instance.with_state(State.initial(instance.cluster, instance.workload, idle_slots=[0] * 4))
     assert distances(later) is distances(instance)
+    whole = whole_distances(instance)
+    assert whole is not None
+    assert whole_distances(later) is whole
     assert not distances(instance).flags.writeable
+    assert not whole[0].flags.writeable
     assert distances(posed(Topology("distance", DISTANCES), 4)) is not distances(instance)
 
 
@@ -116,13 +120,54 @@ def test_every_node_that_no_link_reaches() -> None:
     with pytest.raises(InputError) as caught:
         distances(posed(Topology("links", links=(("a", "b", 1.0), ("c", "s", 1.0), ("d", "a", 5e-324))), 4))
     assert [re.findall('"(.)"', fault.message) for fault in caught.value.faults] == [["c", "a"], ["d", "a"]]
+    with pytest.raises(InputError) as caught:
+        distances(posed(Topology("links", links=(("a", "c", 1.0), ("b", "s", 1.0)))))
+    assert [re.findall('"(.)"', fault.message) for fault in caught.value.faults] == [["b", "a"]]
 
 
 def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a matrix which would fill the memory is refused with the limit."""
     monkeypatch.setattr(module, "MOST_NODES", 2)
-    with pytest.raises(InputError, match="3 nodes have no dense matrix of distances here: 2 at most"):
-        distances(posed(Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2})))
+    hops = Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2})
+    with pytest.raises(InputError, match="few: topology: 3 nodes have no dense matrix of distances here: 2 at most"):
+        distances(posed(hops))
+    monkeypatch.setattr(module, "MOST_NODES", 3)
+    assert distances(posed(hops)).shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("form", "entry", "expected"),
+    [
+        ("distance", 0.5, (1, 2)),
+        ("distance", 0.75, (3, 4)),
+        ("distance", 7.0, (7, 1)),
+        ("distance", 2.0**53, (2**53, 1)),
+        ("distance", 2.0**51 + 0.5, (2**52 + 1, 2)),
+        ("distance", 2.0**50 + 0.25, None),  # as it is written, 1125899906842624.2, it is past 2^53 fifths
+        ("distance", 2.0**-20, (1, 2**20)),
+        ("distance", 2.0**-21, None),
+        ("rate", 4.0, (1, 4)),
+        ("rate", 2.0**20, (1, 2**20)),
+        ("rate", 2.0**20 + 1, None),
+        ("rate", 2e-16, (5 * 10**15, 1)),
+        ("rate", 1.5e-16, None),  # 2 * 10^16 / 3 seconds
+    ],
+)
+def test_whole_distances(form: str, entry: float, expected: tuple[int, int] | None) -> None:
+    """Tests numerator and denominator of a distance between two nodes, up to the finest grid and the largest number."""
+    found = whole_distances(posed(Topology(form, [[0.0, entry], [entry, 0.0]]), 2))
+    assert (found if found is None else (found[0].tolist(), found[1])) == (
+        expected if expected is None else ([[0, expected[0]], [expected[0], 0]], expected[1])
+    )
+
+
+def test_slowest_link() -> None:
+    """Tests that a second for 2^-53 MB is a rate still, and that a slower one joins nobody."""
+    instance = posed(Topology("links", links=(("a", "b", 2.0**-53),)), 2)
+    assert distances(instance)[0, 1] == 2.0**53
+    assert whole_distances(instance) is None
+    with pytest.raises(InputError, match=r"few: topology\.links: no path of links joins"):
+        distances(posed(Topology("links", links=(("a", "b", 2.0**-53 - 2.0**-100),)), 2))
 
 
 def test_topology_of_a_graph() -> None:
@@ -134,5 +179,5 @@ def test_topology_of_a_graph() -> None:
     graph.add_edge("b", "c")
     with pytest.raises(InputError, match=r'graph\[b\]\[c\]: has no "speed"'):
         topology_of(graph, "speed")
-    with pytest.raises(InputError, match="undirected"):
+    with pytest.raises(InputError, match="^graph: links are undirected"):
         topology_of(networkx.DiGraph())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from transmission_instances import example, problems
 
@@ -47,6 +48,24 @@ def test_data_of_a_reduce() -> None:
     assert locality_counts(barred, barred.placement([2, 1])) == {"reduce": {"node": 1, "rack": 0, "remote": 1}}
     joint = Transmission(example())
     assert locality_counts(joint, joint.placement([-1, -1, 0, 1]))["reduce"] == {"node": 0, "rack": 0, "remote": 2}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_classes_by_definition(seed: int) -> None:
+    """Tests each count: on a replica's node, else in the rack of one, else remote; of what is placed alone."""
+    rng = np.random.default_rng(seed)
+    nodes, tasks, racks = 5, 7, 3
+    rack = rng.integers(-1, racks, nodes).tolist()
+    rows = [rng.choice(nodes, rng.integers(0, 3), replace=False).tolist() for _ in range(tasks)]
+    cluster = Cluster(list("abcde"), rack=rack, rack_ids=["r1", "r2", "r3"])
+    problem = Lsap(Instance(cluster, Workload([f"t{t}" for t in range(tasks)], replicas=Ragged.from_rows(rows))))
+    places = rng.integers(-1, nodes, tasks).tolist()
+    expected = {"node": 0, "rack": 0, "remote": 0}
+    for place, row in zip(places, rows, strict=True):
+        if place >= 0:
+            near = rack[place] >= 0 and rack[place] in [rack[node] for node in row]
+            expected["node" if place in row else "rack" if near else "remote"] += 1
+    assert locality_counts(problem, problem.placement(places)) == {"map": expected}
 
 
 @given(problems("transmission"))
