@@ -196,7 +196,7 @@ def test_what_stands_for_a_problem() -> None:
     longest = "x" * 60
     with pytest.raises(UsageError, match=f'pose one first: optsched.problem."lsap", "{longest}".$'):
         expect_problem(longest, "solve")
-    with pytest.raises(UsageError, match="; pose one first$"):
+    with pytest.raises(UsageError, match=r"; pose one first$"):
         expect_problem(longest + "x", "solve")
 
 
