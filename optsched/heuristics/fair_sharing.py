@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.deadline import check
-from optsched.heuristics.ras import missing_rooms
 from optsched.heuristics.ras_enforcement import availability
 from optsched.instance import MAP, REDUCE, RUNNING, Ints
 from optsched.placement import Placement
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.utility import Allocation, Utility
+from optsched.problems.utility_rooms import Rooms
 from optsched.running.base import Heuristic
 
 __all__ = ["HEURISTICS", "fair_sharing"]
@@ -28,7 +28,8 @@ def fair_sharing(
 
     Such a scheduler overloads trackers, and that has no value in the problem. So a slot goes to the first job, in the
     order of shares, whose task fits the resources that are left on the tracker, and stays idle where none does: fair
-    sharing on a cluster whose trackers refuse what they cannot run. Nothing else of it looks at resources.
+    sharing on a cluster whose trackers refuse what they cannot run. With `phase=by-maps` those refuse a map too on
+    which the reduces of its job run and would have to take more than there is. Nothing else of it looks at resources.
 
     Parameters
     ----------
@@ -60,36 +61,37 @@ def fair_sharing(
     """
     state, nodes = problem.instance.state, len(problem.free)
     counts = Allocation(*(np.zeros((len(problem.jobs), nodes), dtype=np.int64) for _ in range(2)))
-    free = problem.free.copy()
+    if problem.fixed is not None:
+        counts.reduces[:] = problem.fixed
+    rooms = Rooms(problem, counts)
     map_slots, slots_of_reduces = _slots(slots, state.idle_slots), _slots(reduce_slots, state.idle_reduce_slots)
-    running_maps, running_reduces = _running(problem, MAP), _running(problem, REDUCE)
     offered = [
-        (running_maps, counts.maps, problem.pending_maps.copy(), problem.demand_map, map_slots),
-        (running_reduces, counts.reduces, problem.pending_reduces.copy(), problem.demand_reduce, slots_of_reduces),
+        (MAP, _running(problem, MAP), rooms.counts.maps, problem.pending_maps.copy(), map_slots),
+        (REDUCE, _running(problem, REDUCE), rooms.counts.reduces, problem.pending_reduces.copy(), slots_of_reduces),
     ]
     if problem.fixed is not None:
         offered.pop()
-        counts.reduces[:] = problem.fixed
-        free -= problem.fixed.T @ problem.demand_reduce
     available = {"in-turn": False, "availability": True}[advertised]
     placed = True
     while placed:
         placed = False
-        order = np.argsort(-availability(free, problem.capacity), kind="stable") if available else np.arange(nodes)
-        for running, count, waiting, demand, idle in offered:
+        order = np.arange(nodes)
+        if available:
+            order = np.argsort(-availability(rooms.free, problem.capacity), kind="stable")
+        for kind, running, count, waiting, idle in offered:
             share = running + count.sum(axis=1)
             for node in order[idle[order] > 0].tolist():
                 check()
-                able = np.flatnonzero((waiting > 0) & (demand <= free[node]).all(axis=1))
-                if len(able):
-                    job = able[np.argmin(share[able])]
+                able = np.flatnonzero((waiting > 0) & rooms.beside(kind, node))
+                by_share = able[np.argsort(share[able], kind="stable")].tolist()
+                job = next((job for job in by_share if rooms.fits(kind, job, node)), None)
+                if job is not None:
+                    rooms.put(kind, job, node)
                     share[job] += 1
                     waiting[job] -= 1
-                    count[job, node] += 1
                     idle[node] -= 1
-                    free[node] -= demand[job]
                     placed = True
-    return problem.placement_of(counts)
+    return problem.placement_of(rooms.counts)
 
 
 def _running(problem: Utility, kind: int) -> Ints:
@@ -122,6 +124,5 @@ HEURISTICS = (
             ),
         ),
         batch=fair_sharing,
-        missing=missing_rooms,
     ),
 )

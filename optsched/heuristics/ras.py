@@ -7,18 +7,17 @@ is in `ras_enforcement`, and what 001 compares with in `fair_sharing`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from optsched.deadline import check
-from optsched.errors import Fault
-from optsched.instance import Ints
+from optsched.instance import MAP, Ints
 from optsched.placement import Placement
 from optsched.problems.base import GRID, Parameter, choice, exact, number
 from optsched.problems.utility import Allocation, Utility, spread_reduces
+from optsched.problems.utility_rooms import Rooms
 from optsched.results import Number
 from optsched.running.base import Heuristic
 
@@ -91,7 +90,8 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
     utility whose map does (work conserving). Then there is one swap: the job of lowest utility that waits takes the
     place of maps of the jobs of highest utility. A job gives up a map only if it stays above the lowest utility of any
     other (001's rule of fairness). After the last round what is free is given out once more. A map that raises no
-    utility, because no reduce of its job found room, is the last to be given, and takes nobody's place.
+    utility, because no reduce of its job found room, is the last to be given, and takes nobody's place. With
+    `phase=by-maps` a map fits only where each tracker with reduces of its job has room for what these then take more.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
     """
     strict = {"strict": True, "literal": False}[improvement]
     trackers = _Trackers(problem, reduces)
-    nodes = range(len(trackers.free))
+    nodes = range(reduces.shape[1])
     lowest: list[Number] = []
     seen: set[bytes] = set()
     ended: Literal["settled", "endless", "rounds"] = "rounds"
@@ -157,8 +157,6 @@ class _Trackers:
     ----------
     maps
         Shape (jobs, nodes).
-    free
-        What neither maps nor reduces take, shape (nodes, resources).
     waiting
         Maps of each job that have no tracker.
     utility, fewer
@@ -169,10 +167,9 @@ class _Trackers:
 
     def __init__(self, problem: Utility, reduces: Ints) -> None:
         jobs = range(len(problem.jobs))
-        self._demand = problem.demand_map
         self._worth = [problem.map_worth(job, count) for job, count in zip(jobs, reduces.sum(axis=1), strict=True)]
-        self.maps: Ints = np.zeros_like(reduces)
-        self.free: Ints = problem.free - reduces.T @ problem.demand_reduce
+        self._rooms = Rooms(problem, Allocation(np.zeros_like(reduces), reduces))
+        self.maps = self._rooms.counts.maps
         self.waiting: Ints = problem.pending_maps.copy()
         self.utility: Ints = np.zeros(len(jobs), dtype=np.int64)
         self.fewer, self.gains = self.utility.copy(), np.zeros(len(jobs), dtype=bool)
@@ -189,10 +186,12 @@ class _Trackers:
         given = False
         while True:
             check()
-            fit = np.flatnonzero((self.waiting > 0) & (self._demand <= self.free[node]).all(axis=1))
-            if not len(fit):
+            fit = np.flatnonzero((self.waiting > 0) & self._rooms.beside(MAP, node))
+            order = fit[np.lexsort((self.utility[fit], ~self.gains[fit]))].tolist()
+            job = next((job for job in order if self._rooms.fits(MAP, job, node)), None)
+            if job is None:
                 return given
-            self._move(int(fit[np.lexsort((self.utility[fit], ~self.gains[fit]))[0]]), node, 1)
+            self._move(job, node, 1)
             given = True
 
     def swap(self, node: int, strict: bool) -> bool:
@@ -202,7 +201,7 @@ class _Trackers:
             return False
         taker = int(waiting[np.argmin(self.utility[waiting])])
         before, givers = int(self.utility[taker]), list[int]()
-        while not (fits := bool((self._demand[taker] <= self.free[node]).all())):
+        while not (fits := self._rooms.fits(MAP, taker, node)):
             check()
             floor = before if strict else self.utility.min()  # a job at the minimum itself has none to give
             able = (self.maps[:, node] > 0) & (self.fewer > floor)
@@ -222,23 +221,14 @@ class _Trackers:
 
     def _move(self, job: int, node: int, count: int) -> None:
         """`count` (1 or -1) maps more of a job on a tracker."""
-        self.maps[job, node] += count
+        self._rooms.put(MAP, job, node, count)
         self.waiting[job] -= count
-        self.free[node] -= count * self._demand[job]
         self._weigh(job)
 
     def _weigh(self, job: int) -> None:
         worth, count = self._worth[job], len(self._worth[job]) - 1 - int(self.waiting[job])
         self.utility[job], self.fewer[job] = worth[count], worth[max(count - 1, 0)]
         self.gains[job] = count + 1 < len(worth) and bool(worth[count + 1] > worth[count])
-
-
-def missing_rooms(problem: Utility) -> Sequence[Fault]:
-    """What keeps a scheduler that looks at one tracker at a time from a problem: rooms that depend on each other."""
-    if not problem.coupled:
-        return ()
-    told = "what a reduce takes by-maps depends on other trackers, which this scheduler does not look at"
-    return (Fault("parameters.utility.phase", f"{told}: take shuffle or reduce"),)
 
 
 HEURISTICS = (
@@ -260,6 +250,5 @@ HEURISTICS = (
             ),
         ),
         batch=ras,
-        missing=missing_rooms,
     ),
 )

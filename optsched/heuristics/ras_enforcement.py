@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from optsched.deadline import check
 from optsched.errors import UsageError
-from optsched.instance import Floats, Ints
+from optsched.instance import MAP, REDUCE, Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.utility import Utility
+from optsched.problems.utility_rooms import Rooms
 
 __all__ = ["BUFFER", "Move", "Step", "availability", "enforce"]
 
@@ -88,6 +89,7 @@ def enforce(
     once. Whenever tasks have ended, the trackers that are free for more take them, the most available tracker first: of
     the jobs that run less there than they are to, that have a task waiting and whose task fits what is free now, the
     one of lowest utility. That is its utility (6) with what it runs at that moment; a job's reduces go before its maps.
+    With `phase=by-maps` a map that ends makes room wherever reduces of its job run, so all trackers take tasks then.
 
     Parameters
     ----------
@@ -141,12 +143,14 @@ def enforce(
         if wrong:
             raise UsageError(f"the {name} placement is infeasible: {wrong[0]}")
     trackers = _Running(problem, current, target, lasts)
-    trackers.advertise(0.0, np.arange(len(trackers.free)))
+    everywhere = np.arange(len(problem.free))
+    trackers.advertise(0.0, everywhere)
     now = 0.0
     while not trackers.reached:
         check()
         now = trackers.next_end + buffer
-        trackers.advertise(now, trackers.end_by(now))
+        ended = trackers.end_by(now)
+        trackers.advertise(now, everywhere if problem.coupled else ended)
     return Move(tuple(trackers.steps), now, problem.placement(trackers.node))
 
 
@@ -159,19 +163,17 @@ class _Running:
     ----------
     steps
         What happened so far.
-    free
-        What is free on each tracker, shape (nodes, resources).
+    rooms
+        What is free on each tracker, and how many tasks of each job and kind it runs.
     node
         Of each of `problem.tasks` where it runs now, or -1.
     """
 
     def __init__(self, problem: Utility, current: Placement, target: Placement, lasts: Floats) -> None:
         self._problem, self._lasts = problem, lasts
-        self._demand = np.vstack([problem.demand_map, problem.demand_reduce])
         self._target = np.vstack(problem.allocated(target))
-        self._count = np.vstack(problem.allocated(current))
+        self.rooms = Rooms(problem, problem.allocated(current))
         self.steps: list[Step] = []
-        self.free: Ints = problem.free - self._count.T @ self._demand
         self.node: Ints = problem.nodes_of(current).copy()
         positions = [*problem.map_positions, *problem.reduce_positions]
         self._row = np.zeros(len(problem.tasks), dtype=np.int64)
@@ -191,7 +193,7 @@ class _Running:
     @property
     def reached(self) -> bool:
         """Whether no tracker runs more of anything than it is to."""
-        return not (self._count > self._target).any()
+        return not (np.vstack(self.rooms.counts) > self._target).any()
 
     def end_by(self, now: float) -> Ints:
         """End all tasks that end by `now`; the trackers on which they ran."""
@@ -205,7 +207,7 @@ class _Running:
 
     def advertise(self, now: float, nodes: Ints) -> None:
         """Start what fits on the given trackers, the most available one first."""
-        order = np.argsort(-availability(self.free[nodes], self._problem.capacity[nodes]), kind="stable")
+        order = np.argsort(-availability(self.rooms.free[nodes], self._problem.capacity[nodes]), kind="stable")
         for node in nodes[order].tolist():
             while (row := self._row_for(node)) is not None:
                 task = self._waiting[row].pop()
@@ -216,18 +218,16 @@ class _Running:
     def _row_for(self, node: int) -> int | None:
         """What to start on a tracker: of the jobs that may, the one of lowest utility, its reduces first."""
         waits = np.array([bool(tasks) for tasks in self._waiting], dtype=bool)
-        fits = (self._demand <= self.free[node]).all(axis=1)
-        able = np.flatnonzero(waits & fits & (self._count[:, node] < self._target[:, node]))
-        if not len(able):
-            return None
+        fits = np.concatenate([self.rooms.beside(kind, node) for kind in (MAP, REDUCE)])
+        few = np.concatenate([part[:, node] for part in self.rooms.counts]) < self._target[:, node]
+        able = np.flatnonzero(waits & fits & few)
         jobs = len(self._problem.jobs)
-        maps, reduces = np.split(self._count.sum(axis=1), 2)
-        utility = self._problem.utility_units(maps, reduces)
-        return int(able[np.lexsort((able < jobs, utility[able % jobs]))[0]])
+        utility = self._problem.utility_units(*(part.sum(axis=1) for part in self.rooms.counts))
+        order = able[np.lexsort((able < jobs, utility[able % jobs]))].tolist()
+        return next((row for row in order if self.rooms.fits(row // jobs, row % jobs, node)), None)
 
     def _change(self, time: float, what: Literal["ended", "started"], task: int, count: int) -> None:
         """`count` (1 or -1) tasks more run, of the row and on the node of `task`."""
-        row, node = self._row[task], int(self.node[task])
-        self._count[row, node] += count
-        self.free[node] -= count * self._demand[row]
+        node, (kind, job) = int(self.node[task]), divmod(int(self._row[task]), len(self._problem.jobs))
+        self.rooms.put(kind, job, node, count)
         self.steps.append(Step(time, what, int(self._problem.tasks[task]), node))

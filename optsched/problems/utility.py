@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from optsched.placement import NONE, Placement
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
 from optsched.problems.knapsack import MOST_STATES, knapsack_bounds
 from optsched.problems.resource_units import capacity_units, demand_fault
+from optsched.problems.shuffle_demand import grown, parts_of_unit
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
@@ -65,7 +65,8 @@ class Utility(Problem):
     With `phase=by-maps` a reduce that starts to shuffle takes `demand_shuffle` (without one, the resource called memory
     alone) and of the rest of its demand the share of its job's pending maps that are placed: 001, section III.J. So
     what fits on a tracker depends on what is placed elsewhere. A running reduce holds its whole demand then, and (9)
-    counts whole demands.
+    counts whole demands. Shares are exact where their common denominator is at most 2^20
+    (`optsched.problems.shuffle_demand`).
 
     The second component is (9), turned into what the placed tasks use: the sum
     over trackers and resources of use / Omega_tr, the share that one task takes of one tracker rounded once to a
@@ -86,13 +87,16 @@ class Utility(Problem):
     resources
         Names of the resources that pending tasks take.
     demand_grid
-        int64, shape (resources,): the common denominator of all demands of the resource, as decimals.
+        int64, shape (resources,): the common denominator of all demands of the resource, as decimals, and of what a
+        reduce takes beside any number of maps.
     demand_map, demand_reduce
         int64, shape (jobs, resources): Gamma of each job's maps and reduces, in units of 1/`demand_grid[resource]`;
         0 where it has no such task.
     growth
         int64, shape (jobs, resources), in the same units: what a reduce takes more once all pending maps of its job are
-        placed, with `phase=by-maps`; else 0.
+        placed, with `phase=by-maps`; else, and where the job has no pending reduce, 0.
+    grown
+        For each job int64, shape (pending maps + 1, resources): what a reduce takes more beside 0, 1, ... placed maps.
     capacity
         int64, shape (nodes, resources), in the same units, rounded down: Omega.
     free
@@ -230,7 +234,6 @@ class Utility(Problem):
             if wrong is not None:
                 faults.append(Fault(f"tasks[].demand.{resource}", wrong))
                 continue
-            self.demand_grid[place] = grid
             for positions, profile, column in (
                 (self.map_positions, self.demand_map, demands[resource]),
                 (self.reduce_positions, self.demand_reduce, least[resource]),
@@ -244,6 +247,14 @@ class Utility(Problem):
                         told = f'{column[position]:g}, but "{first}" of the same job and kind takes'
                         told += f" {column[tasks[0]]:g}; give {other} a job of its own: a job has one profile"
                         faults.append(Fault(f"tasks[{self.tasks[position]}].demand.{resource}", told))
+            both = (self.pending_maps > 0) & (self.pending_reduces > 0)
+            more = (full - self.demand_reduce)[both, place].tolist()
+            total = int(whole_units(every, grid).max(initial=0)) * (len(demands[resource]) + len(holding))
+            parts = parts_of_unit(grid, zip(more, self.pending_maps[both].tolist(), strict=True), total)
+            for profile in (self.demand_map, self.demand_reduce, full):
+                profile[:, place] *= parts
+            grid *= parts
+            self.demand_grid[place] = grid
             self.capacity[:, place] = capacity_units(_capacity(instance, resource), grid)
             used = np.zeros(len(instance.cluster), dtype=np.int64)
             np.add.at(used, instance.state.node[running], whole_units(holding, grid))
@@ -251,6 +262,7 @@ class Utility(Problem):
         if faults:
             raise InputError(list(dict.fromkeys(faults)), self.place)
         self.growth: Ints = np.where(self.pending_maps[:, None] > 0, full - self.demand_reduce, 0)
+        self.grown = [grown(*both) for both in zip(self.growth, self.pending_maps.tolist(), strict=True)]
         reduces = running[workload.kind[running] == REDUCE]
         owner, node = workload.job[reduces], instance.state.node[reduces]
         own = np.isin(owner, self.jobs)
@@ -349,19 +361,11 @@ class Utility(Problem):
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
         node_ids = self.instance.cluster.node_ids.tolist()
         counts = self.allocated(placement)
-        used = counts.maps.T @ self.demand_map + counts.reduces.T @ self.demand_reduce
+        over = self.used(counts) - self.free
         # A node that running tasks overload may get no more of that resource, but tasks that do without it.
-        over = {
-            (node, place): Fraction(int(used[node, place] - self.free[node, place]))
-            for node, place in np.argwhere(used > self.free).tolist()
-        }
-        for (node, place), more in self._grown(counts).items():
-            over[node, place] = int(used[node, place] - self.free[node, place]) + more
-        for (node, place), units in sorted(over.items()):
-            if units > 0:
-                amount = units / int(self.demand_grid[place])
-                told = exact(amount.numerator, amount.denominator)
-                yield Violation("capacity", (self.resources[place], node_ids[node]), told)
+        for node, place in np.argwhere(over > 0).tolist():
+            told = exact(int(over[node, place]), int(self.demand_grid[place]))
+            yield Violation("capacity", (self.resources[place], node_ids[node]), told)
         if self.fixed is not None:
             job_ids = self.instance.workload.job_ids[self.jobs].tolist()
             for job, node in np.argwhere(counts.reduces != self.fixed).tolist():
@@ -372,8 +376,8 @@ class Utility(Problem):
     def coupled(self) -> bool:
         """Whether what a reduce takes grows with the maps that its job has placed, on whatever node.
 
-        Then no node's pattern can be told alone. Bounds and the prices that prove them hold all the same, for they
-        count what a reduce takes at least; models by patterns do not.
+        Then no node's room can be told alone. What counts a reduce at what it takes without a map is a bound all the
+        same.
         """
         return bool(self.growth.any())
 
@@ -385,16 +389,13 @@ class Utility(Problem):
                 'have; take phase=shuffle or phase=reduce, or route="brute-force" where the instance is small'
             )
 
-    def _grown(self, counts: Allocation) -> dict[tuple[int, int], Fraction]:
-        """What the reduces on each node take of each resource for the placed maps of their jobs, in units."""
-        grown: dict[tuple[int, int], Fraction] = {}
-        placed = counts.maps.sum(axis=1)
-        for job, node in np.argwhere(counts.reduces > 0).tolist():
-            for place in np.flatnonzero(self.growth[job]).tolist() if placed[job] else ():
-                more = int(counts.reduces[job, node] * self.growth[job, place] * placed[job])
-                key = node, place
-                grown[key] = grown.get(key, Fraction(0)) + Fraction(more, int(self.pending_maps[job]))
-        return grown
+    def used(self, counts: Allocation) -> Ints:
+        """What the counts take on each node, in units; shape (nodes, resources)."""
+        placed = counts.maps.sum(axis=1).tolist()
+        more = [table[maps] for table, maps in zip(self.grown, placed, strict=True)]
+        reduces = self.demand_reduce + np.array(more, dtype=np.int64).reshape(self.growth.shape)
+        used: Ints = counts.maps.T @ self.demand_map + counts.reduces.T @ reduces
+        return used
 
     @property
     def saturated_units(self) -> int:

@@ -13,8 +13,7 @@ from utility_instances import posed, problems
 
 from optsched import models
 from optsched.certificates import certify
-from optsched.errors import InputError, MissingField, UsageError
-from optsched.heuristics import HEURISTICS, run
+from optsched.errors import UsageError
 from optsched.instance import MAP, PENDING, REDUCE, RUNNING
 from optsched.problems.utility import Utility
 from optsched.results import Value
@@ -77,14 +76,38 @@ def test_room_depends_on_maps_elsewhere() -> None:
     found = [str(one) for one in thirds.violations(thirds.placement([0, 0, -1, 0]))]
     assert found == ["capacity(memory, n0) by 1"]
     tight = posed({"cpu": [6.5], "memory": [9]}, [{**JOB, "maps": 3}], phase="by-maps")
-    assert [str(one) for one in tight.violations(tight.placement([0, 0, -1, 0]))] == ["capacity(cpu, n0) by 2/3"]
+    assert [str(one) for one in tight.violations(tight.placement([0, 0, -1, 0]))] == ["capacity(cpu, n0) by 1/3"]
+
+
+def test_room_between_units_counts() -> None:
+    """Tests that beside whole demands a third of a growth fits into 2 1/2 units: they were rounded down to 2."""
+    problem = posed(
+        {"cpu": [2.5]}, [{"maps": 3, "reduces": 1, "map": {"cpu": 2}, "reduce": {"cpu": 1}}], phase="by-maps"
+    )
+    assert problem.violations(problem.placement([0, -1, -1, 0])) == []
+    assert solve(problem, route="brute-force").objective == problem.evaluate(problem.placement([0, -1, -1, 0]))
+
+
+def test_shares_too_fine_for_a_unit_are_rounded_up() -> None:
+    """Tests that where many numbers of maps have no common unit of 2^-20, reduces take no less than they do."""
+    primes = [2, 3, 5, 7, 11, 13, 17, 19, 23]
+    profile = {"reduces": 1, "map": {"cpu": 0}, "reduce": {"cpu": 1}}
+    problem = posed({"cpu": [9]}, [{"maps": prime, **profile} for prime in primes], phase="by-maps")
+    unit = int(problem.demand_grid[0])
+    assert unit == 2**20
+    for prime, table in zip(primes, problem.grown, strict=True):
+        takes = [Fraction(int(amount), unit) for amount in table[:, 0]]
+        assert takes[-1] == 1
+        assert all(0 <= one - Fraction(maps, prime) < Fraction(1, unit) for maps, one in enumerate(takes))
 
 
 def test_what_a_shuffle_takes_without_maps() -> None:
     """Tests that `demand_shuffle` is the start where it is given, and no job without pending maps grows."""
     shuffling = posed({"cpu": [9], "memory": [9]}, [{**JOB, "shuffle": {"cpu": 1}}], phase="by-maps")
-    assert shuffling.demand_reduce.tolist() == [[1, 0]]
-    assert shuffling.growth.tolist() == [[3, 1]]
+    assert shuffling.demand_grid.tolist() == [2, 2]
+    assert shuffling.demand_reduce.tolist() == [[2, 0]]
+    assert shuffling.growth.tolist() == [[6, 2]]
+    assert [table.tolist() for table in shuffling.grown] == [[[0, 0], [3, 1], [6, 2]]]
     alone = posed({"cpu": [9], "memory": [9]}, [{**JOB, "maps": 0}], phase="by-maps")
     assert not alone.coupled
     assert routes_of(alone)[0] == "thresholds"
@@ -125,7 +148,7 @@ def test_enumeration_against_the_words_of_001(problem: Utility) -> None:
 
 
 def test_what_packs_nodes_by_themselves_is_refused() -> None:
-    """Tests that patterns, models, leximin and 001's schedulers say that they cannot have it, and what to take."""
+    """Tests that patterns, models and leximin say that they cannot have it, and what to take."""
     assert routes_of(SMALL) == ("brute-force",)
     with pytest.raises(UsageError, match="utility has no route"):
         solve(SMALL, route="thresholds")
@@ -133,7 +156,3 @@ def test_what_packs_nodes_by_themselves_is_refused() -> None:
     for refused in (models.module("utility").build_pyomo, models.module("utility").build_pulp, leximin):
         with pytest.raises(UsageError, match=told):
             refused(SMALL)
-    for heuristic in ("ras", "fair-sharing"):
-        assert HEURISTICS[heuristic].faults(SMALL)
-        with pytest.raises((MissingField, InputError, UsageError), match="by-maps"):
-            run(SMALL, heuristic).raise_if_failed()
