@@ -1,12 +1,15 @@
-"""Lower bounds of `transmission` where some reduces are placed, in integers: what its branch and bound is proved by.
+"""Lower bounds of `transmission` where some reduces are placed, in integers: the proof of its branch and bound.
 
-Given the reduces, the maps are an assignment problem. So the bounds branch over the reduces only. Of those that are
-open each is bounded on its own: the cost of every map is split among them in proportion to what the map sends to each,
-and each may then imagine every map where it suits it best. This is Lagrangian decomposition of the linearisation RLT-1
-(Shen et al. 2016, note 3), with multipliers that need no search. Where that is quick, pairs of reduces share
-instead, and every choice of both is tried.
+Once all reduces are placed, the maps are an assignment problem. So the search branches over the reduces only, and these
+bounds relax what is still open:
 
-Nothing here finds placements.
+- Maps need not keep to the idle slots of a node. They pay a price for a slot instead.
+- The cost of every map is split among the open reduces, in proportion to what the map sends to each. Each open reduce
+  chooses its node by itself, and imagines every map where that suits it best. This is Lagrangian decomposition of the
+  linearisation RLT-1 (Shen et al. 2016, note 3), with multipliers that need no search.
+- Where that is quick, two reduces share their parts of the costs, and every pair of their choices is tried.
+
+`searches.transmission` describes the algorithm as a whole. Nothing here finds placements.
 """
 
 from __future__ import annotations
@@ -26,8 +29,8 @@ __all__ = ["IMPOSSIBLE", "MOST_PRODUCTS", "Branching", "ReduceBounds", "ReduceCh
 #: The bound of what no placement can be.
 IMPOSSIBLE = 2**60
 
-#: Products, times nodes, up to which reduces are bounded in pairs while more than two are open; and what finding the
-#: pairs may take.
+#: Up to so many products times nodes, reduces are bounded in pairs also while more than two are open. Finding the
+#: pairs may take as many steps.
 _PAIRED = 2**24
 
 #: More products than this are not bounded one by one: a bound would take minutes.
@@ -57,8 +60,9 @@ class Branching(NamedTuple):
     order
         int64, shape (reduces,): the order in which they are placed.
     states
-        For each state that is looked into, the choices of the first reduces in this order: some prices of the map
-        slots, of which each choice takes the best. Of a state that is not named its parent's bound is all that is said.
+        The states that were expanded, each named by the choices of the first reduces in this order, with prices of the
+        map slots. Each child of the state has a bound by each of these prices, and the best of them holds. A child that
+        is not itself a state here keeps this bound.
     charges
         Prices of where reduces may run, or None.
     """
@@ -71,7 +75,7 @@ class Branching(NamedTuple):
 class ReduceBounds(ReduceTables):
     """Lower bounds of a `transmission` problem where some of the reduces are fixed.
 
-    A state of the search is `fixed`, as in `ReduceTables`.
+    A state of the search is given as `fixed`, which `ReduceTables` describes.
 
     Parameters
     ----------
@@ -112,10 +116,10 @@ class ReduceBounds(ReduceTables):
         known: Ints | None = None,
         enough: int = IMPOSSIBLE,
     ) -> Ints:
-        """A lower bound, in units, for each choice of an open reduce; `IMPOSSIBLE` where it has not this choice.
+        """A lower bound, in units, for each choice of an open reduce; `IMPOSSIBLE` where it may not choose this.
 
-        Valid whatever the prices. With at most one other reduce open, no map slot contended, and products that are held
-        in memory, a bound that is less than `enough` is the least cost itself.
+        The bounds are valid whatever the prices. Bounds less than `enough` are the least cost itself if at most one
+        other reduce is open, no map slot is contended, and the products are held in memory.
 
         Parameters
         ----------
@@ -125,13 +129,13 @@ class ReduceBounds(ReduceTables):
             An open one.
         prices
             int64, shape (rows,), in units of 1/`scale`: price of each node's map slots, and last, where not every map
-            is placed, of leaving one out. What prices bring in is taken off again.
+            is placed, of leaving one out. What the slots bring in at these prices is taken off again.
         charges
-            The same for the places of reduces. The better of the bounds with and without them holds.
+            Prices of the places of reduces. Bounds are computed with and without them, and the better one holds.
         known
-            Bounds from before, by other prices; the better one holds.
+            Bounds by other prices, computed before. The better one holds.
         enough
-            In units: a bound that is no less need be no stronger.
+            In units: a choice whose bound has reached this is not bounded more sharply.
 
         Returns
         -------
@@ -155,7 +159,7 @@ class ReduceBounds(ReduceTables):
     def _paired(self, fixed: Ints, open_ones: list[int], prices: Ints, choices: Ints) -> Ints:
         """Bounds of some choices of the first open reduce, where the maps' costs are split among pairs of reduces.
 
-        A pair may still imagine every map where it suits the two best, but no longer each reduce for itself.
+        A pair imagines every map where that suits the two together best. This is sharper than each reduce by itself.
         """
         groups = self.groups(open_ones)
         costs, total = self._priced(fixed, prices)
@@ -169,7 +173,10 @@ class ReduceBounds(ReduceTables):
         return bounds
 
     def groups(self, open_ones: list[int]) -> list[list[int]]:
-        """Pairs of reduces that fetch most from the same maps, and reduces alone; the first in the first group."""
+        """Reduces in pairs that fetch from the same maps, and those that are left alone.
+
+        Each reduce in turn takes the partner with which it shares most. The first one is in the first group.
+        """
         left, groups = list(open_ones), []
         while left:
             group = [left.pop(0)]
@@ -180,7 +187,10 @@ class ReduceBounds(ReduceTables):
         return groups
 
     def _together(self, fixed: Ints, group: list[int], costs: Ints, choices: Ints) -> Ints:
-        """Least cost of a pair of reduces and of all maps, by the choice of the first, trying each of the second."""
+        """Least cost of a pair of reduces and of all maps, for each of some choices of the first reduce.
+
+        Every choice of the second is tried. `group` may also be one reduce alone.
+        """
         assert self._held is not None
         reduce, other = group[0], group[-1]
         if other == reduce:
@@ -191,7 +201,7 @@ class ReduceBounds(ReduceTables):
             least, most = self._ranges[one]
             low[:, self.maps_of(one)] += least
             high[:, self.maps_of(one)] += most
-        # A row that is dearer than another wherever the two reduces are is never chosen.
+        # A map never takes a row that costs more than another row does, wherever the two reduces are.
         never = low > high.min(axis=0)
         rows = np.argsort(never, axis=0, kind="stable")[: int((~never).sum(axis=0).max(initial=1))]
         few = np.take_along_axis(costs, rows, axis=0)
@@ -220,7 +230,9 @@ class ReduceBounds(ReduceTables):
         return [(held.min(axis=2).astype(np.int64), held.max(axis=2).astype(np.int64)) for held in self._held.values()]
 
     def apart(self, fixed: Ints, open_ones: list[int], prices: Ints) -> tuple[Ints, int]:
-        """What each open reduce costs by itself on each choice, with its share of the maps' costs; and all the rest.
+        """What each open reduce costs by itself on each choice, with its share of the maps' costs; and a constant.
+
+        The constant is what no open reduce has a share of: what is fixed, and maps that send none of them anything.
 
         Parameters
         ----------
@@ -230,7 +242,7 @@ class ReduceBounds(ReduceTables):
         Returns
         -------
         tuple
-            int64 of shape (open reduces, nodes + 1), and a constant, in units of 1/`scale`.
+            int64 of shape (open reduces, nodes + 1), and the constant, in units of 1/`scale`.
         """
         costs, total = self._priced(fixed, prices)
         shares, left = _split(costs, self.sent[open_ones])
@@ -240,8 +252,14 @@ class ReduceBounds(ReduceTables):
     def proved(self, branching: Branching, enough: int = IMPOSSIBLE) -> int:
         """The lower bound of the optimum, in units, that a tree proves; valid whatever the tree.
 
-        Every choice of a state is bounded, whether the tree names what it leads to or not: nothing can be left out.
-        Bounds that are `enough` need be no stronger.
+        Every child of every state is bounded, whether the tree names the child or not. So nothing can be left out.
+
+        Parameters
+        ----------
+        branching
+            The tree.
+        enough
+            In units: no child is bounded more sharply than this.
         """
         least = self.cheap
         if () not in branching.states:
@@ -275,25 +293,25 @@ class ReduceBounds(ReduceTables):
         return int(self.problem.cheap_bounds()[0].value * self.problem.grid)
 
     def fixed(self, order: Ints, state: tuple[int, ...]) -> Ints:
-        """A state of a tree as one entry a reduce."""
+        """A state of a tree as one entry a reduce: its choice, or `OPEN`."""
         fixed: Ints = np.full(len(order), OPEN, dtype=np.int64)
         fixed[order[: len(state)]] = state
         return fixed
 
     def complete(self, fixed: Ints, prices: Ints) -> int:
-        """The bound, in units, where no reduce is open: what the maps cost at least."""
+        """The bound, in units, where no reduce is open: each map is where it costs least with the price of the slot."""
         costs, total = self._priced(fixed, prices)
         return -(-(total + int(costs.min(axis=0).sum())) // self.scale)
 
     def _priced(self, fixed: Ints, prices: Ints) -> tuple[Ints, int]:
-        """Map costs with prices, and what is fixed: the cost of the reduces that are, less what the prices bring in."""
+        """Map costs with the prices of slots; and the cost of the placed reduces, less what the slots bring in."""
         prices = _clipped(prices, int(self.room.sum()))
         held = np.flatnonzero(fixed != OPEN)
         total = int(self._reduces[held, fixed[held]].sum()) - int((prices * self.room).sum())
         return self.map_costs(fixed) + prices[:, None], total
 
     def _charged(self, fixed: Ints, open_ones: list[int], charges: ReduceCharges) -> tuple[Ints, int]:
-        """What each open reduce pays for each choice, and what all that is left to sell brings in."""
+        """What each open reduce pays for each choice; and what all places that are not yet taken bring in."""
         times = (charges.places.size + charges.slots.size) * (len(fixed) + 1)
         slots, places = _clipped(charges.slots, times), _clipped(charges.places, times)
         job, limited = self.problem.job[open_ones], self._limited[open_ones]
@@ -304,7 +322,7 @@ class ReduceBounds(ReduceTables):
         return paid, earned + int(places[np.unique(job[limited])].sum())
 
     def _alone(self, reduce: int, costs: Ints) -> Ints:
-        """Least cost of all maps of one reduce on each of its choices, if each map's node suits this reduce alone."""
+        """Least cost of the maps of a reduce, for each of its choices, where every map suits this reduce alone."""
         mine = costs[:, self.maps_of(reduce)]
         found: Ints = np.zeros(self.nowhere + 1, dtype=np.int64)
         for part, products in self._blocks(reduce):
@@ -315,7 +333,11 @@ class ReduceBounds(ReduceTables):
         return found
 
     def _combined(self, fixed: Ints, reduce: int, others: list[int], costs: Ints) -> Ints:
-        """Costs of the reduce's choices (the first row), and the best choice of each other that these leave to it."""
+        """The cost of each choice of the reduce (the first row), with the least cost of each other open reduce.
+
+        An other reduce pays for its second best choice where the best one is no longer free: the reduce takes its last
+        place, or both are of one job, which runs one reduce a node.
+        """
         bounds: Ints = costs[0].copy()
         job, taken = self.problem.job, np.bincount(fixed[fixed != OPEN], minlength=self.nowhere + 1)
         for other, row in zip(others, costs[1:], strict=True):
@@ -332,7 +354,10 @@ class ReduceBounds(ReduceTables):
 
 
 def _split(costs: Ints, sent: Floats) -> tuple[list[Ints], int]:
-    """Costs of the maps in whole shares in proportion to what is sent (row), and what is left of them at least."""
+    """Split the costs of the maps in whole shares, one a row of `sent` and in proportion to it.
+
+    Returns the shares, and the least cost of what is left: of what rounding leaves, and of maps that send nothing.
+    """
     running = np.cumsum(sent, axis=0)
     part = np.divide(running, running[-1], out=np.zeros_like(running), where=running[-1] > 0)
     shares, given = list[Ints](), np.zeros(costs.shape, dtype=np.int64)
@@ -344,13 +369,16 @@ def _split(costs: Ints, sent: Floats) -> tuple[list[Ints], int]:
 
 
 def _idle(costs: Ints, busy: Ints) -> int:
-    """Least cost of all maps but some."""
+    """Least cost of all maps that are not `busy`, each where it costs least."""
     rest = np.ones(costs.shape[1], dtype=bool)
     rest[busy] = False
     return int(costs[:, rest].min(axis=0).sum(dtype=np.int64))
 
 
 def _clipped(prices: Ints, times: int) -> Ints:
-    """Prices, 0 or more, of which so many sum to less than `IMPOSSIBLE`: they are anybody's, and may be too large."""
+    """The prices, made at least 0 and so small that this many of them sum to less than `IMPOSSIBLE`.
+
+    Prices may come from a file that anybody wrote. The bounds are valid with any prices that do not overflow.
+    """
     clipped: Ints = np.clip(prices, 0, min(LARGEST, 2**57 // max(times, 1)))
     return clipped

@@ -1,6 +1,6 @@
 """What a `transmission` problem costs where its reduces are placed, in integers: tables that its bounds look up.
 
-Bounds of what is open are `transmission_bounds`.
+The bounds of what is still open are in `transmission_bounds`.
 """
 
 from __future__ import annotations
@@ -20,18 +20,23 @@ __all__ = ["OPEN", "ReduceTables"]
 #: Stands for a reduce that is neither placed nor left out yet.
 OPEN = -1
 
-#: Products of a map's node, a reduce's node and a shuffle entry that are held in memory, twice (256 MB at most).
+#: Up to so many products of what is sent and a distance are held in memory, in two orders: 256 MB at most. With more
+#: of them each bound computes them anew, which takes 10 to 20 times as long a product.
 _HELD = 2**24
 
-#: Products that are computed at once where they are not held.
+#: Products that are computed at once where they are not held: 32 MB.
 _BLOCK = 2**22
+
+#: Parts into which a unit of cost is divided where costs are whole and small enough. Each open reduce rounds its share
+#: of a map's cost down, so coarse parts make bounds weaker; finer ones leave less room before numbers are too large.
+_PARTS = 64
 
 
 class ReduceTables:
     """Costs of a `transmission` problem by where its reduces are, and which choices a reduce has.
 
-    `fixed` says for each reduce its node, the number of nodes where it is left out ("nowhere"), or `OPEN`. Maps choose
-    among the nodes with idle slots, and nowhere where the slots do not hold all of them: these are the rows.
+    `fixed` has an entry for each reduce: its node, or the number of nodes where it is left out ("nowhere"), or `OPEN`.
+    Rows are where a map can be: on each node with idle slots, and last, where the slots do not hold all maps, nowhere.
 
     Parameters
     ----------
@@ -47,13 +52,14 @@ class ReduceTables:
     nowhere
         The choice of a reduce that is left out: the number of nodes.
     products
-        How many products of a map's node, a reduce's node and a shuffle entry there are.
+        How many products of what is sent and a distance there are: pairs of a reduce and a map that sends to it, times
+        rows, times choices of the reduce.
     scale
-        Costs are in units of 1/`scale` of the problem's: room for shares of a cost that are no whole units.
+        Costs are in units of 1/`scale` of the problem's, so that shares of a cost lose less where they are made whole.
     sent
         float64, shape (reduces, maps): MB that each map sends to each reduce.
     twin
-        int64, shape (reduces,): for each reduce the one before it that nothing tells it apart from, or -1.
+        int64, shape (reduces,): for each reduce the last one before it that is exactly alike, or -1.
 
     Examples
     --------
@@ -87,19 +93,22 @@ class ReduceTables:
         # Where the numbers stay exact.
         largest = int(problem.map_units.max(initial=0)) * maps + int(problem.reduce_units.max(initial=0)) * reduces
         largest += int(problem.most_between)
-        self.scale = 64 if problem.grid == 1 and largest * 64 <= LARGEST else 1
+        self.scale = _PARTS if problem.grid == 1 and largest * _PARTS <= LARGEST else 1
         self._maps: Ints = np.zeros((len(self.room), maps), dtype=np.int64)
         self._maps[: self.rows] = problem.map_units[:, self.hosts].T * self.scale
         self._reduces: Ints = np.column_stack([problem.reduce_units * self.scale, np.zeros(reduces, dtype=np.int64)])
         self._held: dict[int, npt.NDArray[np.integer[Any]]] | None = None
         if self.products <= _HELD:
             self._held = {reduce: self._products(reduce) for reduce in range(reduces)}
-            #: The same by choice of the reduce: what one choice adds to the maps' costs lies together.
+            #: The same by choice of the reduce, so that what one choice adds to the maps' costs lies together.
             self._by_choice = [np.ascontiguousarray(held.transpose(2, 0, 1)) for held in self._held.values()]
         self.twin: Ints = self._twins()
 
     def _sort_entries(self, maps: int, reduces: int) -> None:
-        """Pairs of reduce and map by reduce, then map, and the entries of each: a shuffle may name a pair twice."""
+        """Sort the shuffle's entries into pairs of a reduce and a map, by reduce, then map.
+
+        A pair may have several entries, since a shuffle may name it twice.
+        """
         entries = self.problem.entries
         order = np.lexsort((entries.map, entries.reduce))
         self._amount: Floats = self.problem.amounts[order]
@@ -135,7 +144,7 @@ class ReduceTables:
         return self._pair_map[self._first_pair[reduce] : self._first_pair[reduce + 1]]
 
     def _entries_of(self, reduce: int) -> tuple[slice, Ints]:
-        """Entries of a reduce by map, and where among them those of each of its maps begin."""
+        """Entries of a reduce in the order of its maps, and where among them the entries of each map begin."""
         bounds = np.append(self._first_entry, len(self._amount))
         first, last = self._first_pair[reduce], self._first_pair[reduce + 1]
         return slice(int(bounds[first]), int(bounds[last])), bounds[first:last] - bounds[first]
@@ -155,7 +164,7 @@ class ReduceTables:
         return found.astype(np.int32) if small else found
 
     def _blocks(self, reduce: int) -> Iterator[tuple[slice, npt.NDArray[np.integer[Any]]]]:
-        """The products of a reduce, some of its maps at a time where they are not held; looks at the deadline then."""
+        """The products of a reduce; where they are not held, a few maps at a time, looking at the deadline."""
         if self._held is not None:
             yield slice(None), self._held[reduce]
             return
@@ -199,9 +208,9 @@ class ReduceTables:
         return table
 
     def allowed(self, fixed: Ints, reduce: int) -> Bools:
-        """Choices that a reduce has beside those that are fixed; of reduces that are alike the later has no earlier.
+        """Which choices a reduce has beside those that are fixed, shape (nodes + 1,).
 
-        Shape (nodes + 1,).
+        Of two reduces that are exactly alike, the later one may not have an earlier choice than the other.
         """
         taken = np.bincount(fixed[fixed != OPEN], minlength=self.nowhere + 1)
         allowed: Bools = self._usable[reduce] & (taken < self.reduce_room)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from optsched.problems import transmission_bounds
 from optsched.problems.transmission import Transmission
 from optsched.results import Limit
 from optsched.searches import transmission as transmission_search
-from optsched.searches.transmission import Searched, TransmissionSearch, cheapest_rows, slot_prices
+from optsched.searches import transmission_stages, transmission_start
+from optsched.searches.transmission import Searched, TransmissionSearch
+from optsched.searches.transmission_stages import cheapest_rows, slot_prices
 from optsched.solvers.profiles import Profile
 
 
@@ -85,13 +88,13 @@ def test_a_gap_is_a_limit(gap: dict[str, float]) -> None:
 def test_time_is_looked_at_while_the_first_placement_is_bettered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where the time is over, no more than the first placement is evaluated."""
     search = TransmissionSearch(branching().problem, Profile("none", time_limit=0.0))
-    value, tried = search._value, []
+    value, tried = search.first.value, []
 
     def counted(fixed: Any) -> int:
         tried.append(fixed)
         return value(fixed)
 
-    monkeypatch.setattr(search, "_value", counted)
+    monkeypatch.setattr(search.first, "value", counted)
     search.run()
     assert len(tried) == 1
 
@@ -111,14 +114,14 @@ def test_nothing_is_searched_where_the_cheap_bound_is_met(monkeypatch: pytest.Mo
 def test_an_interrupt_within_a_state(state: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C while a state is looked into is a limit, with the placement and a bound."""
     search = branching()
-    looked = search._look_into
+    looked = search._expand
 
     def interrupted(entry: Any) -> None:
         if len(entry.state) >= len(state):
             raise KeyboardInterrupt
         looked(entry)
 
-    monkeypatch.setattr(search, "_look_into", interrupted)
+    monkeypatch.setattr(search, "_expand", interrupted)
     found = search.run()
     assert found.limit is Limit.INTERRUPTED
     check_honest(search, found, 263)
@@ -128,7 +131,7 @@ def test_an_interrupt_within_a_state(state: tuple[int, ...], monkeypatch: pytest
 def test_an_interrupt_between_states(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C before all that a state leads to waits leaves the state's own bound."""
     search = branching()
-    monkeypatch.setattr(transmission_search, "_EVALUATIONS", 1)  # so that the tree has something to find
+    monkeypatch.setattr(transmission_start, "_EVALUATIONS", 1)  # so that the tree has something to find
     push, pushed = search._push, itertools.count()
 
     def interrupted(*waiting: Any) -> None:
@@ -151,10 +154,19 @@ def test_the_optimum_without_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     check_honest(search, found, 263)
 
 
-@pytest.mark.parametrize(("constant", "value"), [("_MOST_WAITING", 0), ("_MOST_FOR_START", -1), ("_EVALUATIONS", 1)])
-def test_the_optimum_does_not_depend_on_the_way(constant: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("module", "constant", "value"),
+    [
+        (transmission_search, "_MOST_WAITING", 0),
+        (transmission_start, "_MOST_FOR_START", -1),
+        (transmission_start, "_EVALUATIONS", 1),
+    ],
+)
+def test_the_optimum_does_not_depend_on_the_way(
+    module: ModuleType, constant: str, value: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Tests that depth first, and with less effort for the first placement, the same is proved."""
-    monkeypatch.setattr(transmission_search, constant, value)
+    monkeypatch.setattr(module, constant, value)
     search = branching()
     found = search.run()
     assert (found.bound, found.limit) == (263, None)
@@ -163,7 +175,7 @@ def test_the_optimum_does_not_depend_on_the_way(constant: str, value: int, monke
 
 def test_without_the_network_of_reduces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where HiGHS gives no reduces for the maps, dives begin the search."""
-    monkeypatch.setattr(transmission_search, "by_arrays", lambda problem, profile: (None, None, None))
+    monkeypatch.setattr(transmission_stages, "by_arrays", lambda problem, profile: (None, None, None))
     search = branching()
     found = search.run()
     assert (found.bound, search.charges) == (263, None)

@@ -507,7 +507,7 @@ def test_an_interrupt_before_anything_is_held(monkeypatch: pytest.MonkeyPatch) -
     def interrupted(maps: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("optsched.searches.transmission.optimal_placement", interrupted)
+    monkeypatch.setattr("optsched.searches.transmission_start.optimal_placement", interrupted)
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
     solution = solve(problem)
     assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.INTERRUPTED)

@@ -1,0 +1,137 @@
+"""What the tuned constants of the search of `transmission` trade, in counts: one table a constant.
+
+    python benchmarks/transmission_constants.py [NAME ...]
+
+Each constant takes a few values, its own among them, while the others stay as they are. The instances are generated
+from seeds, so the counts are the same on every machine, and no time is measured. The comment at each constant names the
+counts that it was chosen by.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from typing import Any, NamedTuple
+from unittest import mock
+
+from study_tables import table
+
+from optsched.instance import Ints
+from optsched.instances.generate import generate
+from optsched.problems import Transmission
+from optsched.problems import transmission_bounds as bounds
+from optsched.searches import transmission as search
+from optsched.searches import transmission_start as start
+from optsched.solvers.profiles import Profile
+
+#: Maps, reduces and nodes, and what differs from the family's defaults; each with each and with every seed.
+SIZES = ((12, 3, 10), (12, 4, 12), (8, 6, 8), (16, 4, 16))
+VARIATIONS: tuple[dict[str, Any], ...] = ({}, {"spread": 10}, {"slots": 1})
+SEEDS = range(2)
+
+#: States after which a search ends without a proof.
+MOST_STATES = 300
+
+#: The constants: where they are, and their values.
+CONSTANTS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "_FIRST_ROUNDS": (search, (0, 10, 20, 40, 80)),
+    "_ROUNDS": (search, ({1: 0, 2: 0}, {1: 3, 2: 4}, {1: 6, 2: 8}, {1: 12, 2: 16}, {1: 24, 2: 32})),
+    "_MANY_ROUNDS": (search, (0, 6, 12, 24)),
+    "_SHORTER": (search, (0.3, 0.5, 0.7, 0.85, 1.0)),
+    "_MOST_WAITING": (search, (0, 10, 100, 100_000)),
+    "_MOST_FOR_START": (start, (-1, 2**25)),
+    "_EVALUATIONS": (start, (1, 100, 1000, 3000, 10_000)),
+    "_DIVES": (start, (0, 2, 4, 8, 16)),
+    "_PAIRED": (bounds, (-1, 2**20, 2**24, 2**28)),
+}
+
+
+class Counted(bounds.ReduceBounds):
+    """Bounds that count how often they are asked for: of a state, and of a choice with each node of a pair's other."""
+
+    asked = 0
+    tried = 0
+
+    def children(self, *given: Any, **named: Any) -> Ints:
+        """As `ReduceBounds` has it."""
+        self.asked += 1
+        return super().children(*given, **named)
+
+    def _together(self, fixed: Ints, group: list[int], costs: Ints, choices: Ints) -> Ints:
+        self.tried += len(choices)
+        return super()._together(fixed, group, costs, choices)
+
+
+class Counts(NamedTuple):
+    """What searches took together."""
+
+    proved: int
+    states: int
+    asked: int
+    tried: int
+    placements: int
+    apart: int
+
+    def __add__(self, other: Any) -> Counts:
+        """Entry by entry."""
+        return Counts(*(mine + its for mine, its in zip(self, other, strict=True)))
+
+
+def problems() -> list[Transmission]:
+    """The instances, posed."""
+    return [
+        Transmission(generate("transmission", seed=seed, tasks=maps, reduces=reduces, nodes=nodes, **options))
+        for (maps, reduces, nodes), options, seed in itertools.product(SIZES, VARIATIONS, SEEDS)
+    ]
+
+
+def counted(problem: Transmission) -> Counts:
+    """What one search takes."""
+    with mock.patch.object(search, "ReduceBounds", Counted):
+        looked = search.TransmissionSearch(problem, Profile("exact", node_limit=MOST_STATES))
+    found = looked.run()
+    assert isinstance(looked.bounds, Counted)
+    return Counts(
+        int(found.limit is None),
+        found.states,
+        looked.bounds.asked,
+        looked.bounds.tried,
+        looked.first.evaluations,
+        looked.held.value - found.bound,
+    )
+
+
+def total(given: list[Transmission]) -> Counts:
+    """What the searches of all instances take together."""
+    return sum((counted(problem) for problem in given), Counts(0, 0, 0, 0, 0, 0))
+
+
+def rows(name: str, given: list[Transmission], in_use: Counts) -> list[list[object]]:
+    """One row a value of a constant."""
+    module, values = CONSTANTS[name]
+    own, found = getattr(module, name), []
+    for value in values:
+        if value == own:
+            told, counts = f"{value} (in use)", in_use
+        else:
+            with mock.patch.object(module, name, value):
+                told, counts = str(value), total(given)
+        found.append([told, *(f"{count:,}" for count in counts)])
+    return found
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", choices=[[], *CONSTANTS], metavar="NAME")
+    names = parser.parse_args().names or list(CONSTANTS)
+    given = problems()
+    head = ["value", "proved", "states", "bounds", "choices in pairs", "first placements", "value less bound"]
+    print(f"{len(given)} instances, at most {MOST_STATES} states each.", flush=True)
+    in_use = total(given)
+    for name in names:
+        print(f"\n`{name}`\n\n" + table(head, rows(name, given, in_use), 1), flush=True)
+
+
+if __name__ == "__main__":
+    main()
