@@ -11,7 +11,7 @@ doubles hold exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -23,9 +23,11 @@ import pyomo.environ as pyo
 from optsched.deadline import check
 from optsched.errors import TooLarge
 from optsched.instance import Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, whole
+from optsched.models.base import MAX_VARIABLES, LiteralSize, add_classes, by_ids, ids, placed_at, priced, whole
 from optsched.placement import Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TaskClasses
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
 
 __all__ = [
@@ -33,9 +35,11 @@ __all__ = [
     "add_class_constraints",
     "add_cost_table",
     "add_levelled_network",
+    "add_steps",
+    "binary_model",
+    "by_group",
     "class_model",
     "decode_levelled",
-    "decode_pairs",
     "decode_square",
     "grouped",
     "square_model",
@@ -58,29 +62,16 @@ class ClassModel:
     nodes: list[str]
 
 
-def class_model(problem: AssignmentProblem, aggregate: bool) -> ClassModel:
+def class_model(problem: AssignmentProblem | TransmissionReduces, aggregate: bool) -> ClassModel:
     """A model with the sets and data that all compact assignment models have, without variables yet.
 
     `aggregate=False` makes every task a class of its own, so that constraints can tell all tasks apart.
     """
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    nodes = problem.instance.cluster.node_ids.tolist()
-    classes = problem.classes() if aggregate else TaskClasses.from_keys(range(len(tasks)))
-    names = [tasks[first] for first in classes.first.tolist()]
+    tasks, nodes = ids(problem)
     idle = np.flatnonzero(problem.capacity > 0).tolist()
     model = pyo.ConcreteModel(problem.name)
-    model.CLASSES = pyo.Set(initialize=names, doc="classes of equal tasks, each by the id of its first")
+    names, classes = add_classes(model, tasks, problem.classes() if aggregate else None)
     model.NODES = pyo.Set(initialize=[nodes[node] for node in idle], doc="nodes with idle slots")
-    model.members = pyo.Param(
-        model.CLASSES,
-        initialize={
-            name: tuple(tasks[member] for member in members.tolist())
-            for name, members in zip(names, classes.members, strict=True)
-        },
-        within=pyo.Any,
-        doc="ids of the tasks of each class",
-    )
-    model.size = pyo.Param(model.CLASSES, initialize=dict(zip(names, classes.size.tolist(), strict=True)))
     model.slots = pyo.Param(model.NODES, initialize={nodes[node]: int(problem.capacity[node]) for node in idle})
     model.count = pyo.Param(initialize=problem.count, doc="tasks to place: min(tasks, idle slots)")
     return ClassModel(model, classes, names, nodes)
@@ -221,48 +212,59 @@ def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
     return model.locality_cost
 
 
+def add_steps(model: Any, classes: Mapping[str, Sequence[str]], sizes: Mapping[tuple[str, int], int], of: str) -> None:
+    """Add to a class model what the placed tasks of a pool cost by their number: the cheapest step first.
+
+    Parameters
+    ----------
+    model
+        Has the expression `placed[c]` of the placed of each class.
+    classes
+        Names of the classes of each pool that has steps.
+    sizes
+        Tasks for which a step holds, by its pool and its number from 1.
+    of
+        `pool_tier`, say, for the components `TIERS`, `tier_size`, `tier`, and the constraint `pool_tiers`.
+    """
+    step = of.partition("_")[2]
+    numbers: dict[str, list[int]] = {}
+    for pool, number in sizes:
+        numbers.setdefault(pool, []).append(number)
+    index = pyo.Set(dimen=2, initialize=list(sizes), doc="pool, number of the step, cheapest first")
+    model.add_component(f"{step.upper()}S", index)
+    model.add_component(f"{step}_size", pyo.Param(index, initialize=dict(sizes)))
+    variable = pyo.Var(index, bounds=lambda model, pool, number: (0, sizes[pool, number]))
+    model.add_component(step, variable)
+
+    def steps_of_pool(model: Any, pool: str) -> Any:
+        placed = pyo.quicksum(model.placed[name] for name in classes[pool])
+        return placed == pyo.quicksum(variable[pool, number] for number in numbers[pool])
+
+    model.add_component(f"{of}s", pyo.Constraint(list(classes), rule=steps_of_pool))
+
+
 def decode_levelled(model: Any, problem: LevelledProblem) -> Placement:
     """The placement that a solved model of `add_levelled_network` stands for."""
-    hosts = _Hosts(model, problem)
+    waiting = {name: iter(model.members[name]) for name in model.CLASSES}
+    host: dict[str, str] = {}
+
+    def give(name: str, nodes: Iterable[str]) -> None:
+        for node in nodes:
+            host[next(waiting[name])] = node
+
     for (name, node), variable in model.place.items():
-        hosts.give(name, [node] * whole(variable))
+        give(name, [node] * whole(variable))
     free: dict[str, list[str]] = {rack: [] for rack in model.RACKS}
     rack_of = _rack_of(problem)
     for node, variable in model.rack_to_node.items():
         free[rack_of[node]].extend([node] * whole(variable))
     in_rack = {rack: iter(nodes) for rack, nodes in free.items()}
     for (name, rack), variable in model.place_in_rack.items():
-        hosts.give(name, islice(in_rack[rack], whole(variable)))
+        give(name, islice(in_rack[rack], whole(variable)))
     anywhere = (node for node, variable in model.anywhere_to_node.items() for _ in range(whole(variable)))
     for name, variable in model.place_anywhere.items():
-        hosts.give(name, islice(anywhere, whole(variable)))
-    return hosts.placement()
-
-
-def decode_pairs(model: Any, problem: AssignmentProblem) -> Placement:
-    """The placement that `place[class, node]` alone stands for."""
-    hosts = _Hosts(model, problem)
-    for (name, node), variable in model.place.items():
-        hosts.give(name, [node] * whole(variable))
-    return hosts.placement()
-
-
-class _Hosts:
-    """Gives the tasks of each class to nodes, one after the other."""
-
-    def __init__(self, model: Any, problem: AssignmentProblem) -> None:
-        self.problem = problem
-        self.waiting = {name: iter(model.members[name]) for name in model.CLASSES}
-        self.node = {node: row for row, node in enumerate(problem.instance.cluster.node_ids.tolist())}
-        self.host: dict[str, int] = {}
-
-    def give(self, name: str, nodes: Iterable[str]) -> None:
-        for node in nodes:
-            self.host[next(self.waiting[name])] = self.node[node]
-
-    def placement(self) -> Placement:
-        ids = self.problem.instance.workload.task_ids.tolist()
-        return Placement.of(self.host.get(task) for task in ids)
+        give(name, islice(anywhere, whole(variable)))
+    return placed_at(problem, host)
 
 
 def _rack_of(problem: LevelledProblem) -> dict[str, str]:
@@ -291,8 +293,7 @@ def square_model(problem: AssignmentProblem, task_units: np.ndarray) -> Any:
 
     The attribute `place` of the result is a dict from (task id, node id, slot from 1) to the variable.
     """
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    nodes = problem.instance.cluster.node_ids.tolist()
+    tasks, nodes = ids(problem)
     node_names = injective_names(nodes)
     slots = [(node, slot) for node, free in enumerate(problem.capacity.tolist()) for slot in range(1, free + 1)]
     side = max(len(tasks), len(slots))
@@ -328,6 +329,51 @@ def square_model(problem: AssignmentProblem, task_units: np.ndarray) -> Any:
 
 def decode_square(model: Any, problem: AssignmentProblem) -> Placement:
     """The placement of a solved square LSAP, without its dummies."""
-    node_of = {node: row for row, node in enumerate(problem.instance.cluster.node_ids.tolist())}
-    host = {task: node_of[node] for (task, node, _), variable in model.place.items() if whole(variable)}
-    return Placement.of(host.get(task) for task in problem.instance.workload.task_ids.tolist())
+    return placed_at(problem, {task: node for (task, node, _), variable in model.place.items() if whole(variable)})
+
+
+def by_group(model: Any, problem: AssignmentProblem, group: Ints, groups: int) -> list[list[Any]]:
+    """The variables of a square LSAP that place the tasks of each group; `group` is that of each task."""
+    of_task = dict(zip(ids(problem)[0], group.tolist(), strict=True))
+    placed: list[list[Any]] = [[] for _ in range(groups)]
+    for (task, _, _), variable in model.place.items():
+        placed[of_task[task]].append(variable)
+    return placed
+
+
+def binary_model(
+    problem: TransmissionMaps | TransmissionReduces, letter: str, noun: str, units: Ints, idle: Ints
+) -> tuple[Any, list[list[Any]]]:
+    """000's binaries, each task at most once, and as many as there are to place (Shen et al. 2016, note 2).
+
+    Parameters
+    ----------
+    problem
+        What to model.
+    letter, noun
+        Of the variables (`x.j.p`) and of the constraints of the tasks (`map.j`).
+    units
+        int64, shape (tasks, len(idle)): cost of each pair in units of the grid.
+    idle
+        Nodes with idle slots.
+
+    Returns
+    -------
+    tuple
+        The model, with constraints `cardinality` and `node.p` and the attribute `place`; and the variables, a row a
+        task.
+    """
+    tasks, nodes = ids(problem, idle)
+    task_names, node_names = injective_names(tasks), injective_names(nodes)
+    model = pulp.LpProblem(problem.name.replace("-", "_"), pulp.LpMinimize)
+    rows = [
+        [model.add_variable(f"{letter}.{task}.{node}", cat=pulp.LpBinary) for node in node_names] for task in task_names
+    ]
+    model.setObjective(pulp.LpAffineExpression(priced(rows, (units / problem.grid).tolist())))
+    for name, row in zip(task_names, rows, strict=True):
+        model.addConstraint(pulp.lpSum(row) <= 1, f"{noun}.{name}")
+    model.addConstraint(pulp.lpSum(variable for row in rows for variable in row) == problem.count, "cardinality")
+    for column, (name, node) in enumerate(zip(node_names, idle.tolist(), strict=True)):
+        model.addConstraint(pulp.lpSum(row[column] for row in rows) <= int(problem.capacity[node]), f"node.{name}")
+    model.place = by_ids(tasks, nodes, rows)
+    return model, rows

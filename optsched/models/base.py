@@ -1,26 +1,44 @@
-"""What all models share: the size of a literal model and its refusal, and reading whole numbers from a solved model."""
+"""What all models share: what a module of them must have, sizes and limits, classes of tasks, names, and decoding."""
 
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
 
 from optsched.errors import TooLarge, UsageError, described
-from optsched.placement import Placement
+from optsched.instance import Ints
+from optsched.placement import Flow, Placement
+from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import AnyProblem, Problem, expect_problem
+from optsched.results import Decision
 
 __all__ = [
     "MAX_VARIABLES",
+    "LimitedModelModule",
     "LiteralSize",
+    "ModelModule",
+    "add_classes",
+    "by_ids",
+    "chosen",
     "dealt",
     "decode_binaries",
+    "decode_counts",
+    "decoder",
+    "ids",
     "is_whole",
+    "no_start",
     "of_problem",
+    "placed_at",
+    "priced",
     "refuse_too_large",
     "whole",
+    "whole_limit",
 ]
 
 #: Variables of a literal model beyond which it is not built; they take about 5 GB to build and solve.
@@ -55,7 +73,98 @@ class LiteralSize:
         return cls(variables, constraints, round(terms * _BYTES_A_TERM / 2**20))
 
 
-def refuse_too_large(problem: Problem, size: LiteralSize, max_variables: int, instead: str) -> None:
+# What a module has ---------------------------------------------------------------------------------------------------
+
+
+class ModelModule(Protocol):
+    """What a module of models has; `optsched.models` lets mypy hold every module against it."""
+
+    def build_pyomo(self, problem: Any) -> Any:
+        """Build the compact model; its components are in the table at the head of its module.
+
+        Parameters
+        ----------
+        problem
+            What to model.
+        aggregate
+            Of most modules: False makes every task a class of its own, so that a constraint can name any task.
+
+        Returns
+        -------
+        pyomo.environ.ConcreteModel
+            Linear; `optsched.solvers.algebraic.solve_pyomo` solves it.
+
+        Raises
+        ------
+        UsageError
+            If another problem is given, or one where nothing is feasible for a plain reason.
+        """
+
+    def build_pulp(self, problem: Any, *, max_variables: int = MAX_VARIABLES) -> Any:
+        """Build the literal model, as the paper writes it; the head of its module names variables and constraints.
+
+        Parameters
+        ----------
+        problem
+            What to model.
+        max_variables
+            Most variables that it may have.
+
+        Returns
+        -------
+        pulp.LpProblem
+            `optsched.solvers.algebraic.solve_pulp` solves it.
+
+        Raises
+        ------
+        TooLarge
+            If it has more than `max_variables` variables.
+        UsageError
+            If another problem is given, or one where nothing is feasible for a plain reason.
+        """
+
+    def literal_size(self, problem: Any) -> LiteralSize:
+        """What `build_pulp` would take, without building it."""
+
+    def decode(self, model: Any, problem: Any, /) -> Placement | Flow:
+        """What a solved model stands for, of either kind (see `decoder`)."""
+
+    def start_values(self, model: Any, problem: Any, decision: Any, /) -> Mapping[Any, float] | None:
+        """A decision as a start for `solve_pyomo` or `solve_pulp`; None where the model takes none (`no_start`)."""
+
+
+class LimitedModelModule(ModelModule, Protocol):
+    """A module whose models have a second program: the rest of the objective within a `limit`; None: the first one."""
+
+    def build_pyomo(self, problem: Any, limit: Any = None) -> Any:
+        """Build the compact model, at a limit the second one."""
+
+    def build_pulp(self, problem: Any, limit: Any = None, *, max_variables: int = MAX_VARIABLES) -> Any:
+        """Build the literal model, at a limit the second one."""
+
+
+def no_start(model: Any, problem: AnyProblem, decision: Decision) -> None:
+    """The `start_values` of models that take none: the solver finds its first solution itself."""
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def of_problem(kind: type[AnyProblem]) -> Callable[[Function], Function]:
+    """A decorator of what builds models of one problem: another kind of argument is wrong usage."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def checked(problem: Any, *given: Any, **named: Any) -> Any:
+            expect_problem(problem, function.__name__, kind)
+            return function(problem, *given, **named)
+
+        return cast(Function, checked)
+
+    return decorate
+
+
+def refuse_too_large(problem: AnyProblem, size: LiteralSize, max_variables: int, instead: str) -> None:
     """Raise TooLarge where a literal model would have more than `max_variables`; `instead` is the way to take."""
     if size.variables > max_variables:
         raise TooLarge(
@@ -65,36 +174,120 @@ def refuse_too_large(problem: Problem, size: LiteralSize, max_variables: int, in
         )
 
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+def whole_limit(limit: Any, unit: str) -> int:
+    """A limit that must be a whole number, 0 or more, of a unit (plural); UsageError where it is none."""
+    if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
+        raise UsageError(f"limit={limit!r}: give a whole number of {unit}, 0 or more")
+    return int(limit)
 
 
-def of_problem(kind: type[AnyProblem]) -> Callable[[Function], Function]:
-    """A decorator of what builds or decodes models of one problem: another kind of argument is wrong usage."""
+# Building ------------------------------------------------------------------------------------------------------------
 
-    def decorate(function: Function) -> Function:
-        names = list(inspect.signature(function).parameters)
-        place = names.index("problem")
 
-        @functools.wraps(function)
-        def checked(*given: Any, **named: Any) -> Any:
-            if "problem" in named or len(given) > place:
-                expect_problem(
-                    named.get("problem", given[place] if len(given) > place else None), function.__name__, kind
-                )
-            model = given[0] if given else named.get("model")
-            if names[0] != "model":
-                return function(*given, **named)
-            built = f"decode takes a model of {kind.name}, as build_pyomo or build_pulp made it"
-            if not type(model).__module__.startswith(("pulp", "pyomo")):
-                raise UsageError(f"{built}, not {described(model)}")
-            try:
-                return function(*given, **named)
-            except (AttributeError, KeyError) as error:  # what it looks for is not in the model
-                raise UsageError(f"{built}; this one lacks {error}") from error
+def ids(problem: Problem, nodes: Ints | None = None) -> tuple[list[str], list[str]]:
+    """Ids of the tasks to place, and of the nodes (indices); None: of all."""
+    every = problem.instance.cluster.node_ids
+    return (
+        problem.instance.workload.task_ids[problem.tasks].tolist(),
+        (every if nodes is None else every[nodes]).tolist(),
+    )
 
-        return cast(Function, checked)
 
-    return decorate
+def add_classes(
+    model: Any,
+    labels: Sequence[str],
+    classes: TaskClasses | None,
+    words: tuple[str, str, str] = ("CLASSES", "members", "size"),
+) -> tuple[list[str], TaskClasses]:
+    """Add to a Pyomo model the set of classes, each by the label of its first, with its members' labels and its size.
+
+    Parameters
+    ----------
+    model
+        The model.
+    labels
+        Ids of what is in the classes.
+    classes
+        None: each is a class of its own.
+    words
+        Names of the three components.
+
+    Returns
+    -------
+    tuple
+        Names of the classes, in order, and the classes.
+    """
+    classes = TaskClasses.from_keys(range(len(labels))) if classes is None else classes
+    names = [labels[first] for first in classes.first.tolist()]
+    members = [tuple(labels[member] for member in row.tolist()) for row in classes.members]
+    group, held, size = words
+    model.add_component(group, pyo.Set(initialize=names, doc="classes of equals, each by the id of its first"))
+    index = model.component(group)
+    listed = dict(zip(names, members, strict=True))
+    model.add_component(held, pyo.Param(index, initialize=listed, within=pyo.Any, doc="ids of the members"))
+    sizes = dict(zip(names, classes.size.tolist(), strict=True))
+    model.add_component(size, pyo.Param(index, initialize=sizes, doc="how many they are"))
+    return names, classes
+
+
+def by_ids(rows: Sequence[str], columns: Sequence[str], table: Iterable[Iterable[Any]]) -> dict[tuple[str, str], Any]:
+    """Variables of a table by the ids of row and column.
+
+    >>> by_ids(["t"], ["a", "b"], [["x", "y"]])
+    {('t', 'a'): 'x', ('t', 'b'): 'y'}
+    """
+    return {
+        (row, column): variable
+        for row, line in zip(rows, table, strict=True)
+        for column, variable in zip(columns, line, strict=True)
+    }
+
+
+def priced(table: Iterable[Iterable[Any]], costs: Iterable[Iterable[float]]) -> list[tuple[Any, float]]:
+    """The variables of a table with their costs, as `pulp.LpAffineExpression` takes them.
+
+    >>> priced([["x", "y"]], [[1.0, 2.0]])
+    [('x', 1.0), ('y', 2.0)]
+    """
+    return [pair for line, prices in zip(table, costs, strict=True) for pair in zip(line, prices, strict=True)]
+
+
+# Decoding ------------------------------------------------------------------------------------------------------------
+
+Posed = TypeVar("Posed", bound=AnyProblem)
+Decided = TypeVar("Decided", Placement, Flow)
+
+
+def decoder(
+    kind: type[Posed], compact: Callable[[Any, Posed], Decided], literal: Callable[[Any, Posed], Decided]
+) -> Callable[[Any, Posed], Decided]:
+    """The `decode` of a module, by what reads its Pyomo and its PuLP model."""
+
+    def decode(model: Any, problem: Posed) -> Decided:
+        """What a solved model stands for, of either kind; it is no worse than the model's objective.
+
+        Parameters
+        ----------
+        model
+            As `build_pyomo` or `build_pulp` made it, or with more constraints, and solved.
+        problem
+            The problem that it was made of.
+
+        Raises
+        ------
+        UsageError
+            If the model is of another problem, holds no solution, or one that is not whole.
+        """
+        expect_problem(problem, "decode", kind)
+        due = f"decode takes a model of {kind.name}, as build_pyomo or build_pulp made it"
+        if not isinstance(model, pulp.LpProblem | pyo.ConcreteModel):
+            raise UsageError(f"{due}, not {described(model)}")
+        try:
+            return (literal if isinstance(model, pulp.LpProblem) else compact)(model, problem)
+        except (AttributeError, KeyError) as error:  # what it looks for is not in the model
+            raise UsageError(f"{due}; this one lacks {error}") from error
+
+    return decode
 
 
 def is_whole(value: float) -> bool:
@@ -121,6 +314,11 @@ def whole(variable: Any) -> int:
     return round(value)
 
 
+def chosen(variables: Mapping[tuple[str, str], Any]) -> dict[str, str]:
+    """Of binaries by (task, place): the place of each task that has one."""
+    return {task: place for (task, place), variable in variables.items() if whole(variable)}
+
+
 def dealt(model: Any) -> dict[str, str]:
     """Place of each task of a solved Pyomo model that counts members of classes, by id: the members take turns.
 
@@ -132,10 +330,18 @@ def dealt(model: Any) -> dict[str, str]:
     }
 
 
+def placed_at(problem: Problem, host: Mapping[str, str]) -> Placement:
+    """The placement of tasks on nodes, by their ids; those that are not named stay unplaced."""
+    index = problem.instance.node_index
+    tasks = problem.instance.workload.task_ids.tolist()
+    return Placement.of(index[host[task]] if task in host else None for task in tasks)
+
+
 def decode_binaries(model: Any, problem: Problem) -> Placement:
     """The placement of a solved PuLP model whose attribute `place` has a variable for each (task id, node id)."""
-    host = {task: node for (task, node), variable in model.place.items() if whole(variable)}
-    index = problem.instance.node_index
-    return Placement.of(
-        index[host[task]] if task in host else None for task in problem.instance.workload.task_ids.tolist()
-    )
+    return placed_at(problem, chosen(model.place))
+
+
+def decode_counts(model: Any, problem: Problem) -> Placement:
+    """The placement of a solved Pyomo model whose `place[c, n]` counts the tasks of a class on a node."""
+    return placed_at(problem, dealt(model))

@@ -35,36 +35,25 @@ import pyomo.environ as pyo
 from optsched.decimals import decimal
 from optsched.models.assignment import (
     add_levelled_network,
+    add_steps,
+    by_group,
     class_model,
     decode_levelled,
     decode_square,
     square_model,
     square_size,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, refuse_too_large
-from optsched.placement import Placement
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, no_start, of_problem, refuse_too_large
 from optsched.problems.base import exact
 from optsched.problems.fair_lsap import FairLsap
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @of_problem(FairLsap)
 def build_pyomo(problem: FairLsap, *, aggregate: bool = True) -> Any:
-    """Build the compact model; its components are in the module's table.
-
-    Parameters
-    ----------
-    problem
-        What to model.
-    aggregate
-        False: every task is a class of its own, so that a constraint can name any task.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with continuous variables.
+    """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
     --------
@@ -88,30 +77,18 @@ def build_pyomo(problem: FairLsap, *, aggregate: bool = True) -> Any:
     locality_cost = add_levelled_network(problem, base)
     pool_of = problem.pool[base.classes.first].tolist()
     filled = [[(units, size) for units, size in pool.tiers if size] for pool in problem.pools]
-    classes: dict[int, list[str]] = {}
+    classes: dict[str, list[str]] = {}
+    tiers: dict[tuple[str, int], tuple[int, int]] = {}
     for name, pool in zip(base.names, pool_of, strict=True):
-        classes.setdefault(pool, []).append(name)
-    tiered = [pool for pool in classes if len(filled[pool]) > 1]
-    tiers = {
-        (problem.pools[pool].name, number): tier for pool in tiered for number, tier in enumerate(filled[pool], start=1)
-    }
+        if len(filled[pool]) > 1:
+            classes.setdefault(problem.pools[pool].name, []).append(name)
+            tiers |= {(problem.pools[pool].name, number): tier for number, tier in enumerate(filled[pool], start=1)}
     single_cost = pyo.quicksum(
         float(exact(filled[pool][0][0], problem.grid)) * model.placed[name]
         for name, pool in zip(base.names, pool_of, strict=True)
         if len(filled[pool]) == 1
     )
-    by_name = {problem.pools[pool].name: pool for pool in tiered}
-
-    def pool_tiers(model: Any, pool: str) -> Any:
-        number = by_name[pool]
-        return pyo.quicksum(model.placed[name] for name in classes[number]) == pyo.quicksum(
-            model.tier[pool, tier] for tier in range(1, len(filled[number]) + 1)
-        )
-
-    model.TIERS = pyo.Set(dimen=2, initialize=list(tiers), doc="pool, number of the tier, cheapest first")
-    model.tier_size = pyo.Param(model.TIERS, initialize={key: size for key, (_, size) in tiers.items()})
-    model.tier = pyo.Var(model.TIERS, bounds=lambda model, pool, number: (0, model.tier_size[pool, number]))
-    model.pool_tiers = pyo.Constraint(list(by_name), rule=pool_tiers)
+    add_steps(model, classes, {key: size for key, (_, size) in tiers.items()}, "pool_tier")
     model.fairness_cost = pyo.Expression(
         expr=single_cost + pyo.quicksum(units / problem.grid * model.tier[key] for key, (units, _) in tiers.items())
     )
@@ -139,11 +116,6 @@ def build_pulp(problem: FairLsap, *, max_variables: int = MAX_VARIABLES) -> Any:
         Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable. The objective is the
         problem's, without the dummies' constants.
 
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-
     Examples
     --------
     >>> from optsched.instance import Cluster, Instance, Workload
@@ -161,11 +133,7 @@ def build_pulp(problem: FairLsap, *, max_variables: int = MAX_VARIABLES) -> Any:
 def _with_free_selection(problem: FairLsap) -> Any:
     """The square LSAP with costs DLC, and FC on the number of each group's tasks within and beyond its ration."""
     model = square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
-    ids = problem.instance.workload.task_ids[problem.tasks].tolist()
-    group_of = dict(zip(ids, problem.task_group.tolist(), strict=True))
-    placed: list[list[Any]] = [[] for _ in problem.ration]
-    for (task, _, _), variable in model.place.items():
-        placed[group_of[task]].append(variable)
+    placed = by_group(model, problem, problem.task_group, len(problem.ration))
     waiting = np.bincount(problem.task_group, minlength=len(placed)).tolist()
     names = injective_names(problem.instance.workload.group_ids.tolist())
     terms: list[tuple[Any, float]] = list(model.objective.items())
@@ -188,15 +156,5 @@ def _cost(problem: FairLsap, cost: Fraction | int) -> float:
     return round(decimal(problem.parameters["fairness"]) * cost * problem.grid) / problem.grid
 
 
-@of_problem(FairLsap)
-def decode(model: Any, problem: FairLsap) -> Placement:
-    """The placement that a solved model stands for, of either kind; no worse than the model's objective.
-
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    """
-    if isinstance(model, pulp.LpProblem):
-        return decode_square(model, problem)
-    return decode_levelled(model, problem)
+decode = decoder(FairLsap, compact=decode_levelled, literal=decode_square)
+start_values = no_start

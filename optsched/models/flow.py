@@ -32,30 +32,29 @@ from typing import Any
 import numpy as np
 import pulp
 
-from optsched.models.assignment import add_cost_table, class_model, decode_pairs
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decode_binaries, of_problem, refuse_too_large
-from optsched.placement import Placement
+from optsched.models.assignment import add_cost_table, class_model
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    by_ids,
+    decode_binaries,
+    decode_counts,
+    decoder,
+    ids,
+    no_start,
+    of_problem,
+    priced,
+    refuse_too_large,
+)
 from optsched.problems.flow import Flow
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @of_problem(Flow)
 def build_pyomo(problem: Flow, *, aggregate: bool = True) -> Any:
-    """Build the compact model; its components are in the module's table.
-
-    Parameters
-    ----------
-    problem
-        What to model.
-    aggregate
-        False: every task is a class of its own, so that a constraint can name any task.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with continuous variables.
+    """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
     --------
@@ -100,11 +99,6 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     pulp.LpProblem
         Its attribute `place` is a dict from (task id, node id) to the variable.
 
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-
     Examples
     --------
     >>> from optsched.instance import Cluster, Instance, Workload
@@ -114,9 +108,8 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     (['finish.a', 'place.t.a', 'start.t'], 6.0*place.t.a + 0.0)
     """
     refuse_too_large(problem, literal_size(problem), max_variables, 'route="network" or build_pyomo')
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
     idle = np.flatnonzero(problem.capacity > 0)
-    nodes = problem.instance.cluster.node_ids[idle].tolist()
+    tasks, nodes = ids(problem, idle)
     task_names, node_names = injective_names(tasks), injective_names(nodes)
     slots = problem.capacity[idle].tolist()
     units = problem.class_units[problem.classes().of_task]
@@ -126,11 +119,7 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     start = [model.add_variable(f"start.{task}", 1, 1) for task in task_names]
     arcs = [[model.add_variable(f"place.{task}.{node}", 0, 1) for node in node_names] for task in task_names]
     finish = [model.add_variable(f"finish.{node}", 0, free) for node, free in zip(node_names, slots, strict=True)]
-    terms = [
-        (arc, cost)
-        for row, costs in zip(arcs, (units / problem.grid).tolist(), strict=True)
-        for arc, cost in zip(row, costs, strict=True)
-    ]
+    terms = priced(arcs, (units / problem.grid).tolist())
     skip: list[Any] = []
     finishing = list(finish)
     if left_out:
@@ -149,21 +138,9 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     if left_out:
         model.addConstraint(pulp.lpSum(skip) - finishing[-1] == 0, "unscheduled_node")
     model.addConstraint(pulp.lpSum(finishing) == len(tasks), "sink")
-    model.place = {
-        (task, node): arc for task, row in zip(tasks, arcs, strict=True) for node, arc in zip(nodes, row, strict=True)
-    }
+    model.place = by_ids(tasks, nodes, arcs)
     return model
 
 
-@of_problem(Flow)
-def decode(model: Any, problem: Flow) -> Placement:
-    """The placement that a solved model stands for, of either kind; it costs what the model says.
-
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    """
-    if not isinstance(model, pulp.LpProblem):
-        return decode_pairs(model, problem)
-    return decode_binaries(model, problem)
+decode = decoder(Flow, compact=decode_counts, literal=decode_binaries)
+start_values = no_start

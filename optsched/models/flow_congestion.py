@@ -45,23 +45,29 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.instance import KINDS, Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, refuse_too_large, whole
-from optsched.placement import NONE, Placement
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    add_classes,
+    decode_binaries,
+    decoder,
+    ids,
+    no_start,
+    of_problem,
+    refuse_too_large,
+    whole,
+)
+from optsched.placement import Placement
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.searches.flow_congestion import distributed
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @of_problem(FlowCongestion)
 def build_pyomo(problem: FlowCongestion) -> Any:
-    """Build the compact model; its components are in the module's table.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with whole variables; its objective is in units of 2^-20 MB/s.
+    """Build the compact model, with whole variables; its objective is in units of 2^-20 MB/s.
 
     Raises
     ------
@@ -95,29 +101,17 @@ def build_pyomo(problem: FlowCongestion) -> Any:
         for kind in problem.kinds
         for host, column in columns.items()
     }
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    nodes = problem.instance.cluster.node_ids[problem.idle_nodes].tolist()
-
-    def ids(listed: list[str], members: Any) -> list[tuple[str, ...]]:
-        return [tuple(listed[member] for member in row.tolist()) for row in members]
+    tasks, nodes = ids(problem, problem.idle_nodes)
 
     model = pyo.ConcreteModel(problem.name)
     model.KINDS = pyo.Set(initialize=kinds)
     model.TYPES = pyo.Set(initialize=types)
-    model.CLASSES = pyo.Set(initialize=classes)
-    model.HOSTS = pyo.Set(initialize=hosts)
+    add_classes(model, tasks, problem.classes)
+    add_classes(model, nodes, problem.hosts, ("HOSTS", "nodes", "alike"))
     model.PATTERNS = pyo.Set(
         initialize=[(host, number) for host in hosts for number in range(1, len(patterns[host]))], dimen=2
     )
     model.PAIRS = pyo.Set(initialize=[(c, h) for c in classes for h in hosts if slots[kind_of[type_of[c]], h]], dimen=2)
-    model.members = pyo.Param(
-        model.CLASSES, initialize=dict(zip(classes, ids(tasks, problem.classes.members), strict=True)), within=pyo.Any
-    )
-    model.size = pyo.Param(model.CLASSES, initialize=dict(zip(classes, problem.classes.size.tolist(), strict=True)))
-    model.nodes = pyo.Param(
-        model.HOSTS, initialize=dict(zip(hosts, ids(nodes, problem.hosts.members), strict=True)), within=pyo.Any
-    )
-    model.alike = pyo.Param(model.HOSTS, initialize=dict(zip(hosts, problem.hosts.size.tolist(), strict=True)))
     model.due = pyo.Param(model.KINDS, initialize=dict(zip(kinds, problem.counts.tolist(), strict=True)))
     model.load_cost = pyo.Param(model.PATTERNS, initialize={(h, p): int(units[h][p]) for h, p in model.PATTERNS})
     model.read_cost = pyo.Param(
@@ -221,8 +215,7 @@ def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -
     ['pattern.a.1', 'place.t.a', 'skip.t']
     """
     refuse_too_large(problem, literal_size(problem), max_variables, "build_pyomo")
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    nodes = problem.instance.cluster.node_ids[problem.idle_nodes].tolist()
+    tasks, nodes = ids(problem, problem.idle_nodes)
     task_names, node_names = injective_names(tasks), injective_names(nodes)
     type_names = [task_names[first] for first in problem.types.first.tolist()]
     kind = problem.kind.tolist()
@@ -269,20 +262,7 @@ def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -
     return model
 
 
-@of_problem(FlowCongestion)
-def decode(model: Any, problem: FlowCongestion) -> Placement:
-    """The placement that a solved model stands for, of either kind; it costs what the model says.
-
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    """
-    if isinstance(model, pulp.LpProblem):
-        node_of = problem.instance.node_index
-        host = {task: node_of[node] for (task, node), arc in model.place.items() if whole(arc)}
-        tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-        return problem.placement(np.array([host.get(task, NONE) for task in tasks], dtype=np.int64))
+def _decode_compact(model: Any, problem: FlowCongestion) -> Placement:
     names = _names(problem)
     amounts = np.zeros((len(names["class"]), len(names["host"])), dtype=np.int64)
     rows = {name: row for row, name in enumerate(names["class"])}
@@ -294,3 +274,7 @@ def decode(model: Any, problem: FlowCongestion) -> Placement:
         chosen[columns[host]] += [number] * whole(model.choose[host, number])
     sets = [problem.patterns(host)[numbers] for host, numbers in enumerate(chosen)]
     return distributed(problem, sets, amounts)
+
+
+decode = decoder(FlowCongestion, compact=_decode_compact, literal=decode_binaries)
+start_values = no_start

@@ -27,40 +27,33 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pulp
 import pyomo.environ as pyo
 
 from optsched.errors import UsageError
-from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, of_problem, refuse_too_large, whole
-from optsched.placement import Placement
-from optsched.problems.assignment import TaskClasses
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    add_classes,
+    by_ids,
+    decode_binaries,
+    decode_counts,
+    decoder,
+    ids,
+    no_start,
+    of_problem,
+    priced,
+    refuse_too_large,
+)
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @of_problem(GeneralizedAssignment)
 def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> Any:
-    """Build the compact model; its components are in the module's table.
-
-    Parameters
-    ----------
-    problem
-        What to model.
-    aggregate
-        False: every task is a class of its own, so that a constraint can name any task.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with whole variables.
-
-    Raises
-    ------
-    UsageError
-        If a task fits on no node that it may use: there is nothing to model.
+    """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
     --------
@@ -75,30 +68,17 @@ def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> An
     (6.0, [1, 0])
     """
     _refuse_stranded(problem)
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    nodes = problem.instance.cluster.node_ids.tolist()
-    classes = problem.classes() if aggregate else TaskClasses.from_keys(range(len(tasks)))
-    names = [tasks[first] for first in classes.first.tolist()]
+    tasks, nodes = ids(problem)
+    model = pyo.ConcreteModel(problem.name)
+    names, classes = add_classes(model, tasks, problem.classes() if aggregate else None)
     rows = dict(zip(names, classes.first.tolist(), strict=True))
     columns = {node: column for column, node in enumerate(nodes)}
-
-    model = pyo.ConcreteModel(problem.name)
-    model.CLASSES = pyo.Set(initialize=names)
     model.NODES = pyo.Set(initialize=nodes)
     model.RESOURCES = pyo.Set(initialize=problem.resources)
     model.PAIRS = pyo.Set(
         initialize=[(name, node) for name in names for node in nodes if problem.usable[rows[name], columns[node]]],
         dimen=2,
     )
-    model.members = pyo.Param(
-        model.CLASSES,
-        initialize={
-            name: tuple(tasks[member] for member in members.tolist())
-            for name, members in zip(names, classes.members, strict=True)
-        },
-        within=pyo.Any,
-    )
-    model.size = pyo.Param(model.CLASSES, initialize=dict(zip(names, classes.size.tolist(), strict=True)))
     model.cost = pyo.Param(
         model.PAIRS,
         initialize={(c, n): int(problem.units[rows[c], columns[n]]) / problem.grid for c, n in model.PAIRS},
@@ -162,13 +142,6 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
     pulp.LpProblem
         Its attribute `place` is a dict from (task id, node id) to the variable.
 
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-    UsageError
-        If a task fits on no node that it may use: there is nothing to model.
-
     Examples
     --------
     >>> from optsched.instance import Cluster, Instance, Pairs, Workload
@@ -179,8 +152,7 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
     """
     _refuse_stranded(problem)
     refuse_too_large(problem, literal_size(problem), max_variables, "build_pyomo")
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    nodes = problem.instance.cluster.node_ids.tolist()
+    tasks, nodes = ids(problem)
     task_names, node_names = injective_names(tasks), injective_names(nodes)
     usable, cost = problem.usable.tolist(), (problem.units / problem.grid).tolist()
     model = pulp.LpProblem(problem.name, pulp.LpMinimize if problem.sign > 0 else pulp.LpMaximize)
@@ -191,15 +163,7 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
         ]
         for row, task in enumerate(task_names)
     ]
-    model.setObjective(
-        pulp.LpAffineExpression(
-            [
-                (arc, price)
-                for arcs, prices in zip(place, cost, strict=True)
-                for arc, price in zip(arcs, prices, strict=True)
-            ]
-        )
-    )
+    model.setObjective(pulp.LpAffineExpression(priced(place, cost)))
     for task, arcs in zip(task_names, place, strict=True):
         model.addConstraint(pulp.lpSum(arcs) == 1, f"task.{task}")
     for row, resource in enumerate(injective_names(problem.resources)):
@@ -207,9 +171,7 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
             demand = problem.demand[row, :, column].tolist()
             used = pulp.LpAffineExpression([(arcs[column], need) for arcs, need in zip(place, demand, strict=True)])
             model.addConstraint(used <= int(problem.capacity[row, column]), f"capacity.{resource}.{node}")
-    model.place = {
-        (t, n): arc for t, arcs in zip(tasks, place, strict=True) for n, arc in zip(nodes, arcs, strict=True)
-    }
+    model.place = by_ids(tasks, nodes, place)
     return model
 
 
@@ -219,19 +181,5 @@ def _refuse_stranded(problem: GeneralizedAssignment) -> None:
         raise UsageError(f"{task} fits on no node that it may use: there is no placement to model")
 
 
-@of_problem(GeneralizedAssignment)
-def decode(model: Any, problem: GeneralizedAssignment) -> Placement:
-    """The placement that a solved model stands for, of either kind; it costs what the model says.
-
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    """
-    column = {node: place for place, node in enumerate(problem.instance.cluster.node_ids.tolist())}
-    if isinstance(model, pulp.LpProblem):
-        host = {task: node for (task, node), variable in model.place.items() if whole(variable)}
-    else:
-        host = dealt(model)
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    return problem.placement(np.array([column[host[task]] for task in tasks], dtype=np.int64))
+decode = decoder(GeneralizedAssignment, compact=decode_counts, literal=decode_binaries)
+start_values = no_start

@@ -48,7 +48,18 @@ import pyomo.environ as pyo
 
 from optsched.errors import UsageError
 from optsched.models.assignment import grouped
-from optsched.models.base import MAX_VARIABLES, LiteralSize, is_whole, of_problem, refuse_too_large, whole
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    decode_binaries,
+    decoder,
+    ids,
+    is_whole,
+    of_problem,
+    refuse_too_large,
+    whole,
+    whole_limit,
+)
 from optsched.placement import NONE, Placement
 from optsched.problems.latency import Latency
 from optsched.solvers.algebraic import injective_names
@@ -56,28 +67,17 @@ from optsched.solvers.networks import maximum_b_matching
 
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
+#: What its limit counts.
+_UNIT = "units of work"
+
 
 @of_problem(Latency)
 def build_pyomo(problem: Latency, limit: int | None = None) -> Any:
-    """Build the compact model; its components are in the module's table.
+    """Build the compact model, mixed-integer linear (parameters as in `ModelModule.build_pyomo`).
 
-    Parameters
-    ----------
-    problem
-        What to model.
-    limit
-        Find the least work among placements whose makespan is at most this; infeasible where there is none. None:
-        find the least makespan, whatever the work.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Mixed-integer linear.
-
-    Raises
-    ------
-    UsageError
-        If the limit is no whole number, 0 or more.
+    With a `limit`, it finds the least work among placements whose makespan is at most that, and is infeasible where
+    there is none; without, the least makespan, whatever the work. A limit that is no whole number, 0 or more, is a
+    UsageError.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def build_pyomo(problem: Latency, limit: int | None = None) -> Any:
     """
     if limit is None:
         return _least_makespan(problem)
-    limit = _checked(limit)
+    limit = whole_limit(limit, _UNIT)
     divides = problem.w_rem % problem.w_loc == 0
     model = _without_rows(problem, limit, counted=not divides)
     model.limit = pyo.Param(initialize=limit)
@@ -135,27 +135,20 @@ def _least_makespan(problem: Latency) -> Any:
     return model
 
 
-def _checked(limit: Any) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
-        raise UsageError(f"limit={limit!r}: give a whole number of units of work, 0 or more")
-    return int(limit)
-
-
 def _without_rows(problem: Latency, limit: int, counted: bool) -> Any:
     """All but the rows of the servers and the objective; `counted` adds whole numbers of local tasks."""
-    ids = problem.instance.cluster.node_ids.tolist()
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    tasks, nodes = ids(problem)
     room = problem.room(limit)
     fits = room >= problem.w_loc
     pairs = [
-        (task, ids[server])
+        (task, nodes[server])
         for task, row in zip(tasks, problem.replicas, strict=True)
         for server in row[fits[row]].tolist()
     ]
     of_task, of_server = grouped(pairs, 0), grouped(pairs, 1)
-    most_remote = {ids[server]: int(room[server]) // problem.w_rem for server in np.flatnonzero(fits).tolist()}
+    most_remote = {nodes[server]: int(room[server]) // problem.w_rem for server in np.flatnonzero(fits).tolist()}
     servers = [name for name, most in most_remote.items() if most or name in of_server]
-    loads = dict(zip(ids, problem.initial_load.tolist(), strict=True))
+    loads = dict(zip(nodes, problem.initial_load.tolist(), strict=True))
 
     model = pyo.ConcreteModel("latency")
     model.TASKS = pyo.Set(initialize=tasks)
@@ -187,7 +180,7 @@ def _without_rows(problem: Latency, limit: int, counted: bool) -> Any:
         return pyo.quicksum(model.remote.values()) == pyo.quicksum(model.remote_count.values())
 
     if counted:
-        most_local = {name: int(problem.room(limit)[row]) // problem.w_loc for row, name in enumerate(ids)}
+        most_local = {name: int(problem.room(limit)[row]) // problem.w_loc for row, name in enumerate(nodes)}
         model.local_count = pyo.Var(
             list(of_server), within=pyo.NonNegativeIntegers, bounds=lambda model, name: (0, most_local[name])
         )
@@ -209,7 +202,7 @@ def literal_size(problem: Latency, limit: int | None = None) -> LiteralSize:
     """What `build_pulp` would take: a variable for each task and server."""
     tasks, loads = len(problem.tasks), problem.initial_load
     if limit is not None:
-        servers = int(np.count_nonzero(problem.room(_checked(limit))))
+        servers = int(np.count_nonzero(problem.room(whole_limit(limit, _UNIT))))
         return LiteralSize.of(tasks * servers, tasks + servers, 3 * tasks * servers)
     loaded = int(np.count_nonzero(loads))
     return LiteralSize.of(
@@ -223,28 +216,14 @@ def literal_size(problem: Latency, limit: int | None = None) -> LiteralSize:
 def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build 004's own program: a binary for each task and server.
 
-    Parameters
-    ----------
-    problem
-        What to model.
-    limit
-        Find the least work within this limit on the makespan, on servers that are not loaded beyond it. None: find
-        the least makespan.
-    max_variables
-        Largest number of variables to build.
+    With a `limit`, it finds the least work within that on servers that are not loaded beyond it; without, the least
+    makespan.
 
     Returns
     -------
     pulp.LpProblem
         Its attribute `place` is a dict from (task id, server id) to the variable; without a limit, `used` is one from
         server id, and `makespan` the variable.
-
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-    UsageError
-        If the limit is no whole number, 0 or more.
 
     Examples
     --------
@@ -254,11 +233,10 @@ def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int
     1*place.t.s1 + 3*place.t.s2 + 0.0
     """
     refuse_too_large(problem, literal_size(problem, limit), max_variables, 'route="search" or build_pyomo with a limit')
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    servers = problem.instance.cluster.node_ids.tolist()
+    tasks, servers = ids(problem)
     task_names, server_names = injective_names(tasks), injective_names(servers)
     loads = problem.initial_load.tolist()
-    open_to = range(len(servers)) if limit is None else np.flatnonzero(problem.room(_checked(limit))).tolist()
+    open_to = range(len(servers)) if limit is None else np.flatnonzero(problem.room(whole_limit(limit, _UNIT))).tolist()
 
     model = pulp.LpProblem("latency", pulp.LpMinimize)
     place = [
@@ -301,28 +279,17 @@ def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int
     return model
 
 
-@of_problem(Latency)
-def decode(model: Any, problem: Latency) -> Placement:
-    """The placement that a solved model stands for, of either kind.
+def _decode_compact(model: Any, problem: Latency) -> Placement:
+    """Where `local` is not whole (it need not be away from a vertex), tasks are matched to servers anew.
 
-    Its work and makespan are at most the model's. Where a compact model's `local` is not whole (it need not be away
-    from a vertex), tasks are matched anew to servers with the model's numbers of remote tasks.
-
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or its integers are not whole.
+    The matching is beside the model's numbers of remote tasks: work and makespan are at most the model's.
     """
-    row_of = {name: row for row, name in enumerate(problem.instance.cluster.node_ids.tolist())}
-    if isinstance(model, pulp.LpProblem):
-        host = {task: row_of[server] for (task, server), variable in model.place.items() if whole(variable)}
-        return Placement.of(host.get(task) for task in problem.instance.workload.task_ids.tolist())
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    position = {task: row for row, task in enumerate(tasks)}
+    row_of = problem.instance.node_index
+    position = {task: row for row, task in enumerate(ids(problem)[0])}
     remote = np.zeros(len(row_of), dtype=np.int64)
     for server, variable in model.remote_count.items():
         remote[row_of[server]] = whole(variable)
-    nodes = np.full(len(tasks), NONE, dtype=np.int64)
+    nodes = np.full(len(position), NONE, dtype=np.int64)
     if all(is_whole(_value(variable)) for variable in model.local.values()):
         for (task, server), variable in model.local.items():
             if whole(variable):
@@ -342,12 +309,12 @@ def start_values(model: Any, problem: Latency, placement: Placement) -> Any:
     ComponentMap or dict
         Values of a Pyomo model's integers, which HiGHS completes, or of all variables of a PuLP model by name.
     """
-    ids = problem.instance.cluster.node_ids.tolist()
-    local, remote = (dict(zip(ids, counts.tolist(), strict=True)) for counts in problem.counts(placement))
+    servers = problem.instance.cluster.node_ids.tolist()
+    local, remote = (dict(zip(servers, counts.tolist(), strict=True)) for counts in problem.counts(placement))
     makespan = int(problem.evaluate(placement)[0])
     if isinstance(model, pulp.LpProblem):
         nodes = dict(zip(problem.instance.workload.task_ids.tolist(), placement.nodes.tolist(), strict=True))
-        row_of = {name: row for row, name in enumerate(ids)}
+        row_of = problem.instance.node_index
         values = {
             variable.name: float(nodes[task] == row_of[server]) for (task, server), variable in model.place.items()
         }
@@ -377,3 +344,6 @@ def _matched(model: Any, problem: Latency, remote: np.ndarray) -> np.ndarray:
     room = np.where(open_to, problem.room(limit) - problem.w_rem * remote, 0)
     replicas = problem.replicas
     return maximum_b_matching(replicas.starts, replicas.values, room // problem.w_loc, len(remote)).node
+
+
+decode = decoder(Latency, compact=_decode_compact, literal=decode_binaries)

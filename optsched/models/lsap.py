@@ -36,7 +36,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pulp
 import pyomo.environ as pyo
 
 from optsched.models.assignment import (
@@ -47,28 +46,15 @@ from optsched.models.assignment import (
     square_model,
     square_size,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, refuse_too_large
-from optsched.placement import Placement
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, no_start, of_problem, refuse_too_large
 from optsched.problems.lsap import Lsap
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @of_problem(Lsap)
 def build_pyomo(problem: Lsap, *, aggregate: bool = True) -> Any:
-    """Build the compact model; its components are in the module's table.
-
-    Parameters
-    ----------
-    problem
-        What to model.
-    aggregate
-        False: every task is a class of its own, so that a constraint can name any task.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with continuous variables.
+    """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
     --------
@@ -104,11 +90,6 @@ def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
         Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable. The objective is the
         locality cost, without the dummies' constants.
 
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-
     Examples
     --------
     >>> from optsched.instance import Cluster, Instance, Ragged, Workload
@@ -121,15 +102,5 @@ def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
     return square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
 
 
-@of_problem(Lsap)
-def decode(model: Any, problem: Lsap) -> Placement:
-    """The placement that a solved model stands for, of either kind; no worse than the model's objective.
-
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    """
-    if isinstance(model, pulp.LpProblem):
-        return decode_square(model, problem)
-    return decode_levelled(model, problem)
+decode = decoder(Lsap, compact=decode_levelled, literal=decode_square)
+start_values = no_start

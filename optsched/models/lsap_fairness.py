@@ -30,45 +30,40 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.errors import UsageError
 from optsched.models.assignment import (
     add_levelled_network,
+    add_steps,
+    by_group,
     class_model,
     decode_levelled,
     decode_square,
     square_model,
     square_size,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, refuse_too_large
-from optsched.placement import Placement
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    decoder,
+    no_start,
+    of_problem,
+    refuse_too_large,
+    whole_limit,
+)
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+
+#: What its limit counts.
+_OFF_DATA = "tasks off their data"
 
 
 @of_problem(LsapFairness)
 def build_pyomo(problem: LsapFairness, limit: int | None = None, *, aggregate: bool = True) -> Any:
-    """Build the compact model; its components are in the module's table.
+    """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
-    Parameters
-    ----------
-    problem
-        What to model.
-    limit
-        Find the least fairness distance with at most so many tasks off their data. None: find the fewest of these.
-    aggregate
-        False: every task is a class of its own, so that a constraint can name any task.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with continuous variables.
-
-    Raises
-    ------
-    UsageError
-        If the limit is no whole number, 0 or more.
+    With a `limit`, it finds the least fairness distance with at most so many tasks off their data; without, the fewest
+    of these. A limit that is no whole number, 0 or more, is a UsageError.
 
     Examples
     --------
@@ -97,16 +92,7 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, aggregate: b
     classes: dict[str, list[str]] = {}
     for name, group in zip(base.names, problem.pool[base.classes.first].tolist(), strict=True):
         classes.setdefault(names[group], []).append(name)
-    tiers = {name: len(entries) for name, entries in zip(names, all_steps, strict=True)}
-
-    def group_steps(model: Any, group: str) -> Any:
-        placed = pyo.quicksum(model.placed[name] for name in classes[group])
-        return placed == pyo.quicksum(model.step[group, number] for number in range(1, tiers[group] + 1))
-
-    model.STEPS = pyo.Set(dimen=2, initialize=list(steps), doc="group, number of the step, cheapest first")
-    model.step_size = pyo.Param(model.STEPS, initialize={key: size for key, (_, size) in steps.items()})
-    model.step = pyo.Var(model.STEPS, bounds=lambda model, group, number: (0, model.step_size[group, number]))
-    model.group_steps = pyo.Constraint(list(classes), rule=group_steps)
+    add_steps(model, classes, {key: size for key, (_, size) in steps.items()}, "group_step")
     scale = len(names) * max(problem.total, 1)
     model.fairness_distance = pyo.Expression(
         expr=float(problem.distance_after(0))
@@ -115,16 +101,10 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, aggregate: b
     if limit is None:
         model.objective = pyo.Objective(expr=locality_cost)
     else:
-        most = _checked(limit)
+        most = whole_limit(limit, _OFF_DATA)
         model.locality_limit = pyo.Constraint(rule=locality_cost <= most if problem.count else pyo.Constraint.Feasible)
         model.objective = pyo.Objective(expr=model.fairness_distance)
     return model
-
-
-def _checked(limit: Any) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
-        raise UsageError(f"limit={limit!r}: give a whole number of tasks off their data, 0 or more")
-    return int(limit)
 
 
 @of_problem(LsapFairness)
@@ -146,13 +126,6 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
     pulp.LpProblem
         Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable.
 
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-    UsageError
-        If the limit is no whole number, 0 or more.
-
     Examples
     --------
     >>> from optsched.instance import Cluster, Instance, Workload
@@ -166,14 +139,10 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
     model = square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
     if limit is None:
         return model
-    most = _checked(limit)
+    most = whole_limit(limit, _OFF_DATA)
     if len(model.objective):
         model.addConstraint(model.objective <= most, "locality")
-    ids = problem.instance.workload.task_ids[problem.tasks].tolist()
-    group_of = dict(zip(ids, problem.pool.tolist(), strict=True))
-    placed: list[list[Any]] = [[] for _ in problem.groups.ids]
-    for (task, _, _), variable in model.place.items():
-        placed[group_of[task]].append(variable)
+    placed = by_group(model, problem, problem.pool, len(problem.groups.ids))
     terms: list[tuple[Any, float]] = []
     if not problem.total:
         terms.append((model.add_variable("distance", 1, 1), float(problem.distance_after(0))))
@@ -190,15 +159,5 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
     return model
 
 
-@of_problem(LsapFairness)
-def decode(model: Any, problem: LsapFairness) -> Placement:
-    """The placement that a solved model stands for, of either kind; no worse than the model's objective.
-
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    """
-    if isinstance(model, pulp.LpProblem):
-        return decode_square(model, problem)
-    return decode_levelled(model, problem)
+decode = decoder(LsapFairness, compact=decode_levelled, literal=decode_square)
+start_values = no_start

@@ -28,31 +28,31 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.errors import TooLarge, UsageError
+from optsched.errors import UsageError
 from optsched.instance import Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, whole
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    decoder,
+    no_start,
+    of_problem,
+    refuse_too_large,
+    whole,
+)
 from optsched.network import UNBOUNDED
 from optsched.placement import Flow
 from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.searches.min_cost_flow import whole_flow
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @of_problem(MinCostFlow)
 def build_pyomo(problem: MinCostFlow) -> Any:
-    """Build the compact model; its components are in the module's table.
+    """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with continuous variables.
-
-    Raises
-    ------
-    UsageError
-        If no arc can take what is left to send of a node: there is no flow to model.
+    It is a UsageError if no arc can take what is left to send of a node: there is no flow to model.
 
     Examples
     --------
@@ -139,13 +139,6 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
     pulp.LpProblem
         Its attribute `flow` is a dict from arc id to the variable.
 
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-    UsageError
-        If no arc can take what is left to send of a node: there is no flow to model.
-
     Examples
     --------
     >>> from optsched.network import FlowNetwork
@@ -154,10 +147,8 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
     2*flow._30_ + 0.0
     """
     _refuse_cut_off(problem)
-    network, size = problem.instance, literal_size(problem)
-    if size.variables > max_variables:
-        told = f"{size.variables:,} variables and {size.constraints:,} constraints"
-        raise TooLarge(f'{network.name}: the {problem.name} model would have {told}; use route="network-simplex"')
+    refuse_too_large(problem, literal_size(problem), max_variables, 'route="network-simplex"')
+    network = problem.instance
     model = pulp.LpProblem(problem.name, pulp.LpMinimize)
     limits = [None if most == UNBOUNDED else most for most in network.capacity.tolist()]
     flow = [
@@ -179,22 +170,18 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
     return model
 
 
-@of_problem(MinCostFlow)
-def decode(model: Any, problem: MinCostFlow) -> Flow:
-    """The flow that a solved model stands for, of either kind; it costs what the model says.
+def _decode_compact(model: Any, problem: MinCostFlow) -> Flow:
+    arcs, units = problem.instance.arc_ids.tolist(), problem.instance.lower.copy()
+    for arc in _free(problem).tolist():
+        units[arc] += whole(model.extra[arcs[arc]])
+    return whole_flow(problem, units)
 
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    SolverDisagreement
-        If the solution is no flow: numbers near 2^53 are beyond the solver's tolerances.
-    """
-    arcs = problem.instance.arc_ids.tolist()
-    if isinstance(model, pulp.LpProblem):
-        units = [whole(model.flow[arc]) for arc in arcs]
-    else:
-        units = problem.instance.lower.tolist()
-        for arc in _free(problem).tolist():
-            units[arc] += whole(model.extra[arcs[arc]])
+
+def _decode_literal(model: Any, problem: MinCostFlow) -> Flow:
+    units = [whole(model.flow[arc]) for arc in problem.instance.arc_ids.tolist()]
     return whole_flow(problem, np.array(units, dtype=np.int64))
+
+
+#: Numbers near 2^53 are beyond the solver's tolerances: where its solution is no flow, that is a SolverDisagreement.
+decode = decoder(MinCostFlow, compact=_decode_compact, literal=_decode_literal)
+start_values = no_start

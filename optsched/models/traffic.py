@@ -42,37 +42,33 @@ import pyomo.environ as pyo
 
 from optsched.errors import UsageError
 from optsched.instance import Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, of_problem, refuse_too_large, whole
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    add_classes,
+    by_ids,
+    chosen,
+    dealt,
+    decoder,
+    no_start,
+    of_problem,
+    priced,
+    refuse_too_large,
+    whole_limit,
+)
 from optsched.placement import Placement
-from optsched.problems.assignment import TaskClasses
 from optsched.problems.traffic import Bundle, Traffic
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @of_problem(Traffic)
 def build_pyomo(problem: Traffic, limit: int | None = None, *, aggregate: bool = True) -> Any:
-    """Build the compact model; its components are in the module's table.
+    """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
-    Parameters
-    ----------
-    problem
-        What to model.
-    limit
-        Most maps in any datacenter; None: no limit.
-    aggregate
-        False: every map is a class of its own, so that a constraint can name any map.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with whole variables.
-
-    Raises
-    ------
-    UsageError
-        If the limit is no whole number, 0 or more, or nothing is feasible for a plain reason.
+    With a `limit`, no datacenter takes more maps than that. It is a UsageError if the limit is no whole number, 0 or
+    more, or nothing is feasible for a plain reason.
 
     Examples
     --------
@@ -90,8 +86,8 @@ def build_pyomo(problem: Traffic, limit: int | None = None, *, aggregate: bool =
     rooms = _rooms(problem, limit)
     tasks = problem.instance.workload.task_ids[problem.tasks]
     maps = tasks[problem.maps].tolist()
-    classes = problem.map_classes() if aggregate else TaskClasses.from_keys(range(len(maps)))
-    names = [maps[first] for first in classes.first.tolist()]
+    model = pyo.ConcreteModel(problem.name)
+    names, classes = add_classes(model, maps, problem.map_classes() if aggregate else None)
     number = {int(row): name for row, name in zip(classes.first.tolist(), names, strict=True)}
     bundles = _bundles(problem)
     send = {
@@ -105,14 +101,9 @@ def build_pyomo(problem: Traffic, limit: int | None = None, *, aggregate: bool =
         total[name] += amount
     alone = problem.map_units[classes.first] / problem.grid
 
-    model = pyo.ConcreteModel(problem.name)
     model.CENTERS = pyo.Set(initialize=problem.datacenters)
-    model.CLASSES = pyo.Set(initialize=names)
     model.BUNDLES = pyo.Set(initialize=list(bundles))
     model.PAIRS = pyo.Set(initialize=list(send), dimen=2)
-    members = [tuple(maps[row] for row in rows.tolist()) for rows in classes.members]
-    model.members = pyo.Param(model.CLASSES, initialize=dict(zip(names, members, strict=True)), within=pyo.Any)
-    model.size = pyo.Param(model.CLASSES, initialize=dict(zip(names, classes.size.tolist(), strict=True)))
     reduces = {name: tuple(tasks[problem.reduces[entry.reduces]].tolist()) for name, (entry, _) in bundles.items()}
     model.reduces = pyo.Param(model.BUNDLES, initialize=reduces, within=pyo.Any)
     model.weight = pyo.Param(model.BUNDLES, initialize={name: len(held) for name, held in reduces.items()})
@@ -180,11 +171,10 @@ def _bundles(problem: Traffic) -> dict[str, tuple[Bundle, Any]]:
 
 def _rooms(problem: Traffic, limit: int | None) -> tuple[dict[str, int], dict[str, int]]:
     """Room for maps and for reduces in each datacenter; UsageError for a wrong limit, or where nothing fits at all."""
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0):
-        raise UsageError(f"limit={limit!r}: give a whole number of maps, 0 or more")
+    limit = None if limit is None else whole_limit(limit, "maps")
     if problem.plainly_infeasible is not None:
         raise UsageError(f"{problem.plainly_infeasible}: there is no placement to model")
-    room = problem.room_within(None if limit is None else int(limit))
+    room = problem.room_within(limit)
     return (
         dict(zip(problem.datacenters, room.tolist(), strict=True)),
         dict(zip(problem.datacenters, problem.reduce_room.tolist(), strict=True)),
@@ -205,25 +195,11 @@ def literal_size(problem: Traffic, limit: int | None = None) -> LiteralSize:
 def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the literal model: binaries for each map and each bundle of reduces, and their products by name.
 
-    Parameters
-    ----------
-    problem, limit
-        As `build_pyomo` takes them.
-    max_variables
-        More are refused.
-
     Returns
     -------
     pulp.LpProblem
         Its attributes `place` and `host` are dicts from (map id, datacenter) and (id of a bundle's first reduce,
         datacenter) to the variable.
-
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-    UsageError
-        If the limit is no whole number, 0 or more, or nothing is feasible for a plain reason.
 
     Examples
     --------
@@ -241,14 +217,11 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
     model = pulp.LpProblem(problem.name, pulp.LpMinimize)
     place = [[model.add_variable(f"map.{m}.{d}", 0, 1, "Integer") for d in center_names] for m in map_names]
     host = [[model.add_variable(f"reduces.{b}.{d}", 0, 1, "Integer") for d in center_names] for b in bundle_names]
-    cost: list[tuple[Any, float]] = []
     total: Ints = np.zeros(len(maps), dtype=np.int64)
     for bundle, of in bundles.values():
         np.add.at(total, of, bundle.send)
-    for arcs, units in zip(place, (problem.map_units + total[:, None]) / grid, strict=True):
-        cost += zip(arcs, units.tolist(), strict=True)
-    for arcs, (bundle, _) in zip(host, bundles.values(), strict=True):
-        cost += zip(arcs, (bundle.settled / grid).tolist(), strict=True)
+    cost = priced(place, ((problem.map_units + total[:, None]) / grid).tolist())
+    cost += priced(host, ((bundle.settled / grid).tolist() for bundle, _ in bundles.values()))
     for name, hosts, (bundle, of) in zip(bundle_names, host, bundles.values(), strict=True):
         for row, amount in zip(of.tolist(), (bundle.send / grid).tolist(), strict=True):
             if not amount:
@@ -271,32 +244,24 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
         if bundles:
             used = pulp.LpAffineExpression([(arcs[column], own) for arcs, own in zip(host, weights, strict=True)])
             model.addConstraint(used <= reduce_room[center], f"reduce-slots.{name}")
-    model.place = {
-        (m, d): arc for m, arcs in zip(maps, place, strict=True) for d, arc in zip(centers, arcs, strict=True)
-    }
-    model.host = {
-        (b, d): arc for b, arcs in zip(bundles, host, strict=True) for d, arc in zip(centers, arcs, strict=True)
-    }
+    model.place, model.host = by_ids(maps, centers, place), by_ids(list(bundles), centers, host)
     return model
 
 
-@of_problem(Traffic)
-def decode(model: Any, problem: Traffic) -> Placement:
-    """The placement that a solved model stands for, of either kind; it causes the traffic that the model says.
-
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    """
+def _placed(problem: Traffic, of_map: dict[str, str], model: Any) -> Placement:
+    """The placement with each map in its datacenter, and each bundle where `host` says."""
     column = {center: place for place, center in enumerate(problem.datacenters)}
-    if isinstance(model, pulp.LpProblem):
-        of_map = {name: center for (name, center), variable in model.place.items() if whole(variable)}
-    else:
-        of_map = dealt(model)
-    hosts = {name: column[center] for (name, center), variable in model.host.items() if whole(variable)}
+    hosts = {name: column[center] for name, center in chosen(model.host).items()}
     maps = problem.instance.workload.task_ids[problem.tasks[problem.maps]].tolist()
     at_reduce = np.zeros(len(problem.reduces), dtype=np.int64)
     for name, (bundle, _) in _bundles(problem).items():
         at_reduce[bundle.reduces] = hosts[name]
     return problem.placed_in(np.array([column[of_map[name]] for name in maps], dtype=np.int64), at_reduce)
+
+
+decode = decoder(
+    Traffic,
+    compact=lambda model, problem: _placed(problem, dealt(model), model),
+    literal=lambda model, problem: _placed(problem, chosen(model.place), model),
+)
+start_values = no_start

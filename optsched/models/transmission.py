@@ -49,13 +49,23 @@ import pyomo.environ as pyo
 
 from optsched.errors import UsageError
 from optsched.instance import Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, dealt, of_problem, refuse_too_large, whole
-from optsched.placement import NONE, Placement
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    add_classes,
+    chosen,
+    dealt,
+    decoder,
+    no_start,
+    of_problem,
+    placed_at,
+    refuse_too_large,
+)
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.transmission import Transmission
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["FORMS", "build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["FORMS", "build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 #: What stands for the products of x and y in the compact model.
 FORMS = ("flow", "pairs")
@@ -63,22 +73,13 @@ FORMS = ("flow", "pairs")
 
 @of_problem(Transmission)
 def build_pyomo(problem: Transmission, *, form: str | None = None, aggregate: bool = True) -> Any:
-    """Build the compact model; its components are in the module's table.
+    """Build the compact model, with whole and continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Parameters
     ----------
-    problem
-        What to model.
     form
         `flow` or `pairs`; by default `flow` where `problem.grid` is 1. Elsewhere `flow` would not round what each
         entry costs, and differ from the problem in the last digits.
-    aggregate
-        False: every map is a class of its own, so that a constraint can name any map.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with whole and continuous variables.
 
     Raises
     ------
@@ -106,8 +107,7 @@ def build_pyomo(problem: Transmission, *, form: str | None = None, aggregate: bo
         raise UsageError('form="flow" needs whole sizes and distances: use form="pairs"')
     model = pyo.ConcreteModel(problem.name)
     shuffle = _Shuffle(problem)
-    classes = shuffle.classes(form) if aggregate else TaskClasses.from_keys(range(len(problem.maps)))
-    _add_places(model, problem, classes)
+    classes = _add_places(model, problem, shuffle.classes(form) if aggregate else None)
     cost = (
         _add_flow(model, problem, classes, shuffle) if form == "flow" else _add_pairs(model, problem, classes, shuffle)
     )
@@ -160,23 +160,14 @@ def _names(problem: Transmission) -> tuple[list[str], list[str], list[str]]:
     return tasks[problem.maps].tolist(), tasks[problem.reduces].tolist(), problem.instance.cluster.node_ids.tolist()
 
 
-def _add_places(model: Any, problem: Transmission, classes: TaskClasses) -> None:
-    """Where maps and reduces are, and all constraints on that."""
+def _add_places(model: Any, problem: Transmission, classes: TaskClasses | None) -> TaskClasses:
+    """Where maps and reduces are, and all constraints on that; returns the classes, each map alone where None."""
     maps, reduces, nodes = _names(problem)
-    names = [maps[first] for first in classes.first.tolist()]
+    names, classes = add_classes(model, maps, classes)
     sizes = dict(zip(names, classes.size.tolist(), strict=True))
     hosts = [nodes[host] for host in np.flatnonzero(problem.map_capacity).tolist()]
-    model.CLASSES, model.REDUCES = pyo.Set(initialize=names), pyo.Set(initialize=reduces)
+    model.REDUCES = pyo.Set(initialize=reduces)
     model.NODES = pyo.Set(initialize=nodes)
-    model.members = pyo.Param(
-        model.CLASSES,
-        initialize={
-            name: tuple(maps[member] for member in members.tolist())
-            for name, members in zip(names, classes.members, strict=True)
-        },
-        within=pyo.Any,
-    )
-    model.size = pyo.Param(model.CLASSES, initialize=sizes)
     model.place = pyo.Var(names, hosts, within=pyo.NonNegativeIntegers, bounds=lambda model, c, p: (0, sizes[c]))
     usable = [(reduces[row], nodes[column]) for row, column in np.argwhere(problem.usable).tolist()]
     model.run = pyo.Var(usable, within=pyo.Binary)
@@ -214,6 +205,7 @@ def _add_places(model: Any, problem: Transmission, classes: TaskClasses) -> None
         [pair for pair, rivals in of_job.items() if len(rivals) > 1],
         rule=lambda model, job, i: pyo.quicksum(model.run[f, i] for f in of_job[job, i]) <= 1,
     )
+    return classes
 
 
 def _linear(model: Any, problem: Transmission, classes: TaskClasses) -> Any:
@@ -346,11 +338,6 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
     pulp.LpProblem
         Its attributes `x` and `y` are dicts from (task id, node id) to the variable.
 
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-
     Examples
     --------
     >>> from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
@@ -413,19 +400,9 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
     return model
 
 
-@of_problem(Transmission)
-def decode(model: Any, problem: Transmission) -> Placement:
-    """The placement that a solved model stands for, of either kind; it costs what the model says.
-
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    """
-    column = {node: place for place, node in enumerate(problem.instance.cluster.node_ids.tolist())}
-    literal = isinstance(model, pulp.LpProblem)
-    host: dict[str, str] = {} if literal else dealt(model)
-    chosen = {**model.x, **model.y} if literal else model.run
-    host |= {task: node for (task, node), variable in chosen.items() if whole(variable)}
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    return problem.placement(np.array([column[host[task]] if task in host else NONE for task in tasks], dtype=np.int64))
+decode = decoder(
+    Transmission,
+    compact=lambda model, problem: placed_at(problem, dealt(model) | chosen(model.run)),
+    literal=lambda model, problem: placed_at(problem, chosen(model.x) | chosen(model.y)),
+)
+start_values = no_start

@@ -27,32 +27,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import pulp
-
-from optsched.models.assignment import add_cost_table, class_model, decode_pairs
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decode_binaries, of_problem, refuse_too_large
-from optsched.placement import Placement
+from optsched.models.assignment import add_cost_table, binary_model, class_model
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    decode_binaries,
+    decode_counts,
+    decoder,
+    no_start,
+    of_problem,
+    refuse_too_large,
+)
 from optsched.problems.transmission_maps import TransmissionMaps
-from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @of_problem(TransmissionMaps)
 def build_pyomo(problem: TransmissionMaps, *, aggregate: bool = True) -> Any:
-    """Build the compact model; its components are in the module's table.
-
-    Parameters
-    ----------
-    problem
-        What to model.
-    aggregate
-        False: every map is a class of its own, so that a constraint can name any map.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with continuous variables.
+    """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
     --------
@@ -87,11 +80,6 @@ def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES)
     pulp.LpProblem
         Its attribute `place` is a dict from (task id, node id) to the variable.
 
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-
     Examples
     --------
     >>> from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
@@ -101,34 +89,9 @@ def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES)
     512.0*x.M1.D2 + 0.0
     """
     refuse_too_large(problem, literal_size(problem), max_variables, 'route="network" or build_pyomo')
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    nodes = problem.instance.cluster.node_ids[problem.idle_nodes].tolist()
-    task_names, node_names = injective_names(tasks), injective_names(nodes)
-    costs = (problem.class_units[problem.classes().of_task] / problem.grid).tolist()
-    model = pulp.LpProblem("transmission_maps", pulp.LpMinimize)
-    rows = [[model.add_variable(f"x.{task}.{node}", cat=pulp.LpBinary) for node in node_names] for task in task_names]
-    terms = [pair for row, cost in zip(rows, costs, strict=True) for pair in zip(row, cost, strict=True)]
-    model.setObjective(pulp.LpAffineExpression(terms))
-    for name, row in zip(task_names, rows, strict=True):
-        model.addConstraint(pulp.lpSum(row) <= 1, f"map.{name}")
-    model.addConstraint(pulp.lpSum(variable for variable, _ in terms) == problem.count, "cardinality")
-    for column, (name, node) in enumerate(zip(node_names, problem.idle_nodes.tolist(), strict=True)):
-        model.addConstraint(pulp.lpSum(row[column] for row in rows) <= int(problem.capacity[node]), f"node.{name}")
-    model.place = {
-        (task, node): variable
-        for task, row in zip(tasks, rows, strict=True)
-        for node, variable in zip(nodes, row, strict=True)
-    }
-    return model
+    units = problem.class_units[problem.classes().of_task]
+    return binary_model(problem, "x", "map", units, problem.idle_nodes)[0]
 
 
-@of_problem(TransmissionMaps)
-def decode(model: Any, problem: TransmissionMaps) -> Placement:
-    """The placement that a solved model stands for, of either kind; it costs what the model says.
-
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    """
-    return decode_binaries(model, problem) if isinstance(model, pulp.LpProblem) else decode_pairs(model, problem)
+decode = decoder(TransmissionMaps, compact=decode_counts, literal=decode_binaries)
+start_values = no_start

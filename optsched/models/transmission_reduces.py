@@ -34,30 +34,26 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decode_binaries, of_problem, refuse_too_large, whole
-from optsched.placement import NONE, Placement
-from optsched.problems.assignment import TaskClasses
+from optsched.models.assignment import binary_model, class_model
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    decode_binaries,
+    decode_counts,
+    decoder,
+    no_start,
+    of_problem,
+    refuse_too_large,
+)
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @of_problem(TransmissionReduces)
 def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
-    """Build the compact model; its components are in the module's table.
-
-    Parameters
-    ----------
-    problem
-        What to model.
-    aggregate
-        False: every reduce is a class of its own, so that a constraint can name any reduce.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with continuous variables.
+    """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
     --------
@@ -73,11 +69,9 @@ def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (20.0, [-1, 0, 1])
     """
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    jobs, nodes = problem.instance.workload.job_ids.tolist(), problem.instance.cluster.node_ids.tolist()
-    classes = problem.classes() if aggregate else TaskClasses.from_keys(range(len(tasks)))
-    first = classes.first
-    names = [tasks[position] for position in first.tolist()]
+    base = class_model(problem, aggregate)
+    model, names, nodes, first = base.model, base.names, base.nodes, base.classes.first
+    jobs = problem.instance.workload.job_ids.tolist()
     usable = [(row, column) for row, column in np.argwhere(problem.usable[first]).tolist()]
     pairs = [(names[row], nodes[column]) for row, column in usable]
     on_node: dict[str, list[tuple[str, str]]] = {}
@@ -89,23 +83,8 @@ def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
         if problem.limited[first[row]]:
             of_job.setdefault((jobs[problem.job[first[row]]], node), []).append((name, node))
 
-    idle = np.flatnonzero(problem.capacity > 0).tolist()
-    model = pyo.ConcreteModel(problem.name)
-    model.CLASSES = pyo.Set(initialize=names)
-    model.NODES = pyo.Set(initialize=[nodes[node] for node in idle])
     model.PAIRS = pyo.Set(dimen=2, initialize=pairs)
     model.SHARED = pyo.Set(dimen=2, initialize=list(of_job))
-    model.members = pyo.Param(
-        model.CLASSES,
-        initialize={
-            name: tuple(tasks[member] for member in members.tolist())
-            for name, members in zip(names, classes.members, strict=True)
-        },
-        within=pyo.Any,
-    )
-    model.size = pyo.Param(model.CLASSES, initialize=dict(zip(names, classes.size.tolist(), strict=True)))
-    model.slots = pyo.Param(model.NODES, initialize={nodes[node]: int(problem.capacity[node]) for node in idle})
-    model.count = pyo.Param(initialize=problem.count)
     costs = (problem.units[first] / problem.grid).tolist()
     model.cost = pyo.Param(
         model.PAIRS,
@@ -154,11 +133,6 @@ def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABL
     pulp.LpProblem
         Its attribute `place` is a dict from (task id, node id) to the variable.
 
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-
     Examples
     --------
     >>> from optsched.instance import Cluster, Instance, Shuffle, State, Topology, Workload
@@ -171,19 +145,8 @@ def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABL
     """
     refuse_too_large(problem, literal_size(problem), max_variables, 'route="arrays" or build_pyomo')
     idle = np.flatnonzero(problem.capacity > 0)
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    nodes = problem.instance.cluster.node_ids[idle].tolist()
-    task_names, node_names = injective_names(tasks), injective_names(nodes)
-    costs = (problem.units[:, idle] / problem.grid).tolist()
-    model = pulp.LpProblem("transmission_reduces", pulp.LpMinimize)
-    rows = [[model.add_variable(f"y.{task}.{node}", cat=pulp.LpBinary) for node in node_names] for task in task_names]
-    terms = [pair for row, cost in zip(rows, costs, strict=True) for pair in zip(row, cost, strict=True)]
-    model.setObjective(pulp.LpAffineExpression(terms))
-    for name, row in zip(task_names, rows, strict=True):
-        model.addConstraint(pulp.lpSum(row) <= 1, f"reduce.{name}")
-    model.addConstraint(pulp.lpSum(variable for variable, _ in terms) == problem.count, "cardinality")
-    for column, (name, node) in enumerate(zip(node_names, idle.tolist(), strict=True)):
-        model.addConstraint(pulp.lpSum(row[column] for row in rows) <= int(problem.capacity[node]), f"node.{name}")
+    model, rows = binary_model(problem, "y", "reduce", problem.units[:, idle], idle)
+    node_names = injective_names(problem.instance.cluster.node_ids[idle].tolist())
     jobs = np.unique(problem.job[problem.limited]).tolist()
     job_names = injective_names(problem.instance.workload.job_ids.tolist())
     for job in jobs:
@@ -193,29 +156,8 @@ def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABL
             model.addConstraint(
                 pulp.lpSum(rows[member][column] for member in members) <= 1 - runs, f"job.{job_names[job]}.{name}"
             )
-    model.place = {
-        (task, node): variable
-        for task, row in zip(tasks, rows, strict=True)
-        for node, variable in zip(nodes, row, strict=True)
-    }
     return model
 
 
-@of_problem(TransmissionReduces)
-def decode(model: Any, problem: TransmissionReduces) -> Placement:
-    """The placement that a solved model stands for, of either kind; it costs what the model says.
-
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    """
-    if isinstance(model, pulp.LpProblem):
-        return decode_binaries(model, problem)
-    index = problem.instance.node_index
-    waiting = {name: iter(model.members[name]) for name in model.CLASSES}
-    host = {
-        next(waiting[name]): index[node] for name, node in model.PAIRS for _ in range(whole(model.place[name, node]))
-    }
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    return problem.placement(np.array([host.get(task, NONE) for task in tasks], dtype=np.int64))
+decode = decoder(TransmissionReduces, compact=decode_counts, literal=decode_binaries)
+start_values = no_start

@@ -65,7 +65,16 @@ import pyomo.environ as pyo
 from optsched.decimals import decimal
 from optsched.errors import UsageError
 from optsched.instance import KINDS, MAP, REDUCE, Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, of_problem, refuse_too_large, whole
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    by_ids,
+    decoder,
+    no_start,
+    of_problem,
+    refuse_too_large,
+    whole,
+)
 from optsched.placement import Placement
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Allocation, Utility
@@ -73,7 +82,7 @@ from optsched.results import Number
 from optsched.searches.utility_patterns import Items, Needs, all_patterns, deal
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 #: Equal nodes become one host where it has up to this many patterns.
 MOST_PATTERNS = 1_000
@@ -81,25 +90,11 @@ MOST_PATTERNS = 1_000
 
 @of_problem(Utility)
 def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
-    """Build the compact model; its components are in the module's table.
+    """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
-    Parameters
-    ----------
-    problem
-        What to model.
-    limit
-        Find the most utilisation among placements whose lowest utility is at least this; infeasible where there is
-        none. None: find the highest lowest utility, whatever the utilisation.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Linear, with whole variables.
-
-    Raises
-    ------
-    UsageError
-        If no placement can reach the limit, even with every task placed.
+    With a `limit`, it finds the most utilisation among placements whose lowest utility is at least that, and is
+    infeasible where there is none; without, the highest lowest utility, whatever the utilisation. It is a UsageError if
+    the limit cannot be reached even with every task placed.
 
     Examples
     --------
@@ -360,27 +355,12 @@ def _infinite(problem: Utility) -> list[tuple[int, int]]:
 def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build 001's own program, tabulated.
 
-    Parameters
-    ----------
-    problem
-        What to model.
-    limit
-        Find the most utilisation among placements whose lowest utility is at least this. None: find the highest
-        lowest utility.
-    max_variables
-        Largest number of variables to build.
+    A `limit` is as in `build_pyomo`.
 
     Returns
     -------
     pulp.LpProblem
         Its attributes `maps` and `reduces` are dicts from (job id, node id) to the variable.
-
-    Raises
-    ------
-    TooLarge
-        If it has more than `max_variables` variables.
-    UsageError
-        If no placement can reach the limit, even with every task placed.
 
     Examples
     --------
@@ -459,37 +439,24 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
                 for one, count in zip(row, counted, strict=True)
             )
         )
-    model.maps, model.reduces = (
-        {
-            (job, node): count
-            for job, row in zip(jobs, hosts, strict=True)
-            for node, count in zip(nodes, row, strict=True)
-        }
-        for hosts in counts
-    )
+    model.maps, model.reduces = (by_ids(jobs, nodes, hosts) for hosts in counts)
     return model
 
 
-@of_problem(Utility)
-def decode(model: Any, problem: Utility) -> Placement:
-    """The placement that a solved model stands for, of either kind.
+def _decode_literal(model: Any, problem: Utility) -> Placement:
+    shape = len(problem.jobs), len(problem.instance.cluster)
+    maps, reduces = (
+        np.array([whole(count) for count in counts.values()], dtype=np.int64).reshape(shape)
+        for counts in (model.maps, model.reduces)
+    )
+    return problem.placement_of(Allocation(maps, reduces))
 
-    Raises
-    ------
-    UsageError
-        If the model holds no solution, or one that is not whole.
-    """
+
+def _decode_compact(model: Any, problem: Utility) -> Placement:
     jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
-    nodes = problem.instance.cluster.node_ids.tolist()
-    counts: Ints = np.zeros((2, len(jobs), len(nodes)), dtype=np.int64)
-    if isinstance(model, pulp.LpProblem):
-        for kind, variables in enumerate((model.maps, model.reduces)):
-            counts[kind] = np.array(
-                [[whole(variables[job, node]) for node in nodes] for job in jobs], dtype=np.int64
-            ).reshape(counts[kind].shape)
-        return problem.placement_of(Allocation(*counts))
+    column = problem.instance.node_index
+    counts: Ints = np.zeros((2, len(jobs), len(column)), dtype=np.int64)
     row = {job: place for place, job in enumerate(jobs)}
-    column = {node: place for place, node in enumerate(nodes)}
     kinds = {kind: place for place, kind in enumerate(KINDS)}
     patterns: dict[str, list[int]] = {}
     for host, number in model.PATTERNS:
@@ -512,3 +479,7 @@ def decode(model: Any, problem: Utility) -> Placement:
     if problem.fixed is not None:
         counts[REDUCE] = problem.fixed
     return problem.placement_of(Allocation(*counts))
+
+
+decode = decoder(Utility, compact=_decode_compact, literal=_decode_literal)
+start_values = no_start
