@@ -1,9 +1,9 @@
 """Assignment problems as compact flow networks, and what solves them: HiGHS with arrays, or a maximum matching.
 
-Tasks that nothing tells apart are one vertex (a class), a node's slots are one capacity, and where the cost depends on
-the level alone, "somewhere in this rack" and "anywhere" are vertices of their own: arcs grow with the replicas, not
-with tasks times nodes. The linear program over a network is integral, so flows are placements. Potentials of the
-network become the prices with which `AssignmentProblem.price_bound` proves the optimum in integers.
+Tasks that nothing tells apart are one vertex (a class), and a node's slots are one capacity. Where the cost depends on
+the level alone, "somewhere in this rack" and "anywhere" are vertices of their own. So the number of arcs grows with the
+replicas, not with tasks times nodes. The linear program over a network is integral, so flows are placements. Potentials
+of the network become the prices with which `AssignmentProblem.price_bound` proves the optimum in integers.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ __all__ = [
 
 _EXACT = Profile("exact")
 
-#: Most arcs of a table's network, and what an arc takes with HiGHS (measured): 4 GB.
+#: The most arcs that a table's network may have (4 GB), and the bytes that an arc was measured to take with HiGHS.
 MOST_ARCS, _BYTES_AN_ARC = 2**23, 520
 
-#: Most arcs of a network for networkx, which has a Python dictionary for each: 1 GB.
+#: The most arcs for networkx, which holds a Python dictionary for each: 1 GB.
 MOST_ARCS_IN_PYTHON = 2**20
 
-#: Bits of costs with which HiGHS has never given up here.
+#: Costs of no more bits than this have never made HiGHS give up here.
 _QUIET_BITS = 24
 
 
@@ -64,12 +64,12 @@ class AssignmentSolution:
     ----------
     nodes
         int64, shape (len(problem.tasks),): node of each task or -1; None where a limit struck first.
-    prices
+        What cut the engine short, and its own words.
         Prices that prove the optimum; None where the engine gives none.
     limit, raw_status
         What cut it short, and the engine's words.
     build_seconds, solve_seconds, solver
-        For the record.
+        Seconds to build and to solve; the solver's name and version.
     """
 
     nodes: Ints | None
@@ -98,11 +98,11 @@ class TransportNetwork:
     """The compact network of an assignment problem.
 
     `count` units flow from the source through pools and classes to slots. Where costs depend on the pair, a class is
-    joined to every node with idle slots. Where they depend on the level alone, slots are a tree: a class is joined to
-    the nodes, racks, and "anywhere" vertices on whose slots its tasks cost one level, and each of these flows on into
-    the next, with the slots in it as capacity. Which slot of a rack a task takes that only needs the rack is settled
-    afterwards. Nodes on which no task is local need no vertex. Where nodes have surcharges, each surcharge has a tree
-    of its own.
+    joined to every node with idle slots. Where they depend on the level alone, slots are a tree. A class is then joined
+    to the nodes, racks, and "anywhere" vertices on whose slots its tasks cost one level; each of these vertices flows
+    on into the next wider one, and its capacity is the slots in it. A task that needs no more than a rack gets its slot
+    in that rack afterwards. Nodes on which no task is local need no vertex. Where nodes have surcharges, each surcharge
+    has a tree of its own.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class TransportNetwork:
         self._first_class = 1 + len(problem.pools)
         self._arcs: list[_Arcs] = [*self._supply_arcs()]
         self._slots = np.zeros(len(self.labels), dtype=np.int64)
-        #: Vertex of each node, of its rack, and of "anywhere" as far as it is concerned; -1 where there is none.
+        #: For each node its vertex, that of its rack, and the "anywhere" that it belongs to; -1 where there is none.
         self._node, self._rack, self._anywhere = np.full((3, len(problem.capacity)), -1, dtype=np.int64)
         if isinstance(problem, LevelledProblem):
             local = problem.idle_replicas.take(self.classes.first)
@@ -173,7 +173,7 @@ class TransportNetwork:
         self._node[nodes] = self._add_vertices([f"node {name}" for name in names], self.problem.capacity[nodes])
 
     def _offer(self, classes: Ints, head: Ints, cost: Ints | int) -> None:
-        """Arcs from classes without a limit: one more than ever flows, so that no dual price can settle on them."""
+        """Arcs from classes with one unit more capacity than can ever flow, so that no dual price settles on them."""
         limit = np.full(len(classes), self.problem.count + 1)
         self._arcs.append(_Arcs(self._first_class + classes, head, limit, np.broadcast_to(cost, classes.shape)))
 
@@ -190,7 +190,7 @@ class TransportNetwork:
         self._offer(tail, self._node[head], self.problem.pair_units(self.classes.first[tail], head))
 
     def _add_tree(self, problem: LevelledProblem, local: Ragged) -> None:
-        """Racks and "anywhere", for each surcharge, and the arcs of the classes to all levels."""
+        """Add racks and "anywhere" for each surcharge, and the arcs of the classes to all levels."""
         on_node, in_rack, off_rack = problem.levels
         self._offer(local.row_of, self._node[local.values], on_node + problem.surcharge[local.values])
         classes = np.arange(len(self.classes.first))
@@ -207,7 +207,7 @@ class TransportNetwork:
                 self._offer(racks.row_of[there], vertex[there], in_rack + surcharge)
 
     def _add_racks(self, problem: LevelledProblem, section: Ints, named: str) -> Ints:
-        """A vertex for each rack that has nodes in the section; by rack, -1 for the others."""
+        """Add a vertex for each rack that has nodes in the section. By rack; -1 for racks without one."""
         rack_ids = problem.instance.cluster.rack_ids.tolist()
         members = section[problem.rack[section] >= 0]
         slots = np.zeros(len(rack_ids), dtype=np.int64)
@@ -221,7 +221,7 @@ class TransportNetwork:
     # From flows and potentials back to placements and prices -------------------------------------------------------
 
     def decode(self, flow: Ints) -> Ints:
-        """Node of each of `problem.tasks` (or -1) from an integral flow; which member of a class runs is arbitrary."""
+        """Node of each of `problem.tasks` (or -1) from an integral flow; members of a class are interchangeable."""
         capacity = self.problem.capacity
         from_class = (self.tail >= self._first_class) & (self.tail < self._first_class + len(self.classes.size))
         owner = np.repeat(self.tail[from_class] - self._first_class, flow[from_class])
@@ -230,7 +230,7 @@ class TransportNetwork:
         placed = np.flatnonzero(self._node >= 0)
         node_of[self._node[placed]] = placed
         target = node_of[entry]
-        # A rack's tasks take slots of its nodes that are left; then the others take what is left anywhere.
+        # Tasks that flow to a rack take slots of its nodes that are left; then the others take what is left anywhere.
         for vertex_of in (self._rack, self._anywhere):
             left = capacity - np.bincount(target[target != NONE], minlength=len(capacity))
             inside = np.flatnonzero(vertex_of >= 0)
@@ -253,7 +253,7 @@ class TransportNetwork:
     def prices(self, potential: Ints) -> Prices:
         """Prices from potentials with cost - potential[tail] + potential[head] >= 0 on arcs with room.
 
-        The price of a slot is the sum of the prices of all the capacities that it counts in.
+        The price of a slot is the sum of the prices of all the capacities that it is a part of.
         """
         own = np.maximum(potential - potential[self._above], 0)
         nodes = np.zeros(len(self.problem.capacity), dtype=np.int64)
@@ -299,7 +299,7 @@ class TransportNetwork:
 
 
 def optimal_placement(problem: AssignmentProblem) -> Placement:
-    """An optimal placement and nothing else, for schedulers that solve a problem of their own each round.
+    """An optimal placement and nothing else, for schedulers that solve such a problem each round.
 
     Raises
     ------
@@ -343,10 +343,10 @@ def solve_assignment(
     profile
         Limits and options of HiGHS.
     engine
-        `network`: a maximum b-matching where it is enough, SciPy's assignment of tasks to slots where costs are a table
-        and it is the quicker way (`is_tabled`), else `arrays`; `arrays`: the compact network's linear program with
-        HiGHS; `network-simplex`: the same network with networkx; `dense`: SciPy's assignment over tasks and slots (not
-        for pools with several tiers). The last two are for small instances and for agreement.
+        `network`: a maximum b-matching where that is enough; SciPy's assignment of tasks to slots where costs are a
+        table and this is quicker (`is_tabled`); else as `arrays`. `arrays`: the compact network's linear program with
+        HiGHS. `network-simplex`: the same network with networkx. `dense`: SciPy's assignment of tasks to slots, not for
+        pools with several tiers. The last two are for small instances and for checking agreement.
 
     Examples
     --------
@@ -497,8 +497,9 @@ def network_program(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: 
 def solve_network_program(program: LinearProgram, profile: Profile) -> ArraySolution:
     """A vertex of the program of a network.
 
-    Presolve takes longer than the simplex method on these networks, up to forty times; a profile may ask for it. Where
-    HiGHS gives up ("Unknown", seen with costs of 10^13) it is run once more with smaller costs, a power of two apart.
+    Presolve is off unless the profile asks for it: on these networks it takes up to forty times as long as the simplex
+    method. Where HiGHS gives up ("Unknown", seen with costs of 10^13), it runs once more with costs divided by a power
+    of two.
     """
     from optsched.solvers.highs import ArraySolution, solve_arrays
 
@@ -516,14 +517,14 @@ def solve_network_program(program: LinearProgram, profile: Profile) -> ArraySolu
 
 
 def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, who: str) -> Ints:
-    """The flow on each arc of a network at least cost, for schedulers that solve one of their own each round.
+    """The flow of least cost on each arc of a network, for schedulers that solve such a problem each round.
 
     Raises
     ------
     KeyboardInterrupt
         If Ctrl-C came while HiGHS ran.
     OptschedError
-        If it gave up (memory); names `who` asked.
+        If it gave up (memory). The message names `who` asked.
     OutOfTime
         If a deadline was past.
     """
@@ -538,9 +539,10 @@ def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: In
 
 
 def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None:
-    """Prices that prove a placement optimal, from shortest paths in its residual network; None where it is not.
+    """Prices that prove a placement optimal, from shortest paths in its residual network; None if it is not optimal.
 
-    Exact integers (Bellman-Ford), whoever found the placement: at most one pass over the arcs a vertex.
+    They are exact integers (Bellman-Ford), whoever found the placement. There is at most one pass over the arcs for
+    each vertex.
     """
     if not problem.count:
         return Prices(0, np.zeros_like(problem.capacity), np.zeros(len(problem.pools), dtype=np.int64))

@@ -1,7 +1,8 @@
 """`flow-congestion` by HiGHS on arrays: a flow with an arc for each slot where the instance is convex, else patterns.
 
-Both are one program: loads on the nodes of each host (patterns that exclude each other, or slots that add up) and tasks
-of each class on them. The duals of its rows of tasks are prices, of which `FlowCongestion.price_bound` makes a bound.
+Both are one program: it chooses loads for the nodes of each host, and how many tasks of each class go to each host.
+Loads are patterns of which a node takes one, or slots that add up. The duals of the rows of tasks are prices, which
+`FlowCongestion.price_bound` makes a bound of.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ __all__ = [
     "solve_relaxed",
 ]
 
-#: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other all but exact.
+#: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other nearly exact.
 _SCALES = (1, 2**20)
 
 #: Prices beyond this would not be exact as doubles.
 _LARGEST_PRICE = 2**53
 
-#: How far from whole numbers a solution may be that is taken for whole.
+#: A solution this near to whole numbers is taken for whole.
 _WHOLE = 1e-6
 
 
 class TaskPrices(NamedTuple):
-    """Prices of one task more of each kind, and of a task of each class, in units times `scale`; int64."""
+    """Prices of one more task of each kind, and of a task of each class, in units times `scale`; int64."""
 
     counts: Ints
     classes: Ints
@@ -49,7 +50,7 @@ class TaskPrices(NamedTuple):
 
 
 def plain_prices(problem: FlowCongestion) -> TaskPrices:
-    """Prices without a solver: they prove the bound of `cheap_bounds`, each task on its own best node without load."""
+    """Prices that need no solver. They prove the bound of `cheap_bounds`: each task on its best node without load."""
     least, kind = problem.least_units(), problem.type_kind[problem.class_type]
     counts = np.zeros(len(problem.counts), dtype=np.int64)
     for which, count in enumerate(problem.counts.tolist()):
@@ -62,23 +63,23 @@ def plain_prices(problem: FlowCongestion) -> TaskPrices:
 class LoadProgram:
     """Loads on hosts and tasks of classes on them, at least cost.
 
-    Columns are the loads, then the pairs of class and host. Rows: no more patterns than a host has nodes; the loads of
-    a host hold as many tasks of each type as are sent there; the supply of each class; how many tasks of each kind run.
+    Columns are the loads, then the pairs of class and host. Rows: a host has no more patterns than nodes; the loads of
+    a host hold as many tasks of each type as go there; the supply of each class; how many tasks of each kind run.
 
     Parameters
     ----------
     problem
         What to solve.
     patterns
-        Whether the loads are patterns, of which a node takes one at most. Else they are slots, one after another, each
-        at what its task adds: that is right where the problem is convex, and the program is then a network's.
+        Whether the loads are patterns, of which a node takes at most one. Else they are slots, one after another, and
+        each costs what its task adds. Slots are right where the problem is convex; the program is then a network's.
 
     Attributes
     ----------
     host, added, units, most
         Of each load: its host; tasks of each type, shape (loads, types); cost; how often it may be taken.
     pair_class, pair_host
-        Of each pair.
+        Class and host of each pair.
     """
 
     def __init__(self, problem: FlowCongestion, patterns: bool) -> None:
@@ -136,9 +137,9 @@ class LoadProgram:
         )
 
     def prices(self, duals: Floats | None) -> TaskPrices:
-        """The prices, of those that rounding the duals of the rows gives, that prove the better bound; else plain ones.
+        """The prices that prove the best bound, of those that the rows' duals round to and the plain ones.
 
-        Whatever they are, the bound that they prove is valid: no solver is believed.
+        The bound is valid whatever the prices are. So no solver is believed.
         """
         problem = self.problem
         classes, kinds = len(problem.classes.first), len(problem.counts)
@@ -179,7 +180,7 @@ class LoadProgram:
         return values
 
     def placement(self, x: Floats) -> Placement:
-        """The placement that a solution stands for; of slots of alike nodes, each node gets its even part.
+        """The placement that a solution stands for; alike nodes share their host's slots evenly.
 
         Raises
         ------
@@ -216,8 +217,8 @@ def distributed(problem: FlowCongestion, sets: list[Ints], amounts: Ints) -> Pla
     sets
         For each host the tasks of each type that its first nodes get, shape (nodes of the host or fewer, types).
     amounts
-        int64, shape (classes, hosts): how many tasks of each class all nodes of the host get; of a type's classes
-        together as many as the sets of the host hold of the type.
+        int64, shape (classes, hosts): how many tasks of each class the host's nodes get together. Over the classes of a
+        type they sum to what the sets of the host hold of that type.
     """
     nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
     waiting = [members.tolist() for members in problem.classes.members]
@@ -236,13 +237,13 @@ def distributed(problem: FlowCongestion, sets: list[Ints], amounts: Ints) -> Pla
 def solve_convex_flow(problem: FlowCongestion, profile: Profile) -> tuple[SolverOutcome, Placement | None, TaskPrices]:
     """Solve a convex problem as a minimum-cost flow with an arc for each slot of a host.
 
-    The k-th task on a node pays what it adds to the cost of k - 1: where that never falls, the cheapest slots of a node
-    are its first, so the flow costs what its placement costs.
+    The k-th task on a node pays what it adds to the cost of the k - 1 before it. Where this never falls, the cheapest
+    slots of a node are its first ones, so the flow costs what its placement costs.
 
     Returns
     -------
     tuple
-        What HiGHS says, in units; the placement that it holds; and prices, which prove it.
+        What HiGHS says, in units; the placement that it holds; and prices that prove it.
 
     Raises
     ------
@@ -262,8 +263,8 @@ def solve_relaxed(problem: FlowCongestion, profile: Profile) -> tuple[SolverOutc
     Returns
     -------
     tuple
-        What HiGHS says, in units; the placement that it holds, if the solution happens to be whole, which is then
-        optimal; and the prices that its duals give.
+        What HiGHS says, in units; the placement that it holds, which is optimal, or None where the solution is not
+        whole; and the prices that its duals give.
 
     Raises
     ------

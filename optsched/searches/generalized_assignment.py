@@ -1,6 +1,6 @@
-"""`generalized-assignment`: plain assignment where it is one; else HiGHS on arrays, the relaxation and the integers.
+"""`generalized-assignment`: SciPy's assignment where a node only counts its tasks, else HiGHS on arrays.
 
-The relaxation's duals are prices of the capacities.
+HiGHS solves the linear relaxation, whose duals are prices of the capacities, and the integer program.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ __all__ = [
     "solve_integer_program",
 ]
 
-#: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other all but exact.
+#: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other nearly exact.
 _SCALES = (1, 2**20)
 
-#: Units of a pair that is not usable: more than any path of usable ones, which total at most 2^53.
+#: Units of a pair that is not usable: more than any path of usable pairs, which total at most 2^53.
 _FORBIDDEN = 2**60
 
-#: How often the program is solved again with more covers.
+#: The program is solved with more covers at most so many times.
 _ROUNDS = 200
 
 #: Prices beyond this would not be exact as doubles.
@@ -61,8 +61,8 @@ class CapacityPrices(NamedTuple):
 def integer_program(problem: GeneralizedAssignment, relaxed: bool = False) -> LinearProgram:
     """The program with a binary for each usable pair; `relaxed` makes them continuous.
 
-    Costs are minimised in the problem's units. Rows: each task once, then each capacity, in its smallest whole unit,
-    so that no tolerance is as large as a demand.
+    Costs are minimised in the problem's units. Rows: each task once, then each capacity. A capacity is counted in the
+    largest unit of which all demands are multiples, so that no tolerance is as large as a demand.
     """
     task, node = np.nonzero(problem.usable)
     tasks, nodes = problem.units.shape
@@ -93,9 +93,9 @@ def integer_program(problem: GeneralizedAssignment, relaxed: bool = False) -> Li
 
 
 def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> CapacityPrices:
-    """The prices, of those that rounding the relaxation's duals gives, that prove the better bound; else none at all.
+    """The prices that prove the best bound, of those that the relaxation's duals round to; else prices of 0.
 
-    Whatever they are, the bound that they prove is valid (`GeneralizedAssignment.price_bound`): no solver is believed.
+    The bound is valid whatever the prices are (`GeneralizedAssignment.price_bound`). So no solver is believed.
 
     Raises
     ------
@@ -131,11 +131,11 @@ class Assigned(NamedTuple):
 
 
 def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
-    """Solve the problem where a node only counts its tasks: they all demand the same of it. None where it does not.
+    """Solve the problem where all tasks demand the same of a node, so that the node only counts them. None where not.
 
-    SciPy's rectangular assignment of tasks to slots; the prices of slots, by shortest paths in integers, become prices
-    of the capacity that a slot stands for. None also where `table_fits` says that the integer program is the way, or
-    SciPy might miss a deadline.
+    SciPy assigns tasks to slots. The prices of slots, by shortest paths in integers, become prices of the capacity that
+    a slot stands for. None also where the integer program is the better way (`table_fits`), or where SciPy might miss a
+    deadline.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
 
 
 def _slots(problem: GeneralizedAssignment) -> Ints | None:
-    """How many tasks fit on each node, at most all that may use it, if tasks demand the same of it; else None."""
+    """How many tasks each node holds, at most all that may use it. None where tasks demand different amounts of it."""
     usable = problem.usable
     slots: Ints = usable.sum(axis=0).astype(np.int64)
     for demand, capacity in zip(problem.demand, problem.capacity, strict=True):
@@ -182,9 +182,10 @@ def _slots(problem: GeneralizedAssignment) -> Ints | None:
 
 
 def _capacity_prices(problem: GeneralizedAssignment, slots: Ints, prices: Ints) -> CapacityPrices | None:
-    """Prices of capacities that amount to these prices of slots, each of the resource that runs out first; or None.
+    """Prices of capacities that amount to these prices of slots; None where there are none, or only too large ones.
 
-    A unit of it costs the slot's price over the demand, so the scale is a common multiple of the demands that count.
+    On each node the resource that runs out first has the price. A unit of it costs the slot's price over the demand, so
+    the scale is a common multiple of the demands that count.
     """
     result = np.zeros_like(problem.capacity)
     scale, dear = 1, np.flatnonzero(prices)
@@ -208,15 +209,15 @@ def solve_integer_program(
 ) -> tuple[SolverOutcome, Placement | None]:
     """Solve the integer program, with a cover for each capacity that HiGHS keeps only to its tolerance.
 
-    HiGHS keeps a row to about a millionth of its size, so that with demands near 10^8 and more it holds placements that
-    exceed a capacity by a few units. Tasks that together exceed the capacity of a node are a cover: not all of them can
-    be there. Such rows are added, exact whatever the demands, and the program is solved again. What HiGHS says of a
-    program without some of them (a bound, that there is no placement) holds all the same.
+    HiGHS keeps a row to about a millionth of its size. With demands near 10^8 and more it therefore holds placements
+    that exceed a capacity by a few units. Tasks that together exceed the capacity of a node are a cover: one of them at
+    least must be elsewhere. Such rows are exact whatever the demands. They are added, and the program is solved again.
+    What HiGHS proves without some of them (a bound, or that there is no placement) stays true with them.
 
     Parameters
     ----------
     problem
-        In which no task is stranded.
+        No task of it may be without a usable node.
     profile
         Limits and options of the solver.
     start
@@ -255,7 +256,7 @@ def solve_integer_program(
 
 
 def _covers(problem: GeneralizedAssignment, nodes: Ints) -> Iterator[tuple[Ints, int]]:
-    """For each capacity that a placement exceeds, as few of the node's tasks as exceed it, and the node."""
+    """For each capacity that a placement exceeds: as few of the node's tasks as still exceed it, and the node."""
     for place, column in itertools.product(range(len(problem.resources)), range(problem.units.shape[1])):
         held = np.flatnonzero(nodes == column)
         demand = problem.demand[place, held, column]

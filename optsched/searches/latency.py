@@ -1,9 +1,9 @@
 """`latency` exactly: one limit on the makespan after another; at each a bound, a packing, and a MIP where they differ.
 
 At a fixed limit on the makespan the least work is the least number of remote tasks. A maximum b-matching of tasks to
-servers with replicas bounds it from below; a packing of the remote tasks into the room that is left shows it from
-above. Where the two meet, the proof is combinatorial (a cover of servers); where not, the compact program with
-continuous local shares and integer remote counts decides, and the proof is the solver's word.
+servers with replicas bounds it from below. A packing of the remote tasks into the room that is left bounds it from
+above. Where the two meet, the proof is combinatorial (a cover of servers). Where they do not, the compact program
+decides, with continuous local shares and integer remote counts, and the proof is the solver's word.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class FixedLimit:
     nodes
         Node of each task in the best placement within it; None where none is held.
     remote, remote_bound
-        Remote tasks of that placement, and proved least number; None where unknown. An infeasible limit has neither.
+        Remote tasks of that placement, and their proved least number; None where unknown, or the limit is infeasible.
     feasible
         False where it is proved that nothing fits; None where it is open.
     proof
@@ -71,7 +71,7 @@ class FixedLimit:
         return self.feasible is False or (self.remote is not None and self.remote == self.remote_bound)
 
 
-#: Decides a fixed limit where bound and packing differ: (search, limit, known, profile) to what is known after.
+#: Decides a fixed limit where bound and packing differ, from (search, limit, known, profile) to what is known then.
 FixedLimitSolver = Callable[["LatencySearch", FixedLimit, Profile], FixedLimit]
 
 
@@ -85,7 +85,7 @@ class LatencySearch:
     profile
         Limits; a time limit holds for the search as a whole.
     start
-        A placement to begin from: a hint to every program whose limit it keeps.
+        A placement to begin from; it is a hint to every program whose limit it keeps.
     decide
         What settles limits that bound and packing leave open; by default the compact program with HiGHS and arrays.
     shortcuts
@@ -117,7 +117,7 @@ class LatencySearch:
         Raises
         ------
         OutOfTime
-            If it is not there yet, and a deadline is past.
+            If the matching is not known yet, and a deadline is past.
         """
         if limit not in self._matchings:
             check()
@@ -140,7 +140,7 @@ class LatencySearch:
         )
 
     def _cover(self, limit: int) -> Bools:
-        """A cover for `limit` that takes no search: that of the matching where it is there, else none, as for l**."""
+        """A cover for `limit` that takes no search: that of a known matching, else an empty one, as for l**."""
         if limit in self._matchings:
             return self._matchings[limit].node_cover
         return np.zeros(len(self.problem.initial_load), dtype=bool)
@@ -168,7 +168,7 @@ class LatencySearch:
         return self.decide(self, known, self.profile.with_limits(time_limit=remaining))
 
     def renew(self) -> None:
-        """Grant the time anew, for further questions; limits on the makespan that the last time left open are asked."""
+        """Grant the time anew, for further questions. Limits on the makespan that were left open are asked again."""
         self._deadline = None if self.profile.time_limit is None else time.monotonic() + self.profile.time_limit
         self._known = {limit: known for limit, known in self._known.items() if known.stopped is not Limit.TIME}
 
@@ -195,8 +195,8 @@ class LatencySearch:
     def _least_beyond(self, low: int, ruled_out: Callable[[FixedLimit], bool]) -> FixedLimit:
         """The least limit beyond `low` that is not ruled out, as all limits up to `low` are.
 
-        What rules out a limit rules out those below it. Steps double until it no longer holds, and halve from then on:
-        with large weights the answer may be far away.
+        A limit is ruled out only if all limits below it are. Steps double until a limit is not ruled out, and then they
+        halve: with large weights the answer may be far away.
         """
         step = 1
         while ruled_out(self.at(low + step)):
@@ -227,7 +227,7 @@ class LatencySearch:
         return self._spread(limit)
 
     def _spread(self, limit: int) -> Ints:
-        """A placement that takes no search: local tasks as some matching has them, or in turn; the others remote."""
+        """A placement that takes no search: local tasks as a known matching has them, else in turn; others remote."""
         problem = self.problem
         if self._matchings:
             local = self._matchings[max(self._matchings)].node
@@ -261,7 +261,7 @@ class LatencySearch:
         return self._known.get(limit, FixedLimit(limit, None, None, bound, None, Proof.COMBINATORIAL, cover))
 
     def makespan_certificate(self, limit: int) -> Certificate:
-        """Proof that no placement ends before `limit`: counting, where it rules out the limit before, else a word."""
+        """Proof that no placement ends before `limit`: by counting where that rules out `limit - 1`, else a word."""
         cover = self._cover(limit - 1)
         if self.problem.fits(limit - 1, self.problem.least_remote(limit - 1, cover)):
             return Certificate("makespan", self._known[limit - 1].proof, limit)
@@ -284,7 +284,7 @@ class LatencySearch:
             return points, stopped(error)[0]
 
     def _frontier(self, points: list[FrontierPoint]) -> Limit | None:
-        """Adds the points in order; what cut the search short."""
+        """Add the points in order. Returns what cut the search short, if anything did."""
         problem = self.problem
         if not len(problem.tasks):
             return None
@@ -311,7 +311,7 @@ class LatencySearch:
         top = int(self.problem.initial_load.max()) + self.problem.w_loc * len(self.problem.tasks)
         low = high = limit + 1
         step = 1
-        while high < top and self.remote_bound(high) >= remote:  # near the limit first: each takes a matching
+        while high < top and self.remote_bound(high) >= remote:  # near limits come first, since each takes a matching
             low, high, step = high + 1, min(high + step, top), 2 * step
         while low < high:
             middle = (low + high) // 2
@@ -324,7 +324,7 @@ class LatencySearch:
         )
 
     def _earlier_certificate(self, previous: FrontierPoint, limit: int) -> Certificate:
-        """Proof that below `limit` no placement has less work than the point before: counting, or else a word."""
+        """Proof that below `limit` no placement has less work than the point before: by counting, or else a word."""
         least = int(previous.objective[1])
         if self.work(self.remote_bound(limit - 1)) < least:
             return Certificate("work", self.at(limit - 1).proof, least)
@@ -383,8 +383,8 @@ class _CompactProgram:
 
     Columns: local tasks of each class on each server with a replica and room, and remote tasks of each class (both
     continuous); remote counts of the servers, and where w_loc is not 1 their local counts (integers). Rows: every task
-    of a class is local or remote; the servers take as many remote tasks as there are; the room of each server; what
-    local counts count.
+    of a class is local or remote; the servers take as many remote tasks as there are; each server keeps its room; the
+    local counts are the sums of the local tasks.
     """
 
     def __init__(self, problem: Latency, limit: int) -> None:
@@ -459,7 +459,7 @@ class _CompactProgram:
 
 
 def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:
-    """`known` with a solver's bound on the number of remote tasks where that is stronger than the cover's."""
+    """`known` with a solver's bound on the number of remote tasks, where this is stronger than the cover's."""
     assert known.remote_bound is not None
     bound = None if claimed is None else int(np.ceil(claimed - 1e-6))
     if bound is None or bound <= known.remote_bound:
@@ -474,7 +474,7 @@ def settled(search: LatencySearch, known: FixedLimit, nodes: Ints, stopped: Limi
     finish = problem.initial_load + problem.w_loc * local + problem.w_rem * remote
     if int(finish[local + remote > 0].max(initial=0)) > known.limit:
         raise SolverDisagreement(f"{problem.name}: a solver's placement does not keep the limit {known.limit}")
-    # Where remote tasks take no longer, their number changes nothing, and programs that minimise work leave it open.
+    # Where remote tasks take no longer, their number does not matter, and programs that minimise work leave it open.
     number = known.remote_bound if problem.w_rem == problem.w_loc else int(remote.sum())
     found = replace(known, nodes=nodes, remote=number, feasible=True)
     return found if found.closed else replace(found, stopped=stopped)

@@ -1,8 +1,8 @@
 """Packing for `latency` at a fixed limit: a placement with as few remote tasks as a maximum matching allows.
 
-Three attempts, each cheap beside a program: fill the room beside the matching with remote tasks; match again, giving up
-room for remote tasks only where that is needed; move local tasks along paths of replicas so that scattered room adds up
-to room for remote tasks. What none of them packs may still fit.
+There are three attempts, each quick beside a program. The first fills the room beside the matching with remote tasks.
+The second matches again, and gives up room for remote tasks only where that is needed. The third moves local tasks
+along paths of replicas, so that scattered room adds up to room for remote tasks. What none of them packs may still fit.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def with_remote(problem: Latency, limit: int, local: Ints) -> Ints | None:
     space = np.minimum(space, len(waiting))
     if int(space.sum()) < len(waiting):
         return None
-    # Server after server in turns, so that the load is spread rather than piled up.
+    # Servers take remote tasks in turns, so that the load is spread rather than piled up.
     turns = bisect_left(range(len(waiting)), len(waiting), key=lambda each: int(np.minimum(space, each).sum()))
     space = np.minimum(space, turns)
     servers = np.repeat(np.arange(len(space)), space)
@@ -66,11 +66,11 @@ def _spare(problem: Latency, limit: int, local: Ints) -> Ints:
 
 
 def _matched_in_chunks(problem: Latency, limit: int, size: int) -> Ints:
-    """A matching of `size` tasks for which each server opens its room by whole remote tasks, and only as needed.
+    """A matching of `size` tasks for which each server gives up room by whole remote tasks, and only as needed.
 
-    At first every server keeps its room for as many remote tasks as fit, and offers local tasks the rest. While fewer
-    than `size` tasks are matched, the servers of the cover, where more room helps, each give up room for one remote
-    task, those with the most unmatched tasks first.
+    At first every server keeps its room for as many remote tasks as fit, and offers the rest to local tasks. While
+    fewer than `size` tasks are matched, more room helps on the servers of the cover. Each of them gives up room for one
+    remote task, those with the most unmatched tasks first.
     """
     replicas, room = problem.replicas, problem.room(limit)
     kept = room // problem.w_rem
@@ -92,8 +92,9 @@ def _matched_in_chunks(problem: Latency, limit: int, size: int) -> Ints:
 def _shifted(problem: Latency, limit: int, local: Ints) -> Ints:
     """`local` with tasks moved to other servers with their replicas, so that more remote tasks fit beside them.
 
-    Room beyond whole remote tasks is of no use. A server that lacks little of one more gives up local tasks, one by one
-    along a shortest path of replicas, to servers where they take such room only. Servers that lack least come first.
+    Room beyond whole remote tasks is of no use. A server that lacks little room for one more gives up local tasks. They
+    move one by one, along a shortest path of replicas, to servers where they take only room of no use. Servers that
+    lack least come first.
     """
     w_loc, w_rem = problem.w_loc, problem.w_rem
     nodes, replicas = local.tolist(), [row.tolist() for row in problem.replicas]

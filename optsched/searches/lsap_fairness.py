@@ -1,9 +1,9 @@
 """The points of `lsap-fairness`: the fairest placement with at most so many tasks off their data, and its prices.
 
-With the number of placed tasks fixed, a cycle of the network changes the number of tasks of two groups at most, one up
-and one down. So only the order of the groups' steps decides what is optimal: the network is solved with ranks for
-costs, small integers that no engine rounds, whatever the weights. For the same reason the prices of an optimal flow
-are steps of groups themselves, and differences of them.
+With the number of placed tasks fixed, a cycle of the network changes the number of tasks of at most two groups, one up
+and one down. So only the order of the groups' steps decides what is optimal. The costs of the network are the ranks of
+the steps: small integers that no engine rounds, whatever the weights. For the same reason the prices of an optimal flow
+are steps of groups, and differences of steps.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["CappedNetwork", "DistancePrices", "Fairest", "most_local"]
 
 @dataclass(frozen=True)
 class DistancePrices:
-    """Prices for `LsapFairness.distance_bound`: of being off the data, a task more, slots (by node), groups."""
+    """Prices for `LsapFairness.distance_bound`: of a task off its data, one more task, slots (by node), and groups."""
 
     locality: Fraction
     task: Fraction
@@ -46,7 +46,7 @@ class DistancePrices:
 
 @dataclass(frozen=True)
 class Fairest:
-    """What an engine found: node of each of `problem.tasks` or -1 (None where a limit struck first), and its words."""
+    """What an engine found: node of each of `problem.tasks` or -1 (None if a limit came first), and its words."""
 
     nodes: Ints | None
     limit: Limit | None
@@ -68,7 +68,7 @@ class CappedNetwork:
     """The network of `lsap-fairness`: source, groups, classes, nodes that hold their data and "off data", sink.
 
     An arc from the source to a group stands for a step of the group's distance. Tasks off their data take the slots
-    that are left, of which there are always enough; how many there may be is the capacity of one arc.
+    that are left; these always suffice. The capacity of one arc limits how many such tasks there are.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class CappedNetwork:
         return capacity
 
     def fairest(self, off_data: int, profile: Profile, engine: str = "flows") -> Fairest:
-        """The placement of least fairness distance with at most `off_data` tasks off their data; there must be one.
+        """The placement of least fairness distance with at most `off_data` tasks off their data. One must exist.
 
         `engine` is `flows` (maximum flows, step after step), `arrays` (HiGHS) or `network-simplex` (networkx, for small
         instances and for agreement).
@@ -148,11 +148,11 @@ class CappedNetwork:
         return Fairest(nodes, outcome.limit, outcome.raw_status, outcome.solver, built)
 
     def _greedy_flow(self, off_data: int) -> Ints:
-        """The flow on each arc (those of the steps left at 0) that takes as much as it can of the smallest step first.
+        """The flow on each arc that takes as much as it can of the smallest step first (without steps that stay 0).
 
-        Sets of tasks that can be placed at once, so many of them off their data, are the independent sets of a matroid
-        (transversal), and steps increase within a group. So the greedy choice is the best one: what a maximum flow
-        takes of a step beside all that smaller ones have taken is taken for good.
+        The sets of tasks that can be placed at once, with so many off their data, are the independent sets of a
+        transversal matroid, and steps increase within a group. So the greedy choice is optimal: what a maximum flow
+        takes of one step beside all smaller ones never has to be given back.
 
         """
         groups = self.first_class - 1
@@ -177,7 +177,7 @@ class CappedNetwork:
                 reached = int(maximum_flow(network, 0, self.sink).flow_value)
                 network.data[group] = taken + reached - total
                 total = reached
-        found = maximum_flow(network, 0, self.sink)  # with just what each group takes: none takes from another
+        found = maximum_flow(network, 0, self.sink)  # each group has just what it takes, so none takes from another
         if found.flow_value != self.problem.count:
             told = f"SciPy places {found.flow_value} of {self.problem.count} tasks"
             raise SolverDisagreement(f"{self.problem.name}: {told}")
@@ -186,7 +186,7 @@ class CappedNetwork:
         return flow
 
     def decode(self, flow: Ints) -> Ints:
-        """Node of each of `problem.tasks` (or -1) from an integral flow; which member of a class runs is arbitrary."""
+        """Node of each of `problem.tasks` (or -1) from an integral flow; members of a class are interchangeable."""
         capacity = self.problem.capacity
         offers = (self.tail >= self.first_class) & (self.tail < self.first_host)
         owner = np.repeat(self.tail[offers] - self.first_class, flow[offers])
@@ -205,9 +205,9 @@ class CappedNetwork:
     def prices(self, placement: Placement, off_data: int) -> DistancePrices:
         """Prices that prove a placement the fairest with at most `off_data` tasks off their data, if it is.
 
-        The level of a vertex of the residual network is the largest step that a task more there would save, by moving
-        tasks along until one of some group is left out; it falls along arcs with room. A price is the rise of the
-        level over an arc without room. One pass over the arcs for each distinct step.
+        The level of a vertex of the residual network is the largest step that one more task there would save, by moving
+        tasks along until a task of some group is left out. The level never rises along an arc with room. A price is the
+        rise of the level along an arc without room. There is one pass over the arcs for each distinct step.
         """
         problem = self.problem
         nodes = problem.nodes_of(placement)
@@ -224,7 +224,7 @@ class CappedNetwork:
         level = [lowest] * (self.sink + 1)
         inner = self.tail > 0
         onwards, back = inner & (flow < self.capacity(off_data)), inner & (flow > 0)
-        # Against the arcs, so that a search from a group finds all from where it is reached.
+        # The arcs are reversed, so that a search from a group finds all vertices from which it can be reached.
         start = np.concatenate([self.head[onwards], self.tail[back]])
         target = np.concatenate([self.tail[onwards], self.head[back]])
         for step in sorted(set(steps.values())):

@@ -29,7 +29,7 @@ def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, Fl
     """
     network = problem.instance
     arcs, nodes = network.arcs, len(network)
-    once = np.flatnonzero(network.tail != network.head)  # what a loop sends returns to its node
+    once = np.flatnonzero(network.tail != network.head)  # what a loop sends returns to the node that it came from
     ends = np.concatenate([network.tail[once], network.head[once]])
     signs = np.concatenate([np.ones(len(once)), -np.ones(len(once))])
     supply = network.supply.astype(np.float64)
@@ -50,7 +50,7 @@ def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, Fl
 
 
 def whole_flow(problem: MinCostFlow, units: Ints) -> Flow:
-    """The flow of a solver, checked; SolverDisagreement where it is none."""
+    """The flow of a solver, checked. SolverDisagreement where it is not a feasible flow."""
     flow = Flow(units)
     wrong = problem.violations(flow)
     if wrong:

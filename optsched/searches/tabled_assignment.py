@@ -1,9 +1,9 @@
 """Assignment problems with a table of costs, class by node: SciPy's assignment of tasks to slots, and its prices.
 
-A network of such a problem has an arc for each entry of the table, which no network engine here likes. SciPy's
-rectangular assignment takes the table with a row or column for each task and each slot, and needs a small part of the
-time, as long as tasks and slots are not many times the classes and nodes. It tells no prices; those come from the
-optimal placement by shortest paths between nodes, in integers.
+The network of such a problem has an arc for each entry of the table, which makes every network engine here slow.
+SciPy's rectangular assignment takes the table with a row or column for each task and each slot. It needs a small part
+of the time, as long as tasks and slots are not many times the classes and nodes. It gives no prices; those come from
+the optimal placement, by shortest paths between nodes, in integers.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from optsched.solvers.networks import DENSE_CELLS, assign_dense
 
 __all__ = ["Prices", "assign_table", "is_tabled", "seconds_at_worst", "slot_prices", "table_fits", "table_prices"]
 
-#: Pairs of task and slot a pair of class and node, up to which the table beats its network (benchmarks).
+#: SciPy's table beats the network up to so many pairs of task and slot for each pair of class and node (benchmarks).
 _REPEATED = 40
 
-#: Seconds that SciPy's assignment takes at most a pair of task and slot, and a row or column, whichever are fewer.
+#: Seconds that SciPy's assignment takes at most, per pair of task and slot, times the tasks or slots, if fewer.
 _SECONDS = 1e-9
 
-#: Within a deadline: a first part may take this share of the time at worst, and twice as much so many times as long.
+#: Within a deadline: the first trial may take a `_MARGIN`-th of the time; twice a part takes at most `_GROWTH` as long.
 _MARGIN, _GROWTH = 4, 8
 
 
 class Prices(NamedTuple):
-    """Dual prices in units of the problem's grid: of one task more, of a slot on each node, of a task of each pool."""
+    """Dual prices in units of the problem's grid: of one more task, of a slot on each node, of a task of each pool."""
 
     task: int
     nodes: Ints
@@ -51,14 +51,14 @@ def is_tabled(problem: object) -> bool:
 def table_fits(tasks: int, slots: int, pairs: int, largest: int) -> bool:
     """Whether SciPy's assignment of tasks to slots is the way to take.
 
-    Not where tasks and slots only repeat the pairs of a table, where their matrix is too large, or where doubles would
-    not hold the sums of costs up to `largest`.
+    It is not where tasks and slots only repeat the pairs of a table, where their matrix is too large, or where doubles
+    would not hold the sums of costs up to `largest`.
     """
     return tasks * slots <= min(DENSE_CELLS, _REPEATED * pairs) and 2 * min(tasks, slots) * largest < LARGEST
 
 
 def seconds_at_worst(tasks: int, slots: int) -> float:
-    """How long SciPy's assignment may take, which does not look at the clock; mostly it is a small part of that."""
+    """The longest that SciPy's assignment may take; mostly it takes a small part. It does not look at the clock."""
     return _SECONDS * tasks * slots * min(tasks, slots)
 
 
@@ -68,7 +68,7 @@ def assign_table(problem: TabledProblem) -> Ints:
     Raises
     ------
     OutOfTime
-        If a deadline would be missed, as the times of smaller parts of the problem tell.
+        If a deadline would be missed, judged by the times of smaller parts of the problem.
     """
     _in_time(problem)
     idle = problem.idle_nodes
@@ -77,10 +77,10 @@ def assign_table(problem: TabledProblem) -> Ints:
 
 
 def _in_time(problem: TabledProblem) -> None:
-    """Raise OutOfTime where SciPy would not be ready in time; without a deadline, or with a far one, nothing is tried.
+    """Raise OutOfTime where SciPy would not be ready in time. Without a deadline, or with a far one, nothing is tried.
 
     With twice the tasks, or slots if there are fewer, it takes at most eight times as long. So parts are tried, each
-    twice the one before, until the next would be too long; those before the last take a small part of its time.
+    twice the one before, until the next would take too long. All parts before the last take a small part of its time.
     """
     tasks, slots = len(problem.tasks), int(problem.capacity.sum())
     worst, part = seconds_at_worst(tasks, slots), 1
@@ -98,7 +98,7 @@ def _in_time(problem: TabledProblem) -> None:
 
 
 def _seconds_of_part(problem: TabledProblem, part: int) -> float:
-    """What SciPy takes for one in `part` of the tasks, or of the nodes if there are fewer slots than tasks."""
+    """Seconds that SciPy takes for one in `part` of the tasks, or of the nodes if there are fewer slots than tasks."""
     row, capacity = problem.classes().of_task, problem.capacity[problem.idle_nodes]
     if len(row) <= capacity.sum():
         row = row[::part]
@@ -112,9 +112,10 @@ def _seconds_of_part(problem: TabledProblem, part: int) -> float:
 def table_prices(problem: TabledProblem, nodes: Ints) -> Prices | None:
     """Prices that prove a placement (node or -1 of each of `problem.tasks`) optimal; None where it is not.
 
-    A slot is worth what one more of it would save: the best that moving tasks on, one into the place of the other, and
-    in the end a task that is left out into the last place, comes to (Bellman and Ford, in integers). What counts of a
-    move is the cheapest task to make it, so the vertices are nodes, however many tasks there are.
+    The price of a slot is what one more of it would save: the best chain in which each task moves to the place of the
+    next, and a task that was left out takes the last place that is freed. These are shortest paths (Bellman and Ford,
+    in integers). Between two nodes only the cheapest task to move counts, so the vertices are nodes, however many tasks
+    there are.
     """
     of_class, placed = problem.classes().of_task, nodes != NONE
     column = np.searchsorted(problem.idle_nodes, nodes[placed])
@@ -131,7 +132,7 @@ def table_prices(problem: TabledProblem, nodes: Ints) -> Prices | None:
 
 
 def slot_prices(units: Ints, row: Ints, column: Ints, spare: Bools, waiting: Ints) -> tuple[int, Ints] | None:
-    """The price of placing one task more, and of a slot in each column, that prove an assignment; None: it is not best.
+    """The price of one more task, and of a slot in each column, that prove an assignment; None if it is not optimal.
 
     Parameters
     ----------
@@ -145,7 +146,7 @@ def slot_prices(units: Ints, row: Ints, column: Ints, spare: Bools, waiting: Int
         Rows of the tasks that are not placed; if there are any, no column has a spare slot.
     """
     width = units.shape[1]
-    # Each row counts once in each column where it is.
+    # Each row counts once in each column that it is in.
     column, row = np.divmod(np.unique(column * len(units) + row), len(units))
     own = units[row, column]
     used, first = np.unique(column, return_index=True)
@@ -155,7 +156,7 @@ def slot_prices(units: Ints, row: Ints, column: Ints, spare: Bools, waiting: Int
         move[place] = _least(units, rows, costs)
     enter = _least(units, waiting, np.zeros_like(waiting))
     dearest = np.maximum.reduceat(own, first)
-    worth = np.zeros(width, dtype=np.int64)  # what a slot more would change of the cost, 0 or less
+    worth = np.zeros(width, dtype=np.int64)  # how one more slot would change the cost, 0 or less
     changed = np.arange(len(used))
     for _ in range(width + 2):
         check()
@@ -170,7 +171,7 @@ def slot_prices(units: Ints, row: Ints, column: Ints, spare: Bools, waiting: Int
 
 
 def _least(units: Ints, rows: Ints, less: Ints) -> Ints:
-    """Least of `units[row] - less` over some rows, in each column; a block at a time, so that memory stays small."""
+    """Least of `units[row] - less` over some rows, in each column; block by block, so that memory stays small."""
     step = max(1, BLOCK // units.shape[1])
     least = np.full(units.shape[1], np.iinfo(np.int64).max, dtype=np.int64)
     for begin in range(0, len(rows), step):

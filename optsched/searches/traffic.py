@@ -1,10 +1,11 @@
 """`traffic` exactly: least traffic within one limit on the load after another, by prices of slots, or else a MIP.
 
-With prices of the slots of each datacenter the jobs fall apart, and the best datacenter of each is a closed form
-(`Traffic.price_bound`): a bound that anybody can check. The prices are duals of the linear relaxation of a program over
-classes of maps. Where its reduces lie whole and the bound is met, nothing else is needed. Else branch and bound finds
-the optimum, from a placement near the relaxation, and a search through the datacenters of single jobs looks for prices
-that prove it case by case. Only where that takes too many cases is the proof the solver's word.
+Once the slots of each datacenter have prices, the jobs are independent, and the best datacenter of each is a closed
+form (`Traffic.price_bound`). It is a bound that anybody can check. The prices are duals of the linear relaxation of a
+program over classes of maps. Where the relaxation has the reduces whole and its placement meets the bound, nothing else
+is needed. Else branch and bound finds the optimum, from a placement near the relaxation. A search over the datacenters
+of single jobs then looks for prices that prove it case by case. Only where that takes too many cases is the proof the
+solver's word.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["TrafficProgram", "TrafficSearch", "WithinLimit", "best_apart", "scaled"]
 
-#: Denominators that prices are rounded to: 1 is exact where the duals are whole, the other all but exact.
+#: Denominators that prices are rounded to: 1 is exact where the duals are whole, the other nearly exact.
 _SCALES = (1, 2**20)
 
 #: Prices beyond this would not be exact as doubles.
 _LARGEST_PRICE = 2**53
 
-#: Relaxations that the search for a proof by cases solves, at most, and their columns in all: large ones take seconds.
+#: The search for a proof by cases solves at most so many relaxations, and so many columns in all: large ones take
+#: seconds.
 _MOST_CASES = 60
 _MOST_COLUMNS = 60_000
 
@@ -60,13 +62,13 @@ class WithinLimit:
     placement, units
         The best placement held within it and its units of traffic; None where none is held.
     bound
-        Units that every placement within it causes, at least.
+        Every placement within it causes at least so many units.
     prices
         The best prices known, which prove `proved` units of that.
     proved
-        What the prices prove.
+        The units that the prices prove.
     feasible
-        False where a solver says that nothing is feasible.
+        False where a solver says that no placement is feasible.
     """
 
     limit: int | None
@@ -83,7 +85,7 @@ class WithinLimit:
         return self.units == self.bound
 
 
-#: Decides what prices leave open: (search, limit, profile, start) to the solver's word and what it holds.
+#: Decides what prices leave open, from (search, limit, profile, start) to the solver's outcome and what it holds.
 Decider = Callable[["TrafficSearch", int | None, Profile, Placement | None], tuple[SolverOutcome, Placement | None]]
 
 
@@ -93,7 +95,7 @@ class TrafficSearch:
     Parameters
     ----------
     problem
-        What to solve, not plainly infeasible.
+        What to solve; it must not be plainly infeasible.
     profile
         Limits; a time limit holds for the search as a whole.
     start
@@ -101,12 +103,12 @@ class TrafficSearch:
     decide
         What settles what prices leave open; by default the program with HiGHS and arrays. Its figures are in MB.
     shortcuts
-        Whether closed form and relaxation may hold the placement; without them everything goes to `decide`.
+        Whether closed form and relaxation may give the placement; without them everything goes to `decide`.
 
     Attributes
     ----------
     solver, raw_status, stopped
-        Of what decided last: names and options, its words, and what cut it short.
+        Of the last engine that decided: names and options, its own words, and what cut it short.
     """
 
     def __init__(
@@ -168,7 +170,7 @@ class TrafficSearch:
         return best_apart(self.problem)
 
     def _near(self, program: TrafficProgram, x: Floats) -> Floats | None:
-        """A solution with the bundles about where a fractional one has them, to begin from; None: none was found."""
+        """A solution with the bundles about where a fractional one has them, to begin from; None if none was found."""
         hosted = program.with_room(x)
         return None if hosted is None else self._solved(program.with_bundles_at(hosted)).x
 
@@ -179,7 +181,7 @@ class TrafficSearch:
         return found
 
     def at(self, limit: int | None) -> WithinLimit:
-        """The least traffic within a limit, computed once; KeyboardInterrupt where the user wants no more."""
+        """The least traffic within a limit, computed once. KeyboardInterrupt where Ctrl-C came."""
         if limit not in self._known:
             self._known[limit] = self._examine(self.priced(limit))
             if self.stopped is Limit.INTERRUPTED:
@@ -225,7 +227,7 @@ class TrafficSearch:
             )
 
     def _holding(self, known: WithinLimit, placement: Placement | None) -> WithinLimit:
-        """The same with the better of what is held and a placement, if that is feasible and within the limit."""
+        """`known` with a placement, if that is feasible, within the limit, and better than what is held."""
         if placement is None or self.problem.violations(placement):
             return known
         units, load = self.units(placement), self.load(placement)
@@ -246,10 +248,10 @@ class TrafficSearch:
         return late
 
     def least_load(self, known: WithinLimit) -> tuple[WithinLimit, int]:
-        """What holds the least load at the traffic of `known`, which is closed, and the proved least load there.
+        """A placement of least load at the traffic of `known`, which is closed, and the proved least load there.
 
-        The two differ where the search was cut short. Prices rule out limits by bisection; what they leave is decided
-        from below.
+        The two loads differ where the search was cut short. Prices rule out limits by bisection. The limits that are
+        left are decided from below.
         """
         assert known.units is not None
         assert known.placement is not None
@@ -299,8 +301,8 @@ class TrafficSearch:
     def proof(self, limit: int | None, target: int) -> Cases | None:
         """Prices, by cases where need be, which prove that placements within a limit cause `target` units or more.
 
-        Branch and bound on the datacenter of the bundle that the relaxation parts most; what the prices of a case
-        settle by themselves is not looked into. None where few relaxations do not get that far.
+        Branch and bound on the datacenter of the bundle that the relaxation splits most. A case that the prices of the
+        case above it settle is not looked into. None where that would take too many relaxations.
         """
         known = self.priced(limit)
         if known.proved >= target:
@@ -346,7 +348,7 @@ class TrafficSearch:
             if self.load(best.placement) != load:
                 return points, self.stopped
             value = self.problem.evaluate(best.placement)
-            # Less traffic than this point's, if any, takes the load of the point before.
+            # Less traffic than this point's, if there is any, has the load of the point before.
             first = points[-1].certificates[1] if points else self.traffic_certificate(known)
             if points:
                 first = self.load_certificate(int(points[-1].objective[1]), known.units - 1)
@@ -358,9 +360,9 @@ class TrafficSearch:
 
 
 def best_apart(problem: Traffic) -> Placement | None:
-    """Each job where it causes least traffic, as if slots were free; None where there are not enough there.
+    """Each job where it causes least traffic, as if slots were free; None where there are not enough slots there.
 
-    The first of equally good datacenters, for bundles; maps stay with their reduces where that costs nothing.
+    Of equally good datacenters a bundle takes the first. Maps stay with their reduces where that costs nothing.
     """
     at_map = np.argmin(problem.map_units, axis=1)
     at_reduce = np.zeros(len(problem.reduces), dtype=np.int64)
@@ -382,10 +384,10 @@ class TrafficProgram:
     """The program of the least traffic within a limit on the load, over classes of maps.
 
     Columns: `u[b,w]` bundle b of reduces in datacenter w (binary); `x[c,d]` maps of class c in datacenter d; and for
-    each pair of a class and a bundle that it sends to `z[p,w]`, maps of the class that are in w with the bundle. Rows:
+    each pair p of a class and a bundle that it sends to, `z[p,w]`: maps of the class in w where the bundle is. Rows:
     room for maps and for reduces in each datacenter, each class and each bundle placed, z <= x, z <= size u. Objective:
-    what crosses if nothing were together, less what is. It is as strong as products of all x and u: given u, each
-    class falls apart. In units of the problem's `step`.
+    the traffic if nothing were together, less what is together. The program is as strong as with the products of all x
+    and u, since each class is independent once u is given. Figures are in units of the problem's `step`.
     """
 
     def __init__(self, problem: Traffic, limit: int | None) -> None:
@@ -446,7 +448,7 @@ class TrafficProgram:
         return classes, bundles, sends
 
     def prices(self, row_duals: Floats) -> Iterator[SlotPrices]:
-        """The prices that duals of the relaxation round to, but for those that are too large to be exact."""
+        """The prices that duals of the relaxation round to, without those too large to be exact."""
         price = np.maximum(-row_duals[: 2 * self.centers] * self.problem.step, 0.0)
         for scale in _SCALES:
             scaled = np.rint(price * scale)
@@ -472,12 +474,12 @@ class TrafficProgram:
         return self.problem.placed_in(at_map, at_reduce)
 
     def most_parted(self, x: Floats) -> int | None:
-        """The bundle that lies least whole in a solution; None where all are whole."""
+        """The bundle that a solution splits most; None where all are whole."""
         share = x[: self._x_at].reshape(-1, self.centers).max(axis=1)
         return int(share.argmin()) if share.min(initial=1.0) < 1.0 - _WHOLE else None
 
     def with_room(self, x: Floats) -> Floats | None:
-        """The solution with each bundle whole, the largest first, where it mostly lies and there is room; else None."""
+        """The solution with each bundle whole where most of it lies and there is room, the largest first; or None."""
         share, left = x[: self._x_at].reshape(-1, self.centers), self.problem.reduce_room.copy()
         weight = np.array([len(bundle.reduces) for bundle in self.bundles], dtype=np.int64)
         hosted = x.copy()

@@ -1,8 +1,8 @@
 """`transmission-reduces` as a network, solved by HiGHS on arrays; its potentials become the prices that prove it.
 
-From a source to classes of equal reduces, on to pairs of job and node, each for one reduce, on to nodes, and with their
-idle slots to the sink. Reduces that share their nodes freely go to nodes at once. The linear program over a network is
-integral, so flows are placements.
+Flow goes from a source to classes of equal reduces, on to pairs of job and node (at most one reduce each), on to nodes,
+and by their idle slots to the sink. Reduces that may share a node go to nodes directly. The linear program over a
+network is integral, so flows are placements.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["ReduceNetwork", "ReducePrices", "by_arrays", "prices_of"]
 
 
 class ReducePrices(NamedTuple):
-    """Dual prices in units: of one reduce more, of a slot on each node, of the one place of a job on each node."""
+    """Dual prices in units: of one more reduce, of a slot on each node, of the one place of a job on each node."""
 
     task: int
     nodes: Ints
@@ -49,7 +49,7 @@ class ReduceNetwork:
         #: Row (class) and node of each arc that offers a node to a class.
         self.row, self.node = np.nonzero(problem.usable[first])
         job, limited = problem.job[first[self.row]], problem.limited[first[self.row]]
-        #: Pairs of job and node that reduces could share, as job * nodes + node.
+        #: Pairs of job and node that several reduces could use, as job * nodes + node.
         self.pairs = np.unique((job * width + self.node)[limited])
         self.hosts = np.flatnonzero(problem.capacity > 0)
         supplies = 1 + np.arange(len(first))
@@ -58,14 +58,14 @@ class ReduceNetwork:
         self.sink = 1 + len(first) + len(self.pairs) + len(self.hosts)
         vertex = np.full(width, NONE)
         vertex[self.hosts] = host_vertices
-        #: Where each offer leads: to the pair of job and node, or to the node at once.
+        #: Where each offer leads: to the pair of job and node, or NONE where it leads to the node directly.
         self.pair = np.where(limited, np.searchsorted(self.pairs, job * width + self.node), NONE)
         offered = np.where(limited, 1 + len(first) + self.pair, vertex[self.node])
         self.tail = np.concatenate([np.zeros_like(supplies), 1 + self.row, pair_vertices, host_vertices])
         self.head = np.concatenate(
             [supplies, offered, vertex[self.pairs % width], np.full_like(host_vertices, self.sink)]
         )
-        # An offer without a limit has one more than ever flows, so that no dual price can settle on it.
+        # An offer without a limit has one unit more than can ever flow, so that no dual price settles on it.
         free = np.full_like(self.row, problem.count + 1)
         self.capacity = np.concatenate(
             [self.classes.size, free, np.ones_like(self.pairs), problem.capacity[self.hosts]]
@@ -77,7 +77,7 @@ class ReduceNetwork:
         self.supply[0], self.supply[self.sink] = problem.count, -problem.count
 
     def decode(self, flow: Ints) -> Ints:
-        """Node of each of `problem.tasks` (or -1) from an integral flow; which member of a class runs is arbitrary."""
+        """Node of each of `problem.tasks` (or -1) from an integral flow; members of a class are interchangeable."""
         sent = flow[self._offers]
         owner, node = np.repeat(self.row, sent), np.repeat(self.node, sent)  # by increasing class
         rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
