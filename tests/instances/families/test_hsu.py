@@ -1,0 +1,38 @@
+"""The families of Hsu and Freeh have the paper's nodes, jobs and rates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.instances.generate import generate
+
+
+def test_hsu() -> None:
+    """Tests 002 section 5: nine jobs of 1 GB, 6 + 5 compute and 2 + 1 storage nodes, rates of Tables 2 and 3."""
+    instance = generate("hsu-table3")
+    cluster, workload = instance.cluster, instance.workload
+    assert np.bincount(cluster.type[cluster.slots > 0]).tolist() == [6, 5]
+    assert np.bincount(cluster.type[cluster.slots == 0]).tolist() == [2, 1]
+    assert np.array_equal(cluster.rack, cluster.type)
+    assert cluster.rate_process[:11].tolist() == [60] * 6 + [20] * 5
+    assert set(cluster.rate_out.tolist()) == {85}
+    assert np.bincount(workload.job).tolist() == [16] * 9
+    assert len(generate("hsu-table3", block=128).workload) == 72
+    assert instance.replicas.lengths.tolist() == [2] * 144
+    assert instance.replicas.values.min() == 11
+    assert workload.job_ids.tolist()[-2:] == ["terasort4", "grep1"]
+    assert workload.rate_in_by_type is not None
+    assert workload.rate_in_by_type[0].tolist() == [3.04, 3.2]
+    assert workload.rate_in_by_type[-1].tolist() == [0.23, 0.27]
+    assert instance.time == workload.arrival.max() == 40
+
+
+def test_flow() -> None:
+    """Tests that busy slots have running rates of their node's type and that only storage nodes hold replicas."""
+    instance = generate("flow", nodes=60, tasks=100)
+    cluster = instance.cluster
+    assert np.array_equal(cluster.running_rates.lengths, cluster.slots - instance.state.idle_slots)
+    assert np.all(cluster.slots[instance.replicas.values] == 0)
+    assert np.count_nonzero(cluster.slots == 0) == 13
+    first = np.concatenate([cluster.running_rates[node] for node in np.flatnonzero(cluster.type == 0)])
+    assert set(first.tolist()) == {3.04, 9.14, 0.23, 16.0}

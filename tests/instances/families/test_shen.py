@@ -1,0 +1,54 @@
+"""The families of Shen et al. 2016: Table II, and small instances of its stages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from optsched.instance import MAP, REDUCE
+from optsched.instances.generate import generate
+from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
+
+STAGES = {kind.name: kind for kind in (Transmission, TransmissionMaps, TransmissionReduces)}
+
+
+def test_table_2() -> None:
+    """Tests numbers of tasks, sizes and shuffle of a batch against Table II and the label's ratio."""
+    instance = generate("shen-table2", batch=2)
+    workload = instance.workload
+    maps, reduces = (np.bincount(workload.job[workload.kind == kind]) for kind in (MAP, REDUCE))
+    assert (maps[0], reduces[0], maps[9], reduces[9]) == (143, 190, 824, 193)
+    assert (len(instance.cluster), instance.state.idle_slots.sum(), instance.state.idle_reduce_slots.sum()) == (
+        60,
+        240,
+        120,
+    )
+    assert set(instance.replicas.lengths[workload.kind == MAP].tolist()) == {2}
+    read = np.bincount(workload.job[workload.kind == MAP], workload.size[workload.kind == MAP])
+    assert np.allclose(read, 1e4 * np.arange(1, 11), rtol=1e-3)
+    shuffle = workload.shuffle
+    assert shuffle is not None
+    assert len(shuffle) == int((maps * reduces).sum())
+    assert np.array_equal(workload.job[shuffle.map], workload.job[shuffle.reduce])
+    sent = np.bincount(workload.job[shuffle.map], shuffle.size)
+    assert np.allclose(sent, read, rtol=1e-3)  # Terasort shuffles what it reads
+    assert "assumed" in instance.labels["shuffle"]
+
+
+def test_divided() -> None:
+    """Tests that `divide` keeps every job, with at least one map and reduce."""
+    instance = generate("shen-table2", batch=1, divide=1000)
+    assert np.bincount(instance.workload.job).tolist() == [2] * 10
+    assert "divided by 1000" in instance.labels["scale"]
+
+
+@pytest.mark.parametrize("stage", ["transmission", "transmission-maps", "transmission-reduces"])
+def test_transmission(stage: str) -> None:
+    """Tests that the family gives 000's problems all they need, with either form of distances."""
+    for spread in (0, 7):
+        instance = generate("transmission", seed=1, finished=0.5, spread=spread, jobs=3, reduces=5)
+        posed = STAGES[stage](instance)
+        assert len(posed.tasks) == {"transmission": 11, "transmission-maps": 6, "transmission-reduces": 5}[stage]
+        assert posed.grid == 1
