@@ -24,9 +24,11 @@ from optsched.instance import (
     State,
     Workload,
 )
+from optsched.instances.files import load
 from optsched.problems import FlowCongestion
+from optsched.resources import folder
 
-__all__ = ["PARAMETERS", "instances", "of_one_type", "problems"]
+__all__ = ["PARAMETERS", "instances", "of_one_type", "paper", "problems"]
 
 RATES = [0.0, 0.27, 3.2, 12.8]
 
@@ -132,3 +134,10 @@ def of_one_type(draw: st.DrawFn) -> Instance:
         replicas=Ragged.from_rows(column(st.lists(st.integers(0, nodes - 1), unique=True, max_size=2), tasks)),
     )
     return Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle))
+
+
+def paper(name: str, **parameters: Any) -> FlowCongestion:
+    """The problem on a worked example of the library."""
+    instance = load(folder("instances") / "papers" / f"{name}.json")
+    assert isinstance(instance, Instance)
+    return FlowCongestion(instance, **parameters)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from optsched.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
 from optsched.problems.utility import Utility
 
-__all__ = ["posed", "problems"]
+__all__ = ["SWAPS", "posed", "problems"]
 
 NAN = float("nan")
 
@@ -60,6 +60,16 @@ def posed(
         cluster, workload, status=[status for *_, status, _ in rows], node=[node for *_, node in rows]
     )
     return Utility(Instance(cluster, workload, state, name="small", time=time), **parameters)
+
+
+#: Sharmilarani et al., note 7: two trackers, two jobs, required 2 of 3 and 4 of 5.
+SWAPS = posed(
+    {"cpu": [5, 5], "disk": [3, 7]},
+    [
+        {"maps": 3, "map": {"cpu": 2, "disk": 2}, "goal": 3, "time": 2},
+        {"maps": 5, "map": {"cpu": 1, "disk": 3}, "goal": 5, "time": 4},
+    ],
+)
 
 
 @st.composite

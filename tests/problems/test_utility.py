@@ -1,43 +1,24 @@
-"""`utility`: value, feasibility, the spread of reduces, bounds by prices, certificates, routes, against enumeration."""
+"""`utility`: value, feasibility, the spread of reduces, parameters, and what is refused."""
 
 from __future__ import annotations
 
-import itertools
 import re
-from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from utility_instances import posed, problems
+from utility_instances import SWAPS, posed
 
-from optsched import models
-from optsched.certificates import certify, proved_bound, utilisation_certificate, utility_certificate
-from optsched.errors import CertificateInvalid, InputError, MissingField, TooLarge, UsageError
-from optsched.gaps import gap
+from optsched.certificates import certify
+from optsched.errors import InputError, MissingField, UsageError
 from optsched.instance import MAP, REDUCE, Cluster, Instance, Workload
 from optsched.placement import Placement
 from optsched.problems import Utility
 from optsched.problems.base import GRID
-from optsched.problems.utility import LEAST_FINITE, Allocation, spread_reduces
-from optsched.results import Certificate, Proof, Termination, Violation
+from optsched.problems.utility import spread_reduces
+from optsched.results import Violation
 from optsched.routes import bounds, solve
 from optsched.routes.utility import ROUTES
-from optsched.searches.enumeration import best_placement
-from optsched.solvers.algebraic import solve_pyomo
-from optsched.solvers.profiles import load_profile
-
-#: Sharmilarani et al., note 7: two trackers, two jobs, required 2 of 3 and 4 of 5.
-SWAPS = posed(
-    {"cpu": [5, 5], "disk": [3, 7]},
-    [
-        {"maps": 3, "map": {"cpu": 2, "disk": 2}, "goal": 3, "time": 2},
-        {"maps": 5, "map": {"cpu": 1, "disk": 3}, "goal": 5, "time": 4},
-    ],
-)
 
 #: One map and up to two reduces on one tracker of memory 3, where each takes 1; a second tracker has none.
 REDUCES = posed(
@@ -248,194 +229,4 @@ def test_fixed_reduces() -> None:
 # Bounds and certificates -------------------------------------------------------------------------------------------
 
 
-def test_prices_by_hand() -> None:
-    """Tests the proof of the instance of Sharmilarani et al., note 7: four maps fit, and more than -1/2 takes five;
-    and thresholds beside.
-    """
-    ones, none = np.array([1, 1]), np.array([0, 0])
-    assert SWAPS.utility_bound(ones, none) == -GRID // 2
-    assert SWAPS.utility_bound(none, none) == GRID == SWAPS.saturated_units
-    assert SWAPS.utility_bound(-ones, none) == GRID
-    assert SWAPS.utility_below(-GRID) == SWAPS.lowest_units
-    assert SWAPS.utility_below(0) == round(GRID * (np.log(3) / np.log(4) - 1))
-    reduces, maps = SWAPS.least_maps(1, 1)
-    assert (reduces.tolist(), maps.tolist()) == ([0], [5])
-    assert [part.tolist() for part in SWAPS.least_maps(1, GRID + 1)] == [[], []]
-    assert (
-        SWAPS.utilisation_bound(-GRID // 2, none, none, 1)
-        >= SWAPS.objective(SWAPS.placement([1, 1, -1, 0, 1] + [-1] * 3))[1] * GRID
-    )
-    assert SWAPS.utilisation_bound(2 * GRID, none, none, 2**21) == SWAPS.utilisation_bound(GRID, none, none, 1)
-
-
-@given(problems(), st.data())
-@settings(max_examples=60)
-def test_any_prices_bound(problem: Utility, data: st.DataObject) -> None:
-    """Tests weak duality: whatever the prices and their scale, the bounds are not below the enumerated optimum."""
-    best = best_placement(problem)
-    assert best is not None
-    lowest, used = best[0]
-    jobs = len(problem.jobs)
-
-    def prices(least: int, most: int) -> tuple[Any, Any]:
-        rows = [data.draw(st.lists(st.integers(least, most), min_size=jobs, max_size=jobs)) for _ in range(2)]
-        return np.array(rows[0], dtype=np.int64), np.array(rows[1], dtype=np.int64)
-
-    assert utility_certificate(problem, *prices(-2, 5)).claim >= lowest
-    scale = data.draw(st.sampled_from([1, 3, 2**20, 2**31]))
-    signed = prices(-2 * GRID * scale, 2 * GRID * scale)
-    units = int(lowest * GRID)
-    certificate = utilisation_certificate(problem, units, *signed, scale)
-    assert certificate.claim >= used
-    assert proved_bound(problem, certificate, (lowest, used)) == certificate.claim
-    for bound in bounds(problem):
-        assert bound.value >= (lowest if bound.component == "lowest-utility" else used), bound
-
-
-@pytest.mark.parametrize(
-    ("component", "data", "told"),
-    [
-        ("lowest-utility", {"reduce_prices": {}}, "map_prices: must be an object"),
-        ("lowest-utility", {"map_prices": {}, "reduce_prices": []}, "reduce_prices: must be an object"),
-        ("lowest-utility", {"map_prices": {"j9": 1}, "reduce_prices": {}}, 'map_prices: there is no job "j9"'),
-        ("lowest-utility", {"map_prices": {"j0": 0.5}, "reduce_prices": {}}, "j0: must be an integer"),
-        ("utilisation", {"map_prices": {}, "reduce_prices": {}}, "scale: must be an integer"),
-        ("utilisation", {"map_prices": {}, "reduce_prices": {}, "scale": 0}, "scale: must be above 0, not 0"),
-        ("utilisation", {"map_prices": {}, "reduce_prices": {}, "scale": 1}, "needs a lowest utility that is given"),
-    ],
-)
-def test_malformed_certificates(component: str, data: dict[str, Any], told: str) -> None:
-    """Tests that certificates of a wrong form are told, each with its place."""
-    with pytest.raises(CertificateInvalid, match=re.escape(told)):
-        proved_bound(SWAPS, Certificate(component, Proof.DUAL, 0, data))
-
-
-def test_false_claims() -> None:
-    """Tests that claims below what the prices prove are false, in either component, and a missing price is found."""
-    solution = solve(SWAPS)
-    assert solution.objective is not None
-    verdict = certify(SWAPS, solution)
-    assert verdict.proved
-    first, second = solution.certificates
-    lower = replace(
-        solution,
-        objective=(-1000, 0),
-        decision=SWAPS.placement([-1] * 8),
-        bound=(-1000, None),
-        certificates=(replace(first, claim=-1000),),
-        termination=Termination.FEASIBLE,
-    )
-    assert not certify(SWAPS, lower).valid
-    less = solution.objective[1] - Fraction(1, GRID)
-    wrong = replace(solution, bound=(first.claim, less), certificates=(first, replace(second, claim=less)))
-    assert "FALSE  dual proof of utilisation" in str(certify(SWAPS, wrong))
-    cheaper = replace(first, data={**first.data, "map_prices": {"j0": 1}})
-    assert not certify(SWAPS, replace(solution, certificates=(cheaper, second))).valid
-    boast = replace(solution, objective=(10**30, solution.objective[1]))
-    assert "FALSE  objective" in str(certify(SWAPS, boast))
-    stranger = replace(solution, decision=SWAPS.placement([0] * 8))
-    assert not certify(SWAPS, stranger).valid
-
-
 # Agreement ---------------------------------------------------------------------------------------------------------
-
-
-def check_agreement(problem: Utility) -> None:
-    """Every route finds the enumerated optimum and certifies, and the gap of the optimum is 0."""
-    best = best_placement(problem)
-    assert best is not None
-    for route in ROUTES:
-        solution = solve(problem, route=route)
-        assert solution.objective == best[0] == solution.bound, (route, solution)
-        assert solution.optimal, route
-        verdict = certify(problem, solution)
-        assert verdict.valid, (route, str(verdict))
-        assert verdict.proved >= (solution.certificate is Proof.DUAL), route
-    report = gap(problem, lambda problem, rng: problem.placement(best[1]))
-    assert report.absolute_gap == (0, 0)
-
-
-def test_agreement() -> None:
-    """Tests that all routes agree with enumeration on 40 instances."""
-    settings(max_examples=40)(given(problems())(check_agreement))()
-
-
-@pytest.mark.thorough
-def test_agreement_at_length() -> None:
-    """Tests the same on 200 instances, some of them larger."""
-    settings(max_examples=200)(given(problems(tasks=8))(check_agreement))()
-
-
-@pytest.mark.parametrize("route", ["thresholds", "pyomo", "pulp"])
-def test_utilities_a_step_apart(route: str) -> None:
-    """Tests two jobs whose worths of 12 of 17 and 41 of 69 maps differ by one step of 2^-20, less than a tolerance.
-
-    The tracker holds 12 of the one and 42 of the other, or 13 and 41: the first is better by that step.
-    """
-    jobs = [
-        {"maps": 17, "map": {"cpu": 5}, "goal": 1, "time": 1},
-        {"maps": 69, "map": {"cpu": 7}, "goal": 1, "time": 1},
-    ]
-    problem = posed({"cpu": [12 * 5 + 42 * 7]}, jobs)
-    assert problem.map_utility[0][12] - problem.map_utility[1][41] == 1
-    solution = solve(problem, route=route)
-    assert solution.objective is not None
-    assert solution.objective[0] == solution.bound[0] == Fraction(int(problem.map_utility[0][12]), GRID)
-
-
-@given(problems(tasks=5, nodes=2))
-@settings(max_examples=25)
-def test_counts_are_enough(problem: Utility) -> None:
-    """Tests the enumeration by counts against every placement task by task, judged by the problem itself."""
-    nodes = range(-1, len(problem.instance.cluster))
-    placements = (problem.placement(list(hosts)) for hosts in itertools.product(nodes, repeat=len(problem.tasks)))
-    values = [problem.evaluate(placement) for placement in placements if not problem.violations(placement)]
-    best = best_placement(problem)
-    assert best is not None
-    assert max(values) == best[0]
-
-
-@given(problems(reduces="free"), st.data())
-@settings(max_examples=25)
-def test_laws(problem: Utility, data: st.DataObject) -> None:
-    """Tests that more capacity never lowers the highest lowest utility, and fixed reduces never raise the optimum."""
-    instance = problem.instance
-    best = solve(problem).objective
-    assert best is not None
-    node = data.draw(st.integers(0, len(instance.cluster) - 1))
-    more = {name: column + 2.0 * (np.arange(len(column)) == node) for name, column in instance.cluster.capacity.items()}
-    roomier = Utility(replace(instance, cluster=replace(instance.cluster, capacity=more)), **problem.parameters)
-    larger = solve(roomier).objective
-    assert larger is not None
-    assert larger[0] >= best[0]
-    fixed = solve(Utility(instance, **{**problem.parameters, "reduces": "fixed"})).objective
-    assert fixed is not None
-    assert fixed <= best
-
-
-def test_models_refuse() -> None:
-    """Tests the messages where a limit is out of reach, or the literal model too large, and its stated size."""
-    module = models.module("utility")
-    for build in (module.build_pyomo, module.build_pulp):
-        with pytest.raises(UsageError, match=r"limit=1\.5: the lowest utility is at most 1"):
-            build(SWAPS, limit=1.5)
-    with pytest.raises(TooLarge, match="variables"):
-        module.build_pulp(SWAPS, max_variables=3)
-    size, model = module.literal_size(SWAPS), module.build_pulp(SWAPS)
-    assert (len(model.variables()), len(model.constraints())) == (size.variables, size.constraints)
-
-
-def test_equal_trackers_are_one_host() -> None:
-    """Tests that the compact model lists patterns of equal trackers, and that its solution is dealt out to them."""
-    module = models.module("utility")
-    job = {"maps": 9, "map": {"cpu": 2}}
-    problem = posed({"cpu": [5] * 6}, [job, {"maps": 4, "map": {"cpu": 1}}])
-    model = module.build_pyomo(problem, limit=Fraction(1, 2))
-    assert list(model.HOSTS) == ["n0"]
-    assert len(model.PATTERNS) == 3
-    assert solve_pyomo(model, load_profile("exact")).status is Termination.OPTIMAL
-    placement = module.decode(model, problem)
-    assert problem.evaluate(placement) == solve(problem).objective
-    allocation = Allocation(*problem.allocated(placement))
-    assert allocation.maps.sum(axis=1).tolist() == [9, 4]
-    assert LEAST_FINITE == -2 * GRID

@@ -1,29 +1,24 @@
-"""`flow-congestion`: routes against enumeration, the convex flow and where it is refused, proofs and their faults."""
+"""`flow-congestion`: routes against enumeration, the convex flow and where it is refused, and patterns."""
 
 from __future__ import annotations
 
-import copy
-from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
-from congestion_instances import of_one_type, problems
+from congestion_instances import of_one_type, paper, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.certificates import certify, proved_bound, task_price_certificate
-from optsched.errors import CertificateInvalid, SolverDisagreement, TooLarge
+from optsched.certificates import certify
+from optsched.errors import SolverDisagreement, TooLarge
 from optsched.instance import Cluster, Instance, Ragged, Workload
-from optsched.instances.files import load
 from optsched.instances.generate import generate
-from optsched.models.flow_congestion import build_pulp, build_pyomo, literal_size
+from optsched.models.flow_congestion import build_pulp, literal_size
 from optsched.problems import FlowCongestion
 from optsched.problems import flow_congestion as module
 from optsched.problems.base import GRID
-from optsched.resources import folder
-from optsched.results import Certificate, Limit, Proof, Termination
+from optsched.results import Limit, Proof, Termination
 from optsched.routes import routes_of, solve
 from optsched.searches.enumeration import _judged, best_placement
 from optsched.searches.flow_congestion import (
@@ -37,13 +32,6 @@ from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
 EXACT = Profile("exact")
-
-
-def paper(name: str, **parameters: Any) -> FlowCongestion:
-    """The problem on a worked example of the library."""
-    instance = load(folder("instances") / "papers" / f"{name}.json")
-    assert isinstance(instance, Instance)
-    return FlowCongestion(instance, **parameters)
 
 
 def check_routes(problem: FlowCongestion) -> None:
@@ -226,81 +214,3 @@ class TestPatterns:
         monkeypatch.setattr(module, "MOST_PATTERNS", 5)
         with pytest.raises(TooLarge, match="4 types of tasks make 22 patterns on 2 different nodes, too many to list"):
             solve(paper("hsu-two-clusters"), route=route)
-
-
-def test_models_name_what_they_hold() -> None:
-    """Tests that hosts, classes and types go by the id of their first, and that reduces have their own cardinality."""
-    model = build_pyomo(paper("hsu-reduces"))
-    assert list(model.HOSTS) == ["n1", "n2", "n3"]
-    assert list(model.CLASSES) == ["t3", "wr", "tr"]
-    assert sorted(model.TYPES) == ["t3", "tr", "wr"]
-    assert {kind: model.due[kind] for kind in model.KINDS} == {"map": 1, "reduce": 2}
-    names = [str(variable) for variable in build_pulp(paper("hsu-reduces")).variables()]
-    assert "place.wr.n3" in names
-    assert "skip.t3" in names
-
-
-class TestCertificate:
-    """Prices as proofs, and what is wrong with them."""
-
-    def solved(self) -> tuple[FlowCongestion, Certificate]:
-        """An instance that prices close, and its certificate."""
-        problem = paper("hsu-two-clusters")
-        (certificate,) = solve(problem).certificates
-        assert certificate.kind is Proof.DUAL
-        return problem, certificate
-
-    def test_data(self) -> None:
-        """Tests that the data is prices by kind and by the first task of a class, and proves the claim."""
-        problem, certificate = self.solved()
-        assert set(certificate.data) == {"count_prices", "class_prices", "scale", "unit"}
-        assert set(certificate.data["count_prices"]) == {"map", "reduce"}
-        assert set(certificate.data["class_prices"]) <= {"wordcount", "terasort", "grep", "nocomputation"}
-        assert certificate.data["unit"] == f"1/{GRID * certificate.data['scale']}"
-        assert proved_bound(problem, certificate) == certificate.claim
-
-    @pytest.mark.parametrize(
-        ("change", "told"),
-        [
-            ({"scale": 0}, "scale: must be above 0, not 0"),
-            ({"scale": None}, "scale: must be an integer"),
-            ({"count_prices": []}, "count_prices: must be an object"),
-            ({"count_prices": {"map": 1}}, "reduce: must be an integer"),
-            ({"count_prices": {"map": 1.5, "reduce": 0}}, "map: must be an integer"),
-            ({"class_prices": {"sort": 1}}, 'class_prices: no class of tasks has "sort" as its first'),
-            ({"class_prices": {"grep": 2**54}}, "grep: must be an integer up to"),
-        ],
-    )
-    def test_wrong_data(self, change: dict[str, Any], told: str) -> None:
-        """Tests that data of another form proves nothing, and says what is wrong."""
-        problem, certificate = self.solved()
-        with pytest.raises(CertificateInvalid, match=told):
-            proved_bound(problem, replace(certificate, data={**certificate.data, **change}))
-
-    def test_seeded_faults(self) -> None:
-        """Tests that a claim one unit too high is caught, and that moved prices prove less, never more."""
-        problem, certificate = self.solved()
-        solution = solve(problem)
-        unit = Fraction(1, GRID)
-        high = replace(certificate, claim=certificate.claim + unit)
-        forged = replace(solution, certificates=(high,), bound=(high.claim,))
-        assert not certify(problem, forged).valid
-        for name in ("count_prices", "class_prices"):
-            for key, price in certificate.data[name].items():
-                for step in (-GRID * certificate.data["scale"], GRID * certificate.data["scale"]):
-                    data = copy.deepcopy(dict(certificate.data))
-                    data[name] = {**data[name], key: price + step}
-                    assert proved_bound(problem, replace(certificate, data=data)) <= certificate.claim
-
-    def test_too_many_patterns_prove_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Tests that a certificate whose check would list too many patterns is invalid, not a crash."""
-        problem, certificate = self.solved()
-        again = FlowCongestion(problem.instance)
-        monkeypatch.setattr(module, "MOST_PATTERNS", 5)
-        with pytest.raises(CertificateInvalid, match="too many to list"):
-            proved_bound(again, certificate)
-
-    def test_no_prices_prove_the_least(self) -> None:
-        """Tests that prices of 0 prove 0: every node may stay empty."""
-        problem = paper("hsu-two-clusters")
-        assert task_price_certificate(problem, np.zeros(2, dtype=int), np.zeros(4, dtype=int), 1).claim == 0

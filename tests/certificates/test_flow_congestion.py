@@ -1,0 +1,86 @@
+"""Prices of tasks: the checker recomputes what they prove, and no seeded fault is believed."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from congestion_instances import paper
+
+from optsched.certificates import certify, proved_bound, task_price_certificate
+from optsched.errors import CertificateInvalid
+from optsched.problems import FlowCongestion
+from optsched.problems import flow_congestion as module
+from optsched.problems.base import GRID
+from optsched.results import Certificate, Proof
+from optsched.routes import solve
+
+
+class TestCertificate:
+    """Prices as proofs, and what is wrong with them."""
+
+    def solved(self) -> tuple[FlowCongestion, Certificate]:
+        """An instance that prices close, and its certificate."""
+        problem = paper("hsu-two-clusters")
+        (certificate,) = solve(problem).certificates
+        assert certificate.kind is Proof.DUAL
+        return problem, certificate
+
+    def test_data(self) -> None:
+        """Tests that the data is prices by kind and by the first task of a class, and proves the claim."""
+        problem, certificate = self.solved()
+        assert set(certificate.data) == {"count_prices", "class_prices", "scale", "unit"}
+        assert set(certificate.data["count_prices"]) == {"map", "reduce"}
+        assert set(certificate.data["class_prices"]) <= {"wordcount", "terasort", "grep", "nocomputation"}
+        assert certificate.data["unit"] == f"1/{GRID * certificate.data['scale']}"
+        assert proved_bound(problem, certificate) == certificate.claim
+
+    @pytest.mark.parametrize(
+        ("change", "told"),
+        [
+            ({"scale": 0}, "scale: must be above 0, not 0"),
+            ({"scale": None}, "scale: must be an integer"),
+            ({"count_prices": []}, "count_prices: must be an object"),
+            ({"count_prices": {"map": 1}}, "reduce: must be an integer"),
+            ({"count_prices": {"map": 1.5, "reduce": 0}}, "map: must be an integer"),
+            ({"class_prices": {"sort": 1}}, 'class_prices: no class of tasks has "sort" as its first'),
+            ({"class_prices": {"grep": 2**54}}, "grep: must be an integer up to"),
+        ],
+    )
+    def test_wrong_data(self, change: dict[str, Any], told: str) -> None:
+        """Tests that data of another form proves nothing, and says what is wrong."""
+        problem, certificate = self.solved()
+        with pytest.raises(CertificateInvalid, match=told):
+            proved_bound(problem, replace(certificate, data={**certificate.data, **change}))
+
+    def test_seeded_faults(self) -> None:
+        """Tests that a claim one unit too high is caught, and that moved prices prove less, never more."""
+        problem, certificate = self.solved()
+        solution = solve(problem)
+        unit = Fraction(1, GRID)
+        high = replace(certificate, claim=certificate.claim + unit)
+        forged = replace(solution, certificates=(high,), bound=(high.claim,))
+        assert not certify(problem, forged).valid
+        for name in ("count_prices", "class_prices"):
+            for key, price in certificate.data[name].items():
+                for step in (-GRID * certificate.data["scale"], GRID * certificate.data["scale"]):
+                    data = copy.deepcopy(dict(certificate.data))
+                    data[name] = {**data[name], key: price + step}
+                    assert proved_bound(problem, replace(certificate, data=data)) <= certificate.claim
+
+    def test_too_many_patterns_prove_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Tests that a certificate whose check would list too many patterns is invalid, not a crash."""
+        problem, certificate = self.solved()
+        again = FlowCongestion(problem.instance)
+        monkeypatch.setattr(module, "MOST_PATTERNS", 5)
+        with pytest.raises(CertificateInvalid, match="too many to list"):
+            proved_bound(again, certificate)
+
+    def test_no_prices_prove_the_least(self) -> None:
+        """Tests that prices of 0 prove 0: every node may stay empty."""
+        problem = paper("hsu-two-clusters")
+        assert task_price_certificate(problem, np.zeros(2, dtype=int), np.zeros(4, dtype=int), 1).claim == 0

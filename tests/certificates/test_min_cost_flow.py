@@ -1,0 +1,96 @@
+"""Potentials and cycles: the checker recomputes what they prove, and no seeded fault is believed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from min_cost_flow_instances import SMALL, posed
+
+from optsched.certificates import certify, potential_certificate, proved_bound
+from optsched.certificates.min_cost_flow import limitless_cycle
+from optsched.errors import CertificateInvalid
+from optsched.network import UNBOUNDED, FlowNetwork
+from optsched.placement import Flow, Placement
+from optsched.problems import MinCostFlow
+from optsched.results import Certificate, Proof, Solution, Termination
+from optsched.routes import solve
+
+
+def solved(problem: MinCostFlow = SMALL) -> Solution:
+    """By the default route."""
+    return solve(problem)
+
+
+def test_only_real_cycles_prove_that_there_is_no_least_cost() -> None:
+    """Tests that the checker looks at the cycle arc by arc, and proves nothing without one or without a flow."""
+    problem = posed(
+        [(0, 1, 0, UNBOUNDED, -1), (1, 0, 0, UNBOUNDED, 0), (1, 0, 0, 4, -1), (1, 0, 0, UNBOUNDED, 2)], [0, 0]
+    )
+    assert limitless_cycle(problem) == "2 arcs without limit form a cycle of cost -1"
+    assert limitless_cycle(SMALL) is None
+    for cycle in ((0, 2), (0, 3), (0,)):
+        problem.__dict__["unlimited_cycle"] = cycle
+        with pytest.raises(CertificateInvalid, match="are none"):
+            limitless_cycle(problem)
+    claimed = replace(solve(SMALL), termination=Termination.ERROR, bound=(None,), certificates=())
+    assert certify(SMALL, claimed).unproved == ("that there is no optimum to be found rests on: solver",)
+    assert not certify(problem, replace(claimed, decision=None, objective=None)).proved
+    unbounded = posed([(0, 0, 0, UNBOUNDED, -1)], [0])
+    shown = solve(unbounded)
+    assert certify(unbounded, shown).proved
+    without_flow = certify(unbounded, replace(shown, decision=None, objective=None))
+    assert without_flow.unproved == ("that there is no optimum to be found rests on: solver",)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ({}, "potentials: must be an object"),
+        ({"potentials": {"v7": 1}}, 'potentials: there is no node "v7"'),
+        ({"potentials": {"v0": 0.5}}, "v0: must be an integer"),
+        ({"potentials": {"v0": 2**53 + 1}}, "v0: must be an integer up to 2^53"),
+    ],
+)
+def test_malformed_certificates(data: dict[str, Any], told: str) -> None:
+    """Tests that certificates of a wrong form are told, each with its place."""
+    with pytest.raises(CertificateInvalid, match=re.escape(told)):
+        proved_bound(SMALL, Certificate("cost", Proof.DUAL, 7, data))
+
+
+def test_false_claims() -> None:
+    """Tests that a claim beyond what potentials prove is false, and that some potentials prove nothing."""
+    solution = solved()
+    weak = replace(solution.certificates[0], data={"potentials": {}})
+    assert not certify(SMALL, replace(solution, certificates=(weak,))).valid
+    open_ = posed([(0, 1, 0, UNBOUNDED, 2)], [3, -3])
+    assert potential_certificate(open_, np.array([-5, 0])) is None
+    with pytest.raises(CertificateInvalid, match="an arc without limit has a negative reduced cost"):
+        proved_bound(open_, Certificate("cost", Proof.DUAL, 6, {"potentials": {"v0": -5}}))
+
+
+def test_false_decisions() -> None:
+    """Tests that a decision of the other noun, an infeasible flow and a false value are told."""
+    solution = solved()
+    for change, told in (
+        ({"decision": Placement.of([0])}, "flow: the decision is a placement"),
+        ({"decision": Flow([0, 0, 0, 1])}, "flow: conservation"),
+        ({"decision": None}, "flow: there is none, but an objective is claimed"),
+        ({"objective": (6,)}, "the flow's value is 7"),
+    ):
+        verdict = certify(SMALL, replace(solution, **change))
+        assert not verdict.valid
+        assert told in str(verdict)
+
+
+def test_potentials_past_2_53_are_no_certificate():
+    """Tests that a flow whose potentials no certificate may hold is left without proof, not given one that is false."""
+    ends = [f"n{node}" for node in range(5)]
+    network = FlowNetwork(ends, tail=[0, 1, 2, 3], head=[1, 2, 3, 4], cost=[2**53] * 4, supply=[1, 0, 0, 0, -1])
+    problem = MinCostFlow(network)
+    solution = solve(problem, route="arrays")
+    assert solution.termination is Termination.FEASIBLE
+    assert certify(problem, solution).valid

@@ -1,0 +1,68 @@
+"""Small problems of `generalized-assignment` for its tests: written out, drawn, and enumerated."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from optsched.instance import Cluster, Instance, Pairs, Workload
+from optsched.problems import GeneralizedAssignment
+from optsched.results import Value
+
+
+def posed(
+    cost: list[list[float]],
+    demand: dict[str, list[list[float]]] | None = None,
+    capacity: dict[str, list[float]] | None = None,
+    allowed: list[list[bool]] | None = None,
+    **parameters: Any,
+) -> GeneralizedAssignment:
+    """The problem on tasks t0, ... and nodes n0, ..."""
+    nodes = len(cost[0]) if cost else 1
+    cluster = Cluster([f"n{node}" for node in range(nodes)], capacity=capacity or {})
+    pairs = Pairs(np.array(cost, dtype=float).reshape(-1, nodes), demand or {}, allowed)
+    workload = Workload([f"t{task}" for task in range(len(cost))], pairs=pairs)
+    return GeneralizedAssignment(Instance(cluster, workload, name="small"), **parameters)
+
+
+#: Two tasks want node n0, which has place for one.
+SMALL = posed([[1, 4], [2, 9]], {"weight": [[2, 2], [2, 2]]}, {"weight": [2, 3]})
+
+
+#: The optimum is 6; no prices prove more than 4.5, which is 5 in whole costs.
+ODD = posed([[0, 3], [0, 3], [0, 3]], {"weight": [[2, 0], [2, 0], [2, 0]]}, {"weight": [3, 9]})
+
+
+def enumerated(problem: GeneralizedAssignment) -> Value | None:
+    """The optimum by trying every placement, None without a feasible one."""
+    nodes, tasks = len(problem.instance.cluster), len(problem.tasks)
+    placements = (
+        problem.placement(np.array(nodes_, dtype=np.int64)) for nodes_ in itertools.product(range(nodes), repeat=tasks)
+    )
+    values = [problem.evaluate(placement) for placement in placements if not problem.violations(placement)]
+    return min(values, key=problem.minimised, default=None)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> GeneralizedAssignment:
+    """Up to 4 tasks, 3 nodes and 2 resources, with fractions, forbidden pairs and both senses."""
+    tasks, nodes = draw(st.integers(0, 4)), draw(st.integers(1, 3))
+    unit = draw(st.sampled_from([1.0, 0.25, 0.1, 1 / 3]))
+
+    def matrix(values: st.SearchStrategy[Any]) -> Any:
+        rows = st.lists(values, min_size=nodes, max_size=nodes)
+        return np.array(draw(st.lists(rows, min_size=tasks, max_size=tasks))).reshape(tasks, nodes)
+
+    grain = draw(st.sampled_from([1.0, 0.5, 0.1]))
+    resources = draw(st.sampled_from([[], ["weight"], ["weight", "d_1"]]))
+    demand = {name: np.round(matrix(st.integers(0, 4)) * grain, 1) for name in resources}
+    entry = st.integers(0, 8).map(lambda most: most / (10 if grain == 0.1 else 1))
+    capacity = {name: draw(st.lists(entry, min_size=nodes, max_size=nodes)) for name in resources}
+    allowed = matrix(st.sampled_from([True, True, True, False])).astype(bool) if draw(st.booleans()) else None
+    cluster = Cluster(["n 1", "n_1", "4"][:nodes], capacity=capacity)
+    pairs = Pairs(matrix(st.integers(-5, 9)) * unit, demand, allowed)
+    workload = Workload(["t-1", "t_1", "T 1", "e5"][:tasks], pairs=pairs)
+    return GeneralizedAssignment(Instance(cluster, workload), sense=draw(st.sampled_from(["min", "max"])))

@@ -1,0 +1,23 @@
+"""Models of `generalized-assignment`: what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+from generalized_assignment_instances import SMALL, posed
+
+from optsched import models
+from optsched.errors import TooLarge, UsageError
+
+
+def test_models_refuse_what_is_stranded_or_too_large() -> None:
+    """Tests the messages where there is nothing to model, or too much."""
+    stranded = posed([[1]], {"weight": [[4]]}, {"weight": [3]})
+    module = models.module("generalized-assignment")
+    for build in (module.build_pyomo, module.build_pulp):
+        with pytest.raises(UsageError, match="t0 fits on no node that it may use"):
+            build(stranded)
+    with pytest.raises(TooLarge, match="4 variables"):
+        module.build_pulp(SMALL, max_variables=3)
+    size = module.literal_size(SMALL)
+    model = module.build_pulp(SMALL)
+    assert (len(model.variables()), len(model.constraints())) == (size.variables, size.constraints)
