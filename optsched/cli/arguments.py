@@ -30,9 +30,14 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
-        if command is None and not ctx.resilient_parsing:
-            raise click.UsageError(f'there is no command "{cmd_name}"; {nearest(cmd_name, list(self.commands))}', ctx)
+        if command is None:
+            self.unknown(ctx, cmd_name, list(self.commands))
         return command
+
+    def unknown(self, ctx: click.Context, name: str, known: Sequence[str]) -> None:
+        """Tell that there is no command of a name, unless only completions are wanted."""
+        if not ctx.resilient_parsing:
+            raise click.UsageError(f'there is no command "{name}"; {nearest(name, known)}', ctx)
 
 
 profile_option = click.option(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from optsched.errors import Fault, InputError, UsageError, nearest
 
 if TYPE_CHECKING:
     from optsched.instance import Instance
-    from optsched.instances.importers.foreign import Imported
+    from optsched.instances.importers import Importer, Option
     from optsched.network import FlowNetwork
 
 __all__ = ["describe", "generate", "import_"]
@@ -210,193 +212,95 @@ def _emit(instance: Instance | FlowNetwork, output: str | None) -> None:
 # Import -----------------------------------------------------------------------------------------------------------
 
 
-@click.group("import", cls=arguments.Commands)
+class _Importers(arguments.Commands):
+    """A group with a command for each importer, made when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from optsched.instances.importers import IMPORTERS
+
+        return sorted(IMPORTERS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from optsched.instances.importers import IMPORTERS
+
+        if cmd_name in IMPORTERS:
+            return _command(IMPORTERS[cmd_name])
+        self.unknown(ctx, cmd_name, list(IMPORTERS))
+        return None
+
+
+@click.group("import", cls=_Importers)
 def import_() -> None:
     """Make instances of what other tools recorded."""
 
 
-name_option = click.option("--name", metavar="TEXT", help="Name of the instance; by default after the file.")
-output_option = click.option(
-    "--output", metavar="FILE", help="A .json, .json.gz or .npz file; by default JSON goes to stdout."
-)
-sense_option = click.option(
-    "--sense",
-    type=click.Choice(["min", "max"]),
-    default="min",
-    show_default=True,
-    help="Whether the total cost is to be least or most: the file does not say.",
-)
+def _command(importer: Importer) -> click.Command:
+    """The command of an importer."""
+    parameters: list[click.Parameter] = [click.Argument(["file"]), *map(_option, importer.options)]
+    parameters.append(click.Option(["--name"], metavar="TEXT", help="Name of the instance; by default after the file."))
+    parameters.append(
+        click.Option(
+            ["--output"], metavar="FILE", help="A .json, .json.gz or .npz file; by default JSON goes to stdout."
+        )
+    )
+    if importer.splits:
+        told = "Write each job as DIR/<name>.json instead."
+        parameters.append(click.Option(["--split-jobs", "folder"], metavar="DIR", help=told))
+    return click.Command(importer.name, params=parameters, callback=partial(_import, importer), help=importer.title)
 
 
-def _emit_imported(imported: Imported, source: str, output: str | None) -> None:
-    """The one document of a file, and what was odd in it."""
+def _option(option: Option) -> click.Option:
+    kind: click.ParamType[Any] = click.STRING
+    if option.choices:
+        kind = click.Choice(option.choices)
+    elif option.lowest is not None:
+        kind = click.IntRange(option.lowest)
+    return click.Option(
+        [option.flag or f"--{option.name.replace('_', '-')}", option.name],
+        type=kind,
+        default=option.default,
+        show_default=option.default is not None,
+        multiple=option.several,
+        metavar=option.metavar,
+        help=option.doc,
+    )
+
+
+def _import(importer: Importer, file: str, output: str | None, folder: str | None = None, **options: Any) -> None:
+    """What a file holds, to stdout, to a file, or each job to one of a folder; and what was odd in it."""
     from optsched.cli.notes import tell_assumed
     from optsched.instances.files import from_document
 
-    (document,) = imported.documents
-    made = from_document(document, f"{source}: {document['name']}")
-    _emit(made, output)
+    if output is not None and folder is not None:
+        raise UsageError("--output and --split-jobs exclude each other: one file, or one a job")
+    if importer.splits:
+        options["split"] = folder is not None
+    imported = importer.read(file, **options)
+    made = [
+        from_document(document, f"{file}: {document.get('name', importer.name)}") for document in imported.documents
+    ]
+    if folder is None:
+        _emit(made[0], output)
+    else:
+        _save_all(made, folder)
     for text in imported.notes:
         arguments.note(text)
-    tell_assumed([made])
+    tell_assumed(made)
 
 
-@import_.command()
-@click.argument("trace", metavar="FILE")
-@click.option("--topology", metavar="FILE", help="Rumen's file of racks and hosts.")
-@click.option("--job", "jobs", multiple=True, metavar="ID", help="Only this job; several are pooled.")
-@click.option(
-    "--slots",
-    default="observed",
-    show_default=True,
-    metavar="observed|inferred|N",
-    help="Slots of each node: those that the jobs used, the most ever used at once, or N.",
-)
-@click.option(
-    "--shuffle",
-    default="none",
-    show_default=True,
-    metavar="none|proportional",
-    help="What maps send to reduces: nothing, or assumed in proportion to what they gave out; with hops by rack.",
-)
-@click.option(
-    "--maps",
-    default="waiting",
-    show_default=True,
-    metavar="waiting|finished",
-    help="Whether the maps wait, or have run where the trace says, so that only reduces wait.",
-)
-@name_option
-@output_option
-@click.option("--split-jobs", "split", metavar="DIR", help="Write each job as DIR/<name>.json instead.")
-def rumen(
-    trace: str,
-    topology: str | None,
-    jobs: tuple[str, ...],
-    slots: str,
-    shuffle: str,
-    maps: str,
-    name: str | None,
-    output: str | None,
-    split: str | None,
-) -> None:
-    """Import a Hadoop Rumen trace (.json, .json.gz).
+def _save_all(made: Sequence[Instance | FlowNetwork], folder: str) -> None:
+    """Each as a file of a folder; where it breaks off, how many there are is told."""
+    from optsched.instances.files import save
 
-    What the trace leaves open is labelled in the instance; what is odd in it is told on stderr.
-    """
-    from optsched.cli.notes import tell_assumed
-    from optsched.instance import Instance
-    from optsched.instances.files import from_document, save
-    from optsched.instances.importers.rumen import import_rumen
-
-    if output is not None and split is not None:
-        raise UsageError("--output and --split-jobs exclude each other: one file, or one a job")
-    imported = import_rumen(trace, topology, jobs, slots, name, split is not None, shuffle, maps)
-    instances = [from_document(document, f"{trace}: {document['name']}") for document in imported.documents]
-    if split is not None:
-        _make_folder(split)
+    _make_folder(folder)
     written = 0
     try:
-        for instance in instances:
-            assert isinstance(instance, Instance)
-            if split is None:
-                _emit(instance, output)
-            else:
-                save(instance, Path(split, re.sub(r"[^\w.-]+", "_", instance.name) + ".json"))
+        for instance in made:
+            save(instance, Path(folder, re.sub(r"[^\w.-]+", "_", instance.name) + ".json"))
             written += 1
     except (KeyboardInterrupt, InputError):
-        if split is not None:
-            arguments.note(f"{written} of {len(instances)} jobs are written to {split}", "warning")
+        arguments.note(f"{written} of {len(made)} jobs are written to {folder}", "warning")
         raise
-    for text in imported.notes:
-        arguments.note(text)
-    tell_assumed(instances)
-
-
-@import_.command()
-@click.argument("file")
-@name_option
-@output_option
-def dimacs(file: str, name: str | None, output: str | None) -> None:
-    """Import a DIMACS minimum-cost-flow file as a flow network."""
-    from optsched.instances.importers.dimacs import import_dimacs
-
-    _emit_imported(import_dimacs(file, name), file, output)
-
-
-@import_.command("orlib-gap")
-@click.argument("file")
-@sense_option
-@click.option("--set", "number", type=click.IntRange(1), metavar="N", help="Which set of a file with several.")
-@name_option
-@output_option
-def orlib_gap(file: str, sense: str, number: int | None, name: str | None, output: str | None) -> None:
-    """Import an OR-Library generalized-assignment file."""
-    from optsched.instances.importers.orlib import import_orlib_gap
-
-    _emit_imported(import_orlib_gap(file, sense, number, name), file, output)
-
-
-@import_.command("orlib-assign")
-@click.argument("file")
-@sense_option
-@name_option
-@output_option
-def orlib_assign(file: str, sense: str, name: str | None, output: str | None) -> None:
-    """Import an OR-Library assignment file: every item to a place of its own."""
-    from optsched.instances.importers.orlib import import_orlib_assign
-
-    _emit_imported(import_orlib_assign(file, sense, name), file, output)
-
-
-@import_.command()
-@click.argument("jobs", metavar="FILE")
-@click.option("--nodes", metavar="FILE", help="SLS's file of nodes; by default the hosts that the jobs name.")
-@click.option("--queues", metavar="FILE", help="A Fair Scheduler allocation file, for the queues' weights.")
-@click.option(
-    "--slots",
-    default="inferred",
-    show_default=True,
-    metavar="inferred|N",
-    help="Slots of each node: the most of a kind that ran at once on any node, or N.",
-)
-@name_option
-@output_option
-def sls(jobs: str, nodes: str | None, queues: str | None, slots: str, name: str | None, output: str | None) -> None:
-    """Import a job file of Hadoop's Scheduler Load Simulator.
-
-    What is inferred or assumed is labelled in the instance; what is odd is told on stderr.
-    """
-    from optsched.instances.importers.sls import import_sls
-
-    _emit_imported(import_sls(jobs, nodes, queues, slots, name), jobs, output)
-
-
-@import_.command()
-@click.argument("file")
-@click.option("--nodes", type=click.IntRange(1), default=20, show_default=True, help="Nodes of the generated cluster.")
-@click.option("--slots", type=click.IntRange(0), default=2, show_default=True, help="Slots of each.")
-@click.option("--replicas", type=click.IntRange(0), default=3, show_default=True, help="Of each map's block.")
-@click.option("--block", type=click.IntRange(1), default=128, show_default=True, metavar="MB", help="Input of a map.")
-@click.option("--first", type=click.IntRange(1), metavar="N", help="Only the first N jobs.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the replicas.")
-@name_option
-@output_option
-def swim(
-    file: str,
-    nodes: int,
-    slots: int,
-    replicas: int,
-    block: int,
-    first: int | None,
-    seed: int,
-    name: str | None,
-    output: str | None,
-) -> None:
-    """Import a SWIM workload: arrivals and sizes are recorded, the rest is generated and labelled so."""
-    from optsched.instances.importers.swim import import_swim
-
-    _emit_imported(import_swim(file, nodes, slots, replicas, block, first, seed, name), file, output)
 
 
 def _make_folder(path: str) -> None:

@@ -1,43 +1,27 @@
 """The heuristics: what a scheduler could run, batch or online, all on the problems' own instances.
 
-One module a family, named after its first heuristic. `optsched.running` says what a heuristic is and runs it; `waves`
-goes on until all tasks ran. Some heuristics solve an exact problem of their own by a search of `optsched.searches`;
-none uses a model.
+One module a family, named after its first heuristic, and imported when one of its heuristics is first asked for.
+`optsched.running` says what a heuristic is and runs it; `waves` goes on until all tasks ran. Some heuristics solve an
+exact problem of their own by a search of `optsched.searches`; none uses a model.
+
+Packages outside bring heuristics as entry points of the group `optsched.heuristics`; these come after the shipped ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from importlib import import_module
 from typing import Any
 
 from optsched.errors import UsageError, nearest
-from optsched.heuristics import (
-    coupling,
-    delay,
-    dl,
-    fair,
-    fair_sharing,
-    fifo,
-    flow_based,
-    flow_sched,
-    joss,
-    labl,
-    lsap_fair_sched,
-    lsap_sched,
-    observed,
-    probabilistic,
-    quincy,
-    ras,
-    sequential,
-)
-from optsched.problems import Problem
-from optsched.problems.base import expect_problem
+from optsched.outside import Listed
+from optsched.problems.base import Problem, expect_problem
 from optsched.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
 from optsched.running.driver import Decision, Observer
 from optsched.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
 
 __all__ = [
+    "GROUP",
     "HEURISTICS",
     "AnyHeuristic",
     "BatchHeuristic",
@@ -54,30 +38,43 @@ __all__ = [
     "run",
 ]
 
-_FAMILIES = (
-    dl,
-    lsap_sched,
-    lsap_fair_sched,
-    flow_sched,
-    fifo,
-    delay,
-    fair,
-    probabilistic,
-    coupling,
-    quincy,
-    sequential,
-    flow_based,
-    labl,
-    joss,
-    ras,
-    fair_sharing,
-    observed,
-)
+#: Entry points of this group are heuristics.
+GROUP = "optsched.heuristics"
 
-#: Every heuristic by its name, in the order in which they are listed.
-HEURISTICS: Mapping[str, Heuristic] = MappingProxyType(
-    {entry.name: entry for family in _FAMILIES for entry in family.HEURISTICS}
-)
+#: The families by their modules, each with its heuristics, in the order in which they are listed.
+_FAMILIES = {
+    "dl": ("dl", "rand"),
+    "lsap_sched": ("lsap-sched",),
+    "lsap_fair_sched": ("lsap-fair-sched",),
+    "flow_sched": ("flow-sched", "flow-greedy", "balancing"),
+    "fifo": ("fifo", "larts"),
+    "delay": ("delay",),
+    "fair": ("fair", "capacity"),
+    "probabilistic": ("probabilistic", "least-cost"),
+    "coupling": ("coupling",),
+    "quincy": ("quincy",),
+    "sequential": ("sequential",),
+    "flow_based": ("round-robin", "flow-based"),
+    "labl": ("labl",),
+    "joss": ("joss-t", "joss-j"),
+    "ras": ("ras",),
+    "fair_sharing": ("fair-sharing",),
+    "observed": ("observed",),
+}
+
+
+#: The family of each shipped heuristic.
+_FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names}
+
+
+def _shipped(name: str) -> Heuristic:
+    """A shipped heuristic; its family is imported."""
+    entries: Sequence[Heuristic] = import_module(f"{__name__}.{_FAMILY_OF[name]}").HEURISTICS
+    return next(entry for entry in entries if entry.name == name)
+
+
+#: Every heuristic by its name, in the order in which they are listed, those of packages outside last.
+HEURISTICS: Mapping[str, Heuristic] = Listed(GROUP, Heuristic, _FAMILY_OF, _shipped)
 
 
 def heuristic(given: AnyHeuristic) -> Heuristic:
@@ -141,7 +138,7 @@ def run(
     Parameters
     ----------
     problem
-        What to place. A user's own code gets a copy, so that it cannot change what its answer is judged by.
+        What to place. Code from outside gets a copy, so that it cannot change what its answer is judged by.
     heuristic
         See `heuristic`.
     seed
@@ -151,8 +148,8 @@ def run(
     observers
         Of a policy: called with (time, problem, decision) after each decision.
     time_limit
-        Seconds. Past them the run ends with an error and no placement. The heuristics of the list look at the clock in
-        their loops. A user's own code is broken off where it stands, in the main thread of Unix and between steps of
+        Seconds. Past them the run ends with an error and no placement. The shipped heuristics look at the clock in
+        their loops. Code from outside is broken off where it stands, in the main thread of Unix and between steps of
         Python code; elsewhere it may call `optsched.deadline.check` itself.
     **parameters
         The heuristic's own.

@@ -5,55 +5,21 @@ An infeasible placement (overfull slots, tasks left out) is no nonsense: it has 
 
 from __future__ import annotations
 
-import importlib
-import traceback
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import optsched
 from optsched.errors import HeuristicFailed, OutOfTime
 from optsched.instance import Ints
+from optsched.outside import raised
 from optsched.placement import NONE, Placement
 from optsched.problems import Problem
 
-__all__ = ["attempt", "placement_from", "raised", "tasks_from"]
-
-#: Where this package and the machinery of imports lie: what is above a user's code in a traceback.
-_MACHINERY = (str(Path(optsched.__file__).parent), str(Path(importlib.__file__).parent), "<frozen importlib")
+__all__ = ["attempt", "placement_from", "tasks_from"]
 
 #: How many wrong entries are told one by one.
 ENTRIES_SHOWN = 10
-
-
-def raised(error: BaseException) -> str:
-    """An exception in one line: type, message, and the line of the user's own file that it came from.
-
-    The user's own file is the first one below this package and the machinery of imports; where the exception was raised
-    in a library that this file called, that place is told as well.
-
-    >>> try:
-    ...     [][0]
-    ... except IndexError as error:
-    ...     print(raised(error))
-    IndexError: list index out of range (<doctest ...>, line 2)
-    """
-    text = " ".join(traceback.format_exception_only(error)[-1].split())
-    frames = traceback.extract_tb(error.__traceback__)
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{text} ({error.filename}, line {error.lineno})"
-    if not frames:
-        return text
-    users = [frame for frame in frames if not frame.filename.startswith(_MACHINERY)]
-    if not users:
-        return f"{text} ({frames[-1].filename}, line {frames[-1].lineno})"
-    own = [frame for frame in users if frame.filename == users[0].filename][-1]
-    place = f"{own.filename}, line {own.lineno}"
-    if own is not frames[-1]:
-        place += f"; raised in {frames[-1].filename}, line {frames[-1].lineno}"
-    return f"{text} ({place})"
 
 
 def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from optsched.errors import Fault
+from optsched.errors import Fault, UsageError
 from optsched.instance import KINDS, MAP, PENDING, Cluster, Ints, Shuffle, Workload
 from optsched.problems import Problem
 from optsched.problems.base import Parameter
@@ -143,6 +143,11 @@ class Heuristic:
         Exactly one is given: the batch callable, or what makes a policy from the parameters.
     missing
         The fields that it needs and the problem's instance lacks, beyond what the problem itself needs.
+
+    Raises
+    ------
+    UsageError
+        If `batch` and `policy` are both given, or neither.
     """
 
     name: str
@@ -154,6 +159,16 @@ class Heuristic:
     batch: BatchHeuristic | None = None
     policy: Callable[..., Policy] | None = None
     missing: Callable[[Any], Sequence[Fault]] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.batch is None) == (self.policy is None):
+            raise UsageError(f'heuristic "{self.name}": give batch or policy, and one of them only')
+
+    @property
+    def shipped(self) -> bool:
+        """Whether its code is this package's own: that changes nothing it is given, and looks at the clock itself."""
+        code = getattr(self.policy or self.batch, "__module__", None) or ""
+        return self.parameters is not None and code.startswith("optsched.")
 
     def serves(self, problem: Problem) -> bool:
         """Whether it can be asked for a placement in `problem`."""

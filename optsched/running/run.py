@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -20,11 +20,12 @@ import numpy as np
 
 from optsched.deadline import check, deadline
 from optsched.errors import HeuristicFailed, InputError, MissingField, OutOfTime, UsageError, described, expect, nearest
+from optsched.outside import raised
 from optsched.placement import Placement
 from optsched.problems import PROBLEMS, Problem
 from optsched.problems.base import number, resolve
 from optsched.running.alarm import alarm
-from optsched.running.answers import attempt, placement_from, raised
+from optsched.running.answers import attempt, placement_from
 from optsched.running.base import Heuristic, Policy
 from optsched.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams
 
@@ -102,13 +103,12 @@ def run_heuristic(
         )
     if faults := heuristic.faults(problem):
         raise MissingField(faults, f"{problem.instance.name}: {heuristic.name}")
-    listed = heuristic.parameters is not None
-    given = problem if listed else _again(problem)
+    given = problem if heuristic.shipped else _again(problem)
     began = time.perf_counter()
     result: Placement | Drive | None = None
     error = exceeded = cause = None
     try:
-        with deadline(time_limit), nullcontext() if listed else alarm():
+        with deadline(time_limit), nullcontext() if heuristic.shipped else alarm():
             if heuristic.policy is not None:
                 policy = attempt(heuristic.policy, **values)
                 result = drive(given, policy, seed, max_idle_rounds=rounds, observers=observers)
@@ -228,10 +228,10 @@ def custom(given: Any, name: str | None = None) -> Heuristic:
         )
     doc = next(iter((inspect.getdoc(given) or "").splitlines()), "")
     serves = tuple(problem for problem, kind in PROBLEMS.items() if kind.decided is Placement)
-    entry = Heuristic(name, "", "", serves, doc, parameters=None)
     if not offers:
-        return replace(entry, batch=given)
-    return replace(entry, policy=given if isinstance(given, type) else _Always(given))
+        return Heuristic(name, "", "", serves, doc, parameters=None, batch=given)
+    policy = given if isinstance(given, type) else _Always(given)
+    return Heuristic(name, "", "", serves, doc, parameters=None, policy=policy)
 
 
 @dataclass(frozen=True)

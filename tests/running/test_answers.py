@@ -9,9 +9,10 @@ import pytest
 
 from optsched.errors import HeuristicFailed
 from optsched.instance import FINISHED, Cluster, Instance, State, Workload
+from optsched.outside import raised
 from optsched.placement import Placement
 from optsched.problems import Lsap
-from optsched.running.answers import ENTRIES_SHOWN, attempt, placement_from, raised, tasks_from
+from optsched.running.answers import ENTRIES_SHOWN, attempt, placement_from, tasks_from
 
 
 @pytest.fixture

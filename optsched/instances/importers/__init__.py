@@ -1,1 +1,215 @@
-"""Importers: other people's files as documents of the instance format, one module a format."""
+"""The importers: what other tools recorded, as documents of the instance format, one module a format.
+
+A record says what an importer is called, what it can be told, and what reads its files; `optsched import` has a
+command for each. The reader is imported when it is first used. `foreign` holds what the readers share.
+
+Packages outside bring importers as entry points of the group `optsched.importers`; these come after the shipped ones.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from optsched.errors import OptschedError, described
+from optsched.instances.importers.foreign import Imported
+from optsched.outside import Listed, raised
+
+__all__ = ["GROUP", "IMPORTERS", "Imported", "Importer", "Option"]
+
+#: Entry points of this group are importers.
+GROUP = "optsched.importers"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What an importer can be told.
+
+    Attributes
+    ----------
+    name
+        The parameter of the reader that it fills.
+    doc
+        One line, for the help.
+    default
+        Its value where it is not given; the help shows it unless it is None.
+    choices
+        The texts that it may be; empty: any.
+    lowest
+        The least number where it is a whole number; None: it is a text.
+    several
+        Whether it may be given several times; the reader gets a tuple.
+    flag
+        As the command line knows it; by default `--` and the name.
+    metavar
+        What stands for its value in the help.
+    """
+
+    name: str
+    doc: str
+    default: str | int | None = None
+    choices: tuple[str, ...] = ()
+    lowest: int | None = None
+    several: bool = False
+    flag: str | None = None
+    metavar: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """A format that is imported.
+
+    Attributes
+    ----------
+    name
+        The command: `optsched import NAME FILE`.
+    title
+        What it does, in a sentence; what else its help says stands in paragraphs after it.
+    reader
+        `(file, *, name, **options) -> Imported`, or where it is: `package.module:function`. `name` is that of the
+        instance, None for one after the file. Where it `splits`, it also takes `split`.
+    options
+        Its own options, in the order of the help.
+    splits
+        Whether it can make a document of each job (`--split-jobs`, which sets `split`); else it makes one document.
+    """
+
+    name: str
+    title: str
+    reader: str | Callable[..., Imported]
+    options: tuple[Option, ...] = ()
+    splits: bool = False
+
+    def read(self, file: str | os.PathLike[str], **options: Any) -> Imported:
+        r"""The documents of a file; of `splits` with `split=True` any number, else one.
+
+        Raises
+        ------
+        InputError
+            For whatever is wrong with the file.
+        UsageError
+            For options that do not go together.
+        OptschedError
+            If the reader of a package outside raised something else, or answered no documents; says where.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "one.min")
+        ...     _ = file.write_text("p min 2 1\nn 1 3\nn 2 -3\na 1 2 0 5 7\n")
+        ...     IMPORTERS["dimacs"].read(file, name=None).documents[0]["arcs"]
+        [{'tail': '1', 'head': '2', 'lower': 0, 'capacity': 5, 'cost': 7}]
+        """
+        if isinstance(self.reader, str):
+            module, _, function = self.reader.partition(":")
+            found: Imported = getattr(import_module(module), function)(file, **options)
+            return found
+        try:
+            found = self.reader(file, **options)
+        except OptschedError:
+            raise
+        except Exception as error:
+            raise OptschedError(f'importer "{self.name}" raised {raised(error)}') from error
+        documents = found.documents if isinstance(found, Imported) else None
+        if documents is None or not all(isinstance(document, dict) for document in documents):
+            raise OptschedError(f'importer "{self.name}" answered {described(found)}; give an Imported of documents')
+        if len(documents) != 1 and not options.get("split"):
+            raise OptschedError(f'importer "{self.name}" answered {len(documents)} documents; give one')
+        return found
+
+
+_SENSE = Option(
+    "sense", "Whether the total cost is to be least or most: the file does not say.", "min", choices=("min", "max")
+)
+
+_SHIPPED = {
+    entry.name: entry
+    for entry in (
+        Importer(
+            "rumen",
+            "Import a Hadoop Rumen trace (.json, .json.gz).\n\n"
+            "What the trace leaves open is labelled in the instance; what is odd in it is told on stderr.",
+            "optsched.instances.importers.rumen:import_rumen",
+            (
+                Option("topology", "Rumen's file of racks and hosts.", metavar="FILE"),
+                Option("jobs", "Only this job; several are pooled.", several=True, flag="--job", metavar="ID"),
+                Option(
+                    "slots",
+                    "Slots of each node: those that the jobs used, the most ever used at once, or N.",
+                    "observed",
+                    metavar="observed|inferred|N",
+                ),
+                Option(
+                    "shuffle",
+                    "What maps send to reduces: nothing, or assumed in proportion to what they gave out; with hops by "
+                    "rack.",
+                    "none",
+                    metavar="none|proportional",
+                ),
+                Option(
+                    "maps",
+                    "Whether the maps wait, or have run where the trace says, so that only reduces wait.",
+                    "waiting",
+                    metavar="waiting|finished",
+                ),
+            ),
+            splits=True,
+        ),
+        Importer(
+            "dimacs",
+            "Import a DIMACS minimum-cost-flow file as a flow network.",
+            "optsched.instances.importers.dimacs:import_dimacs",
+        ),
+        Importer(
+            "orlib-gap",
+            "Import an OR-Library generalized-assignment file.",
+            "optsched.instances.importers.orlib:import_orlib_gap",
+            (
+                _SENSE,
+                Option("number", "Which set of a file with several.", lowest=1, flag="--set", metavar="N"),
+            ),
+        ),
+        Importer(
+            "orlib-assign",
+            "Import an OR-Library assignment file: every item to a place of its own.",
+            "optsched.instances.importers.orlib:import_orlib_assign",
+            (_SENSE,),
+        ),
+        Importer(
+            "sls",
+            "Import a job file of Hadoop's Scheduler Load Simulator.\n\n"
+            "What is inferred or assumed is labelled in the instance; what is odd is told on stderr.",
+            "optsched.instances.importers.sls:import_sls",
+            (
+                Option("nodes", "SLS's file of nodes; by default the hosts that the jobs name.", metavar="FILE"),
+                Option("queues", "A Fair Scheduler allocation file, for the queues' weights.", metavar="FILE"),
+                Option(
+                    "slots",
+                    "Slots of each node: the most of a kind that ran at once on any node, or N.",
+                    "inferred",
+                    metavar="inferred|N",
+                ),
+            ),
+        ),
+        Importer(
+            "swim",
+            "Import a SWIM workload: arrivals and sizes are recorded, the rest is generated and labelled so.",
+            "optsched.instances.importers.swim:import_swim",
+            (
+                Option("nodes", "Nodes of the generated cluster.", 20, lowest=1),
+                Option("slots", "Slots of each.", 2, lowest=0),
+                Option("replicas", "Of each map's block.", 3, lowest=0),
+                Option("block", "Input of a map.", 128, lowest=1, metavar="MB"),
+                Option("first", "Only the first N jobs.", lowest=1, metavar="N"),
+                Option("seed", "Of the replicas.", 0, lowest=0),
+            ),
+        ),
+    )
+}
+
+#: Every importer by its name, those of packages outside last.
+IMPORTERS: Mapping[str, Importer] = Listed(GROUP, Importer, _SHIPPED, _SHIPPED.__getitem__)

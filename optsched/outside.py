@@ -1,0 +1,154 @@
+"""Code from outside: what installed packages bring by entry points, and how it is told what somebody's code raised.
+
+Problems (`optsched.registry`), heuristics (`optsched.heuristics`) and importers (`optsched.instances.importers`) each
+have a group of entry points. An entry point names a record of its group, or a tuple of records.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import traceback
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import optsched
+from optsched.errors import UsageError, described
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["Listed", "brought", "raised"]
+
+
+class Named(Protocol):
+    """What has a name on the command line."""
+
+    @property
+    def name(self) -> str: ...
+
+
+Entry = TypeVar("Entry", bound=Named)
+
+#: Where this package and the machinery of imports lie: what is above a user's code in a traceback.
+_MACHINERY = (str(Path(optsched.__file__).parent), str(Path(importlib.__file__).parent), "<frozen importlib")
+
+#: Other signs have a meaning in arguments: `P.K=V`, `H,K=V`, `package.module:function`.
+_NAME = re.compile(r"\w[\w-]*")
+
+
+def brought(group: str, kind: type[Entry], taken: Collection[str]) -> dict[str, Entry]:
+    """What installed packages bring to a group, by its name, in the order of packages and of their entry points.
+
+    Parameters
+    ----------
+    group
+        The entry points' group: each names an object of `kind`, or a tuple of such.
+    kind
+        The class of the records, which have a `name`.
+    taken
+        The names of the shipped ones.
+
+    Raises
+    ------
+    UsageError
+        If a module cannot be imported, what is named is something else, or bears a name that is no name or is taken;
+        says of which package.
+    """
+    from importlib.metadata import entry_points  # takes a while to import
+
+    found: dict[str, Entry] = {}
+    points = [(_package(point), point) for point in entry_points(group=group)]
+    for package, point in sorted(points, key=lambda known: (known[0], known[1].name)):
+        told = f'the entry point "{point.name} = {point.value}" of {package} ({group})'
+        for entry in _entries(point, kind, told):
+            name = entry.name
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                raise UsageError(f"{told} is called {name!r}; a name is of letters, digits, - and _; mend that package")
+            if name in taken or name in found:
+                raise UsageError(f'{told} bears the name "{name}", which is taken; rename it, or uninstall the package')
+            found[name] = entry
+    return found
+
+
+class Listed(Mapping[str, Entry]):
+    """Records by their names: the shipped ones, each made when it is asked for, then what installed packages bring.
+
+    Packages are not looked at where a shipped name is asked for: one that is broken stops only who needs the whole
+    list, or a name that is not shipped.
+
+    Parameters
+    ----------
+    group, kind
+        As for `brought`.
+    shipped
+        The names of the shipped ones.
+    find
+        The shipped record of a name.
+    """
+
+    def __init__(self, group: str, kind: type[Entry], shipped: Collection[str], find: Callable[[str], Entry]) -> None:
+        self._group, self._kind, self._shipped, self._find = group, kind, shipped, find
+
+    @cached_property
+    def _brought(self) -> Mapping[str, Entry]:
+        return brought(self._group, self._kind, self._shipped)
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._find(name) if name in self._shipped else self._brought[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._shipped or name in self._brought
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._shipped, *self._brought))
+
+    def __len__(self) -> int:
+        return len(self._shipped) + len(self._brought)
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "a package"
+
+
+def _entries(point: EntryPoint, kind: type[Entry], told: str) -> Iterator[Entry]:
+    """The records that an entry point names."""
+    try:
+        given = point.load()
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{told} cannot be loaded: {raised(error)}; mend or uninstall that package") from error
+    for entry in given if isinstance(given, tuple) else (given,):
+        if not isinstance(entry, kind):
+            wanted = f"{kind.__module__}.{kind.__qualname__}"
+            raise UsageError(f"{told} names {described(entry)}; it must name a {wanted}, or a tuple of them")
+        yield entry
+
+
+def raised(error: BaseException) -> str:
+    """An exception in one line: type, message, and the line of the user's own file that it came from.
+
+    The user's own file is the first one below this package and the machinery of imports; where the exception was raised
+    in a library that this file called, that place is told as well.
+
+    >>> try:
+    ...     [][0]
+    ... except IndexError as error:
+    ...     print(raised(error))
+    IndexError: list index out of range (<doctest ...>, line 2)
+    """
+    text = " ".join(traceback.format_exception_only(error)[-1].split())
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{text} ({error.filename}, line {error.lineno})"
+    if not frames:
+        return text
+    users = [frame for frame in frames if not frame.filename.startswith(_MACHINERY)]
+    if not users:
+        return f"{text} ({frames[-1].filename}, line {frames[-1].lineno})"
+    own = [frame for frame in users if frame.filename == users[0].filename][-1]
+    place = f"{own.filename}, line {own.lineno}"
+    if own is not frames[-1]:
+        place += f"; raised in {frames[-1].filename}, line {frames[-1].lineno}"
+    return f"{text} ({place})"
