@@ -1,7 +1,7 @@
 """Code from outside: what installed packages bring by entry points, and how it is told what somebody's code raised.
 
-Problems (`optsched.registry`), heuristics (`optsched.heuristics`) and importers (`optsched.instances.importers`) each
-have a group of entry points. An entry point names a record of its group, or a tuple of records.
+Problems, heuristics, importers and families of instances each have a group of entry points. An entry point names a
+record of its group, or a tuple of records.
 """
 
 from __future__ import annotations

@@ -23,6 +23,9 @@ settings.load_profile("deterministic")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+#: A package of its own, which `test_outside` installs: no part of the suite.
+collect_ignore = ["data/outside_package"]
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -256,7 +256,7 @@ def _option(option: Option) -> click.Option:
     elif option.lowest is not None:
         kind = click.IntRange(option.lowest)
     return click.Option(
-        [option.flag or f"--{option.name.replace('_', '-')}", option.name],
+        [option.written, option.name],
         type=kind,
         default=option.default,
         show_default=option.default is not None,
@@ -266,7 +266,7 @@ def _option(option: Option) -> click.Option:
     )
 
 
-def _import(importer: Importer, file: str, output: str | None, folder: str | None = None, **options: Any) -> None:
+def _import(importer: Importer, /, file: str, output: str | None, folder: str | None = None, **options: Any) -> None:
     """What a file holds, to stdout, to a file, or each job to one of a folder; and what was odd in it."""
     from optsched.cli.notes import tell_assumed
     from optsched.instances.files import from_document

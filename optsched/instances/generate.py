@@ -3,29 +3,35 @@
 What the families draw is in `optsched.instances.families`, one module a paper. Every draw comes from
 `numpy.random.default_rng(seed)` (PCG64); the streams are NumPy's own, so that an instance is the same on every machine
 as long as NumPy keeps them (its policy is NEP 19).
+
+Packages outside bring families as entry points of the group `optsched.families`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from types import MappingProxyType
 
 from optsched.errors import UsageError, expect, nearest
 from optsched.instance import Instance
 from optsched.instances.families import beasley, guo, hsu, joss, labl, mixed, planted, ras, shen
 from optsched.instances.families.base import Family, Parameter
+from optsched.outside import Listed
 
-__all__ = ["FAMILIES", "Family", "Parameter", "generate", "known_optimum"]
+__all__ = ["FAMILIES", "GROUP", "Family", "Parameter", "generate", "known_optimum"]
 
-#: Every family by name, those of a paper's model first.
-FAMILIES: Mapping[str, Family] = MappingProxyType(
-    {
-        family.name: family
-        for module in (guo, hsu, labl, shen, ras, joss, mixed, beasley, planted)
-        for family in module.FAMILIES
-    }
-)
+#: Entry points of this group are families.
+GROUP = "optsched.families"
+
+#: The shipped families, those of a paper's model first.
+_SHIPPED = {
+    family.name: family
+    for module in (guo, hsu, labl, shen, ras, joss, mixed, beasley, planted)
+    for family in module.FAMILIES
+}
+
+#: Every family by name, those of packages outside last.
+FAMILIES: Mapping[str, Family] = Listed(GROUP, Family, _SHIPPED, _SHIPPED.__getitem__)
 
 
 def generate(family: str, seed: int | str = 0, **parameters: object) -> Instance:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from optsched.errors import OptschedError, described
+from optsched.errors import OptschedError, UsageError, described
 from optsched.instances.importers.foreign import Imported
 from optsched.outside import Listed, raised
 
@@ -22,6 +22,9 @@ __all__ = ["GROUP", "IMPORTERS", "Imported", "Importer", "Option"]
 
 #: Entry points of this group are importers.
 GROUP = "optsched.importers"
+
+#: What the command of every importer has.
+_OF_ALL = ("file", "name", "output", "split", "folder", "help")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,11 @@ class Option:
     flag: str | None = None
     metavar: str | None = None
 
+    @property
+    def written(self) -> str:
+        """As the command line knows it."""
+        return self.flag or f"--{self.name.replace('_', '-')}"
+
 
 @dataclass(frozen=True, slots=True)
 class Importer:
@@ -75,6 +83,11 @@ class Importer:
         Its own options, in the order of the help.
     splits
         Whether it can make a document of each job (`--split-jobs`, which sets `split`); else it makes one document.
+
+    Raises
+    ------
+    UsageError
+        If two options have one name, or one that every importer has.
     """
 
     name: str
@@ -82,6 +95,14 @@ class Importer:
     reader: str | Callable[..., Imported]
     options: tuple[Option, ...] = ()
     splits: bool = False
+
+    def __post_init__(self) -> None:
+        named = [*_OF_ALL, *(option.name for option in self.options)]
+        flags = [f"--{name}" for name in _OF_ALL] + [option.written for option in self.options]
+        for names in (named, flags):
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise UsageError(f'importer "{self.name}": there are two options {twice}; rename one')
 
     def read(self, file: str | os.PathLike[str], **options: Any) -> Imported:
         r"""The documents of a file; of `splits` with `split=True` any number, else one.

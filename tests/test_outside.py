@@ -1,0 +1,277 @@
+"""Packages of their own that bring problems, heuristics, importers and families; the one in `data` has all of these."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import OptschedError, UsageError
+from optsched.heuristics import _FAMILIES, GROUP, HEURISTICS, Heuristic, run
+from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.importers import IMPORTERS, Imported, Importer, Option
+from optsched.outside import Listed
+from optsched.problems.base import Problem
+from optsched.problems.lsap import Lsap
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "tests" / "data" / "outside_package"
+TINY = "papers/guo-fig2"
+
+
+def install(folder: Path, name: str, groups: dict[str, dict[str, str]]) -> None:
+    """Write what an installer writes beside a package's modules: its metadata and its entry points."""
+    written = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    written.mkdir()
+    (written / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    lines = []
+    for group, points in groups.items():
+        lines += [f"[{group}]", *(f"{point} = {value}" for point, value in points.items())]
+    (written / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+def project() -> dict[str, Any]:
+    """What the package of the example says of itself."""
+    told: dict[str, Any] = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
+    return told
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The command line where some packages are installed."""
+
+    paths: tuple[Path, ...]
+
+    def __call__(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *self.paths)))}
+        command = [sys.executable, "-m", "optsched", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=ROOT)
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    def json(self, *arguments: str) -> Any:
+        """What a command prints as JSON."""
+        return json.loads(self(*arguments, "--format", "json").stdout)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The command line where the package of the example is installed, as its own pyproject.toml says."""
+    folder = tmp_path_factory.mktemp("site")
+    install(folder, project()["name"], project()["entry-points"])
+    return Installed((folder, PACKAGE))
+
+
+# A package of its own has the command line ------------------------------------------------------------------------
+
+
+def test_the_guide_shows_the_package() -> None:
+    """Tests that the entry points that the guide shows are those of the package that these tests install."""
+    guide = (ROOT / "docs" / "guide.md").read_text()
+    shown = tomllib.loads(guide.partition("```toml\n")[2].partition("```")[0])
+    assert shown["project"]["entry-points"] == project()["entry-points"]
+
+
+def test_heuristic_from_outside(installed: Installed) -> None:
+    """Tests that a package's heuristic is listed last, runs by name with its parameters, and runs by default."""
+    listed = installed.json("list", "heuristics")
+    assert [entry["name"] for entry in listed] == [*HEURISTICS, "fullest-first"]
+    assert listed[-1]["parameters"]["smallest"]["default"] is False
+    chosen = installed.json("gap", TINY, "--problem", "lsap", "--heuristic", "fullest-first,smallest=true")
+    assert chosen[0]["heuristic_parameters"] == {"smallest": True}
+    default = installed.json("gap", TINY, "--problem", "lsap")
+    assert "fullest-first" in [entry["heuristic"] for entry in default]
+    table = installed("matrix", TINY, "--problem", "lsap", "--heuristic", "fullest-first", "--heuristic", "dl").stdout
+    assert "fullest-first" in table
+    wrong = installed("gap", TINY, "--problem", "latency", "--heuristic", "fullest-first", code=2)
+    assert "fullest-first serves consolidation, lsap; not latency" in wrong.stderr
+
+
+def test_importer_from_outside(installed: Installed, tmp_path: Path) -> None:
+    """Tests that a package's importer is a command with its options and help, whose faults are told as any other's."""
+    assert "blocks" in installed("import", "--help").stdout
+    assert re.search(
+        r"--slots .* Slots of each node\. +\[default: 2; x>=0\]", installed("import", "blocks", "-h").stdout
+    )
+    table, made = tmp_path / "table.txt", tmp_path / "made.json"
+    table.write_text("t1 a b\nt2 b\n")
+    told = installed("import", "blocks", str(table), "--slots", "1", "--name", "mine", "--output", str(made)).stderr
+    assert told.splitlines() == [
+        "optsched: note: 2 blocks on 2 nodes",
+        "optsched: note: assumed or inferred: nodes[].slots; the labels say how (optsched describe)",
+    ]
+    sizes = installed.json("describe", str(made))["sizes"]
+    assert (sizes["nodes"], sizes["slots"], sizes["tasks"]) == (2, 2, 2)
+    table.write_text("t1 a\nt2\n")
+    assert f"{table}: line 2: names no node" in installed("import", "blocks", str(table), code=3).stderr
+    table.write_text("t1 a\nt1 b\n")  # the document's own faults
+    assert "tasks[1].id" in installed("import", "blocks", str(table), code=3).stderr
+    assert 'did you mean "blocks"?' in installed("import", "block", str(table), code=2).stderr
+    assert "-1 is not in the range x>=0" in installed("import", "blocks", str(table), "--slots", "-1", code=2).stderr
+
+
+def test_family_from_outside(installed: Installed, tmp_path: Path) -> None:
+    """Tests that a package's family is listed, drawn, and shown in the help of `generate`."""
+    assert installed.json("list", "families")[-1]["name"] == "consolidation"
+    assert "consolidation: Nodes of 1 to 3 slots" in installed("generate", "consolidation", "--help").stdout
+    drawn = json.loads(installed("generate", "consolidation", "--nodes", "3", "--seed", "7").stdout)
+    assert drawn["source"] == "generated by optsched generate consolidation --nodes 3 --tasks 5 --seed 7"
+
+
+# What a package may do wrong --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of installed packages; what is imported of it is forgotten."""
+    monkeypatch.syspath_prepend(tmp_path)
+    known = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+HEAD = "from optsched.running.base import Heuristic\n"
+
+
+def entry(name: str) -> str:
+    """Code that makes a heuristic."""
+    return f'Heuristic("{name}", "", "", ("lsap",), "", batch=print)'
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("1 / 0", r"cannot be loaded: ZeroDivisionError: .*broken.py, line 1\); mend or uninstall that package"),
+        ("raise SystemExit(3)", "cannot be loaded: SystemExit: 3"),
+        ("import no_such_module", "cannot be loaded: ModuleNotFoundError: .*no_such_module"),
+        ("def broken(:", "cannot be loaded: SyntaxError"),
+        ("", "cannot be loaded: AttributeError: .*MINE"),
+        ("MINE = 5", r"names an int; it must name a optsched\.running\.base\.Heuristic, or a tuple of them"),
+        (HEAD + f"MINE = ({entry('mine')}, None)", "names None; it must name"),
+        (HEAD + f"MINE = {entry('dl')}", 'bears the name "dl", which is taken'),
+        (HEAD + f"MINE = ({entry('mine')}, {entry('mine')})", 'bears the name "mine", which is taken'),
+        (HEAD + f"MINE = {entry('mine,too')}", "is called 'mine,too'; a name is of letters"),
+        (HEAD + 'MINE = Heuristic("mine", "", "", (), "")', "UsageError: .*give batch or policy, and one of them only"),
+    ],
+)
+def test_broken_package(site: Path, module: str, message: str) -> None:
+    """Tests that what is wrong with a package is one line that names its entry point, and stops no shipped name."""
+    install(site, "broken-package", {GROUP: {"mine": "broken:MINE"}})
+    (site / "broken.py").write_text(module)
+    listed = Listed(GROUP, Heuristic, ["dl"], HEURISTICS.__getitem__)
+    assert listed["dl"].name == "dl"
+    assert "dl" in listed
+    for ask in (list, len, lambda known: known["mine"], lambda known: "mine" in known):
+        with pytest.raises(UsageError, match=message) as failed:
+            ask(listed)
+        (line,) = str(failed.value).splitlines()
+        assert line.startswith('the entry point "mine = broken:MINE" of broken-package (optsched.heuristics) ')
+
+
+def test_order_of_packages(site: Path) -> None:
+    """Tests that what packages bring is in the order of their names, and that a tuple keeps its own."""
+    install(site, "b-package", {GROUP: {"first": "modules:ONE"}})
+    install(site, "a-package", {GROUP: {"second": "modules:TWO", "first": "modules:THREE"}})
+    (site / "modules.py").write_text(
+        f"{HEAD}ONE = {entry('one')}\nTWO = ({entry('z')}, {entry('y')})\nTHREE = {entry('three')}\n"
+    )
+    listed = Listed(GROUP, Heuristic, ["dl"], HEURISTICS.__getitem__)
+    assert list(listed) == ["dl", "three", "z", "y", "one"]
+    assert len(listed) == 5
+    assert "no-such" not in listed
+    with pytest.raises(KeyError):
+        listed["no-such"]
+
+
+def test_broken_packages_on_the_command_line(tmp_path: Path) -> None:
+    """Tests that a broken package ends with exit code 2 what lists it, and nothing that does without it."""
+    groups = {group: {"mine": "broken:MINE"} for group in (GROUP, "optsched.importers", "optsched.families")}
+    install(tmp_path, "broken-package", groups)
+    (tmp_path / "broken.py").write_text("1 / 0")
+    there = Installed((tmp_path,))
+    for arguments in (["list", "heuristics"], ["gap", TINY, "--problem", "lsap"], ["import", "--help"]):
+        told = there(*arguments, code=2).stderr
+        assert told.startswith('optsched: error: the entry point "mine = broken:MINE" of broken-package')
+        assert len(told.splitlines()) == 1
+    there("gap", TINY, "--problem", "lsap", "--heuristic", "dl")
+    there("import", "dimacs", "--help")
+    there("generate", "lsap", "--nodes", "3", "--tasks", "2")
+
+
+# Records ----------------------------------------------------------------------------------------------------------
+
+
+def test_families_name_their_heuristics() -> None:
+    """Tests that the table of families names exactly the heuristics of each module, in their order."""
+    for family, names in _FAMILIES.items():
+        module = __import__(f"optsched.heuristics.{family}", fromlist=["HEURISTICS"])
+        assert tuple(entry.name for entry in module.HEURISTICS) == names
+    folder = Path(sys.modules["optsched.heuristics"].__path__[0])
+    having = {
+        file.stem for file in folder.glob("*.py") if "\nHEURISTICS" in file.read_text() and file.stem != "__init__"
+    }
+    assert having == set(_FAMILIES)
+
+
+def test_heuristic_from_outside_gets_a_copy() -> None:
+    """Tests that a heuristic of a package with parameters of its own cannot change what it is judged by."""
+
+    def greedy(problem: Problem, rng: np.random.Generator) -> list[int]:
+        problem.count = 0  # type: ignore[attr-defined]
+        return [0]
+
+    problem = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
+    mine = Heuristic("mine", "", "", ("lsap",), "", batch=greedy)
+    assert not mine.shipped
+    assert HEURISTICS["dl"].shipped
+    assert HEURISTICS["lsap-sched"].shipped
+    placement = run(problem, mine).raise_if_failed()
+    assert problem.count == 1
+    assert problem.violations(placement) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("None", "answered None; give an Imported of documents"),
+        ("Imported((5,))", "answered an Imported; give an Imported of documents"),
+        ("Imported(({}, {}))", "answered 2 documents; give one"),
+        ("[][1]", r'importer "mine" raised IndexError: .*\(.*mine.py, line 3\)'),
+    ],
+)
+def test_importer_that_answers_nonsense(site: Path, answer: str, message: str) -> None:
+    """Tests that what a package's reader answers or raises is told with the importer's name, in one line."""
+    (site / "mine.py").write_text(
+        f"from optsched.instances.importers import Imported\ndef read(file, *, name):\n    return {answer}\n"
+    )
+    reader = __import__("mine").read
+    with pytest.raises(OptschedError, match=message):
+        Importer("mine", "", reader).read("x", name=None)
+
+
+def test_importer_may_split() -> None:
+    """Tests that a reader that was asked for a document of each job may answer any number."""
+    many = Imported(({"name": "a"}, {"name": "b"}))
+    assert Importer("mine", "", lambda file, **options: many, splits=True).read("x", name=None, split=True) is many
+
+
+@pytest.mark.parametrize("option", [Option("output", ""), Option("slots", "", flag="--name")])
+def test_options_that_every_importer_has(option: Option) -> None:
+    """Tests that an importer cannot have an option that every importer has, nor one twice."""
+    with pytest.raises(UsageError, match='importer "mine": there are two options'):
+        Importer("mine", "", "module:function", (option,))
+    with pytest.raises(UsageError, match="there are two options slots"):
+        Importer("mine", "", "module:function", (Option("slots", ""), Option("slots", "", flag="--other")))
+    assert list(IMPORTERS) == ["rumen", "dimacs", "orlib-gap", "orlib-assign", "sls", "swim"]
