@@ -137,7 +137,7 @@ def _assignments(problem: AssignmentProblem) -> Iterator[tuple[Value, list[int]]
     idle = np.flatnonzero(problem.capacity > 0).tolist()
     units = np.zeros((tasks, nodes), dtype=np.int64)
     for node in idle:
-        units[:, node] = problem.pair_units(np.arange(tasks), np.full(tasks, node))
+        units[:, node] = problem.pair_units(np.arange(tasks), np.full(tasks, node)) + problem.surcharge[node]
     cost, left = units.tolist(), problem.capacity.tolist()
     chosen, pool_of = [NONE] * tasks, problem.pool.tolist()
     pools = [0] * len(problem.pools)

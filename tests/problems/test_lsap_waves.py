@@ -39,6 +39,22 @@ def test_no_idling() -> None:
     idle = problem.placed([Placement.of([None, None]), Placement.of([0, 0])])
     assert [str(entry) for entry in problem.violations(idle)] == ["full-waves() by 1"]
     assert solve(problem).objective == (0,)
+    half = waves([[0], [0], [0]], [1, 1], [2, 0])
+    idle = half.placed([Placement.of([0, None, None]), Placement.of([None, 0, 0])])
+    assert [str(entry) for entry in half.violations(idle)] == ["full-waves() by 1"]
+    nobody = half.placed([Placement.of([None] * 3), Placement.of([0, 0, None])])
+    assert [str(entry) for entry in half.violations(nobody)] == ["cardinality() by 1", "full-waves() by 2"]
+
+
+def test_bug_enumeration_of_waves_left_early_slots_idle() -> None:
+    """Tests that a slot far from the data is filled although both tasks could be local later, by enumeration too."""
+    workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]))
+    problem = LsapWaves(
+        Lsap(Instance(Cluster(["a", "b"], slots=[9, 9]), workload), levels=(0, 1, 3)),
+        [np.array([0, 1]), np.array([2, 0])],
+    )
+    for route in ("network", "brute-force"):
+        assert solve(problem, route=route).objective == (3,)
 
 
 @pytest.mark.parametrize("capacities", [([1, 0],), ([1, 1], [1, 1])])
@@ -53,4 +69,5 @@ def test_nodes_that_are_named_like_a_last_wave() -> None:
     workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [1]]))
     first = Lsap(Instance(Cluster(["a", "a (last wave)"]), workload))
     whole = LsapWaves(first, [np.array([1, 1]), np.array([1, 1])])
-    assert len(set(whole.instance.cluster.node_ids.tolist())) == 4
+    last = ["a (last wave)'", "a (last wave) (last wave)'"]
+    assert whole.instance.cluster.node_ids.tolist() == ["a", "a (last wave)", *last]
