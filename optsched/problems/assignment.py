@@ -5,8 +5,8 @@ task and its node, and of pool costs: each task belongs to one pool, and the k-t
 cheapest of the pool's tiers. A pool with a single tier is a constant cost a task. All costs are whole multiples of
 1/`grid`.
 
-The linear program behind it is a network and hence integral; its dual needs three sorts of prices, and the value of
-any prices is a valid lower bound (`price_bound`), which is what a certificate holds.
+The linear program behind it is a network and hence integral. Its dual has three sorts of prices, which a certificate
+holds. Whatever the prices, they prove a valid lower bound (`price_bound`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TabledProblem", "Tas
 #: Pairs of class and node computed at once, so that memory stays small.
 BLOCK = 2**22
 
-#: Most pairs of class and node of which a table is made: 2 GB.
+#: A table of costs has at most so many pairs of class and node: 2 GB.
 MOST_PAIRS = 2**28
 
 
@@ -38,8 +38,8 @@ MOST_PAIRS = 2**28
 class Pool:
     """Tasks that share their tiers.
 
-    `name` is unique in the problem; `tiers` are pairs (units of cost, number of tasks), cheapest first, whose numbers
-    add up to at least the pool's tasks.
+    `name` is unique in the problem. `tiers` are pairs (units of cost, number of tasks), cheapest first; the numbers add
+    up to at least the pool's tasks.
     """
 
     name: str
@@ -89,13 +89,13 @@ class TaskClasses:
     def from_rows(cls, label: Ints, *rows: Ragged) -> TaskClasses:
         """One class for each distinct label with rows (of numbers, at least 0), in the order of first appearance.
 
-        As `from_keys` with tuples, without one for each task.
+        It gives what `from_keys` gives for tuples, without making a tuple for each task.
         """
         number: Ints = np.unique(label, return_inverse=True)[1].astype(np.int64).ravel()
         for ragged in rows:
             beyond = int(ragged.values.max(initial=0)) + 1
             for place in range(int(ragged.lengths.max(initial=0))):
-                # Rows that end here keep their numbers, the others get new ones.
+                # Tasks whose row ends here keep their number; the others get a new one.
                 longer = np.flatnonzero(ragged.lengths > place)
                 keys = number[longer] * beyond + ragged.values[ragged.starts[longer] + place]
                 number[longer] = int(number.max()) + 1 + np.unique(keys, return_inverse=True)[1].ravel()
@@ -136,7 +136,7 @@ class AssignmentProblem(Problem):
     pools, pool
         The pools, and the pool of each task (int64, shape (tasks,)).
     surcharge
-        int64, shape (nodes,): units that any task pays on a node beside its pair units; 0 but in `LsapWaves`.
+        int64, shape (nodes,): units that any task pays on a node beside its pair units. They are 0 but in `LsapWaves`.
     """
 
     has_waves = True
@@ -214,12 +214,12 @@ class AssignmentProblem(Problem):
             yield Violation("cardinality", (), self.count - placed)
 
     def price_bound(self, count_price: int, node_prices: Ints, pool_prices: Ints) -> int:
-        """The lower bound, in units, that prices prove (weak duality); valid whatever the prices.
+        """The lower bound, in units, that prices prove (weak duality). It is valid whatever the prices.
 
         Parameters
         ----------
         count_price
-            Price of placing one task more, in units.
+            Price of placing one more task, in units.
         node_prices
             int64, shape (nodes,): price of a slot on each node; negative ones count as 0.
         pool_prices
@@ -267,7 +267,7 @@ class TabledProblem(AssignmentProblem):
 
     @abstractmethod
     def class_keys(self) -> Sequence[object]:
-        """A key for each of `tasks`: those of one key are a class."""
+        """A key for each of `tasks`; tasks with the same key are a class."""
 
     @abstractmethod
     def table(self, positions: Ints) -> Ints:
@@ -304,7 +304,7 @@ class TabledProblem(AssignmentProblem):
             )
         units = np.empty((len(first), len(self.idle_nodes)), dtype=np.int64)
         step = max(1, BLOCK // max(1, len(self.idle_nodes)))
-        with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` makes it a cost that is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` turns such a cost into one that is refused
             for begin in range(0, len(first), step):
                 units[begin : begin + step] = self.table(first[begin : begin + step])
         units.setflags(write=False)
@@ -328,8 +328,8 @@ class TabledProblem(AssignmentProblem):
 class LevelledProblem(AssignmentProblem):
     """An assignment problem whose pair costs are three levels: on a replica's node, in a replica's rack, off-rack.
 
-    `levels` are units, not decreasing. A task without replicas is off-rack everywhere; so is a node without a rack,
-    but for the tasks that have a replica on it.
+    `levels` are units, not decreasing. A task without replicas is off-rack everywhere. On a node without a rack every
+    task is off-rack, except those that have a replica on it.
     """
 
     levels: tuple[int, int, int]

@@ -41,7 +41,7 @@ __all__ = [
 GRID = FINEST
 
 
-#: Names of all problems that an instance may hold parameters of, also of those that are still to come.
+#: Names of all problems that an instance may hold parameters of, including problems that are still to come.
 NAMES = (
     "lsap",
     "fair-lsap",
@@ -70,7 +70,7 @@ def exact(units: int, grid: int = 1) -> Number:
 
 
 def exact_sum(values: npt.ArrayLike) -> int:
-    """Sum of whole numbers, 0 or more, that int64 may be too small for: the halves of each are added apart.
+    """Sum of whole numbers, 0 or more, for which int64 may be too small: high and low halves are added separately.
 
     >>> exact_sum([2**53] * 1024) == 2**63
     True
@@ -82,7 +82,7 @@ def exact_sum(values: npt.ArrayLike) -> int:
 def on_grid(costs: npt.ArrayLike) -> Ints:
     """Real costs, rounded once to whole multiples of 1/`GRID` (half to even); int64 of the same shape.
 
-    What is past 2^53 multiples, infinite or not a number becomes 2^60, which no problem takes: int64 would wrap round.
+    A cost past 2^53 multiples, infinite or not a number becomes 2^60, which no problem accepts; int64 would wrap round.
 
     >>> on_grid([0.25, np.inf]).tolist() == [GRID // 4, 2**60]
     True
@@ -216,7 +216,8 @@ Decided = TypeVar("Decided", bound=Placement | Flow)
 class BaseProblem(ABC, Generic[Noun, Decided]):
     """An objective and its constraints on a noun, decided by placing tasks or sending a flow.
 
-    Subclasses set the class attributes, `prepare` what they need, and define value, feasibility and cheap bounds.
+    Subclasses set the class attributes, compute in `prepare` what they need, and define value, feasibility and cheap
+    bounds.
 
     Parameters
     ----------
@@ -336,9 +337,9 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         )
 
     def beaten(self, value: Value, bound: Sequence[Number | None]) -> int | None:
-        """Position of the component in which a feasible `value` is better than a claimed bound; None where in none.
+        """The first component in which a feasible `value` is better than a claimed bound; None where in none.
 
-        A bound on a later component holds only where the earlier ones are at theirs, and None is no bound.
+        A bound on a later component holds only where the earlier components equal their bounds. None is no bound.
         """
         for place, (component, entry, claim) in enumerate(zip(self.components, value, bound, strict=True)):
             if claim is None:

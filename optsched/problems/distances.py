@@ -25,10 +25,10 @@ __all__ = ["MOST_NODES", "cluster_distances", "distances", "topology_of", "whole
 #: Clusters with more nodes have no dense matrix of distances here: it would take more than 512 MB.
 MOST_NODES = 2**13
 
-#: The matrix of each cluster that was asked for, as long as the cluster lives: snapshots of a simulation share it.
+#: The matrix of each cluster that was asked for, kept as long as the cluster: snapshots of a simulation share it.
 _matrices: weakref.WeakKeyDictionary[Cluster, Floats] = weakref.WeakKeyDictionary()
 
-#: The same in whole units, and what a unit is 1 over; None where there is no unit.
+#: The same in whole units, with the denominator of the unit; None where there is no such unit.
 _whole: weakref.WeakKeyDictionary[Cluster, tuple[Floats, int] | None] = weakref.WeakKeyDictionary()
 
 
@@ -190,12 +190,12 @@ def _by_links(cluster: Cluster, topology: Topology) -> Floats:
     vertices = max(vertices, nodes)
     graph = csr_array((seconds, (tail, head)), shape=(vertices, vertices))
     matrix: Floats = dijkstra(graph, directed=False, indices=np.arange(nodes))[:, :nodes]
-    # Sums of doubles may differ in the last digit by the end from which a path is walked.
+    # Sums of doubles along a path may differ in the last digit by the end from which it is walked.
     return np.minimum(matrix, matrix.T) / (unit or 1)
 
 
 def _quickest(cluster: Cluster, topology: Topology) -> dict[tuple[int, int], float]:
-    """The rate of the quickest link between two ends; nodes of the cluster are the first ends."""
+    """The rate of the quickest link between two ends. The first end is a node of the cluster."""
     number = {name: place for place, name in enumerate(cluster.node_ids.tolist())}
     quickest: dict[tuple[int, int], float] = {}
     for one, other, rate in topology.links:
@@ -206,7 +206,7 @@ def _quickest(cluster: Cluster, topology: Topology) -> dict[tuple[int, int], flo
 
 
 def _common_inverse(rates: Floats) -> int | None:
-    """The least denominator of all 1/rate, rates being decimals; None where it is above 2^20, or a rate next to 0."""
+    """The least denominator of all 1/rate, with rates as decimals; None if above 2^20, or if a rate is nearly 0."""
     common = 1
     for rate in np.unique(rates).tolist():
         if rate * LARGEST < 1:
@@ -218,7 +218,7 @@ def _common_inverse(rates: Floats) -> int | None:
 
 
 def _inverses(rates: Floats, unit: int) -> Floats:
-    """1/rate of each in units of 1/`unit`, of which all are whole multiples."""
+    """1/rate of each, in units of 1/`unit`; all are whole multiples of it."""
     distinct, place = np.unique(rates, return_inverse=True)
     found = np.array([float(unit / decimal(rate)) for rate in distinct.tolist()])
     return found[place].reshape(rates.shape)

@@ -1,8 +1,8 @@
 """`fair-lsap`: locality cost plus fairness cost between groups (003, section III.D, equations 8 to 15).
 
-The paper's formulas are lost in its text; the readings and their reasons are in docs/papers.md, with
-the others by name. Fairness distances (14), (15) are measures of a placement, not part of the objective; they are that
-of `lsap-fairness`.
+The paper's formulas are lost in its text. The readings of them and the reasons are in docs/papers.md, under Guo et al.
+2012. The fairness distances (14), (15) are measures of a placement here, not part of the objective; they are part of
+the objective of `lsap-fairness`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["FairLsap", "RationRuleWarning", "rations"]
 
 
 class RationRuleWarning(UserWarning):
-    """A beta with which a task beyond its group's ration may be cheaper than one within another group's."""
+    """With this beta a task beyond its group's ration may be cheaper than one within another group's ration."""
 
 
 def _beta(given: Any) -> Any:
@@ -36,10 +36,10 @@ def _beta(given: Any) -> Any:
 
 
 def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
-    """Whole slots for each group of which so many are due, fractions of slots rounded down (003, equation 12).
+    """Whole slots for each group from the slots that are due to it, with fractions rounded down (003, equation 12).
 
-    With `remainders` the whole slots that the fractions make together go, one each, to the groups with the largest
-    fractions, the first in the file among equal ones (Guo et al. 2012, note 5).
+    With `remainders` the fractions together make whole slots too. These go, one each, to the groups with the largest
+    fractions; of equal ones the first in the file comes first (Guo et al. 2012, note 5).
 
     >>> due = [Fraction(5, 2), Fraction(5, 3), Fraction(5, 6)]
     >>> rations(due), rations(due, remainders=True)
@@ -56,12 +56,13 @@ def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
 class FairLsap(LevelledProblem):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least fairness cost FC plus locality cost DLC.
 
-    Each group may take `ration` slots more (003's sto, equation 12, rounded down; Guo et al. 2012, note 5, has another
-    reading). That many of its tasks cost the
-    group's fairness cost (GFC, equation 10), the others the overflow cost (equation 13); off the replicas' nodes a
-    task costs `alpha` more (DLC, equation 11). With `selection=fixed` the rationed tasks are chosen beforehand, as in
-    the paper's lines 18 to 27: tasks with a replica on an idle node first, those with fewest such nodes leading, then
-    in the order of the file. With `selection=free` the placement itself chooses them (Guo et al. 2012, note 8).
+    Each group may take `ration` more slots (003's sto, equation 12, rounded down; Guo et al. 2012, note 5, has another
+    reading). So many of its tasks cost the group's fairness cost (GFC, equation 10), and its other tasks cost the
+    overflow cost (equation 13). A task off its replicas' nodes costs `alpha` more (DLC, equation 11).
+
+    With `selection=fixed` the rationed tasks are chosen beforehand, as in the paper's lines 18 to 27: tasks with a
+    replica on an idle node first, those with fewest such nodes leading, then in the order of the file. With
+    `selection=free` the placement itself chooses them (Guo et al. 2012, note 8).
 
     Attributes
     ----------
@@ -172,7 +173,7 @@ class FairLsap(LevelledProblem):
         return [self.beta * (weight if form == "weight" else 1) for weight in self.weights]
 
     def _free_pools(self, within: list[int], beyond: list[int], waiting: list[int]) -> None:
-        """A pool for each group: its cheaper tasks first, whichever they are."""
+        """A pool for each group; whichever of its tasks are placed, the first ones pay the cheaper tier."""
         ids = self.instance.workload.group_ids.tolist()
         self.pool = self.task_group
         self.pools = tuple(
@@ -194,9 +195,9 @@ class FairLsap(LevelledProblem):
         )
 
     def selected(self) -> Ints:
-        """Positions of the tasks within their groups' rations: the paper's DLT first, most constrained leading."""
+        """Positions of the tasks within their groups' rations: the paper's DLT first, with the fewest choices first."""
         choices = self.idle_replicas.lengths
-        order = np.lexsort((choices, choices == 0))  # of equal ones the first in the file leads
+        order = np.lexsort((choices, choices == 0))  # of equal ones the first in the file comes first
         groups = self.task_group[order]
         picked = [order[groups == group][:rationed] for group, rationed in enumerate(self.ration)]
         return np.concatenate(picked) if picked else np.zeros(0, dtype=np.int64)

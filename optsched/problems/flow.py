@@ -1,7 +1,7 @@
 """`flow`: tasks to slots at least flow-rate penalty, with loads frozen as they are (002, section 3.2).
 
-The effective load that the batch itself causes is another problem (`flow-congestion`), which takes what 002 measures
-from here: rates by type of node, what runs where, what reading from a node costs, and the fields that these need.
+`flow-congestion` is the problem in which the batch itself adds to the effective load. It takes what 002 measures from
+here: rates by type of node, what runs where, what reading from a node costs, and the fields that these need.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = [
 def effective_load(rates: np.ndarray) -> float:
     """e_m of 002: sum of the input rates on a node less their population standard deviation, MB/s.
 
-    Of at most one task the deviation is 0 (Hsu and Freeh, note 4). Rates are added as decimals, in whatever order, and
-    equal ones deviate by nothing at all.
+    The deviation of at most one task is 0 (Hsu and Freeh, note 4). Rates are added as decimals, so that their order
+    does not matter, and equal rates have a deviation of exactly 0.
 
     >>> effective_load(np.array([3.0, 5.0]))
     7.0
@@ -60,7 +60,7 @@ class Flow(TabledProblem):
     R (1 + r_out(s)/R_out(s) + f_c(s, m)) + R (1 + e_m/scale): 002, section 3.2, with the storage source chosen inside
     the cost. e_m is the effective load of what runs on m now. The paper adds e_m (MB/s) to 1; `scale` makes it a
     fraction of the node's `rate_in` (Hsu and Freeh, note 3), and scale=1 is the literal sum. A task without replicas
-    reads from beyond every rack, from a source that is not loaded.
+    reads from outside all racks, from a source without load.
 
     Each pair's cost is rounded once to a multiple of 2^-20.
 

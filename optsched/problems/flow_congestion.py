@@ -1,8 +1,8 @@
 """`flow-congestion`: tasks to slots at least flow-rate penalty, with the load that the batch itself adds (002).
 
-`flow` freezes the effective load as it is before the decision; here it is that of whatever runs on a node and is
-placed there. What 002 measures (rates, sources, distances) is in `flow`. The load of what is read from, r_out, is as it
-was before the decision in both: 002's first condition of overload is frozen.
+`flow` freezes the effective load as it is before the decision. Here the load of a node counts what runs there and what
+is placed there. What 002 measures (rates, sources, distances) is defined in `flow`. Both problems freeze r_out, the
+load of the nodes that are read from, as it was before the decision: 002's first condition of overload is frozen.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["FlowCongestion"]
 
-#: Patterns of all different nodes beyond which they are not listed, and numbers in all lists.
+#: Patterns of all different nodes are listed up to so many, and up to so many numbers in all lists.
 MOST_PATTERNS, MOST_ENTRIES = 2_000_000, 2**25
 
 
@@ -42,20 +42,22 @@ class FlowCongestion(Problem):
 
     A task with input rate R on node m costs R (1 + read) + R (1 + e_m/scale): 002, section 3.2, with e_m the effective
     load of what runs on m *and of all tasks that are placed there*: the sum of their rates less their population
-    standard deviation. e_m is never negative, for a deviation is at most the root of the mean square, and that at most
-    the sum. A map reads from its best replica s: read = r_out(s)/R_out(s) + f_c(s, m), and from beyond every rack, from
-    a source that is not loaded, if it has none. A reduce reads from each node k on which maps ran or run whose output
-    it needs (`shuffle`, of more than 0 MB): R (1 + read) is replaced by the sum of R (1 + r_out(k)/R_out(k) + f_c(k,
-    m)) over k.
+    standard deviation. e_m is never negative, since a deviation is at most the root of the mean square, which is at
+    most the sum.
 
-    r_out is frozen as it is, for both: tasks that are placed together and read from one source do not see each other,
-    though 002's first condition of overload counts them. A placement does not say who reads where, and the sources
-    that are best for one that is given are as hard to find as PARTITION. Since readers only add to r_out, the optimum
-    here is a lower bound of the penalty that counts them.
+    A map reads from its best replica s: read = r_out(s)/R_out(s) + f_c(s, m). A map without replicas reads from outside
+    all racks, from a source without load. A reduce reads from each node k on which maps ran or run whose output it
+    needs (`shuffle`, of more than 0 MB): R (1 + read) is replaced by the sum of R (1 + r_out(k)/R_out(k) + f_c(k, m))
+    over k.
 
-    Maps take idle slots, reduces idle reduce slots: exactly min(tasks, slots) of either kind are placed. Running and
-    placed tasks of both kinds load a node. What a node's set of tasks adds by its load is rounded once to a multiple
-    of 2^-20, what each task pays for reading likewise.
+    r_out is frozen as it is for both kinds: tasks that are placed together and read from one source do not see each
+    other, though 002's first condition of overload counts them. A placement does not say who reads where, and to find
+    the best sources for a given placement is as hard as PARTITION. Readers only add to r_out, so the optimum here is a
+    lower bound of the penalty that counts them.
+
+    Maps take idle slots, reduces idle reduce slots. Exactly min(tasks, slots) of either kind are placed. Running and
+    placed tasks of both kinds load a node. The cost that a node's set of tasks has by its load is rounded once to a
+    multiple of 2^-20, and so is what each task pays for reading.
 
     Attributes
     ----------
@@ -156,7 +158,7 @@ class FlowCongestion(Problem):
         node_types = self.instance.cluster.type[self.idle_nodes]
         used, column = np.unique(node_types, return_inverse=True)
         rates = task_rates(self.instance, self.tasks)[:, used]
-        for which in self.kinds:  # where no slot is for a kind, its rates need not be known
+        for which in self.kinds:  # where a kind has no slot, its rates need not be known
             offered = np.unique(column[self.slots[which, self.idle_nodes] > 0])
             rates[np.ix_(self.kind == which, ~np.isin(np.arange(len(used)), offered))] = 0.0
         keys, of_task = np.unique(np.column_stack((self.kind, rates)), axis=0, return_inverse=True)
@@ -166,11 +168,11 @@ class FlowCongestion(Problem):
         self.type_rates: Floats = keys[:, 1:][:, column].astype(np.float64)
 
     def _prepare_reading(self) -> None:
-        """What each task pays for reading, and classes of those that nothing tells apart then."""
+        """What each task pays for reading; and classes of tasks that are then exactly alike."""
         sources, types = self._sources(), self.types.of_task
         alike = TaskClasses.from_keys(list(zip(types.tolist(), sources, strict=True)))
         kinds = types[alike.first]
-        with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` makes it a cost that is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` turns such a cost into one that is refused
             terms = self._read_terms(kinds, [sources[position] for position in alike.first.tolist()])
             units = on_grid(self.type_rates[kinds] * terms)
         keys = [(kind, row.tobytes()) for kind, row in zip(kinds.tolist(), units, strict=True)]
@@ -193,7 +195,7 @@ class FlowCongestion(Problem):
         return sources
 
     def _read_terms(self, kinds: Ints, sources: list[tuple[tuple[int, float], ...]]) -> Floats:
-        """What multiplies the rate on each idle node (column) of a task of each type and sources (row)."""
+        """What multiplies the rate on each idle node (column), for a task of each type and sources (row)."""
         f_c = self.parameters["f_c"]
         terms = np.zeros((len(sources), len(self.idle_nodes)))
         for row, (kind, listed) in enumerate(zip(kinds.tolist(), sources, strict=True)):
@@ -206,7 +208,7 @@ class FlowCongestion(Problem):
 
     def _prepare_hosts(self) -> None:
         own = zip(self.running_rates, self._divisor.tolist(), self.type_rates.T.tolist(), strict=True)
-        #: Of each idle node, what its load costs depend on.
+        #: What the load costs of each idle node depend on.
         self._profiles = [(running.tobytes(), divisor, tuple(rates)) for running, divisor, rates in own]
         self.hosts = TaskClasses.from_keys(
             [
@@ -268,7 +270,7 @@ class FlowCongestion(Problem):
 
     @cached_property
     def frozen_units(self) -> Ints:
-        """What 002's scheduler takes a task of each class to cost on each idle node: loads as they are, in units.
+        """What 002's scheduler takes a task of each class to cost on each idle node, in units: loads are frozen.
 
         int64, shape (classes, idle nodes). With maps only, and no reduce that runs, these are the costs of `flow`.
         """
@@ -331,7 +333,7 @@ class FlowCongestion(Problem):
 
     @cached_property
     def _tables(self) -> list[tuple[Ints, Ints]]:
-        """Patterns and their units for each host; those with the same slots, or the same loads too, share them."""
+        """Patterns and their units for each host; hosts with the same slots share the patterns."""
         keys = [tuple(self.slots[:, self.idle_nodes[column]].tolist()) for column in self.hosts.first.tolist()]
         numbers = {key: self._count_patterns(key) for key in set(keys)}
         total, entries = sum(numbers[key] for key in keys), sum(numbers.values()) * len(self.type_kind)
@@ -373,10 +375,10 @@ class FlowCongestion(Problem):
 
     @property
     def convex(self) -> bool:
-        """Whether all tasks are of one type, and on no node does one more cost less than the one before it.
+        """Whether all tasks are of one type, and on every node one more never costs less than the one before it.
 
-        Checked in units on this instance, for rates as in Table 3 make it false (Hsu and Freeh, note 5). Where it is
-        true the problem is a minimum-cost flow with an arc for each slot.
+        It is checked in units on this instance, since rates as in Table 3 make it false (Hsu and Freeh, note 5). Where
+        it is true the problem is a minimum-cost flow with an arc for each slot.
         """
         return len(self.type_kind) == 1 and all(
             bool((np.diff(self.pattern_units(host), 2) >= 0).all()) for host in range(len(self.hosts.first))
@@ -385,17 +387,17 @@ class FlowCongestion(Problem):
     # Bounds -------------------------------------------------------------------------------------------------------
 
     def price_bound(self, count_prices: Ints, class_prices: Ints, scale: int) -> int:
-        """The lower bound, in units, that prices prove; valid whatever the prices (Lagrangian duality).
+        """The lower bound, in units, that prices prove (Lagrangian duality). It is valid whatever the prices.
 
-        Each node takes the set of tasks that is cheapest for it where a task costs its class's price and earns its
-        kind's; what the classes' prices would earn if all tasks ran is taken off, and the kinds' prices of the tasks
-        that do run are added. Since every placement costs a whole number of units, the rest is rounded up to one. No
-        convexity is asked for.
+        Each node takes the set of tasks that is cheapest for it, where a task costs its class's price and earns its
+        kind's. What the classes' prices would earn if all tasks ran is taken off, and the kinds' prices of the tasks
+        that do run are added. Every placement costs a whole number of units, so the result is rounded up to one. It
+        needs no convexity.
 
         Parameters
         ----------
         count_prices
-            int64, shape (2,): price of placing one map more and one reduce more, in units times `scale`.
+            int64, shape (2,): price of placing one more map and one more reduce, in units times `scale`.
         class_prices
             int64, shape (classes,): price of a task of each class; negative ones count as 0.
         scale
@@ -433,7 +435,7 @@ class FlowCongestion(Problem):
         return int(reduced.min())
 
     def least_units(self) -> Ints:
-        """What a task of each class costs at least, in units: its best node with no load, an effective load being >= 0.
+        """What a task of each class costs at least, in units: on its best node without load, since no load is negative.
 
         int64, shape (classes,); 0 where no node has a slot for its kind.
         """

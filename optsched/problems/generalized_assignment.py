@@ -1,7 +1,7 @@
 """`generalized-assignment`: every task on a node, within the nodes' capacities, at least or most total cost.
 
-Costs and demands are those of `pairs`. No paper of the five poses it: it is the outside check, for published optima of
-it are known (OR-Library).
+Costs and demands are those of `pairs`. None of the five papers poses it. It is the outside check, since its published
+optima are known (OR-Library).
 """
 
 from __future__ import annotations
@@ -156,10 +156,10 @@ class GeneralizedAssignment(Problem):
                 yield Violation("capacity", (resource, node_ids[node]), over)
 
     def price_bound(self, prices: Ints, scale: int) -> int:
-        """The bound, in units, that prices of the capacities prove; valid whatever the prices (Lagrangian duality).
+        """The bound, in units, that prices of capacities prove (Lagrangian duality). It is valid whatever the prices.
 
-        Each task takes the node that is cheapest with what it would pay for its demand; what the capacities earn is
-        taken off; and since every placement costs a whole number of units, the rest is rounded to one.
+        Each task takes the node that is cheapest when it also pays for its demand. What the capacities earn is taken
+        off. Every placement costs a whole number of units, so the result is rounded to one.
 
         Parameters
         ----------

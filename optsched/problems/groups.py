@@ -1,6 +1,6 @@
 """Groups with weights: their shares of the occupied slots, and how far these are from the weights (003, section III.D).
 
-What is made of it, costs or an objective, is for the problems.
+The problems make costs or an objective of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Groups", "missing_groups"]
 def missing_groups(instance: Instance, problem: str, positive: str | None = None) -> Iterator[Fault]:
     """What an instance lacks for its groups to be weighed: one fault a record.
 
-    `problem` is who asks; `positive` is who wants every weight to be positive, and why, where somebody does.
+    `problem` is the name of who asks. `positive` says who wants every weight to be positive, and why; None if nobody.
     """
     workload = instance.workload
     if not len(workload.group_ids):
@@ -63,7 +63,7 @@ class Groups:
 
     @classmethod
     def of(cls, instance: Instance) -> Groups:
-        """Those of an instance of which nothing is missing; running maps as told of the group, else as listed."""
+        """The groups of an instance that lacks nothing. Running maps are those told of the group, else those listed."""
         workload = instance.workload
         given = [decimal(weight) for weight in workload.group_weight.tolist()]
         whole = sum(given)
@@ -73,7 +73,7 @@ class Groups:
         return cls(workload.group_ids.tolist(), [weight / whole for weight in given], counts.tolist())
 
     def shares(self, placed: Sequence[int] | Ints | None = None) -> list[Fraction]:
-        """Share of each group in all running maps, with so many more placed of each; 0 where nothing runs (eq. 9)."""
+        """Share of each group in all running maps, with so many more placed of each; 0 where no map runs (eq. 9)."""
         more = [0] * len(self.running) if placed is None else [int(number) for number in placed]
         counts = [busy + extra for busy, extra in zip(self.running, more, strict=True)]
         total = sum(counts)

@@ -1,7 +1,7 @@
 """What a knapsack holds at most, in integers: the value of the best pattern of tasks on a node, never too low.
 
-Dynamic programming over what is left of each resource. Where that takes too many states, capacities and demands are
-both divided and rounded down, which can only let more in: the answer is then an upper bound, and still valid.
+It is dynamic programming over what is left of each resource. Where that takes too many states, capacities and demands
+are both divided and rounded down. This can only let more in, so the answer is then an upper bound, and still valid.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_st
 
 
 def copies_in_powers(most: int) -> Iterator[int]:
-    """Parts of `most` copies of which every number up to `most` is a sum.
+    """Parts of `most` copies, such that every number up to `most` is a sum of some of them.
 
     >>> list(copies_in_powers(9))
     [1, 2, 4, 2]

@@ -1,6 +1,6 @@
 """`latency`: all tasks to loaded servers, least makespan and then least work (004, sections 3.1 to 3.3).
 
-Slots play no part: every task is placed, and a server works through what it was given after its initial load.
+Slots play no part: every task is placed. A server works through what it was given after its initial load.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 __all__ = ["Latency"]
 
 
-#: More mixes of local and remote tasks than this are not tried in search of one that fills a server best.
+#: Up to so many mixes of local and remote tasks are tried in search of one that fills a server best.
 _MOST_MIXES = 1000
 
 
@@ -31,8 +31,8 @@ class Latency(Problem):
     """Every task on a server; least makespan over the servers that get work, then least work.
 
     A task takes `w_loc` (w_loc) on a server that holds a replica of its block, else `w_rem` (w_rem); the server starts
-    it after its initial load (phi_s). 004 states the latency in words as that of the job and as a formula over all
-    servers; with loaded servers that get no work they differ, and this is the job's (Agosta et al., note 2);
+    it after its initial load (phi_s). 004 states the latency in words as that of the job, and as a formula over all
+    servers. They differ where loaded servers get no work. This is the job's (Agosta et al., note 2);
     `cluster_makespan` is the other. Everything is an integer.
 
     Attributes
@@ -135,7 +135,7 @@ class Latency(Problem):
     def fillable(self, limit: int) -> Ints:
         """The most work that whole tasks, of `w_loc` or `w_rem` each, add up to on each server within `limit`."""
         room, common = self.room(limit), gcd(self.w_loc, self.w_rem)
-        # One more remote task than these could as well be local ones.
+        # More remote tasks than these are no help: w_loc/common of them are as much work as w_rem/common local ones.
         most = min(self.w_loc // common - 1, int(room.max(initial=0)) // self.w_rem)
         if most > _MOST_MIXES:
             return room // common * common
@@ -146,20 +146,20 @@ class Latency(Problem):
         return best
 
     def fits(self, limit: int, remote: int) -> bool:
-        """Whether counting alone lets all tasks end within `limit` when at least `remote` of them are remote."""
+        """Whether counting alone allows that all tasks end within `limit` with at least `remote` of them remote."""
         return self._enough(self.room(limit), self.fillable(limit), remote)
 
     def _enough(self, room: Ints, usable: Ints, remote: int) -> bool:
-        """Whether there is room for `remote` remote tasks, and work of all tasks in what is usable of it."""
+        """Whether there is room for `remote` remote tasks, and for the work of all tasks in what is usable of it."""
         work = self.w_loc * (len(self.tasks) - remote) + self.w_rem * remote
         return exact_sum(room // self.w_rem) >= remote and exact_sum(usable) >= work
 
     def least_remote(self, limit: int, cover: Bools) -> int:
-        """How many tasks are remote in any placement within `limit`, at least, by a cover (bool, shape (nodes,)).
+        """The least number of remote tasks in any placement within `limit`, by a cover (bool, shape (nodes,)).
 
-        A local task runs on a server of the cover, whose local capacity limits it, or on another one with room, and
-        then it has a replica there. Valid for every cover; a minimum vertex cover makes it as strong as a maximum
-        b-matching.
+        A local task runs on a server of the cover, whose local capacity limits how many do, or on another server with
+        room, where it then has a replica. The bound is valid for every cover; a minimum vertex cover makes it as strong
+        as a maximum b-matching.
         """
         capacity = self.local_capacity(limit)
         free = self._with_replica_on(~cover & (capacity > 0))
@@ -191,8 +191,8 @@ class Latency(Problem):
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """l* and l** of 004, and the least work.
 
-        l* averages over all servers, also those that are too loaded to get work, so it bounds the makespan of the
-        whole cluster, not that of the job, unless every server's load is below it (Agosta et al., note 2). The stronger
+        l* averages over all servers, also those that are too loaded to get work. So it bounds the makespan of the whole
+        cluster, and that of the job only where every server's load is below it (Agosta et al., note 2). The stronger
         bound l_flow needs a flow engine: `optsched.bounds` has it.
         """
         average = self.average_bound()
@@ -210,14 +210,14 @@ class Latency(Problem):
         )
 
     def average_bound(self) -> int:
-        """l* of 004: the work of all tasks, were they local, and all loads, spread evenly, rounded up."""
+        """l* of 004: all loads and the work of all tasks, as if local, spread evenly over the servers, rounded up."""
         if not len(self.tasks):
             return 0
         total = self.w_loc * len(self.tasks) + exact_sum(self.initial_load)
         return -(-total // len(self.initial_load))
 
     def counting_bound(self) -> int:
-        """l** of 004: the least limit at which counting remote slots and work rules nothing out (bisection)."""
+        """l** of 004: the least limit that counting remote slots and work does not rule out (bisection)."""
         return self.least_limit(self._counts_allow)
 
     def _counts_allow(self, limit: int) -> bool:
@@ -229,10 +229,10 @@ class Latency(Problem):
         return len(self.tasks) - self._with_replica_on(self.room(limit) > 0)
 
     def least_limit(self, allowed: Callable[[int], bool], low: int = 0) -> int:
-        """The least limit that is allowed, where every larger one is too, as when all tasks are remote.
+        """The least limit that is allowed. Every limit above it must be allowed too, and that of all tasks remote is.
 
-        None below `low` is allowed. Steps upwards from there double until one is, and bisection does the rest: near
-        `low` few are asked for.
+        No limit below `low` may be allowed. Steps upwards from `low` double until a limit is allowed; then bisection
+        finds the least. So few limits far from `low` are tried.
         """
         if not len(self.tasks):
             return 0
@@ -252,7 +252,7 @@ class Latency(Problem):
 def _whole_factor(loads: Floats) -> int | None:
     """The least factor up to 10^6 that makes all loads whole, or None.
 
-    A load is the decimal that it is written as; one that was computed, as 1/3, is a fraction of small denominator.
+    A load is the decimal that it is written as; a computed one, such as 1/3, is a fraction of small denominator.
     """
     factor = 1
     for load in np.unique(loads).tolist():

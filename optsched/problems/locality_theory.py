@@ -62,8 +62,8 @@ def local_task_distribution(nodes: int, idle: int, tasks: int) -> list[Fraction]
 def expected_local_tasks(nodes: int, idle: int, tasks: int, slots: int = 1) -> Fraction:
     """E: the expected number of tasks that run on their data (003, equation 3), exactly.
 
-    With one slot a node it is idle (1 - (1 - 1/N)^T). With more, a node has x idle slots with hypergeometric
-    probability and as many tasks with data as a binomial variable says, and the smaller of the two run there.
+    With one slot a node it is idle (1 - (1 - 1/N)^T). With more slots, the number of idle slots of a node is
+    hypergeometric, and the number of tasks with data on it is binomial; the smaller of the two run there.
 
     Parameters
     ----------

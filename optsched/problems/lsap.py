@@ -30,7 +30,7 @@ class Lsap(LevelledProblem):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least locality cost.
 
     With the default levels 0, 1, 1 the cost is the number of tasks that run without their data on the node (003,
-    equation 5). Levels must not decrease: else a task would pretend to be farther away than it is.
+    equation 5). Levels must not decrease: else it would pay to count a task as farther away than it is.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """`lsap-fairness`: locality of tasks against fairness between groups, as 003 measures them (equations 5, 14, 15).
 
-`fair-lsap` mixes the two by costs of its own; here they are two components, and the frontier shows what each costs the
+`fair-lsap` mixes the two by costs of its own. Here they are two components, and the frontier shows what one costs the
 other.
 """
 
@@ -27,10 +27,10 @@ __all__ = ["LsapFairness"]
 class LsapFairness(LevelledProblem):
     """Exactly min(tasks, idle slots) tasks on idle slots: fewest off their data, then least fairness distance.
 
-    The locality cost counts placed tasks off their replicas' nodes: 003 knows locality of nodes alone, racks mean
-    nothing here. The fairness distance is the mean over the groups of |s - w|, where s is the group's share of all
-    maps that run after the placement, those that ran before included. How many are placed is fixed, so the distance
-    is separable and convex in the numbers placed of each group: every point of the frontier is a network flow.
+    The locality cost counts placed tasks off their replicas' nodes. 003 knows locality of nodes alone, so racks mean
+    nothing here. The fairness distance is the mean over the groups of |s - w|, where s is the group's share of all maps
+    that run after the placement, including those that ran before. The number of placed tasks is fixed, so the distance
+    is separable and convex in the numbers placed of each group. So every point of the frontier is a network flow.
 
     Attributes
     ----------
@@ -39,12 +39,13 @@ class LsapFairness(LevelledProblem):
     total
         Maps that run after the placement.
     steps
-        For each group what one placed task more adds to `total` times its distance (with `distance=relative` over its
-        weight): pairs (Fraction, number of tasks), increasing. At most three: towards the share, past it, beyond it.
+        For each group, by how much one more placed task changes `total` times its distance (with `distance=relative`
+        over its weight): pairs (Fraction, number of tasks), increasing. At most three: towards the share, past it,
+        beyond it.
 
     Examples
     --------
-    Group h has nothing running. Its task is fairer on the idle slot, that of g is at its data:
+    Group h has nothing running. Its task on the idle slot is fairer; the task of g would be at its data:
 
     >>> from optsched.instance import Cluster, Ragged, State, Workload
     >>> workload = Workload(
@@ -87,7 +88,7 @@ class LsapFairness(LevelledProblem):
         self.steps = tuple(self._steps(group) for group in range(len(self.groups.ids)))
 
     def _one_free_tier(self) -> list[tuple[tuple[int, int], ...]]:
-        """Groups cost nothing in the locality cost."""
+        """Groups have no cost in the locality cost."""
         return [((0, tasks),) for tasks in self.waiting]
 
     def _scale(self, group: int) -> Fraction:
@@ -112,7 +113,7 @@ class LsapFairness(LevelledProblem):
         return (*super().objective(placement), exact(distance.numerator, distance.denominator))
 
     def distance_after(self, steps: Number) -> Number:
-        """The fairness distance of placements whose `steps` add up to so much."""
+        """The fairness distance of placements whose steps add up to `steps`."""
         if not self.total:
             distance = self.groups.distance(relative=self.relative)
         else:
@@ -139,16 +140,16 @@ class LsapFairness(LevelledProblem):
     ) -> Number:
         """The least fairness distance that prices prove for placements with at most so many tasks off their data.
 
-        Valid whatever the prices (weak duality); they are in the unit of `steps`.
+        It is valid whatever the prices (weak duality). They are in the unit of `steps`.
 
         Parameters
         ----------
         locality_cost
-            The most tasks off their data.
+            The most tasks that may be off their data.
         locality_price
-            What a task pays for being off its data; a negative one counts as 0, as do those of slots.
+            What a task pays for being off its data. Negative prices count as 0, also those of slots.
         task_price
-            Price of placing one task more.
+            Price of placing one more task.
         node_prices
             Price of a slot on a node (index), 0 where none is given.
         group_prices
@@ -186,7 +187,10 @@ class LsapFairness(LevelledProblem):
         return self.distance_after(Fraction(units(task_price) * self.count - spent, scale) - saved)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """No slot contended; and the least distance, wherever tasks run, which the start of the frontier may miss."""
+        """Each component by itself: no slot contended; and the least distance, wherever tasks run.
+
+        The start of the frontier may be above the latter.
+        """
         told = "fairness distance of any placement, whatever its locality"
         fairest = Bound("fair-share", "fairness-distance", self.least_distance, told, "003, equations 14 and 15")
         return (*super().cheap_bounds(), fairest)

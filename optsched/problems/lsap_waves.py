@@ -1,10 +1,9 @@
-"""`lsap` over several waves at once, by one who knows them all: what a run of waves is measured against.
+"""`lsap` over several waves at once, with all of them known beforehand: what a run of waves is measured against.
 
 All tasks are placed in a given number of waves, each with its own idle slots. Every wave but the last is full, as
-schedulers that leave no slot idle make it: without that rule waiting would make every task local (Guo et al. 2012,
-note 3).
-Which of the full waves a slot belongs to changes no cost, so that a node has two capacities only: its slots in the full
-waves, and those in the last.
+schedulers that leave no slot idle make it. Without that rule waiting would make every task local (Guo et al. 2012,
+note 3). It changes no cost to which of the full waves a slot belongs. So a node has two capacities only: its slots in
+the full waves, and its slots in the last.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class LsapWaves(Lsap):
     """Place all tasks of an `lsap` problem in the given waves at least total locality cost.
 
     The instance has each node twice: as it is, with its idle slots of all full waves, and as `<id> (last wave)`. A
-    surcharge on the latter, taken off again in the value, makes the optimum fill the former.
+    surcharge on the latter makes the optimum fill the former; the value takes it off again.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """`min-cost-flow`: a flow through a network that takes every supply to a demand, at least total cost.
 
-No paper of the five poses it by itself: the exact forms of several are such flows, and files of it (DIMACS) are the
-outside check.
+None of the five papers poses it by itself. The exact forms of several of them are such flows, and files of it (DIMACS)
+are the outside check.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ __all__ = ["MinCostFlow"]
 class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
     """A whole flow within the bounds of the arcs that leaves each node with its supply, at least total cost.
 
-    Parallel arcs and loops stay what they are, costs may be negative. There may be no such flow, and where a cycle of
-    negative cost has no limit there is no least cost.
+    Parallel arcs and loops are kept, and costs may be negative. There may be no such flow. Where a cycle of negative
+    cost has no limit there is no least cost.
 
     Attributes
     ----------
     left_to_send
         Of each node: its supply once every arc flows at its lower limit.
     cut_off
-        Indices of the nodes that have something left to send and only arcs on which nothing can change: with any there
-        is no flow.
+        Indices of the nodes that have something left to send, and only arcs whose flow cannot change. If there is one,
+        no flow is feasible.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
     def unlimited_cycle(self) -> tuple[int, ...]:
         """Arcs, in order, of a cycle of negative cost none of which has a limit; empty where there is no such cycle.
 
-        With one, a feasible flow shows that the cost has no least value: round the cycle it falls for ever.
+        If there is one and a flow is feasible, the cost has no least value: it falls for ever round the cycle.
         """
         network = self.instance
         free = np.flatnonzero(network.capacity == UNBOUNDED)
@@ -98,7 +98,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
         )
 
     def violations(self, flow: Flow, /) -> list[Violation]:
-        """Every violated constraint; `conservation` is by how much more leaves a node than enters it."""
+        """Every violated constraint. `conservation` says by how much more leaves a node than enters it."""
         expect(flow, Flow, f"{self.name} judges a flow", "make one first: Flow(units), with a number for each arc")
         network = self.instance
         if len(flow) != network.arcs:
@@ -120,7 +120,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
         return found
 
     def potential_bound(self, potentials: Sequence[int] | Ints) -> int | None:
-        """The lower bound that potentials of the nodes prove (weak duality); valid whatever they are.
+        """The lower bound that potentials of the nodes prove (weak duality). It is valid whatever the potentials.
 
         Each arc flows at its upper limit where its reduced cost, `cost + potential[tail] - potential[head]`, is
         negative, and at its lower one elsewhere. None where an arc of negative reduced cost has no limit.
@@ -135,7 +135,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
         return int((reduced * limit).sum()) - int((potential * network.supply.astype(object)).sum())
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """The cost of each arc at its own best, whatever enters the nodes; none where that has no limit."""
+        """The cost of each arc at its own best limit, whatever enters the nodes; no bound where there is no limit."""
         best = self.potential_bound([0] * len(self.instance))
         if best is None:
             return ()

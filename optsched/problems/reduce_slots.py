@@ -1,7 +1,7 @@
 """Where pending reduces may run: on idle reduce slots, at most one of a job on a node (000, Algorithm 2, line 1).
 
-With that rule there may be fewer places than slots; `ReduceSlots.count` is how many reduces can be placed at once, and
-the rest waits for a later wave.
+With that rule there may be fewer places than slots. `ReduceSlots.count` is how many reduces can be placed at once; the
+others wait for a later wave.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class ReduceSlots:
     reduces
         Indices of the pending reduces.
     distinct
-        Whether a node may run one reduce of a job at most, those counted that run already. A reduce without a job
-        shares it with none.
+        Whether a node may run at most one reduce of a job, counting those that run already. A reduce without a job is
+        not limited by others.
 
     Attributes
     ----------
@@ -61,13 +61,13 @@ class ReduceSlots:
 
     @property
     def limited(self) -> Bools:
-        """Which reduces share their nodes with none of their job, shape (reduces,)."""
+        """Which reduces may not share a node with another of their job, shape (reduces,)."""
         limited: Bools = (self.job >= 0) & self.distinct
         return limited
 
     @cached_property
     def usable(self) -> Bools:
-        """Whether each reduce (row) may run on each node (column), were it alone."""
+        """Whether each reduce (row) may run on each node (column), if it were the only one."""
         usable: Bools = (self.capacity > 0) & ~self.barred[self.job]
         usable.setflags(write=False)
         return usable
@@ -83,7 +83,7 @@ class ReduceSlots:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import maximum_flow
 
-        # Source 0, jobs, reduces that nothing limits, nodes, sink.
+        # Source 0, jobs, reduces without that limit, nodes, sink.
         owners = 1 + np.arange(len(jobs) + 1)
         first = len(jobs) + 2
         sink = first + len(free)

@@ -12,21 +12,21 @@ from optsched.decimals import common_denominator, for_each
 
 __all__ = ["TOO_FINE", "capacity_units", "demand_fault"]
 
-#: What is said of demands without a unit.
+#: What the user is told about demands without a common unit.
 TOO_FINE = "must have a common denominator of at most 2^20, as decimals of up to six places do; round or scale them"
 
 
 def demand_fault(problem: str, demand: Floats, many: int) -> tuple[int, str | None]:
-    """The unit of demands, and why they cannot be taken, if they cannot.
+    """The unit of demands, and why they cannot be taken; None where they can.
 
     Parameters
     ----------
     problem
-        Who takes them.
+        The problem that takes them.
     demand
         Finite, 0 or more.
     many
-        How many may come together on one node.
+        How many of them may come together on one node.
 
     Examples
     --------

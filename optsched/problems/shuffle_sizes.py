@@ -17,7 +17,7 @@ SIZES = ("actual", "emitted", "extrapolated")
 
 
 def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
-    """MB of each shuffle entry, as far as a way to tell it goes.
+    """MB of each shuffle entry, estimated in one of three ways.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
     Returns
     -------
     float64, shape (shuffle entries,)
-        What a finished map has emitted is its size, whichever way.
+        For a finished map it is what the map has emitted, whichever way.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
 
 
 def seen_sizes(workload: Workload, shuffle: Shuffle, status: Ints, sizes: str) -> Floats:
-    """As `estimated_sizes`, from what a scheduler sees: `size` of `shuffle` need not be known where a map runs."""
+    """As `estimated_sizes`, but from what a scheduler sees: for a running map the entry's `size` need not be known."""
     if sizes == "actual":
         return shuffle.size
     finished = status[shuffle.map] == FINISHED
@@ -81,14 +81,14 @@ def seen_sizes(workload: Workload, shuffle: Shuffle, status: Ints, sizes: str) -
 
 
 def extrapolated(emitted: Floats, sender: Ints, receiver: Ints, size: Floats, bytes_read: Floats, job: Ints) -> Floats:
-    """I_jf = A_jf B_j / d_j of equation (3), and what it leaves open resolved (Shen et al. 2016, note 11).
+    """I_jf = A_jf B_j / d_j of equation (3); what it leaves open is settled as below (Shen et al. 2016, note 11).
 
     In this order, for map j and reduce f:
 
     1. d_j > 0 and A_jf known: A_jf B_j / d_j, and A_jf where the map has read its block or more.
-    2. Else, as the maps of the same job that have progressed: B_j times what these have emitted for f over what they
-       have read, but for those whose A_jf is not known. Hence the split over the reduces is theirs too.
-    3. Else no map of the job has progressed, or the map has no job: a uniform guess, B_j over the number of reduces
+    2. Else, if other maps of its job have progressed: B_j times what these have emitted for f over what they have read.
+       Maps whose A_jf is not known are left out. So the split over the reduces is theirs too.
+    3. Else (no map of the job has progressed, or the map has no job) a uniform guess: B_j over the number of reduces
        that the map sends to. It supposes that a map emits as much as it reads.
 
     Parameters
@@ -117,7 +117,7 @@ def extrapolated(emitted: Floats, sender: Ints, receiver: Ints, size: Floats, by
     block, read, owner = size[sender], bytes_read[sender], job[sender]
     progressed: Bools = (read > 0) & ~np.isnan(emitted)
     estimate = block / np.bincount(sender)[sender]
-    # Of each job the maps that have progressed, less those of them whose output for the reduce is not known.
+    # For each job the maps that have progressed, without those whose output for the reduce is not known.
     maps = np.unique(sender[progressed])
     maps = maps[job[maps] >= 0]
     pairs, pair = np.unique(owner * len(size) + receiver, return_inverse=True)

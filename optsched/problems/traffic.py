@@ -1,7 +1,7 @@
 """`traffic`: maps and reduces to datacenters, least traffic between these, then least load of the fullest (001, JoSS).
 
-Within a datacenter traffic is free, so its nodes differ only in their slots. Which datacenters cause how much traffic
-is reduced here to three arrays a job (`Job`, `Bundle`); models, engines and certificates read nothing else.
+Within a datacenter traffic is free, so its nodes differ only in their slots. This module reduces how much traffic the
+datacenters cause to three arrays a job (`Job`, `Bundle`). Models, engines and certificates read nothing else.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Bundle", "Job", "Traffic"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Bundle:
-    """Reduces of a job that go to one datacenter together: all of them, or with `reduces=free` each alone.
+    """Reduces of a job that go to one datacenter together: all of them, or each alone with `reduces=free`.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Bundle:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Job:
-    """The tasks of a job that are to be placed. Those without a job make one of their own, called "", without traffic.
+    """The tasks of a job that are to be placed. All tasks without a job make one, called "", without traffic.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Job:
 
     @property
     def alike(self) -> bool:
-        """Whether nothing but their numbers tells the job's bundles apart."""
+        """Whether the job's bundles differ in nothing but their numbers."""
         return all(
             len(other.reduces) == len(self.bundles[0].reduces)
             and np.array_equal(other.send, self.bundles[0].send)
@@ -80,17 +80,18 @@ class Job:
 class Traffic(Problem):
     """Every pending map and reduce on a node; least MB between datacenters, then fewest maps in the fullest one.
 
-    A map's block (|B_i|) crosses where no replica is in the map's datacenter; one that no node holds costs its size
-    everywhere. What the map sends to a reduce crosses where the two are in different ones: the sizes of `shuffle` for a
-    job that it lists, else |B_i| FP_J (`filter_ratio`) in equal shares to all reduces of the job. All of these are
-    exact where they have a common denominator of at most 2^20, thirds of decimals among them; else each is rounded once
-    to 2^-20 MB.
-    Tasks that run or have ended stay where they are: what they exchange with pending ones counts. The load counts
+    A map's block (|B_i|) crosses where no replica is in the map's datacenter. A block that no node holds costs its size
+    everywhere. What the map sends to a reduce crosses where the two are in different datacenters. It is the size in
+    `shuffle` for a job that is listed there, else |B_i| FP_J (`filter_ratio`) in equal shares to all reduces of the
+    job. All of these sizes are exact where they have a common denominator of at most 2^20, as thirds of decimals may;
+    else each is rounded once to 2^-20 MB.
+
+    Tasks that run or have ended stay where they are, and what they exchange with pending ones counts. The load counts
     maps, since it is their rounds that policy C spreads over datacenters.
 
-    With `capacity=none` slots mean nothing; with `slots` a node takes as many maps and reduces as it has idle slots of
-    each, and where these do not hold all tasks nothing is feasible (a partial placement would look cheap: its reduces
-    that wait receive nothing).
+    With `capacity=none` slots mean nothing. With `slots` a node takes as many maps and as many reduces as it has idle
+    slots of each. Where these do not hold all tasks nothing is feasible: a partial placement would look cheap, since
+    reduces that wait receive nothing.
 
     Attributes
     ----------
@@ -190,7 +191,7 @@ class Traffic(Problem):
             array.setflags(write=False)
 
     def _made_jobs(self, sent: Mapping[int, _Sent]) -> Iterator[Job]:
-        """What each job's maps send to its bundles; adds to `map_units` what they send to reduces that run."""
+        """What each job's maps send to its bundles. What they send to reduces that run is added to `map_units`."""
         workload, state = self.instance.workload, self.instance.state
         count = len(self.datacenters)
         place = np.full(len(workload), -1, dtype=np.int64)  # of each task in `maps` or `reduces`
@@ -274,7 +275,7 @@ class Traffic(Problem):
 
     @property
     def offered(self) -> Mapping[str, Ints]:
-        """Slots of each node; where these mean nothing, as many as there are tasks."""
+        """Slots of each node; where slots mean nothing, as many as there are tasks."""
         return MappingProxyType({"map": self.map_slots, "reduce": self.reduce_slots})
 
     @property
@@ -301,12 +302,12 @@ class Traffic(Problem):
         return self.map_room if limit is None else np.minimum(self.map_room, limit)
 
     def holds(self, limit: int | None) -> bool:
-        """Whether counting lets all maps be placed under a limit on the load."""
+        """Whether counting alone allows that all maps are placed under a limit on the load."""
         return len(self.maps) <= int(self.room_within(limit).sum())
 
     @property
     def least_load(self) -> int:
-        """The least load that counting does not rule out: the maps spread evenly, as far as there is room."""
+        """The least load that counting does not rule out: maps are spread as evenly as the room allows."""
         low, high = 0, len(self.maps)
         while low < high:
             middle = (low + high) // 2
@@ -330,7 +331,7 @@ class Traffic(Problem):
                 inside = tasks[at == center]
                 local = np.flatnonzero(self.datacenter == center)
                 most = slots[local]
-                # As many turns as it takes: slots may be without limit.
+                # As many turns as it takes, since slots may be without limit.
                 turns = bisect_left(range(len(inside)), len(inside), key=lambda up: int(np.minimum(most, up).sum()))
                 slots_of = np.minimum(most, turns)
                 node = np.repeat(local, slots_of)
@@ -353,13 +354,13 @@ class Traffic(Problem):
 
     @cached_property
     def step(self) -> int:
-        """Every placement's units of traffic are a multiple of this: the greatest common divisor of what can cross."""
+        """What every placement's units of traffic are a multiple of: the greatest common divisor of what can cross."""
         parts = [self.map_units.ravel()]
         parts += [part for bundle in self.bundles for part in (bundle.send, bundle.settled)]
         return max(1, int(np.gcd.reduce(np.concatenate(parts))) if sum(map(len, parts)) else 1)
 
     def map_classes(self) -> TaskClasses:
-        """Maps that are the same to the problem: same job, same crossings, same amounts sent."""
+        """Maps that are exactly alike to the problem: same job, same crossings, same amounts sent."""
         key: list[object] = [None] * len(self.maps)
         for number, job in enumerate(self.jobs):
             sends = np.stack([bundle.send for bundle in job.bundles], axis=1) if job.bundles else self.maps[:0]
@@ -376,13 +377,13 @@ class Traffic(Problem):
         limit: int | None = None,
         hosts: Mapping[int, int] = MappingProxyType({}),
     ) -> int:
-        """Units of traffic that prices of slots prove every placement to cause; valid whatever they are.
+        """Units of traffic that prices of slots prove every placement to cause, whatever the prices.
 
-        Lagrangian duality: a job that pays for slots falls apart from the others, its bundles choose a datacenter each,
-        and given that its maps do, each on its own: a closed form. A map that serves several bundles that differ is
-        shared out among them in equal parts (each may then want it elsewhere: still a bound). What the slots earn is
-        taken off, and the rest is rounded up to a multiple of `step`. Without prices this is the optimum without
-        capacities, wherever a job's bundles are alike.
+        It is Lagrangian duality. Jobs that pay for slots are independent of each other. Within a job each bundle
+        chooses a datacenter, and given that each map does: a closed form. A map that serves several different bundles
+        is divided among them in equal parts; each part may then want it elsewhere, so this is still a bound. What the
+        slots earn is taken off, and the result is rounded up to a multiple of `step`. Without prices this is the
+        optimum without capacities, wherever a job's bundles are alike.
 
         Parameters
         ----------
@@ -392,9 +393,10 @@ class Traffic(Problem):
         scale
             Denominator of the prices, above 0.
         limit
-            A limit on the load, under which the bound is for placements within it only.
+            A limit on the load; the bound is then for placements within it only.
         hosts
-            Datacenters of some bundles (their places in `bundles`), for placements that have them there only.
+            Datacenters of some bundles (by their places in `bundles`); the bound is then for placements that have them
+            there only.
         """
         if not self.datacenters:  # nothing is placed, and nothing crosses
             return 0
@@ -431,7 +433,7 @@ class Traffic(Problem):
         return int(self.map_units.max(axis=1, initial=0).sum()) + sends
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """Each job in the datacenters that are best for it alone, and the maps spread evenly."""
+        """Each job in the datacenters that are best for it alone; and the maps spread evenly."""
         free = np.zeros(len(self.datacenters), dtype=np.int64)
         best = exact(self.price_bound(free, free, 1), self.grid)
         return (
@@ -447,7 +449,7 @@ class Traffic(Problem):
 
 
 class _Who:
-    """Which tasks and jobs exchange data with a pending task; the masks that `missing` and `_sent` share.
+    """Which tasks and jobs exchange data with a pending task: masks that `missing` and `_sent` share.
 
     Attributes
     ----------
@@ -486,10 +488,10 @@ class _Who:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Sent:
-    """What the maps of a job send to its reduces: `size` MB times `part`, from map `row` to reduce `column`, each.
+    """What the maps of a job send to its reduces: each entry is `size` MB times `part`, from map `row` to `column`.
 
-    Without `column` each goes to every reduce. Rows are the job's pending maps and then those that run or have ended;
-    columns its pending reduces and then those that run. In each the order is that of the instance.
+    Without `column` each entry goes to every reduce. Rows are the job's pending maps and then those that run or have
+    ended; columns are its pending reduces and then those that run. Both keep the order of the instance.
     """
 
     shape: tuple[int, int]
@@ -535,7 +537,7 @@ def _common_grid(sizes: Floats, sent: Iterable[_Sent]) -> int:
 
 
 def _sent(instance: Instance) -> dict[int, _Sent]:
-    """What the maps of each job send to its reduces, where a pending task has a part in it."""
+    """What the maps of each job send to its reduces, where a pending task sends or receives."""
     workload, status = instance.workload, instance.state.status
     who = _Who(instance)
     place = np.zeros(len(workload), dtype=np.int64)
@@ -571,7 +573,7 @@ def _by_job(job: Ints) -> Iterator[tuple[int, Ints]]:
 
 
 def _across(units: Ints, where: Ints, count: int) -> Ints:
-    """What crosses, for each row of `units` and each of `count` datacenters, when column i is settled at `where[i]`."""
+    """What crosses, for each row of `units` and each of `count` datacenters, if column i is settled at `where[i]`."""
     inside = np.zeros((len(units), count), dtype=np.int64)
     for column, center in enumerate(where.tolist()):
         inside[:, center] += units[:, column]

@@ -1,8 +1,8 @@
 """What data moves at what cost: the terms (1) and (2) of 000, which its three problems share, on their grid.
 
-A cost is MB times distance: MB x hops, or seconds where a distance is an inverse rate. Sizes and distances are whole
-multiples of a unit each wherever they have one (`Scale`), and nothing is rounded; else each product of a size and a
-distance is rounded once. Sums are exact.
+A cost is MB times distance: MB x hops, or seconds where a distance is an inverse rate. Where sizes and distances are
+whole multiples of some unit (`Scale`), nothing is rounded. Else each product of a size and a distance is rounded once.
+Sums are exact.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ _BLOCK = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """In what units sizes and distances are multiplied.
+    """The units in which sizes and distances are multiplied.
 
     Attributes
     ----------
     grid
-        Costs are whole multiples of 1/`grid`: the product of the common denominators of sizes and of distances, as
-        decimals and as 1 over them, 1 where all are whole; `GRID` where it is above that, and products are rounded.
+        Costs are whole multiples of 1/`grid`: the product of the common denominators of sizes and of distances
+        (distances as decimals or as 1 over decimals), 1 where all are whole. Where the product is above `GRID`, it is
+        `GRID`, and products are rounded.
     lengths
         float64, shape (nodes, nodes): distances as they are multiplied, `[from][to]`; whole where nothing is rounded.
     denominator
-        Of sizes; None where products are rounded.
+        The common denominator of the sizes; None where products are rounded.
     """
 
     grid: int
@@ -52,13 +53,13 @@ class Scale:
         return cls(denominator * whole[1], whole[0], denominator)
 
     def amounts(self, megabytes: Floats) -> Floats:
-        """Sizes as they are multiplied, whole where nothing is rounded; same shape."""
+        """Sizes as they are multiplied: whole where nothing is rounded; same shape."""
         if self.denominator in (None, 1):
             return megabytes
         return whole_units(megabytes, self.denominator).astype(np.float64)
 
     def units(self, products: Floats) -> Ints:
-        """Products of amounts and lengths in units of 1/`grid`; what is past 2^53 becomes 2^60."""
+        """Products of amounts and lengths in units of 1/`grid`; a product past 2^53 becomes 2^60."""
         return on_grid(products if self.denominator is None else products / GRID)
 
 
@@ -84,7 +85,7 @@ def map_costs(sizes: Floats, replicas: Ragged, distance: Floats) -> Floats:
     Parameters
     ----------
     sizes
-        B_j, MB (or amounts of a `Scale`, with its lengths as distances), shape (maps,).
+        B_j in MB, shape (maps,); or amounts of a `Scale`, with its lengths as distances.
     replicas
         For each map at least one node.
     distance
@@ -99,16 +100,16 @@ def map_costs(sizes: Floats, replicas: Ragged, distance: Floats) -> Floats:
 
 
 def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, *, receiving: bool = False) -> Ints:
-    """For each of `rows` and each node what its entries cost, in units of `scale`.
+    """What the entries of each of `rows` cost on each node, in units of `scale`.
 
     Parameters
     ----------
     scale
-        With the distances.
+        Holds the distances.
     amounts, at, row
-        Of each entry: its amount in `scale`, the node where its other end is, and the row that it counts in.
+        For each entry: its amount in `scale`, the node where its other end is, and the row that it counts in.
     receiving
-        Whether the other end receives, else it sends.
+        Whether the other end receives; else it sends.
 
     Returns
     -------
@@ -123,11 +124,11 @@ def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, 
     exactly = scale.denominator is not None
     if not (sums * (1 if exactly else scale.grid) <= LARGEST).all():
         return np.full(sums.shape, 2**60, dtype=np.int64)
-    if exactly:  # whole numbers, whose sums doubles hold
+    if exactly:  # these are whole numbers, whose sums doubles hold
         return sums.astype(np.int64)
     from scipy.sparse import csc_array
 
-    # Equal sizes at one node (kept as one complex number) are one product: hash partitioners send the same to many.
+    # Equal sizes at one node make one product: hash partitioners send the same to many. Pairs are complex numbers.
     distinct, place = np.unique(at + 1j * amounts, return_inverse=True)
     counts = csc_array((np.ones(len(row), dtype=np.int64), (row, place)), shape=(rows, len(distinct)))
     units: Ints = np.zeros(sums.shape, dtype=np.int64)
@@ -140,5 +141,5 @@ def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, 
 
 
 def too_much(grid: int) -> Fault:
-    """What is said where costs are too large to be summed exactly."""
+    """The fault of costs that are too large to be summed exactly."""
     return Fault("", f"costs may total too much, past 2^53/{grid}; scale sizes or distances down")

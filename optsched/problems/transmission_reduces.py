@@ -1,6 +1,6 @@
 """`transmission-reduces`: reduces on idle reduce slots, least cost of fetching what maps hold for them (000, II-B.2).
 
-Maps are where they are: those without a node yet send nothing here. Both at once are `transmission`.
+Maps without a node yet send nothing here. The problem that places both at once is `transmission`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class TransmissionReduces(Problem):
     """As many reduces as can be placed at once on idle reduce slots, at least transmission cost.
 
     Reduce f on node i costs the sum over maps j, with node p, of h_pi times the MB that j has for f (000, equation
-    (2)). Maps that run or have finished count, on the node that the snapshot says. Costs are exact where sizes and
-    distances have denominators whose product, `grid`, is at most 2^20; else each product is rounded once to a multiple
-    of 2^-20.
+    (2)). Maps that run or have finished count, on the node that the snapshot gives them. Costs are exact where sizes
+    and distances have denominators whose product, `grid`, is at most 2^20; else each product is rounded once to a
+    multiple of 2^-20.
 
-    At most one reduce of a job runs on a node (000, Algorithm 2, line 1), so there may be fewer places than slots:
-    exactly `count` reduces are placed, the most that fit, and the rest is for a later wave.
+    At most one reduce of a job runs on a node (000, Algorithm 2, line 1), so there may be fewer places than slots.
+    Exactly `count` reduces are placed, the most that fit; the others wait for a later wave.
 
     Attributes
     ----------
@@ -52,7 +52,8 @@ class TransmissionReduces(Problem):
     usable
         bool, shape (reduces, nodes): nodes with an idle slot where the reduce is not barred.
     limited
-        bool, shape (reduces,): which reduces share a node with none of their job; all with a job, if `distinct`.
+        bool, shape (reduces,): which reduces may not share a node with another of their job; all with a job, if
+        `distinct`.
     count
         How many reduces are placed.
 
@@ -112,7 +113,7 @@ class TransmissionReduces(Problem):
         return self.count
 
     def classes(self) -> TaskClasses:
-        """Reduces that are the same to the problem: same job, same cost on every node."""
+        """Reduces that are exactly alike to the problem: same job, same cost on every node."""
         return self._classes
 
     @cached_property
@@ -133,12 +134,12 @@ class TransmissionReduces(Problem):
         yield from self.slots.violations(self.nodes_of(placement))
 
     def price_bound(self, count_price: int, node_prices: Ints, pair_prices: Ints) -> int:
-        """The lower bound, in units, that prices prove (weak duality); valid whatever the prices.
+        """The lower bound, in units, that prices prove (weak duality). It is valid whatever the prices.
 
         Parameters
         ----------
         count_price
-            Price of placing one reduce more, in units.
+            Price of placing one more reduce, in units.
         node_prices
             int64, shape (nodes,): price of a reduce slot on each node; negative ones count as 0.
         pair_prices

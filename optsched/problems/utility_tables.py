@@ -1,13 +1,13 @@
 """What a job's maps and reduces are worth to it: the utility functions (7) of 001 and the estimate that they rest on.
 
-Plain functions of counts, tabulated from none to all of the pending tasks; `-inf` is minus infinity here. Rounding to
-the grid, and the finite number that stands for minus infinity, are for `optsched.problems.utility`.
+These are plain functions of counts, tabulated from none to all of the pending tasks; `-inf` is minus infinity here.
+`optsched.problems.utility` rounds to the grid, and has the finite number that stands for minus infinity.
 
-(7) divides by zero in several places, and its logarithm of no task at all is minus infinity. What holds there:
+(7) divides by zero in several places, and its logarithm of no task at all is minus infinity. There it is read so:
 
 - no map pending: the maps are worth 1, as where all of them are served;
-- required 0 (no goal, or nothing to do): the first branch alone;
-- required 1: the second branch is only for no map at all, minus infinity;
+- required 0 (no goal, or nothing to do): the first branch alone holds;
+- required 1: the second branch holds for no map at all only, which is minus infinity;
 - required = pending = allocated: 1, not 0/0: the job is saturated;
 - required > pending (the goal is out of reach): the second branch throughout, below 0;
 - no reduce pending: the reduces are worth 0; one pending: 0 with it, minus infinity without.
@@ -26,8 +26,8 @@ __all__ = ["map_table", "reduce_table", "required_maps"]
 def required_maps(pending: int, map_time: float, goal: float, now: float) -> int:
     """How many maps a job must run at once to meet its goal (s_req; 001, section III.G).
 
-    The pending maps in waves of that many, each as long as a mean map, end in time. Numbers count as the decimals that
-    they are written as, so that 10 maps of 0.1 s within 1 s are one at a time.
+    The pending maps run in waves of that many, each as long as a mean map, and end in time. Numbers count as the
+    decimals that they are written as, so that 10 maps of 0.1 s within 1 s need one at a time.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def map_table(required: int, pending: int, smoothed: bool = False) -> list[float
     required, pending
         s_req and s_pend.
     smoothed
-        The logarithms are of one more than the counts: no map at all is worth -1, not minus infinity.
+        Logarithms are of one more than the counts, so that no map at all is worth -1 and not minus infinity.
 
     Examples
     --------
