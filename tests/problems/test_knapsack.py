@@ -52,3 +52,11 @@ def test_rooms_in_fine_units() -> None:
     assert knapsack_bounds(np.array([[7 * grain]]), np.array([[2 * grain]]), np.array([9]), np.array([5])) == [15]
     (bound,) = knapsack_bounds(np.array([[7 * grain]]), np.array([[2 * grain + 1]]), np.array([9]), np.array([5]))
     assert bound == 15
+    (bound,) = knapsack_bounds(
+        np.array([[2**20, 2**19]]),
+        np.array([[2**18 + 1, 2**17 + 1], [2**18 - 1, 2**17 - 1]]),
+        np.array([9, 9]),
+        np.array([5, 4]),
+        most_states=64,
+    )
+    assert 2 * 5 + 2 * 4 <= bound < 3 * 5 + 4 * 4  # more than what fits, less than all that fits alone

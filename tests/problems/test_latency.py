@@ -47,6 +47,7 @@ def test_no_task() -> None:
     assert problem.throughput(placement) is None
     assert [entry.value for entry in problem.cheap_bounds()] == [0, 0, 0]
     assert posed([], []).evaluate(placement) == (0, 0)
+    assert posed([0], []).cluster_makespan(placement) == 0
 
 
 def test_every_task_is_placed() -> None:
@@ -63,6 +64,9 @@ def test_every_task_is_placed() -> None:
         ([1 / 3, 0, 0], "multiply loads, w_loc and w_rem by 3"),
         ([0.1, 10_000_000_000.6, 0], "multiply loads, w_loc and w_rem by 10"),  # no double is that: not by 524288
         ([0.1, 1 / 7, 0], "multiply loads, w_loc and w_rem by 70"),
+        ([1 / 97, 0, 0], "multiply loads, w_loc and w_rem by 97"),
+        ([1e-6, 0, 0], "multiply loads, w_loc and w_rem by 1000000"),
+        ([0.001, 1 / 1001, 0], "round the loads"),
         ([1e-7, 0, 0], "round the loads"),
         ([1 / 9973, 1 / 9967, 0], "round the loads"),
     ],
@@ -83,9 +87,13 @@ def test_refused_weights_and_sizes() -> None:
     own = posed([0], [[0]]).instance.with_parameters({"latency": {"w_loc": 2, "w_rem": 1}})
     with pytest.raises(InputError, match=r"posed: parameters\.latency\.w_rem: 1 is less than w_loc=2"):
         Latency(own)
-    with pytest.raises(InputError, match="nodes: latency needs a server to place tasks on"):
+    equal = own.with_parameters({"latency": {"w_loc": 2, "w_rem": 2}})
+    with pytest.raises(UsageError, match="latency: w_rem=1 is less than w_loc=2"):
+        Latency(equal, w_rem=1)
+    with pytest.raises(InputError, match=r"^posed: latency: nodes: latency needs a server to place tasks on"):
         posed([], [[]])
     posed([2**53 - 3], [[0]])
+    posed([0], [[0]], w_rem=2**53)
     with pytest.raises(InputError, match=r"loads and work may total past 2\^53; scale them down"):
         posed([2**53 - 2], [[0]])
     for wrong in (0, 1.5, "x"):

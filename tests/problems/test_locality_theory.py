@@ -81,12 +81,20 @@ def test_stirling_numbers_obey_their_recurrence() -> None:
         assert stirling2(items, boxes) == boxes * stirling2(items - 1, boxes) + stirling2(items - 1, boxes - 1)
 
 
-@pytest.mark.parametrize("numbers", [(0, 0, 1, 1), (2, 3, 1, 1), (2, 1, -1, 1), (2, 1, 1, 0)])
+@pytest.mark.parametrize("numbers", [(0, 0, 1, 1), (2, 3, 1, 1), (2, 1, -1, 1), (2, 1, 1, 0), (2, 0, 1, 0)])
 def test_impossible_numbers_are_refused(numbers: tuple[int, int, int, int]) -> None:
     """Tests that sizes which do not exist raise ValueError with all of them named."""
     nodes, idle, tasks, slots = numbers
     with pytest.raises(ValueError, match=f"nodes={nodes}"):
         expected_local_tasks(nodes, idle, tasks, slots)
+    if slots == 1:
+        with pytest.raises(ValueError, match=f"nodes={nodes}, slots=1, idle={idle}, tasks={tasks}: give at least"):
+            local_task_distribution(nodes, idle, tasks)
+
+
+def test_one_task() -> None:
+    """Tests that the share of one task is the chance that its node is idle."""
+    assert goodness_of_locality(4, 3, 1) == Fraction(3, 4)
 
 
 def test_no_task_has_no_share() -> None:

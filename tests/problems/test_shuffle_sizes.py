@@ -70,6 +70,21 @@ def test_maps_without_a_job_stand_alone() -> None:
     assert found == [[9.0], [40.0], [40.0]]
 
 
+def test_another_job_that_sends_to_the_same_reduce() -> None:
+    """Tests that a map learns from its own job alone what the reduce gets."""
+    found = estimate([[2.0], [6.0], [UNKNOWN]], [100.0] * 3, [10.0, 10.0, 0.0], [0, 1, 0])
+    assert found == [[20.0], [60.0], [20.0]]
+
+
+def test_reduce_of_which_nobody_tells() -> None:
+    """Tests that its sizes are the uniform guess, also where doubles of what was read do not add up to the same."""
+    sender, receiver = np.repeat([2, 1, 0], 2), np.tile([3, 4], 3)
+    read, none = np.array([0.1, 0.2, 0.3, UNKNOWN, UNKNOWN]), np.zeros(5, dtype=np.int64)
+    emitted = np.tile([0.0, UNKNOWN], 3)
+    found = extrapolated(emitted, sender, receiver, np.array([1.0] * 3 + [UNKNOWN] * 2), read, none)
+    assert found.tolist() == [0.0, 0.5] * 3
+
+
 def test_more_read_than_there_is() -> None:
     """Tests that a map past the end of its block sends what it has emitted, not less."""
     assert estimate([[6.0]], [64.0], [65.0]) == [[6.0]]
@@ -115,7 +130,7 @@ def test_faults() -> None:
     """Tests that an unknown way, an absent shuffle, and sizes of blocks that are not known are told."""
     with pytest.raises(UsageError, match='did you mean "emitted"'):
         estimated_sizes(posed([RUNNING, RUNNING, 0]), "emited")
-    with pytest.raises(MissingField, match="shuffle: sizes of it are asked for"):
+    with pytest.raises(MissingField, match=r"^shuffle: sizes of it are asked for"):
         estimated_sizes(Instance(Cluster(["D1"]), Workload([])))
     with pytest.raises(MissingField) as caught:
         estimated_sizes(posed([RUNNING, FINISHED, 0], size=[UNKNOWN] * 3))
