@@ -1,0 +1,183 @@
+"""The folders of tests mirror the package: each file belongs to a module, and each module has a file or is named here.
+
+The tests of `optsched/searches/latency.py` are `tests/searches/test_latency.py`, and those of a part of it
+`tests/searches/test_latency_....py`; `tests/models/test_models_....py` are of the whole folder. At the top of `tests`
+are, beside the files of the modules at the top of the package, suites over all of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+
+#: Folders that mirror no folder of the package.
+SUITES = {"contract"}
+
+#: Modules without a file of their own, by the file that tests them, each with a word of that file that reaches it.
+#: They are parts of what that file tests (a noun, a search, a model, a policy), or a command, reached by its name.
+COVERED = {
+    "cli/test_cli.py": {
+        "__main__": '"-m", "optsched"',
+        "cli/arguments": "arguments.",
+        "cli/listing": '"list", "problems"',
+        "cli/self_test": '"self-test"',
+    },
+    "cli/test_solving.py": {"cli/proofs": '"certify"'},
+    "cli/test_streams.py": {"instances/documents/writing": "GrowingFile"},
+    "test_package.py": {"__init__": "optsched.__all__"},
+    "test_instance.py": {"arrays": "Ragged", "parts": "Workload"},
+    "test_wrong_arguments.py": {"errors": "UsageError"},
+    "test_routes.py": {
+        "results": "Termination",
+        "routes/__init__": "routes_of",
+        "routes/assignment": "ASSIGNMENT_ROUTES",
+        "routes/latency": "LATENCY_ROUTES",
+        "routes/record": "solver_of",
+    },
+    # A certificate of every kind is made, altered and checked.
+    "certificates/test_checking.py": {
+        "certificates/__init__": "proved_bound",
+        "certificates/assignment": '"task_price"',
+        "certificates/latency": "Latency",
+        "certificates/reading": "CertificateInvalid",
+    },
+    "problems/test_lsap_fairness.py": {
+        "certificates/lsap_fairness": "lsap_fairness as shares",
+        "models/lsap_fairness": "lsap_fairness_models",
+        "problems/groups": "Groups",
+        "routes/lsap_fairness": "lsap_fairness as routes",
+        "searches/lsap_fairness": "searches.lsap_fairness",
+    },
+    "searches/test_transmission_joint.py": {
+        "certificates/transmission": "branching_certificate",
+        "models/transmission": "models.",
+        "problems/transmission_bounds": "ReduceBounds",
+        "problems/transmission_tables": "OPEN",
+        "routes/transmission": "transmission as routes",
+    },
+    "searches/test_transmission.py": {
+        "searches/transmission_stages": "transmission_stages",
+        "searches/transmission_start": "transmission_start",
+    },
+    "problems/test_transmission_maps.py": {"problems/transmission_costs": "transmission-maps"},
+    "searches/test_flow_congestion.py": {"routes/flow_congestion": "routes_of"},
+    "searches/test_generalized_assignment.py": {"routes/generalized_assignment": "routes.generalized_assignment"},
+    "searches/test_min_cost_flow.py": {"routes/min_cost_flow": "routes.min_cost_flow"},
+    "searches/test_traffic.py": {"routes/traffic": "routes.traffic"},
+    "searches/test_transmission_reduces.py": {"routes/transmission_reduces": "solve("},
+    "searches/test_utility_routes.py": {"routes/utility": "ROUTES"},
+    "searches/test_utility.py": {
+        "searches/utility_leximin": "leximin",
+        "searches/utility_patterns": "best_patterns",
+        "searches/utility_program": "utility_program",
+    },
+    "searches/test_assignment.py": {
+        "problems/assignment": "TabledProblem",
+        "searches/tabled_assignment": "assign_table",
+    },
+    "problems/test_utility.py": {"problems/resource_units": "capacity"},
+    "problems/test_utility_shuffle_demand.py": {"problems/shuffle_demand": "by-maps"},
+    "heuristics/test_ras_by_maps.py": {"problems/utility_rooms": "utility_rooms"},
+    # The programs of each model are read again by other tools, and solved against enumeration.
+    "models/test_export.py": {"models/program_files": "read_by_all"},
+    "models/test_models_agree.py": {"models/assignment": '"lsap"'},
+    "models/test_models.py": {
+        "models/base": "TooLarge",
+        "models/fair_lsap": "fair_lsap",
+        "models/flow": "flow.",
+        "models/latency": "latency.",
+        "models/lsap": "lsap.",
+    },
+    "instances/test_files.py": {
+        "instances/documents/archive": ".npz",
+        "instances/documents/columns": "MOST_RESOURCES",
+        "instances/documents/format": "InstanceDocument",
+    },
+    "instances/test_solution_files.py": {"instances/documents/rationals": "1/3"},
+    "instances/documents/test_diagnosis.py": {"instance_faults": "DEEPEST"},
+    # Every family: the same for the same seed, sound, and fit for its problems.
+    "instances/test_generate.py": {
+        "instances/families/joss": '"traffic"',
+        "instances/families/mixed": '"mixed"',
+        "instances/families/ras": '"utility"',
+    },
+    "instances/importers/test_rumen.py": {"instances/importers/rumen_trace": "rumen_trace"},
+    "heuristics/test_fair.py": {"heuristics/job_order": "first_view"},
+    "heuristics/test_probabilistic.py": {"heuristics/seen_costs": "sizes="},
+    "heuristics/test_fifo.py": {"heuristics/reduce_rules": "reduce_rules", "problems/reduce_slots": "reduce_slots"},
+    "running/test_run.py": {"running/base": "optsched.running.base"},
+    "test_agreement.py": {"searches/enumeration": '"brute-force"'},
+    "test_lying_solver.py": {"solvers/answers": "solvers.answers"},
+    "solvers/test_highs.py": {"solvers/highs_options": "option_faults", "solvers/sanity": "wrong_answers"},
+    "solvers/test_solvers_contract.py": {"solvers/outcome": "SolverOutcome", "solvers/blocks": "LinearProgram"},
+}
+
+
+def name_of(module: Path) -> str:
+    """The path of a module from the package, without the ending."""
+    return module.relative_to(ROOT / "optsched").with_suffix("").as_posix()
+
+
+#: Every module that does something: a docstring alone needs no test.
+MODULES = {
+    name_of(module)
+    for module in (ROOT / "optsched").rglob("*.py")
+    if "_data" not in module.parts and len(ast.parse(module.read_text(encoding="utf-8")).body) > 1
+}
+FILES = sorted(file.relative_to(TESTS).as_posix() for file in TESTS.rglob("test_*.py"))
+
+
+def module_of(file: str) -> str | None:
+    """The module that a file of tests belongs to: of its folder, the longest that its name begins with."""
+    folder, _, name = f"/{file}".rpartition("/")
+    folder, words = folder.removeprefix("/"), name.removeprefix("test_").removesuffix(".py").split("_")
+    for length in range(len(words), 0, -1):
+        part = "_".join(words[:length])
+        if (module := f"{folder}/{part}".removeprefix("/")) in MODULES:
+            return module
+        if part == folder.rpartition("/")[2]:
+            return f"{folder}/__init__"
+    return None
+
+
+def test_names_tell_the_module() -> None:
+    """Tests that the longest name counts, that a folder's own name is the folder, and that nothing else belongs."""
+    assert module_of("searches/test_latency_packing.py") == "searches/latency_packing"
+    assert module_of("searches/test_latency_at_length.py") == "searches/latency"
+    assert module_of("models/test_models_golden.py") == "models/__init__"
+    assert module_of("test_gaps.py") == "gaps"
+    assert module_of("searches/test_late.py") is None
+    assert module_of("models/test_searches.py") is None
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if "/" in file and file.partition("/")[0] not in SUITES])
+def test_every_file_belongs_to_a_module(file: str) -> None:
+    """Tests that a file in a folder of tests bears the name of a module of that folder, or of the folder."""
+    assert (ROOT / "optsched" / file).parent.is_dir()
+    assert module_of(file) is not None, f"no module of optsched/{Path(file).parent} has the name of tests/{file}"
+
+
+def test_every_module_has_a_file() -> None:
+    """Tests that each module has a file of its own or one that is named above, and not both."""
+    own = {module_of(file) for file in FILES}
+    named = [module for modules in COVERED.values() for module in modules]
+    assert sorted(MODULES - own - set(named)) == [], "modules without tests: give each a file, or name one in COVERED"
+    assert sorted(set(named) & own) == [], "modules that have a file of their own by now"
+    assert sorted(set(named) - MODULES) == [], "modules that are gone"
+    assert len(named) == len(set(named))
+
+
+@pytest.mark.parametrize("file", COVERED)
+def test_named_file_reaches_its_modules(file: str) -> None:
+    """Tests that each file that is named for modules without one still says the word by which it reaches each."""
+    text = (TESTS / file).read_text(encoding="utf-8")
+    missing = {
+        module: word for module, word in COVERED[file].items() if not re.search(rf"(?<!\w){re.escape(word)}", text)
+    }
+    assert missing == {}
