@@ -14,8 +14,9 @@ from fractions import Fraction
 
 from optsched.errors import UsageError, expect, nearest
 from optsched.instance import Instance
-from optsched.instances.families import beasley, guo, hsu, joss, labl, mixed, planted, ras, shen
+from optsched.instances.families import beasley, guo, hsu, joss, labl, min_cost_flow, mixed, planted, ras, shen
 from optsched.instances.families.base import Family, Parameter
+from optsched.network import FlowNetwork
 from optsched.outside import Listed
 
 __all__ = ["FAMILIES", "GROUP", "Family", "Parameter", "generate", "known_optimum"]
@@ -26,7 +27,7 @@ GROUP = "optsched.families"
 #: The shipped families, those of a paper's model first.
 _SHIPPED = {
     family.name: family
-    for module in (guo, hsu, labl, shen, ras, joss, mixed, beasley, planted)
+    for module in (guo, hsu, labl, shen, ras, joss, mixed, beasley, min_cost_flow, planted)
     for family in module.FAMILIES
 }
 
@@ -34,8 +35,8 @@ _SHIPPED = {
 FAMILIES: Mapping[str, Family] = Listed(GROUP, Family, _SHIPPED, _SHIPPED.__getitem__)
 
 
-def generate(family: str, seed: int | str = 0, **parameters: object) -> Instance:
-    """An instance of a named family.
+def generate(family: str, seed: int | str = 0, **parameters: object) -> Instance | FlowNetwork:
+    """An instance, or a flow network, of a named family.
 
     Parameters
     ----------
@@ -48,9 +49,9 @@ def generate(family: str, seed: int | str = 0, **parameters: object) -> Instance
 
     Returns
     -------
-    Instance
-        Its `source` is the command that makes it again; its `labels` say what was assumed, and where the family knows
-        it, the optimum (`known_optimum`).
+    Instance or FlowNetwork
+        A network of the family `min-cost-flow`, an instance of any other. Its `source` is the command that makes it
+        again; its `labels` say what was assumed, and where the family knows it, the optimum (`known_optimum`).
 
     Raises
     ------
@@ -71,7 +72,7 @@ def generate(family: str, seed: int | str = 0, **parameters: object) -> Instance
     return FAMILIES[family].make(seed, **parameters)
 
 
-def known_optimum(instance: Instance) -> dict[str, tuple[int | Fraction, ...]]:
+def known_optimum(instance: Instance | FlowNetwork) -> dict[str, tuple[int | Fraction, ...]]:
     """The optimal objectives that an instance's labels state, one tuple a problem, for its default parameters.
 
     A label `optimum.<problem>` holds the components with commas between them, fractions as `p/q`.
