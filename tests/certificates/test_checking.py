@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_problems import small_problem
 from strategies import problems
 
-from optsched.certificates import Verdict, certify, proved_bound
+from optsched.certificates import Claim, Enumerated, Verdict, certify, proved_bound
 from optsched.errors import CertificateInvalid
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.placement import Placement
@@ -186,6 +187,224 @@ def test_dishonest_termination() -> None:
     for claimed in (Termination.INFEASIBLE, Termination.FEASIBLE):
         nothing = replace(feasible, decision=None, objective=None, termination=claimed)
         assert false_claims(LATENCY, nothing) == ["termination"]
+
+
+# What is told -----------------------------------------------------------------------------------------------------
+
+
+def changed(name: str, **fields: Any) -> tuple[Problem, Solution]:
+    """The solution of a problem with some fields replaced."""
+    return {"lsap": LSAP, "latency": LATENCY}[name], replace(SOLVED[name], **fields)
+
+
+MAKESPAN, WORK = SOLVED["latency"].certificates
+WORDS = tuple(replace(certificate, kind=Proof.SOLVER, data={}) for certificate in (MAKESPAN, WORK))
+NOTHING_HELD: dict[str, Any] = {"decision": None, "objective": None, "termination": Termination.NO_SOLUTION}
+SILENT: dict[str, Any] = {"bound": (None, None), "certificates": ()}
+
+#: Of a changed solution what stands after the three lines that say what it is of.
+TOLD: list[tuple[tuple[Problem, Solution], str]] = [
+    (
+        changed("latency"),
+        """
+        ok     placement: feasible
+        ok     objective: the placement's value is 3, 9
+        proved combinatorial proof of makespan: proves 3, claimed 3
+        ok     order of makespan: objective 3, bound 3
+        proved combinatorial proof of work: proves 9, claimed 9
+        ok     order of work: objective 9, bound 9
+        ok     termination: OPTIMAL, closed
+        """,
+    ),
+    (
+        changed("lsap", **NOTHING_HELD),
+        """
+        ok     placement: none
+        proved dual proof of locality-cost: proves 1, claimed 1
+        """,
+    ),
+    (
+        changed("lsap", decision=None),
+        """
+        FALSE  placement: there is none, but an objective is claimed
+        proved dual proof of locality-cost: proves 1, claimed 1
+        ok     order of locality-cost: objective 1, bound 1
+        ok     termination: OPTIMAL, closed
+        """,
+    ),
+    (
+        changed("latency", bound=(2, 8)),
+        """
+        ok     placement: feasible
+        ok     objective: the placement's value is 3, 9
+        FALSE  bound of makespan: 2 is claimed, but the certificate says 3
+        FALSE  bound of work: 8 is claimed, but the certificate says 9
+        FALSE  termination: OPTIMAL, a gap is left
+        """,
+    ),
+    (
+        changed("latency", bound=(None, 9)),
+        """
+        ok     placement: feasible
+        ok     objective: the placement's value is 3, 9
+        FALSE  bound of makespan: nothing is claimed, but the certificate says 3
+        proved combinatorial proof of work: proves 9, claimed 9
+        FALSE  termination: OPTIMAL, a gap is left
+        """,
+    ),
+    (
+        changed("latency", bound=(None, 9), certificates=(WORK,)),
+        """
+        ok     placement: feasible
+        ok     objective: the placement's value is 3, 9
+        proved combinatorial proof of work: proves 9, claimed 9
+        FALSE  termination: OPTIMAL, a gap is left
+        """,
+    ),
+    (
+        changed("latency", certificates=(WORK,)),
+        """
+        ok     placement: feasible
+        ok     objective: the placement's value is 3, 9
+        FALSE  bound of makespan: 3 is claimed, but the certificate says nothing
+        proved combinatorial proof of work: proves 9, claimed 9
+        ok     order of work: objective 9, bound 9
+        ok     termination: OPTIMAL, closed
+        """,
+    ),
+    (  # a bound on the work is of placements with the least makespan: this one may have less
+        changed(
+            "latency",
+            decision=LATENCY.placement([0, 0, 0, 0, 1]),
+            objective=(4, 7),
+            certificates=(MAKESPAN, WORDS[1]),
+            termination=Termination.FEASIBLE,
+        ),
+        """
+        ok     placement: feasible
+        ok     objective: the placement's value is 4, 7
+        proved combinatorial proof of makespan: proves 3, claimed 3
+        ok     order of makespan: objective 4, bound 3
+        claim  bound 9 of work rests on: solver
+        """,
+    ),
+    (
+        changed("latency", **{**NOTHING_HELD, **SILENT, "termination": Termination.INFEASIBLE}),
+        """
+        ok     placement: none
+        FALSE  termination: INFEASIBLE: no placement, but latency always has a feasible one
+        claim  no bound is claimed
+        """,
+    ),
+    (
+        changed("latency", **SILENT, termination=Termination.INFEASIBLE),
+        """
+        ok     placement: feasible
+        ok     objective: the placement's value is 3, 9
+        FALSE  termination: INFEASIBLE: no placement, but there is one
+        claim  no bound is claimed: how good the placement is, is not said
+        """,
+    ),
+    (
+        changed("latency", **SILENT, termination=Termination.NO_SOLUTION),
+        """
+        ok     placement: feasible
+        ok     objective: the placement's value is 3, 9
+        FALSE  termination: NO_SOLUTION, but there is a placement
+        claim  no bound is claimed: how good the placement is, is not said
+        """,
+    ),
+    (
+        changed("latency", **{**NOTHING_HELD, **SILENT, "termination": Termination.FEASIBLE}),
+        """
+        ok     placement: none
+        FALSE  termination: FEASIBLE, but there is no placement
+        claim  no bound is claimed
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), TOLD)
+def test_what_is_told(given: tuple[Problem, Solution], expected: str) -> None:
+    """Tests each line that is said of a solution, true or changed, after those that say what it is of."""
+    told = str(certify(*given)).splitlines()
+    assert told[3:] == [line.strip() for line in expected.strip().splitlines()]
+
+
+def test_what_it_is_of_is_told() -> None:
+    """Tests the first three lines: name, digest and parameters, and each beside what is asked for where it differs."""
+    digest = LSAP.instance.sha256[:12]
+    assert str(certify(LSAP, SOLVED["lsap"])).splitlines()[:3] == [
+        'ok     problem: the solution is of "lsap"',
+        f"ok     instance: sha256 {digest}",
+        "ok     parameters: levels=0,1,1",
+    ]
+    other = Lsap(Instance(LSAP.instance.cluster, LSAP.instance.workload), levels=(0, 1, 2))
+    assert str(certify(other, replace(SOLVED["lsap"], problem="flow"))).splitlines() == [
+        'FALSE  problem: the solution is of "flow"',
+        f"FALSE  instance: sha256 {other.instance.sha256[:12]}, claimed {digest}",
+        "FALSE  parameters: the solution has levels=0,1,1, asked for: levels=0,1,2",
+    ]
+    assert "ok     parameters: w_loc=1, w_rem=3" in str(certify(LATENCY, SOLVED["latency"])).splitlines()
+    bare = small_problem("transmission-maps", 1)
+    assert "ok     parameters: none" in str(certify(bare, solve(bare))).splitlines()
+
+
+def test_strangers_and_violations_are_told_in_order() -> None:
+    """Tests that components which do not exist are told by name, and of many violations the first three."""
+    strangers = tuple(Certificate(name, Proof.DUAL, 1) for name in ("zeal", "age", "cost"))
+    solution = SOLVED["latency"]
+    verdict = certify(LATENCY, replace(solution, certificates=(*solution.certificates, *strangers)))
+    assert [check.found for check in verdict.checks if check.what == "certificate"] == [
+        f'latency has no component "{name}"' for name in ("age", "cost", "zeal")
+    ]
+    verdict = certify(LATENCY, replace(solution, decision=Placement.empty(5)))
+    (told,) = verdict.contradicted
+    assert told == "placement: " + "; ".join(f"every-task-placed(t{task}) by 1" for task in range(3))
+
+
+def test_enumeration_and_rivals_are_told() -> None:
+    """Tests what trying every decision, and a decision that somebody found, make of words."""
+    words = replace(SOLVED["latency"], certificates=WORDS)
+    tried = certify(LATENCY, words, enumerated=Enumerated((3, 9)))
+    assert tried.proofs == (
+        "enumeration of makespan: every placement was tried: 3, claimed 3",
+        "enumeration of work: every placement was tried: 9, claimed 9",
+    )
+    assert tried.proved
+    tried = certify(LATENCY, words, enumerated=Enumerated((2, 9)))
+    assert tried.contradicted == ("enumeration of makespan: every placement was tried: 2, claimed 3",)
+    assert tried.proofs == ()
+    assert tried.unproved == ("bound 9 of work rests on: solver",)
+    with pytest.raises(CertificateInvalid, match="enumeration of makespan"):
+        tried.raise_unless_proved(["solver"])
+    slower, best = LATENCY.placement([0, 0, 0, 0, 1]), LATENCY.placement([0, 0, 0, 1, 2])
+    told = certify(LATENCY, words, against={"slower": slower, "best": best, "none": Placement.empty(5)})
+    assert str(told).splitlines()[-3] == "ok     rivals: slower, best found nothing better than the bound"
+    far = replace(words, bound=(4, 9), certificates=(replace(WORDS[0], claim=4), WORDS[1]))
+    told = certify(LATENCY, far, against={"none": Placement.empty(5), "best": best, "slower": slower})
+    assert "bound of makespan: 4 is claimed, but best found 3, 9" in told.contradicted
+    posed = small_problem("generalized-assignment", 1)
+    solution = solve(posed)
+    assert solution.decision is not None
+    nothing = replace(
+        solution, **{**NOTHING_HELD, "bound": (None,), "certificates": (), "termination": Termination.INFEASIBLE}
+    )
+    assert certify(posed, nothing).claims == (Claim("solver", "that there is no feasible placement rests on: solver"),)
+    assert certify(posed, nothing, against={"first": solution.decision}).contradicted == (
+        "termination: INFEASIBLE, but first found a feasible placement",
+    )
+    assert certify(posed, nothing, enumerated=Enumerated(None)).proofs == (
+        "termination: INFEASIBLE: every placement was tried: none is feasible",
+    )
+    assert certify(posed, nothing, enumerated=Enumerated((3,))).contradicted == (
+        "termination: INFEASIBLE: every placement was tried: one is feasible",
+    )
+    silent = certify(LATENCY, replace(words, bound=(None, None), certificates=(), termination=Termination.FEASIBLE))
+    assert [(claim.kind, claim.sentence) for claim in silent.claims] == [
+        ("nothing", "no bound is claimed: how good the placement is, is not said")
+    ]
 
 
 # Prices ------------------------------------------------------------------------------------------------------------
