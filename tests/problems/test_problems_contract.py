@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError, fields, is_dataclass
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
 import pytest
+from small_problems import small_problem
 
 from optsched.certificates.flow_congestion import task_price_certificate
 from optsched.errors import InputError
@@ -283,3 +287,49 @@ def test_gap_of_no_name_and_what_is_within() -> None:
     assert report.within(0.0) is True
     failed = gap(lsap, lambda posed, rng: [7])
     assert failed.within(9.0) is False
+
+
+#: What an answer depends on: arrays of a problem that nobody can change after it is posed.
+READ_ONLY = {
+    "lsap": "tasks capacity",
+    "fair-lsap": "tasks capacity",
+    "lsap-fairness": "tasks capacity",
+    "flow": "tasks capacity class_units",
+    "flow-congestion": "tasks slots counts type_kind type_rates class_type read_units",
+    "latency": "tasks initial_load",
+    "transmission-maps": "tasks capacity class_units",
+    "transmission-reduces": "tasks capacity job barred usable units",
+    "transmission": "tasks map_capacity reduce_capacity job barred usable distance amounts map_units reduce_units",
+    "utility": "tasks",
+    "traffic": "tasks datacenter maps reduces map_slots reduce_slots map_units",
+    "generalized-assignment": "tasks units demand capacity",
+}
+
+
+@pytest.mark.parametrize("name", READ_ONLY)
+def test_what_an_answer_depends_on_is_read_only(name: str) -> None:
+    """Tests that tasks, capacities and costs of a posed problem cannot be written to."""
+    posed = small_problem(name, 1)
+    for attribute in READ_ONLY[name].split():
+        array = getattr(posed, attribute)
+        assert array.size
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
+    if isinstance(posed, FlowCongestion):
+        assert not posed.patterns(0).flags.writeable
+        assert not posed.pattern_units(0).flags.writeable
+
+
+@pytest.mark.parametrize("module", ["gaps", "problems", "certificates"])
+def test_records_are_frozen(module: str) -> None:
+    """Tests that no dataclass of these modules can be changed once it is made."""
+    root = import_module(f"optsched.{module}")
+    names = [found.name for found in iter_modules(root.__path__)] if hasattr(root, "__path__") else []
+    modules = [root, *(import_module(f"optsched.{module}.{name}") for name in names)]
+    kinds = {kind for part in modules for kind in vars(part).values() if isinstance(kind, type) and is_dataclass(kind)}
+    own = [kind for kind in kinds if kind.__module__.startswith(root.__name__)]
+    assert own
+    for kind in own:
+        made = object.__new__(kind)
+        with pytest.raises(FrozenInstanceError):
+            setattr(made, fields(kind)[0].name, None)
