@@ -1,10 +1,11 @@
 """What the tuned constants of the search of `transmission` trade, in counts: one table a constant.
 
-    python benchmarks/transmission_constants.py [NAME ...]
+    python benchmarks/transmission_constants.py [--large] [NAME ...]
 
 Each constant takes a few values, its own among them, while the others stay as they are. The instances are generated
-from seeds, so the counts are the same on every machine, and no time is measured. The comment at each constant names the
-counts that it was chosen by.
+from seeds, so the counts are the same on every machine, and no time is measured. The comment at each constant names
+counts of this program. With `--large` the instances are too large to be proved, and few states are expanded: the last
+column then says what a constant means at a limit.
 """
 
 from __future__ import annotations
@@ -20,17 +21,19 @@ from optsched.instance import Ints
 from optsched.instances.generate import generate
 from optsched.problems import Transmission
 from optsched.problems import transmission_bounds as bounds
+from optsched.problems import transmission_tables as tables
 from optsched.searches import transmission as search
 from optsched.searches import transmission_start as start
 from optsched.solvers.profiles import Profile
 
 #: Maps, reduces and nodes, and what differs from the family's defaults; each with each and with every seed.
 SIZES = ((12, 3, 10), (12, 4, 12), (8, 6, 8), (16, 4, 16))
+LARGE_SIZES = ((24, 4, 24), (50, 5, 40))
 VARIATIONS: tuple[dict[str, Any], ...] = ({}, {"spread": 10}, {"slots": 1})
 SEEDS = range(2)
 
-#: States after which a search ends without a proof.
-MOST_STATES = 300
+#: States after which a search ends without a proof, and the same for large instances.
+MOST_STATES, MOST_OF_LARGE = 300, 10
 
 #: The constants: where they are, and their values.
 CONSTANTS: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -43,6 +46,7 @@ CONSTANTS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "_EVALUATIONS": (start, (1, 100, 1000, 3000, 10_000)),
     "_DIVES": (start, (0, 2, 4, 8, 16)),
     "_PAIRED": (bounds, (-1, 2**20, 2**24, 2**28)),
+    "_PARTS": (tables, (1, 8, 64, 512)),
 }
 
 
@@ -77,18 +81,18 @@ class Counts(NamedTuple):
         return Counts(*(mine + its for mine, its in zip(self, other, strict=True)))
 
 
-def problems() -> list[Transmission]:
+def problems(sizes: tuple[tuple[int, int, int], ...]) -> list[Transmission]:
     """The instances, posed."""
     return [
         Transmission(generate("transmission", seed=seed, tasks=maps, reduces=reduces, nodes=nodes, **options))
-        for (maps, reduces, nodes), options, seed in itertools.product(SIZES, VARIATIONS, SEEDS)
+        for (maps, reduces, nodes), options, seed in itertools.product(sizes, VARIATIONS, SEEDS)
     ]
 
 
-def counted(problem: Transmission) -> Counts:
-    """What one search takes."""
+def counted(problem: Transmission, most: int) -> Counts:
+    """What one search takes, of at most so many states."""
     with mock.patch.object(search, "ReduceBounds", Counted):
-        looked = search.TransmissionSearch(problem, Profile("exact", node_limit=MOST_STATES))
+        looked = search.TransmissionSearch(problem, Profile("exact", node_limit=most))
     found = looked.run()
     assert isinstance(looked.bounds, Counted)
     return Counts(
@@ -101,12 +105,12 @@ def counted(problem: Transmission) -> Counts:
     )
 
 
-def total(given: list[Transmission]) -> Counts:
+def total(given: list[Transmission], most: int) -> Counts:
     """What the searches of all instances take together."""
-    return sum((counted(problem) for problem in given), Counts(0, 0, 0, 0, 0, 0))
+    return sum((counted(problem, most) for problem in given), Counts(0, 0, 0, 0, 0, 0))
 
 
-def rows(name: str, given: list[Transmission], in_use: Counts) -> list[list[object]]:
+def rows(name: str, given: list[Transmission], most: int, in_use: Counts) -> list[list[object]]:
     """One row a value of a constant."""
     module, values = CONSTANTS[name]
     own, found = getattr(module, name), []
@@ -115,7 +119,7 @@ def rows(name: str, given: list[Transmission], in_use: Counts) -> list[list[obje
             told, counts = f"{value} (in use)", in_use
         else:
             with mock.patch.object(module, name, value):
-                told, counts = str(value), total(given)
+                told, counts = str(value), total(given, most)
         found.append([told, *(f"{count:,}" for count in counts)])
     return found
 
@@ -124,13 +128,15 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[[], *CONSTANTS], metavar="NAME")
-    names = parser.parse_args().names or list(CONSTANTS)
-    given = problems()
+    parser.add_argument("--large", action="store_true")
+    parsed = parser.parse_args()
+    names = parsed.names or list(CONSTANTS)
+    given, most = problems(LARGE_SIZES if parsed.large else SIZES), MOST_OF_LARGE if parsed.large else MOST_STATES
     head = ["value", "proved", "states", "bounds", "choices in pairs", "first placements", "value less bound"]
-    print(f"{len(given)} instances, at most {MOST_STATES} states each.", flush=True)
-    in_use = total(given)
+    print(f"{len(given)} instances, at most {most} states each.", flush=True)
+    in_use = total(given, most)
     for name in names:
-        print(f"\n`{name}`\n\n" + table(head, rows(name, given, in_use), 1), flush=True)
+        print(f"\n`{name}`\n\n" + table(head, rows(name, given, most, in_use), 1), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ __all__ = ["price_certificate", "price_proof"]
 
 
 def price_certificate(problem: AssignmentProblem, task: int, nodes: Ints, pools: Ints) -> Certificate:
-    """The certificate that prices make (see `AssignmentProblem.price_bound`); it claims just what they prove."""
+    """The certificate that prices make (see `AssignmentProblem.price_bound`). It claims exactly what they prove."""
     data = {
         "task_price": int(task),
         "node_prices": priced(problem.instance.cluster.node_ids, nodes),

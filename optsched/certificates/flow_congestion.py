@@ -15,7 +15,7 @@ __all__ = ["task_price_certificate", "task_price_proof"]
 
 
 def task_price_certificate(problem: FlowCongestion, counts: Ints, classes: Ints, scale: int) -> Certificate:
-    """The certificate that prices make (`FlowCongestion.price_bound`); it claims just what they prove.
+    """The certificate that prices make (`FlowCongestion.price_bound`). It claims exactly what they prove.
 
     A class is named by its first task.
     """

@@ -15,7 +15,7 @@ __all__ = ["capacity_certificate", "capacity_proof"]
 
 
 def capacity_certificate(problem: GeneralizedAssignment, prices: Ints, scale: int) -> Certificate:
-    """The certificate that prices make (`GeneralizedAssignment.price_bound`); it claims just what they prove."""
+    """The certificate that prices make (`GeneralizedAssignment.price_bound`). It claims exactly what they prove."""
     ids = problem.instance.cluster.node_ids
     data = {
         "prices": {resource: priced(ids, row) for resource, row in zip(problem.resources, prices, strict=True)},

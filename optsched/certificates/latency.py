@@ -16,7 +16,8 @@ __all__ = ["cover_certificate", "cover_proof"]
 def cover_certificate(problem: Latency, component: str, claim: int, limit: int, cover: Bools) -> Certificate:
     """The certificate that a cover of servers makes at a limit on the makespan (`Latency.least_remote`).
 
-    For the makespan, `limit` is the largest value that the cover rules out; for the work, the makespan that is given.
+    For the makespan, `limit` is the largest value that the cover rules out; for the work, it is the makespan taken as
+    given.
     """
     ids = problem.instance.cluster.node_ids
     data = {"limit": int(limit), "cover": [str(ids[node]) for node in np.flatnonzero(cover).tolist()]}

@@ -1,6 +1,6 @@
 """Prices of being off the data, of slots and of groups in `lsap-fairness`: a `dual` proof of its fairness distance.
 
-Its locality cost is proved by `prices`, as in every assignment problem.
+Its locality cost is proved by `certificates.assignment`, as in every assignment problem.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["fairness_proof", "share_certificate"]
 
-#: Digits of numerator and denominator of a price: more than shares of weights, which are decimals of doubles, take.
+#: A price has at most so many digits in numerator and denominator: more than shares of weights (decimals) ever take.
 _MOST_DIGITS = 1000
 
 
@@ -30,7 +30,7 @@ def share_certificate(
     node_prices: Mapping[int, Fraction],
     group_prices: Sequence[Fraction],
 ) -> Certificate:
-    """The certificate that prices make (see `LsapFairness.distance_bound`); it claims just what they prove."""
+    """The certificate that prices make (see `LsapFairness.distance_bound`). It claims exactly what they prove."""
     ids = problem.instance.cluster.node_ids
     data = {
         "locality_cost": locality_cost,
@@ -47,7 +47,7 @@ def share_certificate(
 
 
 def fairness_proof(problem: LsapFairness, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate proves: of the distance, given the locality cost of the placement beside it."""
+    """The bound on the distance that the certificate proves, with the locality cost of the placement taken as given."""
     if certificate.component == "locality-cost":
         return price_proof(problem, certificate, objective)
     data = certificate.data

@@ -1,4 +1,4 @@
-"""Potentials of a flow: a `dual` proof; and the cycle that shows that there is no least cost."""
+"""Potentials of a flow: a `dual` proof; and the cycle that proves that there is no least cost."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def potential_proof(problem: MinCostFlow, certificate: Certificate, objective: V
 
 
 def limitless_cycle(problem: MinCostFlow) -> str | None:
-    """What shows that a feasible flow gets cheaper for ever; None where nothing does.
+    """What proves that a feasible flow can get cheaper for ever; None where nothing does.
 
-    The cycle that `MinCostFlow.unlimited_cycle` names is looked at arc by arc: each goes on where the one before it
-    ended, none has a limit, and the costs add up to less than 0.
+    It is the cycle that `MinCostFlow.unlimited_cycle` names. Its arcs are checked one by one: each begins where the one
+    before it ends, none has a limit, and the costs add up to less than 0.
     """
     network, cycle = problem.instance, problem.unlimited_cycle
     if not cycle:

@@ -1,4 +1,4 @@
-"""Reads the data of a certificate, which nobody vouches for: anything but what is due is CertificateInvalid."""
+"""Reads the data of a certificate, which anybody may have written: what is not as it must be is CertificateInvalid."""
 
 from __future__ import annotations
 

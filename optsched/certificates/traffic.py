@@ -1,7 +1,7 @@
 """Prices of the slots of datacenters in a `traffic` problem: a `dual` proof of the traffic, and of the load at it.
 
-Where prices alone leave a gap, the proof goes by cases: a bundle of reduces in each datacenter, with prices of its own
-for those cases that the others do not settle.
+Where prices alone leave a gap, the proof goes by cases: a bundle of reduces is in one datacenter after another. Each
+case that the prices of the case above it do not settle has prices of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["Cases", "SlotPrices", "load_certificate", "slot_price_proof", "traffic_certificate"]
 
-#: Cases within cases, at most: nobody finds more, and a checker must not run out of stack.
+#: Cases are nested at most so deep: no search makes more, and the checker must not run out of stack.
 _DEEPEST = 100
 
 
@@ -34,16 +34,16 @@ class SlotPrices(NamedTuple):
 
     @classmethod
     def none(cls, problem: Traffic) -> SlotPrices:
-        """Every slot for nothing."""
+        """Prices of 0."""
         free = np.zeros(len(problem.datacenters), dtype=np.int64)
         return cls(free, free, 1)
 
 
 @dataclass(frozen=True)
 class Cases:
-    """Prices, and where these do not settle it a bundle (its place in `Traffic.bundles`) whose datacenter decides.
+    """Prices; and where these do not settle it, a bundle (its place in `Traffic.bundles`) that is in each datacenter.
 
-    `inside` has the datacenters with more to say than these prices do for the bundle there.
+    `inside` has the cases of those datacenters for which these prices prove too little with the bundle there.
     """
 
     prices: SlotPrices
@@ -51,7 +51,7 @@ class Cases:
     inside: Mapping[int, Cases] = field(default_factory=dict)
 
     def bound(self, problem: Traffic, limit: int | None = None, hosts: Mapping[int, int] | None = None) -> int:
-        """Units of traffic that every placement within the limit causes, with those bundles where `hosts` says."""
+        """Units of traffic that every placement within the limit causes at least, with bundles where `hosts` says."""
         hosts = hosts or {}
         alone = problem.price_bound(*self.prices, limit, hosts)
         if self.bundle is None:
@@ -67,21 +67,21 @@ class Cases:
 
 
 def traffic_certificate(problem: Traffic, cases: Cases) -> Certificate:
-    """The certificate that prices make (`Traffic.price_bound`); it claims just what they prove."""
+    """The certificate that prices make (`Traffic.price_bound`). It claims exactly what they prove."""
     claim = exact(cases.bound(problem), problem.grid)
     return Certificate("traffic", Proof.DUAL, claim, _written(problem, cases))
 
 
 def load_certificate(problem: Traffic, limit: int, cases: Cases) -> Certificate:
-    """The certificate that within a limit on the load the traffic is more than the one that is held.
+    """The certificate that within a limit on the load the traffic is more than that of the placement held.
 
-    Below `Traffic.least_load`, which counting proves, no prices are needed.
+    Below `Traffic.least_load` no prices are needed, since counting proves it.
     """
     return Certificate("load", Proof.DUAL, limit + 1, {"limit": limit, **_written(problem, cases)})
 
 
 def slot_price_proof(problem: Traffic, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's prices prove; on the load given the traffic of `objective`."""
+    """The bound that the certificate's prices prove; for the load, with the traffic of `objective` taken as given."""
     data = certificate.data
     names = problem.instance.workload.task_ids[problem.tasks[problem.reduces]]
     cases = _read(problem, data, {str(names[bundle.reduces[0]]): at for at, bundle in enumerate(problem.bundles)})

@@ -1,7 +1,7 @@
 """The tree of a branch and bound over the reduces of a `transmission` problem: a `combinatorial` proof.
 
-The checker bounds every choice of every state that the tree names, so nothing can be left out: a state that is missing
-makes the bound weaker, never wrong. Whatever its prices say is worth, `ReduceBounds` adds up anew.
+The checker bounds every choice of every state that the tree names, so nothing can be left out. A state that is missing
+makes the bound weaker, never wrong. `ReduceBounds` computes anew what the prices prove.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = ["branching_certificate", "branching_proof"]
 def branching_certificate(bounds: ReduceBounds, branching: Branching, claim: int) -> Certificate:
     """The certificate that a tree makes for a claim in units (`ReduceBounds.proved`).
 
-    `order` names the reduces as they are placed; each state says on which nodes the first of them are (`on`; null is a
-    reduce that is left out) and by which prices of map slots its choices are bounded. Prices are in units of
+    `order` names the reduces as they are placed. Each state says on which nodes the first of them are (`on`; null is a
+    reduce that is left out), and which prices of map slots bound its choices. Prices are in units of
     1/`ReduceBounds.scale`.
     """
     problem = bounds.problem

@@ -15,7 +15,7 @@ __all__ = ["reduce_certificate", "reduce_proof"]
 
 
 def reduce_certificate(problem: TransmissionReduces, task: int, nodes: Ints, pairs: Ints) -> Certificate:
-    """The certificate that prices make (see `TransmissionReduces.price_bound`); it claims just what they prove."""
+    """The certificate that prices make (see `TransmissionReduces.price_bound`). It claims exactly what they prove."""
     jobs, ids = problem.instance.workload.job_ids.tolist(), problem.instance.cluster.node_ids
     data = {
         "task_price": int(task),

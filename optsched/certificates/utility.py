@@ -18,7 +18,7 @@ __all__ = ["job_price_proof", "utilisation_certificate", "utility_certificate"]
 
 
 def utility_certificate(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> Certificate:
-    """The certificate on the lowest utility that prices make (`Utility.utility_bound`); claims just what they prove."""
+    """The certificate on the lowest utility that prices make (`Utility.utility_bound`): exactly what they prove."""
     claim = exact(problem.utility_bound(map_prices, reduce_prices), GRID)
     return Certificate("lowest-utility", Proof.DUAL, claim, _data(problem, map_prices, reduce_prices))
 
@@ -26,9 +26,9 @@ def utility_certificate(problem: Utility, map_prices: Ints, reduce_prices: Ints)
 def utilisation_certificate(
     problem: Utility, units: int, map_prices: Ints, reduce_prices: Ints, scale: int
 ) -> Certificate:
-    """The certificate on the utilisation that prices make where `units` is the lowest utility.
+    """The certificate on the utilisation that prices make, with `units` as the lowest utility.
 
-    See `Utility.utilisation_bound`; it claims just what they prove.
+    See `Utility.utilisation_bound`. It claims exactly what they prove.
     """
     claim = exact(problem.utilisation_bound(units, map_prices, reduce_prices, scale), GRID)
     return Certificate("utilisation", Proof.DUAL, claim, {**_data(problem, map_prices, reduce_prices), "scale": scale})
@@ -40,7 +40,7 @@ def _data(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> dict[str, 
 
 
 def job_price_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's prices prove; for the utilisation, at the lowest utility of `objective`."""
+    """The bound that the certificate's prices prove; for the utilisation, given the lowest utility of `objective`."""
     data = certificate.data
     prices = _prices(problem, data, "map_prices"), _prices(problem, data, "reduce_prices")
     if certificate.component == "lowest-utility":

@@ -1,8 +1,8 @@
-"""An alarm for a user's own code, which knows nothing of deadlines: raises OutOfTime in it once the deadline is past.
+"""An alarm for a user's own code, which does not know deadlines: it raises OutOfTime there once the deadline is past.
 
-The heuristics of the list need none: they look at the deadline themselves (`optsched.deadline.check`), as a user's own
-code may. The alarm is Unix's timer and signal, which Python takes in its main thread, and only between the steps of
-Python code: a call into compiled code ends first. Where somebody else uses the signal, it is left to them.
+The heuristics of the list need none, since they look at the deadline themselves (`optsched.deadline.check`); a user's
+code may do so too. The alarm is Unix's timer and signal. Python delivers signals in its main thread only, between the
+steps of Python code, so a call into compiled code ends first. Where somebody else uses the signal, it is left to them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from optsched.deadline import check, remaining
 
 __all__ = ["alarm"]
 
-#: Seconds until it rings again, where the code has caught the exception, or could not be stopped where it was.
+#: Seconds until it rings again, if the code caught the exception or could not be stopped where it was.
 _AGAIN = 0.5
 
-#: Code that must not be broken off: a module half imported stays so, and HiGHS has a limit of its own.
+#: Code that must not be interrupted: a half imported module would stay so, and HiGHS has a limit of its own.
 _WHOLE = frozenset({"importlib._bootstrap", "importlib._bootstrap_external", "optsched.solvers.highs"})
 
 
@@ -28,8 +28,8 @@ _WHOLE = frozenset({"importlib._bootstrap", "importlib._bootstrap_external", "op
 def alarm() -> Iterator[None]:
     """Let the deadline break off what runs within.
 
-    Without a deadline, elsewhere than in the main thread of Unix, and where the signal SIGALRM or its timer is taken,
-    nothing is changed. Ctrl-C stays what it is.
+    Nothing changes without a deadline, outside the main thread of Unix, or where the signal SIGALRM or its timer is
+    taken. Ctrl-C works as before.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def alarm() -> Iterator[None]:
     try:
         try:
             yield
-        finally:  # what rings from here on is too late, and must not keep the timer from being put back
+        finally:  # an alarm from here on is too late, and must not prevent that the timer is put back
             live = False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
@@ -63,14 +63,14 @@ def alarm() -> Iterator[None]:
 
 
 def _available() -> bool:
-    """Whether there is a timer that nobody uses."""
+    """Whether there is a timer, and nobody uses it."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         return False
     return signal.getsignal(signal.SIGALRM) is signal.SIG_DFL and not signal.getitimer(signal.ITIMER_REAL)[0]
 
 
 def _within(frame: FrameType | None) -> bool:
-    """Whether a frame is of code that must not be broken off, or was called by such."""
+    """Whether a frame belongs to code that must not be interrupted, or was called by such code."""
     while frame is not None:
         if frame.f_globals.get("__name__") in _WHOLE:
             return True

@@ -1,6 +1,6 @@
-"""What a heuristic may answer, and what is said of one that answers nonsense or raises.
+"""What a heuristic may answer, and what the user is told if it answers nonsense or raises.
 
-An infeasible placement (overfull slots, tasks left out) is no nonsense: it has violations, which its problem tells.
+An infeasible placement (overfull slots, tasks left out) is not nonsense. It has violations, which its problem names.
 """
 
 from __future__ import annotations

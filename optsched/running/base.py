@@ -1,7 +1,7 @@
 """What a heuristic is: a batch callable that sees the whole snapshot, or an online policy that sees offer after offer.
 
-The driver of the policies is in `driver`, what may be answered in `answers`, running one by name in `running`; the
-heuristics themselves are one module a family, and `optsched.heuristics` has the list of all.
+The driver of the policies is in `driver`, what a heuristic may answer is in `answers`, and `run` runs one by name. The
+heuristics themselves are one module a family; `optsched.heuristics` has the list of all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Offer:
 class Event:
     """Something that happened: `what` is "job-arrived", "task-started", "task-finished" or "node-changed".
 
-    `index` is that of the job, task or node in the view.
+    `index` is the number of the job, task or node in the view.
     """
 
     time: float
@@ -51,9 +51,9 @@ class Event:
 class View:
     """What a policy may know when it is asked: nothing of jobs that have not arrived, of later offers or durations.
 
-    Tasks and jobs are numbered in the order of their arrival, those that arrive together in the order of the instance;
-    where nothing arrives after the snapshot these are the instance's own indices. `status`, `node` and the free slots
-    are read-only windows that always show the present; the rest changes when a job arrives, and then there is a new
+    Tasks and jobs are numbered in the order of their arrival; those that arrive together keep the order of the
+    instance. Where nothing arrives after the snapshot, these are the instance's own indices. `status`, `node` and the
+    free slots are read-only and always show the present. The rest changes when a job arrives, and then there is a new
     view.
 
     Attributes
@@ -67,8 +67,8 @@ class View:
     status, node
         int64, shape (arrived tasks,): `PENDING`, `RUNNING` or `FINISHED`, and the node it runs or ran on, or -1.
     free_map_slots, free_reduce_slots
-        int64, shape (nodes,): slots that are free now, as the master of the cluster knows them from all heartbeats;
-        none of a kind that the problem does not place.
+        int64, shape (nodes,): slots that are free now, as the master of the cluster knows them from all heartbeats. A
+        kind of slot that the problem does not use has none.
     shuffle
         What maps send to reduces, both of them arrived: `emitted` so far, and `size` only where the map is finished,
         else NaN. None where nothing is known of it.
@@ -104,25 +104,27 @@ class View:
 class Policy(Protocol):
     """An online scheduler. Its randomness comes from the generator that `start` hands in, and from nothing else.
 
-    Any class with `offer` will do; one that derives from this inherits a `start` and a `notify` that do nothing.
+    Any class with `offer` will do. A class that derives from this one inherits a `start` and a `notify` that do
+    nothing.
 
     Attributes
     ----------
     fills_nodes
-        Whether a heartbeat of a node offers all its free slots, one after another; else each slot has its own.
+        Whether a heartbeat of a node offers all its free slots, one after another; else each slot has its own
+        heartbeat.
     """
 
     fills_nodes: bool = False
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        """Begin anew; a policy may be started more than once."""
+        """Begin anew. A policy may be started more than once."""
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         """Tasks (numbers of the view) to start on the offering node, at most `offer.free`; empty to leave it idle."""
         ...
 
     def notify(self, event: Event, view: View) -> None:
-        """Told of every event, in order of time."""
+        """Called with every event, in order of time."""
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,9 @@ class Heuristic:
     doc
         One line.
     parameters
-        Its parameters; unknown names are wrong usage. None: whatever its callable takes.
+        Its parameters; an unknown name is wrong usage. None: whatever its callable takes.
     batch, policy
-        Exactly one is given: the batch callable, or what makes a policy from the parameters.
+        Exactly one is given: the batch callable, or a callable that makes a policy from the parameters.
     missing
         The fields that it needs and the problem's instance lacks, beyond what the problem itself needs.
 
@@ -166,7 +168,7 @@ class Heuristic:
 
     @property
     def shipped(self) -> bool:
-        """Whether its code is this package's own: that changes nothing it is given, and looks at the clock itself."""
+        """Whether its code is this package's own: such code changes nothing that it gets, and looks at the clock."""
         code = getattr(self.policy or self.batch, "__module__", None) or ""
         return self.parameters is not None and code.startswith("optsched.")
 

@@ -1,6 +1,6 @@
 """Drives a policy over the slots of a snapshot: rounds of offers until all is placed or the policy starves.
 
-What a policy gets to see is made here (`View`); a simulation over time, in which tasks end, is another driver.
+The driver makes what a policy sees (`View`). A simulation over time, in which tasks end, would be another driver.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Decision:
     tasks: tuple[int, ...]
 
 
-#: Told of each decision: the time, the problem that is driven, and the decision.
+#: Called with each decision: the time, the problem that is driven, and the decision.
 Observer = Callable[[float, Problem, Decision], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """What came of driving a policy.
+    """The result of driving a policy.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Drive:
     rounds
         Rounds of offers that were begun.
     idle_slot_time
-        Its price of waiting, in slot-rounds: how often a slot was offered in vain while a task waited.
+        What its waiting costs, in slot-rounds: how often a slot was offered in vain while a task waited.
     starved
-        Whether it was given up, with tasks waiting and slots idle.
+        Whether the driver gave it up, with tasks waiting and slots idle.
     """
 
     placement: Placement
@@ -61,7 +61,7 @@ class Drive:
 
 
 def streams(seed: int | Sequence[int]) -> tuple[np.random.Generator, np.random.Generator]:
-    """Random streams of the driver and of the heuristic, so that what one draws never moves the other."""
+    """Random streams of the driver and of the heuristic. What one of them draws never changes the other."""
     driver, heuristic = np.random.SeedSequence(seed).spawn(2)
     return np.random.default_rng(driver), np.random.default_rng(heuristic)
 
@@ -76,15 +76,17 @@ def drive(
 ) -> Drive:
     """Offer the idle slots to a policy until as many tasks are placed as the problem wants (`Problem.due`).
 
-    A round offers every idle slot once, in random order: one heartbeat a slot, as Hadoop before version 2 gave one map
-    a heartbeat. An offer names all the free slots of its node and may be answered with as many tasks; the node is then
-    offered that much less often in the round. The order of the slots, not of the nodes, is what 003 simulates. To a
-    policy that says `fills_nodes` a round offers node after node, in random order: the slots of a node one after
+    A round offers every idle slot once, in random order. Each slot has one heartbeat, as Hadoop before version 2 gave
+    one map a heartbeat. An offer names all the free slots of its node and may be answered with as many tasks; the node
+    is then offered so much less often in the round. The order is that of slots, not of nodes, as in 003's simulations.
+
+    To a policy that says `fills_nodes` a round offers node after node, in random order: the slots of a node one after
     another, until they are taken or one is declined. Where the problem places maps and reduces, a round offers all map
     slots before the first reduce slot, since a reduce is placed by where its maps are.
 
-    Jobs that arrive after the snapshot belong to the problem, but the policy learns of them at their arrival: the clock
-    stands still until no known task waits, or `max_idle_rounds` rounds passed in vain, and then moves to the next one.
+    Jobs that arrive after the snapshot belong to the problem, but the policy learns of them at their arrival. The clock
+    stands still until no known task waits, or `max_idle_rounds` rounds passed in vain. Then it moves to the next
+    arrival.
 
     Parameters
     ----------
@@ -169,7 +171,7 @@ def _turns(free: Ints, order: np.random.Generator, fills: bool) -> list[int]:
 
 
 def _nothing(*_: Any) -> None:
-    """A policy's `start` where it has none."""
+    """The `start` of a policy that has none."""
 
 
 def _answered(policy: Policy, offer: Offer, known: _Known) -> list[int]:
@@ -230,7 +232,7 @@ class _Known:
 
     @property
     def waits_for_slots(self) -> bool:
-        """Whether a known task waits that some slot is offered to."""
+        """Whether a known task waits, and some slot of its kind is offered."""
         return any(self.waiting[kind] for kind in self.free)
 
     def placement(self) -> Placement:
@@ -239,7 +241,7 @@ class _Known:
         return placement.with_tasks(self.order[self._started], self._node[self._started])
 
     def waits(self, task: int, kind: int) -> bool:
-        """Whether there is such a task, of that kind, and it waits."""
+        """Whether there is a task of this number and kind, and it waits."""
         return 0 <= task < self._tasks and bool(self._waits[task]) and self._kind[task] == kind
 
     def label(self, task: int) -> str:
@@ -318,7 +320,7 @@ def _seen(shuffle: Shuffle, status: Ints) -> Shuffle:
 
 
 def _known_part(workload: Workload, tasks: Ints, jobs: Ints) -> Workload:
-    """The given tasks and jobs, renumbered, with nothing that only the future tells."""
+    """The given tasks and jobs, renumbered, without anything that only the future tells."""
     number = np.full(len(workload.job_ids) + 1, -1)  # a task without a job picks the last entry
     number[jobs] = np.arange(len(jobs))
     by_type = workload.rate_in_by_type

@@ -39,7 +39,7 @@ class HeuristicRun:
     Attributes
     ----------
     name, parameters
-        Which one, with the values in force.
+        Which heuristic, with the values in force.
     placement
         What it answered, feasible or not; None where it raised or answered nonsense.
     seconds
@@ -47,13 +47,13 @@ class HeuristicRun:
     rounds, idle_slot_time
         A policy's rounds of offers and slot-rounds offered in vain; None for a batch heuristic.
     starved
-        Whether a policy was given up, with tasks waiting and slots idle.
+        Whether the driver gave a policy up, with tasks waiting and slots idle.
     error
         What was wrong, one line a fault, with the heuristic's name; None if nothing.
     cause
         The exception that the heuristic raised, with its traceback; None if it raised none.
     out_of_time
-        The limit, in seconds, that cut it short; None where none did.
+        The limit, in seconds, that cut it short; None if none did.
     """
 
     name: str
@@ -119,7 +119,7 @@ def run_heuristic(
         cause = failed.__cause__
         error = "\n".join(f'heuristic "{heuristic.name}" {line}' for line in str(failed).splitlines())
     except OutOfTime:
-        check()  # a deadline that is not this run's own is for whoever set it
+        check()  # a deadline that is not of this run is for whoever set it
         if time_limit is None:
             raise
         exceeded = time_limit
@@ -142,7 +142,7 @@ def run_heuristic(
 def _batch(
     heuristic: Heuristic, problem: Problem, rng: np.random.Generator, parameters: Mapping[str, Any]
 ) -> Placement:
-    """Call a batch heuristic and read its answer; wrong parameters or input that a listed one finds are no failure."""
+    """Call a batch heuristic and read its answer. Bad parameters or input that a listed one reports are no failure."""
     assert heuristic.batch is not None
     if heuristic.parameters is not None:
         try:
@@ -196,7 +196,7 @@ def _rounds(heuristic: Heuristic, given: Any) -> int:
 
 
 def _again(problem: Problem) -> Problem:
-    """The same problem, posed again on the same read-only instance: what a user's code may spoil is its own."""
+    """The same problem, posed again on the same read-only instance, so that a user's code can only spoil its own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it has warned when it was posed first
         return type(problem)(problem.instance, **problem.parameters)
