@@ -241,6 +241,58 @@ def test_step() -> None:
     assert problem.price_bound(np.array([9, 0]), np.zeros(2, dtype=np.int64), 1) == 20
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_bound_for_given_hosts(seed: int) -> None:
+    """Tests against enumeration: without capacities the bound is the least traffic with bundles where `hosts` says.
+
+    So it is where a job's reduces stay together; parted, each serves the maps by itself, and it is a bound.
+    """
+    rng = np.random.default_rng(seed)
+    cluster = Cluster(["a", "b", "c"], datacenter=[0, 1, 1], datacenter_ids=["east", "west"])
+    kind = [MAP, MAP, REDUCE, REDUCE, MAP, MAP, REDUCE]
+    job = [0, 0, 0, 0, 1, 1, 1]
+    shuffle = Shuffle([0, 1, 0, 1, 4, 5], [2, 2, 3, 3, 6, 6], rng.integers(0, 9, 6).astype(float), [NAN] * 6)
+    workload = Workload(
+        [f"t{task}" for task in range(7)],
+        kind=kind,
+        job=job,
+        job_ids=["j", "k"],
+        size=[float(rng.integers(1, 9)) if part == MAP else NAN for part in kind],
+        replicas=Ragged.from_rows([[int(rng.integers(0, 3))] if part == MAP else [] for part in kind]),
+        shuffle=shuffle,
+    )
+    status = [PENDING, PENDING if seed % 2 else FINISHED, *[PENDING] * 5]
+    state = State.initial(cluster, workload, status=status, node=[-1, -1 if seed % 2 else 0, *[-1] * 5])
+    free = np.zeros(2, dtype=np.int64)
+    for reduces in ("together", "free"):
+        problem = Traffic(Instance(cluster, workload, state), reduces=reduces)
+        values: dict[tuple[int, ...], Fraction] = {}
+        for centers in itertools.product(range(2), repeat=len(problem.tasks)):
+            placement = problem.placement(centers)
+            if not problem.violations(placement):
+                hosts = tuple(centers[problem.reduces[bundle.reduces[0]]] for bundle in problem.bundles)
+                traffic = Fraction(problem.evaluate(placement)[0]) * problem.grid
+                values[hosts] = min(values.get(hosts, traffic), traffic)
+        for number in range(len(problem.bundles)):
+            for center in range(2):
+                best = min(value for hosts, value in values.items() if hosts[number] == center)
+                bound = problem.price_bound(free, free, 1, None, {number: center})
+                assert bound <= best
+                assert reduces == "free" or bound == best
+        for hosts, best in values.items():
+            bound = problem.price_bound(free, free, 1, None, dict(enumerate(hosts)))
+            assert bound <= best
+            assert reduces == "free" or bound == best
+
+
+def test_prices_of_many_units() -> None:
+    """Tests that a bound by prices near 2^62 is what small ones prove, times the scale."""
+    problem = posed([[0], [0]], reduces=0, slots=[1, 9], jobs=2, capacity="slots")
+    units, none = int(problem.map_units.max()), np.zeros(2, dtype=np.int64)
+    for scale in (1, 2**20, 2**52 // units):
+        assert problem.price_bound(np.array([units * scale, 0]), none, scale) == 3 * units
+
+
 # Agreement ---------------------------------------------------------------------------------------------------------
 
 
