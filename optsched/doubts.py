@@ -9,7 +9,6 @@ answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -17,37 +16,17 @@ from optsched.certificates import Enumerated, Verdict, certify
 from optsched.errors import InputError, OutOfTime, TooLarge
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
-from optsched.problems import AnyProblem, GeneralizedAssignment, MinCostFlow, Problem
-from optsched.results import Decision, Solution, Value
+from optsched.problems import AnyProblem, Problem
+from optsched.registry import imported, record_of
+from optsched.results import Decision, Solution
 
 __all__ = ["FEW", "MANY", "enumerated", "examine", "quick_decisions"]
-
-#: Heuristics of each problem that are quick and use no solver.
-_HEURISTICS = {
-    "lsap": ("dl",),
-    "fair-lsap": ("dl",),
-    "lsap-fairness": ("dl",),
-    "flow": ("dl", "balancing"),
-    "flow-congestion": ("flow-greedy", "balancing"),
-    "latency": ("flow-based", "labl"),
-    "transmission-maps": ("least-cost",),
-    "transmission-reduces": ("least-cost",),
-    "transmission": ("least-cost", "fifo"),
-    "utility": ("ras", "fair-sharing"),
-    "traffic": ("joss-t", "joss-j"),
-}
 
 #: Instances with more tasks are left to the solver: heuristics would take longer than a doubt is worth.
 _MOST_TASKS = 1000
 
 #: Placements that a search around the best one looks at, and tasks times placements, whichever is fewer.
 _LOOKS, _LOOKS_BY_TASKS = 2000, 40_000
-
-#: Networks with more arcs are left to the solver: networkx takes seconds.
-_MOST_ARCS = 2000
-
-#: How many orders of the tasks a greedy packing tries.
-_ORDERS = 20
 
 #: Placements that are tried one by one where a solver's word is doubted, and where a claim is examined.
 FEW, MANY = 2000, 200_000
@@ -136,15 +115,12 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
     >>> {name: held.nodes.tolist() for name, held in quick_decisions(problem).items()}
     {'flow-based': [1], 'labl': [1], 'local search': [1]}
     """
-    if isinstance(problem, MinCostFlow):
-        return _any_flow(problem)
-    assert isinstance(problem, Problem)
-    if len(problem.tasks) > _MOST_TASKS:
+    if isinstance(problem, Problem) and len(problem.tasks) > _MOST_TASKS:
         return {}
     try:
-        found: dict[str, Decision] = dict(_by_heuristics(problem))
-        if isinstance(problem, GeneralizedAssignment):
-            found |= _packed(problem)
+        found = dict(_rivals(problem))
+        if not isinstance(problem, Problem):
+            return found
         held = [entry for entry in (*found.values(), start) if isinstance(entry, Placement)]
         held = [entry for entry in held if not problem.violations(entry)]
         if held and len(problem.tasks):
@@ -155,55 +131,27 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
     return found
 
 
-def _any_flow(problem: MinCostFlow) -> dict[str, Decision]:
-    """A feasible flow by networkx, whatever it costs."""
-    from optsched.searches.min_cost_flow import by_network_simplex
+def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
+    """What the quick heuristics and functions of the problem's record find, where it is feasible."""
+    for name in record_of(type(problem)).rivals:
+        if ":" in name:
+            found: Decision | None = imported(name)(problem)
+            told = name.rpartition(":")[2].replace("_", " ")
+        else:
+            assert isinstance(problem, Problem)
+            found, told = _by_heuristic(problem, name), name
+        if found is not None and not problem.violations(found):
+            yield told, found
 
-    network = problem.instance
-    if not 0 < network.arcs <= _MOST_ARCS or problem.plainly_infeasible is not None:
-        return {}
-    _, flow, _ = by_network_simplex(MinCostFlow(replace(network, cost=np.zeros_like(network.cost))))
-    return {} if flow is None else {"network simplex": flow}
 
-
-def _by_heuristics(problem: Problem) -> Iterator[tuple[str, Decision]]:
-    """What the quick heuristics of a problem find, where it is feasible."""
+def _by_heuristic(problem: Problem, name: str) -> Placement | None:
+    """The placement of a heuristic; None where the instance lacks a field that it needs."""
     from optsched.heuristics import run
 
-    for name in _HEURISTICS.get(problem.name, ()):
-        try:
-            placement = run(problem, name).placement
-        except InputError:  # it needs a field that the instance does not have
-            continue
-        if placement is not None and not problem.violations(placement):
-            yield name, placement
-
-
-def _packed(problem: GeneralizedAssignment) -> dict[str, Decision]:
-    """The best greedy packing over several orders of the tasks: each goes where it is cheapest among where it fits."""
-    rng = np.random.default_rng(0)
-    cost = np.where(problem.usable, problem.sign * problem.units, np.iinfo(np.int64).max)
-    spread = np.ptp(np.where(problem.usable, problem.units, problem.units.min(axis=1, keepdims=True)), axis=1)
-    largest = problem.demand.max(axis=(0, 2), initial=0)
-    tasks = len(problem.tasks)
-    orders: list[Ints] = [np.argsort(-largest, kind="stable"), np.argsort(-spread, kind="stable")]
-    orders += [rng.permutation(tasks) for _ in range(_ORDERS - len(orders))]
-    best: tuple[Value, Placement] | None = None
-    for order in orders:
-        left, nodes = problem.capacity.copy(), np.full(tasks, NONE, dtype=np.int64)
-        for task in order.tolist():
-            fits = problem.usable[task] & (problem.demand[:, task, :] <= left).all(axis=0)
-            if not fits.any():
-                break
-            node = int(np.argmin(np.where(fits, cost[task], np.iinfo(np.int64).max)))
-            nodes[task] = node
-            left[:, node] -= problem.demand[:, task, node]
-        placement = problem.placement(nodes)
-        if not problem.violations(placement):
-            value = problem.minimised(problem.evaluate(placement))
-            if best is None or value < best[0]:
-                best = value, placement
-    return {} if best is None else {"greedy packing": best[1]}
+    try:
+        return run(problem, name).placement
+    except InputError:
+        return None
 
 
 def _improved(problem: Problem, placement: Placement) -> Placement:

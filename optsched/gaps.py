@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optsched.deadline import check, deadline
 from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
@@ -19,27 +19,19 @@ from optsched.heuristics import HeuristicRun, run
 from optsched.heuristics.waves import Wave, waves
 from optsched.instance import Instance
 from optsched.placement import Placement
-from optsched.problems import Latency, Lsap, Problem, problem_class
+from optsched.problems import Lsap, Problem, problem_class
 from optsched.problems.base import expect_problem
 from optsched.problems.locality_counts import locality_counts
 from optsched.problems.lsap_waves import LsapWaves
+from optsched.registry import imported, record_of
 from optsched.results import Limit, Number, Proof, Sense, Solution, Value, Violation
-from optsched.routes import Frontier, frontier, routes_of, solve
-from optsched.routes.record import Record
+from optsched.routes import routes_of, solve
+from optsched.routes.record import Beside, Record
 from optsched.solvers.profiles import Profile, load_profile
-
-if TYPE_CHECKING:
-    from optsched.searches.latency import LatencySearch
 
 __all__ = ["GapReport", "Reference", "each_wave", "gap", "gap_of", "gap_waves", "record_fields"]
 
 Gaps = tuple[Number | None, ...]
-
-#: For problems with two components: the methods of `Reference` that say how far a value is from the frontier.
-_BESIDE_THE_FRONTIER = {
-    "latency": ("work_gap_at_makespan", "makespan_gap_at_work"),
-    "lsap-fairness": ("fairness_gap_at_locality", "locality_gap_at_fairness"),
-}
 
 
 class Reference:
@@ -52,7 +44,7 @@ class Reference:
     profile
         Limits and options of the solver.
     time_limit
-        Seconds; overrides the profile's. What `work_gap_at_makespan` and the like ask beside has as much time again.
+        Seconds; overrides the profile's. Each question of `beside` has as much time again.
     solution
         A solution that is held already, instead of solving.
     """
@@ -98,11 +90,7 @@ class Reference:
         return self._unknown(Limit.TIME, "out of time") if found is None else found
 
     def _solved(self) -> Solution:
-        if isinstance(self.problem, Latency):
-            from optsched.routes.latency import solve_by
-
-            return solve_by(self._search)
-        return solve(self.problem, self.profile)
+        return solve(self.problem, self.profile) if self._beside is None else self._beside.solution()
 
     def _in_time(self, ask: Callable[[], Any]) -> Any:
         """An answer, or None where there is none within the time limit; an earlier deadline is for whoever set it."""
@@ -114,11 +102,12 @@ class Reference:
             return None
 
     @cached_property
-    def _search(self) -> LatencySearch:
-        from optsched.routes.latency import latency_search
-
-        assert isinstance(self.problem, Latency)
-        return latency_search(self.problem, self.profile)
+    def _beside(self) -> Beside | None:
+        named = record_of(type(self.problem)).beside
+        if named is None:
+            return None
+        found: Beside = imported(named)(self.problem, self.profile, self._in_time)
+        return found
 
     @property
     def kind(self) -> str | None:
@@ -140,36 +129,13 @@ class Reference:
         """Weakest kind of proof among the components; None where a component has none."""
         return self.solution.certificate
 
-    def work_gap_at_makespan(self, value: Value) -> Number | None:
-        """Work beyond the least at the same makespan; None where that is not proved."""
-        self._search.renew()
-        least = self._in_time(lambda: self._search.least_work_within(int(value[0])))
-        return None if least is None else value[1] - least
+    def beside(self, value: Value) -> dict[str, Number | None]:
+        """What is said beside the gap of a feasible value, from the frontier: None where that is not proved.
 
-    def makespan_gap_at_work(self, value: Value) -> Number | None:
-        """Makespan beyond the least with no more work; None where that is not proved."""
-        self._search.renew()
-        least = self._in_time(lambda: self._search.least_makespan_with(int(value[1])))
-        return None if least is None else value[0] - least
-
-    @cached_property
-    def _front(self) -> Frontier:
-        found: Frontier | None = self._in_time(lambda: frontier(self.problem, self.profile))
-        if found is None:
-            first, second = (component.name for component in self.problem.components)
-            return Frontier(self.problem.name, (first, second), (), complete=False, limit=Limit.TIME)
-        return found
-
-    def fairness_gap_at_locality(self, value: Value) -> Number | None:
-        """Fairness distance beyond the least with no more tasks off their data; None where that is not proved."""
-        known = [point[1] for point in self._front.values if point[0] <= value[0]]
-        settled = self._front.complete or len(known) < len(self._front)
-        return value[1] - known[-1] if known and settled else None
-
-    def locality_gap_at_fairness(self, value: Value) -> Number | None:
-        """Tasks off their data beyond the fewest with no larger fairness distance; None where that is not proved."""
-        fewest = next((point[0] for point in self._front.values if point[1] <= value[1]), None)
-        return None if fewest is None else value[0] - fewest
+        Of `latency` and `lsap-fairness` how far each component is from the least at the other's value; nothing of the
+        other problems.
+        """
+        return {} if self._beside is None else dict(zip(self._beside.fields, self._beside.gaps(value), strict=True))
 
 
 def _check_same(problem: Problem, name: str, instance_sha256: str, parameters: Mapping[str, Any]) -> None:
@@ -327,10 +293,9 @@ class GapReport:
             "solve_seconds": solution.solve_seconds,
             "heuristic_seconds": self.run.seconds,
         }
-        for name in _BESIDE_THE_FRONTIER.get(self.problem.name, ()):
-            known = getattr(self.reference, name)(self.objective) if self.objective is not None else None
-            record[name] = _plain(known)
-        if self.problem.paper == "000":  # its Table III
+        known = {} if self.objective is None else self.reference.beside(self.objective)
+        record |= {name: _plain(known.get(name)) for name in _fields_beside(self.problem)}
+        if record_of(type(self.problem)).locality:
             placed = self.placement if self.feasible else None
             record["locality"] = None if placed is None else locality_counts(self.problem, placed)
         if self.run.rounds is not None:
@@ -374,14 +339,21 @@ def record_fields(problems: Iterable[Problem], *, policies: bool, waves: bool) -
     """
     found = dict.fromkeys(_FIELDS)
     posed = list(problems)
-    found |= dict.fromkeys(name for problem in posed for name in _BESIDE_THE_FRONTIER.get(problem.name, ()))
+    found |= dict.fromkeys(name for problem in posed for name in _fields_beside(problem))
     further = {
-        "locality": any(problem.paper == "000" for problem in posed),
+        "locality": any(record_of(type(problem)).locality for problem in posed),
         "rounds": policies,
         "idle_slot_time": policies,
         "wave": waves,
     }
     return [*found, *(name for name, there in further.items() if there)]
+
+
+def _fields_beside(problem: Problem) -> tuple[str, ...]:
+    """Names of what a gap in this problem says beside itself."""
+    named = record_of(type(problem)).beside
+    fields: tuple[str, ...] = () if named is None else imported(named).fields
+    return fields
 
 
 def _plain(value: Any) -> Any:

@@ -163,9 +163,9 @@ def test_unproved_points_of_the_frontier_are_unknown() -> None:
     problem = Latency(instance([[0]] * 5, [1, 1, 1]))
     reference = Reference(problem, solution=solve(problem))
     value = problem.evaluate(Placement.of([0, 0, 0, 1, 2]))
-    assert reference.work_gap_at_makespan(value) == 0
-    assert reference.work_gap_at_makespan((2, 9)) is None
-    assert reference.makespan_gap_at_work((3, 4)) is None
+    assert reference.beside(value)["work_gap_at_makespan"] == 0
+    assert reference.beside((2, 9))["work_gap_at_makespan"] is None
+    assert reference.beside((3, 4))["makespan_gap_at_work"] is None
 
 
 def test_policy_reports_its_waiting() -> None:
@@ -377,14 +377,14 @@ def test_questions_beside_the_optimum_have_time_of_their_own() -> None:
     reference = Reference(problem, time_limit=1000)
     value = problem.evaluate(Placement.of([0, 0, 0, 1, 2]))
     assert reference.solution.optimal
-    reference._search._deadline = 0.0  # long ago
-    assert reference.work_gap_at_makespan(value) == 0
+    reference._beside._search._deadline = 0.0  # long ago
+    assert reference.beside(value)["work_gap_at_makespan"] == 0
     for value, gaps in (((15, 15), (10, 12)), ((5, 5), (0, 0)), ((9, 6), (1, 4))):
         for ask, expected in zip(("work_gap_at_makespan", "makespan_gap_at_work"), gaps, strict=True):
             late = Reference(problem, time_limit=1000)
             assert late.solution.optimal
-            late._search._deadline = 0.0
-            assert getattr(late, ask)(value) == expected
+            late._beside._search._deadline = 0.0
+            assert late.beside(value)[ask] == expected
 
 
 def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,16 +392,16 @@ def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> Non
     for name in ("least_work_within", "least_makespan_with"):
         monkeypatch.setattr(f"optsched.searches.latency.LatencySearch.{name}", out_of_time)
     reference = Reference(Latency(FIGURE_2))
-    assert reference.work_gap_at_makespan((2, 3)) is None
-    assert reference.makespan_gap_at_work((2, 3)) is None
+    assert reference.beside((2, 3))["work_gap_at_makespan"] is None
+    assert reference.beside((2, 3))["makespan_gap_at_work"] is None
     fair = instance(
         [[0], [1]], [1, 1], job=[0, 1], job_ids=["a", "b"], job_group=[0, 1], group_ids=["g", "h"], group_weight=[1, 1]
     )
-    assert Reference(problem("lsap-fairness", fair)).fairness_gap_at_locality((0, 0)) == 0
-    monkeypatch.setattr("optsched.gaps.frontier", out_of_time)
+    assert Reference(problem("lsap-fairness", fair)).beside((0, 0))["fairness_gap_at_locality"] == 0
+    monkeypatch.setattr("optsched.routes.lsap_fairness.frontier", out_of_time)
     reference = Reference(problem("lsap-fairness", fair))
-    assert reference.fairness_gap_at_locality((0, 0)) is None
-    assert reference.locality_gap_at_fairness((0, 0)) is None
+    assert reference.beside((0, 0))["fairness_gap_at_locality"] is None
+    assert reference.beside((0, 0))["locality_gap_at_fairness"] is None
 
 
 def test_waves_of_which_one_is_infeasible_are_no_whole() -> None:
@@ -429,14 +429,15 @@ def test_gaps_beside_a_frontier_that_is_cut_short() -> None:
     values = (0, Fraction(1, 2)), (2, Fraction(1, 4))
     known = tuple(FrontierPoint(value, Placement.of([0, 1]), proofs) for value in values)
     names = ("locality-cost", "fairness-distance")
-    vars(reference)["_front"] = Frontier("lsap-fairness", names, known, complete=False, limit=Limit.TIME)
-    assert reference.fairness_gap_at_locality((1, 1)) == Fraction(1, 2)  # the next point has 2 tasks off their data
-    assert reference.fairness_gap_at_locality((-1, 1)) is None  # no point has so few
-    assert reference.fairness_gap_at_locality((3, 1)) is None  # there may be one with 3
-    assert reference.locality_gap_at_fairness((3, Fraction(1, 4))) == 1
-    assert reference.locality_gap_at_fairness((3, Fraction(1, 8))) is None
-    vars(reference)["_front"] = Frontier("lsap-fairness", names, known, complete=True, limit=None)
-    assert reference.fairness_gap_at_locality((3, 1)) == Fraction(3, 4)
+    vars(reference._beside)["_front"] = Frontier("lsap-fairness", names, known, complete=False, limit=Limit.TIME)
+    # The next point has 2 tasks off their data.
+    assert reference.beside((1, 1))["fairness_gap_at_locality"] == Fraction(1, 2)
+    assert reference.beside((-1, 1))["fairness_gap_at_locality"] is None  # no point has so few
+    assert reference.beside((3, 1))["fairness_gap_at_locality"] is None  # there may be one with 3
+    assert reference.beside((3, Fraction(1, 4)))["locality_gap_at_fairness"] == 1
+    assert reference.beside((3, Fraction(1, 8)))["locality_gap_at_fairness"] is None
+    vars(reference._beside)["_front"] = Frontier("lsap-fairness", names, known, complete=True, limit=None)
+    assert reference.beside((3, 1))["fairness_gap_at_locality"] == Fraction(3, 4)
 
 
 def test_wave_is_reported_before_the_next_one_runs() -> None:

@@ -7,25 +7,10 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
-from optsched.certificates.assignment import price_proof
-from optsched.certificates.flow_congestion import task_price_proof
-from optsched.certificates.generalized_assignment import capacity_proof
-from optsched.certificates.latency import cover_proof
-from optsched.certificates.lsap_fairness import fairness_proof
-from optsched.certificates.min_cost_flow import limitless_cycle, potential_proof
-from optsched.certificates.traffic import slot_price_proof
-from optsched.certificates.transmission import branching_proof
-from optsched.certificates.transmission_reduces import reduce_proof
-from optsched.certificates.utility import job_price_proof
 from optsched.errors import CertificateInvalid, expect
-from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow
-from optsched.problems.assignment import AssignmentProblem
+from optsched.problems import AnyProblem
 from optsched.problems.base import expect_problem
-from optsched.problems.flow_congestion import FlowCongestion
-from optsched.problems.traffic import Traffic
-from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.problems.utility import Utility
+from optsched.registry import imported, record_of
 from optsched.results import (
     Certificate,
     Component,
@@ -341,8 +326,9 @@ class _Checking:
 
     def unbounded(self) -> None:
         """An objective without limit: a cycle of a flow network shows it, beside the flow; others only claim it."""
-        if isinstance(self.problem, MinCostFlow) and "unbounded" in self.solution.raw_status:
-            cycle = limitless_cycle(self.problem)
+        shown = record_of(type(self.problem)).unlimited
+        if shown is not None and "unbounded" in self.solution.raw_status:
+            cycle = imported(shown)(self.problem)
             if cycle is None:
                 self.check("termination", False, "ERROR, unbounded: but every cycle of negative cost has a limit")
                 return
@@ -412,25 +398,12 @@ def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value
     CertificateInvalid
         If the data is not what its kind needs, or the kind cannot be checked for the problem.
     """
-    for kind, sort, prove in PROOFS:
-        if certificate.kind is kind and isinstance(problem, sort):
-            return prove(problem, certificate, objective)
-    raise CertificateInvalid(f"{problem.name} has no proof of kind {certificate.kind}")
+    prover = record_of(type(problem)).provers.get(str(certificate.kind))
+    if prover is None:
+        raise CertificateInvalid(f"{problem.name} has no proof of kind {certificate.kind}")
+    prove: Prover = imported(prover)
+    return prove(problem, certificate, objective)
 
 
 #: What proves a bound from a certificate's data: (problem, certificate, value of the placement that it comes with).
 Prover = Callable[[Any, Certificate, Value | None], Number]
-
-#: Which kind of proof of which sort of problem is recomputed by what.
-PROOFS: tuple[tuple[Proof, type[AnyProblem], Prover], ...] = (
-    (Proof.DUAL, LsapFairness, fairness_proof),
-    (Proof.DUAL, AssignmentProblem, price_proof),
-    (Proof.DUAL, GeneralizedAssignment, capacity_proof),
-    (Proof.DUAL, FlowCongestion, task_price_proof),
-    (Proof.DUAL, TransmissionReduces, reduce_proof),
-    (Proof.DUAL, MinCostFlow, potential_proof),
-    (Proof.DUAL, Traffic, slot_price_proof),
-    (Proof.DUAL, Utility, job_price_proof),
-    (Proof.COMBINATORIAL, Latency, cover_proof),
-    (Proof.COMBINATORIAL, Transmission, branching_proof),
-)

@@ -50,21 +50,21 @@ def _heuristics() -> list[dict[str, Any]]:
 
 
 def _models() -> list[dict[str, Any]]:
-    from optsched.models import MODELS
+    from optsched.models import module, names
     from optsched.problems import PROBLEMS
     from optsched.resources import folder
 
-    cards = folder("models")
+    cards, modelled = folder("models"), names()
     return [
         {
             "name": name,
             "title": PROBLEMS[name].title,
             "compact": "Pyomo",
             "literal": "PuLP",
-            "module": f"optsched.models.{name.replace('-', '_')}",
-            "files": sorted(path.name for path in cards.iterdir() if _belongs(path.name, name, MODELS)),
+            "module": module(name).__name__,
+            "files": sorted(path.name for path in cards.iterdir() if _belongs(path.name, name, modelled)),
         }
-        for name in MODELS
+        for name in modelled
     ]
 
 

@@ -370,28 +370,17 @@ def _problem(instance: Instance, name: str | None, params: tuple[str, ...]) -> P
 
 
 def _network(problem: Problem) -> FlowNetwork:
-    """The compact network of an assignment problem, with costs in units of its grid."""
-    import numpy as np
+    """The compact network of a problem that is one, with costs in units of its grid."""
+    from optsched.registry import imported, record_of
 
-    from optsched.network import FlowNetwork
-    from optsched.problems.assignment import AssignmentProblem
-    from optsched.searches.assignment import TransportNetwork
-
-    if not isinstance(problem, AssignmentProblem) or len(problem.components) > 1:
+    named = record_of(type(problem)).network
+    if named is None:
         raise UsageError(f"{problem.name} is no flow network; export it to .lp or .mps")
-    network = TransportNetwork(problem)
-    unit = f"costs in units of 1/{problem.grid}" if problem.grid > 1 else "costs as they are"
-    if problem.grid > 1:
-        arguments.note(f"{unit} {problem.components[0].unit}")
-    return FlowNetwork(
-        np.array(network.labels),
-        network.tail,
-        network.head,
-        capacity=network.capacity,
-        cost=network.cost,
-        supply=network.supply,
-        name=f"{problem.instance.name} {problem.name}, {unit}",
-    )
+    network: FlowNetwork = imported(named)(problem)
+    grid = getattr(problem, "grid", 1)
+    if grid > 1:
+        arguments.note(f"costs in units of 1/{grid} {problem.components[0].unit}")
+    return network
 
 
 def _network_text(network: FlowNetwork, suffix: str) -> bytes:
@@ -432,12 +421,14 @@ def _limit(problem: str, text: str) -> int | Fraction:
     UsageError
         If the problem has none, or it is none.
     """
-    if problem not in ("latency", "lsap-fairness", "traffic", "utility"):
-        raise UsageError(f"--limit is of latency, lsap-fairness, traffic and utility; {problem} has none")
     from optsched.instance import LARGEST
-    from optsched.problems.base import GRID
+    from optsched.registry import record, records
 
-    whole = problem != "utility"
+    limited = record(problem).limit
+    if limited is None:
+        *most, last = (name for name, entry in records().items() if entry.limit is not None)
+        raise UsageError(f"--limit is of {', '.join(most)} and {last}; {problem} has none")
+    whole = limited.denominator == 1
     try:
         limit = Fraction(text) if len(text) <= _LONGEST_NUMBER and "e" not in text.lower() else None
     except (ValueError, ZeroDivisionError):
@@ -445,4 +436,4 @@ def _limit(problem: str, text: str) -> int | Fraction:
     if limit is None or abs(limit) > LARGEST or (whole and (limit < 0 or limit.denominator > 1)):
         must = "a whole number, 0 or more" if whole else "a number, such as 0.5, -2 or 1/3"
         raise UsageError(f'--limit "{text[:_LONGEST_NUMBER]}": of {problem} it must be {must}, and at most 2^53')
-    return int(limit) if whole else Fraction(round(limit * GRID), GRID)
+    return int(limit) if whole else Fraction(round(limit * limited.denominator), limited.denominator)

@@ -11,25 +11,14 @@ from importlib import import_module
 from types import ModuleType
 
 from optsched.errors import UsageError, expect, nearest
+from optsched.registry import records
 
-__all__ = ["MODELS", "module"]
+__all__ = ["module", "names"]
 
-#: Problems that have models, by name.
-MODELS = (
-    "lsap",
-    "fair-lsap",
-    "lsap-fairness",
-    "flow",
-    "flow-congestion",
-    "latency",
-    "transmission-maps",
-    "transmission-reduces",
-    "transmission",
-    "utility",
-    "traffic",
-    "generalized-assignment",
-    "min-cost-flow",
-)
+
+def names() -> tuple[str, ...]:
+    """The problems that have models, in the order in which they are listed."""
+    return tuple(name for name, entry in records().items() if entry.models is not None)
 
 
 def module(problem: str) -> ModuleType:
@@ -38,7 +27,7 @@ def module(problem: str) -> ModuleType:
     Raises
     ------
     UsageError
-        If no model has this name; with the nearest one.
+        If no problem with models has this name; with the nearest one.
 
     Examples
     --------
@@ -46,6 +35,7 @@ def module(problem: str) -> ModuleType:
     'optsched.models.fair_lsap'
     """
     expect(problem, str, "module takes the name of a problem")
-    if problem not in MODELS:
-        raise UsageError(f'there is no model of "{problem}"; {nearest(problem, MODELS)}')
-    return import_module(f"{__name__}.{problem.replace('-', '_')}")
+    found = records()[problem].models if problem in records() else None
+    if found is None:
+        raise UsageError(f'there is no model of "{problem}"; {nearest(problem, names())}')
+    return import_module(found)

@@ -1,33 +1,34 @@
 """The problems: the only definition of each objective, of feasibility and of cheap bounds. Nothing here solves.
 
 One module a problem; `base` holds what all share, `assignment` what the assignment problems share, `locality_theory`
-the closed forms of 003.
+the closed forms of 003. `optsched.registry` says which problems there are; a class is imported when it is asked for.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, overload
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, overload
 
-from optsched.errors import UsageError, described, nearest
 from optsched.instance import Instance
 from optsched.network import FlowNetwork
 from optsched.problems.base import AnyProblem, Problem
-from optsched.problems.fair_lsap import FairLsap
-from optsched.problems.flow import Flow
-from optsched.problems.flow_congestion import FlowCongestion
-from optsched.problems.generalized_assignment import GeneralizedAssignment
-from optsched.problems.latency import Latency
-from optsched.problems.lsap import Lsap
-from optsched.problems.lsap_fairness import LsapFairness
-from optsched.problems.min_cost_flow import MinCostFlow
-from optsched.problems.traffic import Traffic
-from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_maps import TransmissionMaps
-from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.problems.utility import Utility
+from optsched.registry import record, records
+
+if TYPE_CHECKING:
+    from optsched.problems.fair_lsap import FairLsap
+    from optsched.problems.flow import Flow
+    from optsched.problems.flow_congestion import FlowCongestion
+    from optsched.problems.generalized_assignment import GeneralizedAssignment
+    from optsched.problems.latency import Latency
+    from optsched.problems.lsap import Lsap
+    from optsched.problems.lsap_fairness import LsapFairness
+    from optsched.problems.min_cost_flow import MinCostFlow
+    from optsched.problems.traffic import Traffic
+    from optsched.problems.transmission import Transmission
+    from optsched.problems.transmission_maps import TransmissionMaps
+    from optsched.problems.transmission_reduces import TransmissionReduces
+    from optsched.problems.utility import Utility
 
 __all__ = [
     "PROBLEMS",
@@ -50,36 +51,37 @@ __all__ = [
     "problem_class",
 ]
 
+
+class _Classes(Mapping[str, type[AnyProblem]]):
+    """The class of each problem of the registry; a class is imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> type[AnyProblem]:
+        found: type[AnyProblem] = records()[name].problem_class
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(records())
+
+    def __len__(self) -> int:
+        return len(records())
+
+
 #: Every problem by its name, in the order in which they are listed.
-PROBLEMS: Mapping[str, type[AnyProblem]] = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            Lsap,
-            FairLsap,
-            LsapFairness,
-            Flow,
-            FlowCongestion,
-            Latency,
-            TransmissionMaps,
-            TransmissionReduces,
-            Transmission,
-            Utility,
-            Traffic,
-            GeneralizedAssignment,
-            MinCostFlow,
-        )
-    }
-)
+PROBLEMS: Mapping[str, type[AnyProblem]] = _Classes()
+
+
+def __getattr__(name: str) -> object:
+    """A shipped problem's class by its own name (PEP 562)."""
+    for entry in records().values():
+        if name in __all__ and entry.problem.endswith(f":{name}"):
+            return entry.problem_class
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def problem_class(name: str) -> type[AnyProblem]:
     """The class of the problem called `name`; UsageError with the nearest name where there is none."""
-    if not isinstance(name, str):
-        raise UsageError(f"a problem is named by a text, not by {described(name)}; {nearest(name, list(PROBLEMS))}")
-    if name not in PROBLEMS:
-        raise UsageError(f'there is no problem "{name}"; {nearest(name, list(PROBLEMS))}')
-    return PROBLEMS[name]
+    found: type[AnyProblem] = record(name).problem_class
+    return found
 
 
 @overload

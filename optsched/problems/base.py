@@ -20,6 +20,7 @@ from optsched.errors import Fault, InputError, MissingField, UsageError, describ
 from optsched.instance import LARGEST, MAP, PENDING, Instance, Ints, Ragged
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, Flow, Placement
+from optsched.registry import records
 from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
 __all__ = [
@@ -39,24 +40,6 @@ __all__ = [
 
 #: Real unit costs are rounded once to multiples of 1/GRID and held as integers from then on.
 GRID = FINEST
-
-
-#: Names of all problems that an instance may hold parameters of, including problems that are still to come.
-NAMES = (
-    "lsap",
-    "fair-lsap",
-    "flow",
-    "flow-congestion",
-    "lsap-fairness",
-    "latency",
-    "transmission",
-    "transmission-maps",
-    "transmission-reduces",
-    "utility",
-    "traffic",
-    "generalized-assignment",
-    "min-cost-flow",
-)
 
 
 def exact(units: int, grid: int = 1) -> Number:
@@ -252,6 +235,8 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     """Whether every instance has a feasible decision."""
     has_waves: ClassVar[bool] = False
     """Whether the idle slots may hold only some of the tasks, so that the rest is for a later round."""
+    places_all: ClassVar[bool] = False
+    """Whether no feasible placement leaves a task out."""
 
     def __init__(self, instance: Noun, /, **parameters: Any) -> None:
         expect(instance, (Instance, FlowNetwork), f"{self.name} is posed on an instance or a flow network", HOW_TO_LOAD)
@@ -263,10 +248,11 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         #: What faults are put after: the instance's name, where it has one, and the problem's.
         self.place = f"{instance.name}: {self.name}" if instance.name else self.name
         given = instance.parameters if isinstance(instance, Instance) else {}
-        strangers = [name for name in given if name not in NAMES]
+        strangers = [name for name in given if name != self.name and name not in records()]
         if strangers:
+            known = list(records())
             told = [
-                Fault(f"parameters.{name}", f"there is no such problem; {nearest(name, NAMES)}") for name in strangers
+                Fault(f"parameters.{name}", f"there is no such problem; {nearest(name, known)}") for name in strangers
             ]
             raise InputError(told, instance.name)
         own = given.get(self.name, {})

@@ -70,6 +70,7 @@ class GeneralizedAssignment(Problem):
     )
     requires = ("pairs.cost", "nodes[].capacity of each resource in pairs.demand")
     proof = Proof.DUAL
+    places_all = True
     always_feasible = False
 
     @classmethod

@@ -61,6 +61,7 @@ class Latency(Problem):
     )
     requires = ("nodes[].load in whole units of work",)
     proof = Proof.COMBINATORIAL
+    places_all = True
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:

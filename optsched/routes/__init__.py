@@ -3,7 +3,7 @@
 A route is a way to the optimum: a network engine, the search over limits, a declarative model, or enumeration. Left
 alone, `solve` takes the quickest that proves its answer. Whatever the route, the objective is re-evaluated in
 `problems` from the placement, the bound is what a certificate says, and OPTIMAL means that the two are equal.
-One module a sort of problem says which routes it has; `record` holds what all of them share.
+The registry names the module of routes of a problem; `record` holds what all of them share.
 """
 
 from __future__ import annotations
@@ -17,14 +17,9 @@ from typing import TYPE_CHECKING, Any
 from optsched.deadline import deadline
 from optsched.errors import HeuristicFailed, UsageError, described, nearest
 from optsched.placement import Flow
-from optsched.problems import AnyProblem, GeneralizedAssignment, Latency, LsapFairness, MinCostFlow, Problem
-from optsched.problems.assignment import AssignmentProblem
+from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem
-from optsched.problems.flow_congestion import FlowCongestion
-from optsched.problems.traffic import Traffic
-from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.problems.utility import Utility
+from optsched.registry import record_of, records
 from optsched.results import Bound, Decision, FrontierPoint, Solution
 from optsched.routes.record import Frontier, Record
 from optsched.running.answers import placement_from
@@ -46,40 +41,22 @@ __all__ = [
     "solve_by",
 ]
 
-#: The module of routes of each sort of problem: `ROUTES`, `by_route`, and `bounds` and `frontier` where it has more. It
-#: is imported for a problem of its sort only, since engines and HiGHS take longer to import than small ones to solve.
-_SORTS: tuple[tuple[type[AnyProblem], str], ...] = (
-    (LsapFairness, "lsap_fairness"),
-    (AssignmentProblem, "assignment"),
-    (Latency, "latency"),
-    (GeneralizedAssignment, "generalized_assignment"),
-    (MinCostFlow, "min_cost_flow"),
-    (FlowCongestion, "flow_congestion"),
-    (TransmissionReduces, "transmission_reduces"),
-    (Transmission, "transmission"),
-    (Traffic, "traffic"),
-    (Utility, "utility"),
-)
-
 
 def __getattr__(name: str) -> object:
     if name not in ("latency_search", "solve_by"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(_module("latency"), name)
+    return getattr(import_module("optsched.routes.latency"), name)
 
 
-def _module(name: str) -> ModuleType:
-    return import_module(f"{__name__}.{name}")
-
-
-def _sort(problem: AnyProblem) -> ModuleType:
-    return _module(next(name for kind, name in _SORTS if isinstance(problem, kind)))
+def _module(problem: AnyProblem) -> ModuleType:
+    """The module that solves a problem; one that the registry does not know, or without routes, is enumerated."""
+    return import_module(record_of(type(problem)).routes or "optsched.routes.enumerated")
 
 
 def routes_of(problem: AnyProblem) -> tuple[str, ...]:
     """Names of the routes that solve a problem, the default first."""
     expect_problem(problem, "routes_of")
-    module = _sort(problem)
+    module = _module(problem)
     routes: tuple[str, ...] = module.routes(problem) if hasattr(module, "routes") else module.ROUTES
     return routes
 
@@ -147,7 +124,7 @@ def solve(
     record = Record(problem, route, None if start is None else _start(problem, start))
     try:
         with deadline(profile.time_limit):
-            solution: Solution = _sort(problem).by_route(record, profile)
+            solution: Solution = _module(problem).by_route(record, profile)
     except STOPPED as error:  # where no route looks out for it, as while a model is built
         return record.solution(None, (), *stopped(error), {})
     return solution
@@ -158,7 +135,8 @@ def _route(problem: AnyProblem, route: str | None) -> str:
     known = routes_of(problem)
     if route is not None and route not in known:
         told = f'"{route}"' if isinstance(route, str) else described(route)
-        raise UsageError(f"{problem.name} has no route {told}; {nearest(route, known)}")
+        why = "" if record_of(type(problem)).routes else ": no record names routes of its class (optsched.registry)"
+        raise UsageError(f"{problem.name} has no route {told}{why}; {nearest(route, known)}")
     return known[0] if route is None else route
 
 
@@ -193,7 +171,7 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     ['l*', 'l**', 'l_flow', 'least-work']
     """
     expect_problem(problem, "bounds")
-    module = _sort(problem)
+    module = _module(problem)
     found: tuple[Bound, ...] = module.bounds(problem) if hasattr(module, "bounds") else problem.cheap_bounds()
     return found
 
@@ -201,7 +179,7 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
 def has_frontier(problem: AnyProblem) -> bool:
     """Whether `frontier` finds the Pareto-optimal points of a problem."""
     expect_problem(problem, "has_frontier")
-    return hasattr(_sort(problem), "frontier")
+    return hasattr(_module(problem), "frontier")
 
 
 def frontier(
@@ -228,9 +206,10 @@ def frontier(
       4, 4  combinatorial
     """
     expect_problem(problem, "frontier")
-    module = _sort(problem)
+    module = _module(problem)
     if not has_frontier(problem):
-        known = ", ".join(kind.name for kind, name in _SORTS if hasattr(_module(name), "frontier"))
+        ways = ((entry.name, entry.routes) for entry in records().values() if entry.routes is not None)
+        known = ", ".join(name for name, routes in ways if hasattr(import_module(routes), "frontier"))
         why = "it has one component" if len(problem.components) == 1 else "no route finds it"
         raise UsageError(f"{problem.name} has no frontier: {why}; problems with a frontier: {known}")
     profile = profile if isinstance(profile, Profile) else load_profile(profile)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from optsched import models
 from optsched.placement import Placement
 from optsched.problems import Latency
-from optsched.results import Bound, Certificate, FrontierPoint, Limit, Proof, Solution, Termination
+from optsched.results import Bound, Certificate, FrontierPoint, Limit, Number, Proof, Solution, Termination, Value
 from optsched.routes.record import (
     MODELS,
     Frontier,
@@ -24,7 +26,7 @@ from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_c
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
 
-__all__ = ["ROUTES", "bounds", "by_route", "frontier", "latency_search", "solve_by"]
+__all__ = ["ROUTES", "Beside", "bounds", "by_route", "frontier", "latency_search", "solve_by"]
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
@@ -152,3 +154,34 @@ def frontier(problem: Latency, profile: Profile, route: str) -> Frontier:
     points, limit = search.frontier()
     complete = bool(points) and points[-1].objective[1] == problem.least_work
     return Frontier(problem.name, names, tuple(points), complete, limit)
+
+
+class Beside:
+    """Work beyond the least at the same makespan, and makespan beyond the least with no more work.
+
+    One search answers these questions, and the optimum too.
+    """
+
+    fields = ("work_gap_at_makespan", "makespan_gap_at_work")
+
+    def __init__(self, problem: Latency, profile: Profile, in_time: Callable[[Callable[[], Any]], Any]) -> None:
+        self._search, self._in_time = latency_search(problem, profile), in_time
+
+    def solution(self) -> Solution:
+        return solve_by(self._search)
+
+    def gaps(self, value: Value) -> tuple[Number | None, Number | None]:
+        makespan, work = map(int, value)
+        return (
+            _beyond(work, self._asked(lambda: self._search.least_work_within(makespan))),
+            _beyond(makespan, self._asked(lambda: self._search.least_makespan_with(work))),
+        )
+
+    def _asked(self, ask: Callable[[], int | None]) -> int | None:
+        self._search.renew()
+        found: int | None = self._in_time(ask)
+        return found
+
+
+def _beyond(value: int, least: int | None) -> int | None:
+    return None if least is None else value - least

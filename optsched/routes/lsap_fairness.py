@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import time
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -16,14 +17,14 @@ from optsched.certificates import price_certificate, share_certificate
 from optsched.instance import Ints
 from optsched.placement import Placement
 from optsched.problems import LsapFairness
-from optsched.results import Certificate, FrontierPoint, Limit, Solution, Termination
+from optsched.results import Certificate, FrontierPoint, Limit, Number, Solution, Termination, Value
 from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, check_claim, decoded, solver_of
 from optsched.searches.lsap_fairness import CappedNetwork, Fairest, most_local
 from optsched.solvers.networks import BMatching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route", "frontier"]
+__all__ = ["ROUTES", "Beside", "by_route", "frontier"]
 
 #: The default first.
 ROUTES = ("flows", "arrays", "network-simplex", *MODELS, "brute-force")
@@ -159,3 +160,32 @@ def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:
         off_data, earlier = off_data + 1, certificate
     complete = bool(points) and points[-1].objective[1] == problem.least_distance
     return Frontier(problem.name, names, tuple(points), complete, limit)
+
+
+class Beside:
+    """Distance beyond the least at the same locality cost, and locality cost beyond the least at the same distance."""
+
+    fields = ("fairness_gap_at_locality", "locality_gap_at_fairness")
+
+    def __init__(self, problem: LsapFairness, profile: Profile, in_time: Callable[[Callable[[], Any]], Any]) -> None:
+        self._problem, self._profile, self._in_time = problem, profile, in_time
+
+    def solution(self) -> Solution:
+        return by_route(Record(self._problem, ROUTES[0], None), self._profile)
+
+    @cached_property
+    def _front(self) -> Frontier | None:
+        found: Frontier | None = self._in_time(lambda: frontier(self._problem, self._profile, ROUTES[0]))
+        return found
+
+    def gaps(self, value: Value) -> tuple[Number | None, Number | None]:
+        front = self._front
+        if front is None:
+            return None, None
+        known = [point[1] for point in front.values if point[0] <= value[0]]
+        settled = front.complete or len(known) < len(front)
+        fewest = next((point[0] for point in front.values if point[1] <= value[1]), None)
+        return (
+            value[1] - known[-1] if known and settled else None,
+            None if fewest is None else value[0] - fewest,
+        )

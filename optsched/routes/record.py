@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from optsched.doubts import FEW, examine
 from optsched.errors import SolverDisagreement
-from optsched.problems import AnyProblem, MinCostFlow, Problem
+from optsched.problems import AnyProblem, Problem
 from optsched.results import (
     Certificate,
     Decision,
@@ -30,9 +30,11 @@ from optsched.results import (
 )
 from optsched.solvers.answers import decoding
 from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.profiles import Profile
 
 __all__ = [
     "MODELS",
+    "Beside",
     "Frontier",
     "Record",
     "by_enumeration",
@@ -110,11 +112,11 @@ class Record:
             solver=solver,
             raw_status=raw_status,
         )
-        _doubt(problem, self.route, solution)
+        _doubt(problem, solution)
         return solution
 
 
-def _doubt(problem: AnyProblem, route: str, solution: Solution) -> None:
+def _doubt(problem: AnyProblem, solution: Solution) -> None:
     """Take a solver's mere word only where nothing that is quickly found contradicts it.
 
     Raises
@@ -122,7 +124,7 @@ def _doubt(problem: AnyProblem, route: str, solution: Solution) -> None:
     SolverDisagreement
         If a decision is found that is better than a claimed bound, or feasible where nothing should be.
     """
-    if solution.limit is Limit.INTERRUPTED or (isinstance(problem, MinCostFlow) and route == "network-simplex"):
+    if solution.limit is Limit.INTERRUPTED:
         return
     if solution.termination is Termination.INFEASIBLE:
         word = problem.plainly_infeasible is None and solution.raw_status != ALL_TRIED
@@ -186,6 +188,22 @@ def _worth(problem: AnyProblem, decision: Decision) -> Value:
     except ValueError as error:
         mend = "where numbers near 10^8 and more meet, scale them down or take the default route"
         raise SolverDisagreement(f"{problem.name}: of what the solver holds: {error}; {mend}") from error
+
+
+class Beside(Protocol):
+    """What a gap says beside itself, for a problem with two components: how far a value is from the frontier."""
+
+    fields: ClassVar[tuple[str, ...]]
+    """Names of the figures, as records have them."""
+
+    def __init__(self, problem: Any, profile: Profile, in_time: Callable[[Callable[[], Any]], Any]) -> None:
+        """`in_time(ask)` is what `ask` answers, or None where it takes longer than the reference may."""
+
+    def solution(self) -> Solution:
+        """The solution that the gap is measured against."""
+
+    def gaps(self, value: Value) -> tuple[Number | None, ...]:
+        """Each of the figures for a feasible value; None where it is not proved."""
 
 
 def solver_of(route: str) -> Callable[..., SolverOutcome]:

@@ -96,7 +96,8 @@ def run_heuristic(
         rounds = MAX_IDLE_ROUNDS if max_idle_rounds is None else _rounds(heuristic, max_idle_rounds)
     elif max_idle_rounds is not None or observers:
         raise UsageError(f"{heuristic.name} is a batch heuristic: it has no rounds and nothing to observe")
-    if problem.name not in heuristic.problems:
+    own = heuristic.parameters is None  # a user's, which may serve a class that no record names
+    if not own and problem.name not in heuristic.problems:
         raise UsageError(
             f"{heuristic.name} does not serve {problem.name}, only {', '.join(heuristic.problems)}; "
             "name another heuristic or problem"

@@ -20,8 +20,10 @@ import numpy as np
 from optsched.deadline import check
 from optsched.errors import OptschedError, OutOfTime, TooLarge, UsageError
 from optsched.instance import Ints, Ragged
+from optsched.network import FlowNetwork
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem
+from optsched.registry import record_of
 from optsched.results import Limit, Termination
 from optsched.searches.tabled_assignment import Prices, assign_table, is_tabled, table_prices
 from optsched.solvers.answers import whole_numbers, whole_prices
@@ -36,6 +38,7 @@ __all__ = [
     "Prices",
     "TransportNetwork",
     "cheapest_flow",
+    "compact_network",
     "is_cardinality",
     "network_program",
     "optimal_placement",
@@ -115,6 +118,7 @@ class TransportNetwork:
     """
 
     def __init__(self, problem: AssignmentProblem) -> None:
+        _expect_registered(problem)
         self.problem = problem
         self.classes = problem.classes()
         check()
@@ -298,6 +302,28 @@ class TransportNetwork:
         np.add.at(flow, order[np.searchsorted(keys, tail * len(self.labels) + head)], 1)
 
 
+def compact_network(problem: AssignmentProblem) -> FlowNetwork:
+    """The compact network of an assignment problem as a noun, with costs in units of the problem's grid."""
+    network = TransportNetwork(problem)
+    unit = f"costs in units of 1/{problem.grid}" if problem.grid > 1 else "costs as they are"
+    return FlowNetwork(
+        np.array(network.labels),
+        network.tail,
+        network.head,
+        capacity=network.capacity,
+        cost=network.cost,
+        supply=network.supply,
+        name=f"{problem.instance.name} {problem.name}, {unit}",
+    )
+
+
+def _expect_registered(problem: AssignmentProblem) -> None:
+    """Raise UsageError for a class that is not registered: what it changed of its base, the networks do not know."""
+    if record_of(type(problem)).routes is None:
+        told = f"{type(problem).__name__} is not registered, and the networks know the objective of its base class only"
+        raise UsageError(f"{problem.name}: {told}; name its routes in a record (optsched.registry)")
+
+
 def optimal_placement(problem: AssignmentProblem) -> Placement:
     """An optimal placement and nothing else, for schedulers that solve such a problem each round.
 
@@ -356,6 +382,7 @@ def solve_assignment(
     >>> solve_assignment(Lsap(Instance(Cluster(["a", "b"]), workload))).nodes.tolist()
     [1, 0]
     """
+    _expect_registered(problem)
     if not problem.count:
         nothing = Prices(0, np.zeros_like(problem.capacity), np.zeros(len(problem.pools), dtype=np.int64))
         return AssignmentSolution(

@@ -1,9 +1,13 @@
-"""Enumeration of every placement of a small instance: slow, plain, and nobody's friend but the truth's."""
+"""Enumeration of every placement of a small instance: slow, plain, and nobody's friend but the truth's.
+
+`judged` asks the problem itself about each placement, and serves every problem. The others know the structure of one
+problem and add its costs up as they go; the registry names them, and the contract suite holds them equal to `judged`.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
@@ -11,12 +15,32 @@ import numpy as np
 from optsched.errors import TooLarge
 from optsched.instance import LARGEST, Ints
 from optsched.placement import NONE
-from optsched.problems import FlowCongestion, GeneralizedAssignment, Latency, LsapFairness, Problem
+from optsched.problems import Problem
 from optsched.problems.assignment import AssignmentProblem
+from optsched.problems.flow_congestion import FlowCongestion
+from optsched.problems.generalized_assignment import GeneralizedAssignment
+from optsched.problems.latency import Latency
+from optsched.problems.lsap_fairness import LsapFairness
 from optsched.problems.utility import Utility
+from optsched.registry import imported, record_of
 from optsched.results import Number, Value
 
-__all__ = ["MOST_PLACEMENTS", "best_placement", "pareto_front"]
+__all__ = [
+    "MOST_PLACEMENTS",
+    "Judged",
+    "allocations",
+    "assignments",
+    "best_placement",
+    "congestions",
+    "judged",
+    "packings",
+    "pareto_front",
+    "schedules",
+    "shared_assignments",
+]
+
+#: A feasible placement's value as it compares (less is better; in units where costs are held so), and its nodes.
+Judged = tuple[Value, list[int]]
 
 #: More placements than this are refused.
 MOST_PLACEMENTS = 5_000_000
@@ -61,42 +85,34 @@ def pareto_front(problem: Problem) -> list[Value]:
     return front
 
 
-def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[tuple[Value, list[int]]]:
-    """Every feasible placement with its value as it compares: less is better (in units where costs are held so)."""
-    all_are_placed = isinstance(problem, Latency | GeneralizedAssignment)
-    choices = len(problem.instance.cluster) + (not all_are_placed)
+def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judged]:
+    """Every feasible placement with its value, by the quicker enumeration that the problem's record names, if any."""
+    record = record_of(type(problem))
+    choices = len(problem.instance.cluster) + (not problem.places_all)
     tasks = len(problem.tasks)
     if tasks > MOST_TASKS or choices**tasks > most:
+        mend = "leave the route out and let optsched choose"
+        if record.routes is None:
+            mend = f"{type(problem).__name__} has no other, since no record names one (optsched.registry)"
         raise TooLarge(
             f'{problem.name}: route "brute-force" would try {choices}^{tasks} placements; it takes up to '
-            f"{most:,}, of up to {MOST_TASKS} tasks; leave the route out and let optsched choose"
+            f"{most:,}, of up to {MOST_TASKS} tasks; {mend}"
         )
-    if isinstance(problem, LsapFairness):
-        yield from _shared_assignments(problem)
-    elif isinstance(problem, AssignmentProblem):
-        yield from _assignments(problem)
-    elif isinstance(problem, Latency):
-        yield from _schedules(problem)
-    elif isinstance(problem, GeneralizedAssignment):
-        yield from _packings(problem)
-    elif isinstance(problem, FlowCongestion):
-        yield from _congestions(problem)
-    elif isinstance(problem, Utility):
-        yield from _allocations(problem)
-    else:
-        yield from _judged(problem)
+    quicker = record.enumeration
+    enumerate_placements: Callable[[Problem], Iterator[Judged]] = judged if quicker is None else imported(quicker)
+    return enumerate_placements(problem)
 
 
-def _judged(problem: Problem) -> Iterator[tuple[Value, list[int]]]:
-    """Each task on each node or nowhere, judged by the problem itself: for problems without a quicker enumeration."""
-    nodes = range(NONE, len(problem.instance.cluster))
+def judged(problem: Problem) -> Iterator[Judged]:
+    """Each task on each node or nowhere, judged by the problem's own `violations` and `objective`."""
+    nodes = range(0 if problem.places_all else NONE, len(problem.instance.cluster))
     for chosen in itertools.product(nodes, repeat=len(problem.tasks)):
         placement = problem.placement(chosen)
         if not problem.violations(placement):
             yield problem.minimised(problem.objective(placement)), list(chosen)
 
 
-def _allocations(problem: Utility) -> Iterator[tuple[Value, list[int]]]:
+def allocations(problem: Utility) -> Iterator[Judged]:
     """Every number of maps and reduces of each job on each node: which of them does not matter."""
     nodes, jobs = len(problem.instance.cluster), len(problem.jobs)
     positions = [tasks.tolist() for tasks in (*problem.map_positions, *problem.reduce_positions)]
@@ -104,7 +120,7 @@ def _allocations(problem: Utility) -> Iterator[tuple[Value, list[int]]]:
     share = [row[problem.node_type].tolist() for row in (*problem.map_share, *problem.reduce_share)]
     left, chosen, counts = problem.free.tolist(), [NONE] * len(problem.tasks), [0] * len(positions)
 
-    def place(cell: int, used: int) -> Iterator[tuple[Value, list[int]]]:
+    def place(cell: int, used: int) -> Iterator[Judged]:
         if cell == len(positions) * nodes:
             maps, reduces = np.split(np.array(counts, dtype=np.int64), 2)
             if problem.coupled and problem.violations(problem.placement(chosen)):
@@ -132,7 +148,8 @@ def _allocations(problem: Utility) -> Iterator[tuple[Value, list[int]]]:
     yield from place(0, 0)
 
 
-def _assignments(problem: AssignmentProblem) -> Iterator[tuple[Value, list[int]]]:
+def assignments(problem: AssignmentProblem) -> Iterator[Judged]:
+    """Every assignment of an `AssignmentProblem`, by its pair costs and pools."""
     tasks, nodes = len(problem.tasks), len(problem.capacity)
     idle = np.flatnonzero(problem.capacity > 0).tolist()
     units = np.zeros((tasks, nodes), dtype=np.int64)
@@ -142,7 +159,7 @@ def _assignments(problem: AssignmentProblem) -> Iterator[tuple[Value, list[int]]
     chosen, pool_of = [NONE] * tasks, problem.pool.tolist()
     pools = [0] * len(problem.pools)
 
-    def place(task: int, placed: int, total: int) -> Iterator[tuple[Value, list[int]]]:
+    def place(task: int, placed: int, total: int) -> Iterator[Judged]:
         if placed + (tasks - task) < problem.count:
             return
         if task == tasks:
@@ -164,24 +181,26 @@ def _assignments(problem: AssignmentProblem) -> Iterator[tuple[Value, list[int]]
     yield from place(0, 0, 0)
 
 
-def _shared_assignments(problem: LsapFairness) -> Iterator[tuple[Value, list[int]]]:
+def shared_assignments(problem: LsapFairness) -> Iterator[Judged]:
+    """Every assignment of `lsap-fairness`, with the distance of the groups' shares."""
     group_of = problem.pool.tolist()
 
     @cache
     def distance(groups: tuple[int, ...]) -> Number:
         return problem.groups.distance(np.bincount(groups, minlength=len(problem.pools)), problem.relative)
 
-    for (cost,), chosen in _assignments(problem):
+    for (cost,), chosen in assignments(problem):
         placed = (group for group, node in zip(group_of, chosen, strict=True) if node != NONE)
         yield (cost, distance(tuple(sorted(placed)))), chosen
 
 
-def _schedules(problem: Latency) -> Iterator[tuple[Value, list[int]]]:
+def schedules(problem: Latency) -> Iterator[Judged]:
+    """Every schedule of `latency`, task after task."""
     tasks, servers = len(problem.tasks), range(len(problem.initial_load))
     local = [set(row.tolist()) for row in problem.replicas]
     finish, chosen = problem.initial_load.tolist(), [NONE] * tasks
 
-    def place(task: int, makespan: int, work: int) -> Iterator[tuple[Value, list[int]]]:
+    def place(task: int, makespan: int, work: int) -> Iterator[Judged]:
         if task == tasks:
             yield (makespan, work), chosen
             return
@@ -195,14 +214,15 @@ def _schedules(problem: Latency) -> Iterator[tuple[Value, list[int]]]:
     yield from place(0, 0, 0)
 
 
-def _packings(problem: GeneralizedAssignment) -> Iterator[tuple[Value, list[int]]]:
+def packings(problem: GeneralizedAssignment) -> Iterator[Judged]:
+    """Every packing of `generalized-assignment` within the capacities."""
     tasks = len(problem.tasks)
     cost, chosen = (problem.sign * problem.units).tolist(), [NONE] * tasks
     demand = problem.demand.transpose(1, 2, 0).tolist()
     left = problem.capacity.T.tolist()
     choices = [np.flatnonzero(row).tolist() for row in problem.usable]
 
-    def place(task: int, total: int) -> Iterator[tuple[Value, list[int]]]:
+    def place(task: int, total: int) -> Iterator[Judged]:
         if task == tasks:
             yield (total,), chosen
             return
@@ -217,7 +237,8 @@ def _packings(problem: GeneralizedAssignment) -> Iterator[tuple[Value, list[int]
     yield from place(0, 0)
 
 
-def _congestions(problem: FlowCongestion) -> Iterator[tuple[Value, list[int]]]:
+def congestions(problem: FlowCongestion) -> Iterator[Judged]:
+    """Every placement of `flow-congestion`: reading by task, load by the set of tasks on a node."""
     types, chosen = problem.types.of_task.tolist(), [NONE] * len(problem.tasks)
     left, missing = problem.slots.tolist(), problem.counts.tolist()
     waiting = np.bincount(problem.kind, minlength=len(missing)).tolist()
@@ -230,7 +251,7 @@ def _congestions(problem: FlowCongestion) -> Iterator[tuple[Value, list[int]]]:
         added = np.bincount(placed, minlength=len(problem.type_kind))
         return int(problem.load_units(columns[node], added[None])[0])
 
-    def place(task: int, total: int) -> Iterator[tuple[Value, list[int]]]:
+    def place(task: int, total: int) -> Iterator[Judged]:
         if task == len(types):
             yield (total + sum(load(node, tuple(sorted(tasks))) for node, tasks in sets.items() if tasks),), chosen
             return

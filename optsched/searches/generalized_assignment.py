@@ -20,9 +20,9 @@ from scipy.optimize import linear_sum_assignment
 from optsched.deadline import remaining
 from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
-from optsched.placement import Placement
+from optsched.placement import NONE, Placement
 from optsched.problems.generalized_assignment import GeneralizedAssignment
-from optsched.results import Limit
+from optsched.results import Limit, Value
 from optsched.searches.tabled_assignment import seconds_at_worst, slot_prices, table_fits
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import maximum_b_matching
@@ -33,6 +33,7 @@ __all__ = [
     "Assigned",
     "CapacityPrices",
     "capacity_prices",
+    "greedy_packing",
     "integer_program",
     "plain_assignment",
     "solve_integer_program",
@@ -40,6 +41,9 @@ __all__ = [
 
 #: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other nearly exact.
 _SCALES = (1, 2**20)
+
+#: How many orders of the tasks a greedy packing tries.
+_ORDERS = 20
 
 #: Units of a pair that is not usable: more than any path of usable pairs, which total at most 2^53.
 _FORBIDDEN = 2**60
@@ -275,3 +279,30 @@ def _with_covers(program: LinearProgram, covers: list[tuple[Ints, int]], task: I
         row_lower=np.concatenate([program.row_lower, np.full(len(rows), -np.inf)]),
         row_upper=np.concatenate([program.row_upper, [len(tasks) - 1.0 for tasks, _ in covers]]),
     )
+
+
+def greedy_packing(problem: GeneralizedAssignment) -> Placement | None:
+    """The best of several greedy packings: the tasks in an order, each where it is cheapest among where it fits."""
+    rng = np.random.default_rng(0)
+    cost = np.where(problem.usable, problem.sign * problem.units, np.iinfo(np.int64).max)
+    spread = np.ptp(np.where(problem.usable, problem.units, problem.units.min(axis=1, keepdims=True)), axis=1)
+    largest = problem.demand.max(axis=(0, 2), initial=0)
+    tasks = len(problem.tasks)
+    orders: list[Ints] = [np.argsort(-largest, kind="stable"), np.argsort(-spread, kind="stable")]
+    orders += [rng.permutation(tasks) for _ in range(_ORDERS - len(orders))]
+    best: tuple[Value, Placement] | None = None
+    for order in orders:
+        left, nodes = problem.capacity.copy(), np.full(tasks, NONE, dtype=np.int64)
+        for task in order.tolist():
+            fits = problem.usable[task] & (problem.demand[:, task, :] <= left).all(axis=0)
+            if not fits.any():
+                break
+            node = int(np.argmin(np.where(fits, cost[task], np.iinfo(np.int64).max)))
+            nodes[task] = node
+            left[:, node] -= problem.demand[:, task, node]
+        placement = problem.placement(nodes)
+        if not problem.violations(placement):
+            value = problem.minimised(problem.evaluate(placement))
+            if best is None or value < best[0]:
+                best = value, placement
+    return None if best is None else best[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -16,7 +18,11 @@ from optsched.solvers.networks import FlowStatus, min_cost_flow, residual_potent
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["by_arrays", "by_network_simplex", "potentials_of", "whole_flow"]
+__all__ = ["by_arrays", "by_network_simplex", "network_simplex", "potentials_of", "whole_flow"]
+
+
+#: Networks with more arcs take networkx seconds.
+_MOST_ARCS = 2000
 
 
 def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, Flow | None, Ints | None]:
@@ -64,6 +70,14 @@ def by_network_simplex(problem: MinCostFlow) -> tuple[FlowStatus, Flow | None, I
     network = problem.instance
     found = min_cost_flow(*_columns(network), network.supply)
     return found.status, None if found.flow is None else Flow(found.flow), found.potential
+
+
+def network_simplex(problem: MinCostFlow) -> Flow | None:
+    """A feasible flow, whatever it costs; None where there is none, or the network is too large to ask quickly."""
+    network = problem.instance
+    if not 0 < network.arcs <= _MOST_ARCS or problem.plainly_infeasible is not None:
+        return None
+    return by_network_simplex(MinCostFlow(replace(network, cost=np.zeros_like(network.cost))))[1]
 
 
 def potentials_of(problem: MinCostFlow, flow: Flow) -> Ints | None:

@@ -14,7 +14,7 @@ from optsched.problems import PROBLEMS
 WRITE = os.environ.get("OPTSCHED_WRITE_GOLDEN") == "1"
 
 
-@pytest.mark.parametrize("card", models.MODELS)
+@pytest.mark.parametrize("card", models.names())
 def test_output(card: str) -> None:
     """Tests that a card shows what its code prints. OPTSCHED_WRITE_GOLDEN=1 writes it anew."""
     text, _ = cards.run(card)
@@ -23,7 +23,7 @@ def test_output(card: str) -> None:
     assert cards.path(card).read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("card", models.MODELS)
+@pytest.mark.parametrize("card", models.names())
 def test_components(card: str) -> None:
     """Tests that every variable and constraint of a compact model is in its card and in its module's table."""
     text, names = cards.run(card)
@@ -48,8 +48,8 @@ def test_components(card: str) -> None:
 
 def test_every_model_has_a_card() -> None:
     """Tests that the cards are those of the models and problems, and that the folder's README names each."""
-    assert tuple(PROBLEMS) == models.MODELS
+    assert tuple(PROBLEMS) == models.names()
     there = cards.path("lsap").parent
-    assert {path.stem for path in there.glob("*.md")} == {*models.MODELS, "README"}
+    assert {path.stem for path in there.glob("*.md")} == {*models.names(), "README"}
     readme = (there / "README.md").read_text(encoding="utf-8")
-    assert all(f"({card}.md)" in readme for card in models.MODELS)
+    assert all(f"({card}.md)" in readme for card in models.names())

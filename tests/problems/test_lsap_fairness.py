@@ -298,7 +298,7 @@ def test_gaps_beside_the_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (best["fairness_gap_at_locality"], best["locality_gap_at_fairness"]) == (0, 0)
     monkeypatch.setattr(CappedNetwork, "fairest", interrupted)
     unknown = Reference(SMALL, solution=reference.solution)
-    assert unknown.fairness_gap_at_locality((2, Fraction(11, 30))) is None
+    assert unknown.beside((2, Fraction(11, 30)))["fairness_gap_at_locality"] is None
     assert unknown.locality_gap_at_fairness((2, Fraction(11, 30))) is None
 
 

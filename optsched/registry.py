@@ -1,0 +1,362 @@
+"""Every problem that optsched knows, with one record each: where its definition, models, routes and proofs are.
+
+This is the one place where a problem is told to the program. A record names the parts as text (`package.module:name`),
+and each part is imported when it is first asked for, so that one problem never loads the engines of another.
+
+A problem is looked up by its own class, never by a base class: what a subclass changes, the searches and proofs of its
+base do not know. A class without a record can be solved by trying every placement, judged by its own `objective` and
+`violations`, and in no other way.
+
+Packages outside name records as entry points of the group `optsched.problems`; these come after the shipped ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Any
+
+from optsched.errors import UsageError, described, nearest
+
+__all__ = ["GROUP", "KnownOptimum", "ProgramLimit", "Record", "record", "record_of", "records"]
+
+#: Entry points of this group are records of problems.
+GROUP = "optsched.problems"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramLimit:
+    """What the limit of a problem's second program means (`build_pyomo(problem, limit=...)`, `export --limit`).
+
+    Attributes
+    ----------
+    meaning
+        What is limited, as a noun: "the makespan".
+    denominator
+        The limit is rounded to multiples of one over it; 1: it must be a whole number, 0 or more.
+    """
+
+    meaning: str
+    denominator: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class KnownOptimum:
+    """What `optsched self-test` solves: an instance of the library, by two routes that share no code."""
+
+    instance: str
+    routes: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What the program knows of one problem. What is left out, the problem does not have.
+
+    Attributes
+    ----------
+    name
+        As the command line knows it: the class's `name`.
+    problem
+        The class.
+    models
+        A module of models (`optsched.models.base.ModelModule`), for the routes `pyomo` and `pulp` and for `export`.
+    routes
+        A module of routes (`optsched.routes.base.RouteModule`). Without one there is the route `brute-force` alone.
+    provers
+        What recomputes a bound from a certificate's data, by the kind of the certificate:
+        `(problem, certificate, value) -> bound`.
+    enumeration
+        A quicker enumeration of placements than judging each: `problem -> iterator of (value, nodes)`, the value as
+        `minimised` compares it.
+    network
+        `problem -> FlowNetwork`: the compact flow network, for `export --to FILE.dimacs`.
+    unlimited
+        `problem -> sentence or None`: what shows that a feasible decision can be bettered for ever.
+    limit
+        What the limit of its second program means.
+    beside
+        What a gap says beside itself, from the frontier: a class (`optsched.routes.record.Beside`).
+    locality
+        Whether a gap counts tasks on their node, in the rack and remote.
+    rivals
+        What may contradict a solver's mere word: names of quick heuristics, and functions
+        `problem -> decision or None`.
+    known
+        What the self-test solves.
+    family, sizes
+        The family of generated instances (`optsched list families`), and parameters that make one small enough to try
+        every placement.
+    """
+
+    name: str
+    problem: str
+    models: str | None = None
+    routes: str | None = None
+    provers: Mapping[str, str] = field(default_factory=dict)
+    enumeration: str | None = None
+    network: str | None = None
+    unlimited: str | None = None
+    limit: ProgramLimit | None = None
+    beside: str | None = None
+    locality: bool = False
+    rivals: tuple[str, ...] = ()
+    known: KnownOptimum | None = None
+    family: str | None = None
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def problem_class(self) -> Any:
+        """The class of the problem."""
+        return imported(self.problem)
+
+
+def imported(path: str) -> Any:
+    """What `package.module:name` names, or the module where no name is given.
+
+    >>> imported("math:floor")(2.5)
+    2
+    """
+    module, _, name = path.partition(":")
+    found = import_module(module)
+    return getattr(found, name) if name else found
+
+
+#: How the assignment problems are solved and proved: an exact network, or a table of costs.
+_ASSIGNMENT: dict[str, Any] = {
+    "routes": "optsched.routes.assignment",
+    "provers": {"dual": "optsched.certificates.assignment:price_proof"},
+    "enumeration": "optsched.searches.enumeration:assignments",
+    "network": "optsched.searches.assignment:compact_network",
+}
+
+#: The shipped problems, in the order in which they are listed.
+_SHIPPED = (
+    Record(
+        name="lsap",
+        problem="optsched.problems.lsap:Lsap",
+        models="optsched.models.lsap",
+        **_ASSIGNMENT,
+        rivals=("dl",),
+        known=KnownOptimum("generated/planted-lsap-n30-t25-remote4-seed0", ("network", "pulp")),
+        family="lsap",
+        sizes={"nodes": 3, "tasks": 5},
+    ),
+    Record(
+        name="fair-lsap",
+        problem="optsched.problems.fair_lsap:FairLsap",
+        models="optsched.models.fair_lsap",
+        **_ASSIGNMENT,
+        rivals=("dl",),
+        known=KnownOptimum("generated/planted-fair-lsap-n20-t30-remote3-seed0", ("network", "pulp")),
+        family="fair-lsap",
+        sizes={"nodes": 3, "tasks": 5},
+    ),
+    Record(
+        name="lsap-fairness",
+        problem="optsched.problems.lsap_fairness:LsapFairness",
+        models="optsched.models.lsap_fairness",
+        routes="optsched.routes.lsap_fairness",
+        provers={"dual": "optsched.certificates.lsap_fairness:fairness_proof"},
+        enumeration="optsched.searches.enumeration:shared_assignments",
+        limit=ProgramLimit("the locality cost"),
+        beside="optsched.routes.lsap_fairness:Beside",
+        rivals=("dl",),
+        known=KnownOptimum("examples/running-tasks", ("arrays", "pulp")),
+        family="lsap-fairness",
+        sizes={"nodes": 3, "tasks": 5},
+    ),
+    Record(
+        name="flow",
+        problem="optsched.problems.flow:Flow",
+        models="optsched.models.flow",
+        **_ASSIGNMENT,
+        rivals=("dl", "balancing"),
+        known=KnownOptimum("generated/planted-flow-n8-racks3-t20-seed0", ("network", "pulp")),
+        family="flow",
+        sizes={"nodes": 3, "tasks": 5},
+    ),
+    Record(
+        name="flow-congestion",
+        problem="optsched.problems.flow_congestion:FlowCongestion",
+        models="optsched.models.flow_congestion",
+        routes="optsched.routes.flow_congestion",
+        provers={"dual": "optsched.certificates.flow_congestion:task_price_proof"},
+        enumeration="optsched.searches.enumeration:congestions",
+        rivals=("flow-greedy", "balancing"),
+        known=KnownOptimum("papers/hsu-frozen-load", ("arrays", "pulp")),
+        family="flow",
+        sizes={"nodes": 3, "tasks": 5},
+    ),
+    Record(
+        name="latency",
+        problem="optsched.problems.latency:Latency",
+        models="optsched.models.latency",
+        routes="optsched.routes.latency",
+        provers={"combinatorial": "optsched.certificates.latency:cover_proof"},
+        enumeration="optsched.searches.enumeration:schedules",
+        limit=ProgramLimit("the makespan"),
+        beside="optsched.routes.latency:Beside",
+        rivals=("flow-based", "labl"),
+        known=KnownOptimum("generated/planted-latency-n20-seed0", ("search", "pulp")),
+        family="latency",
+        sizes={"nodes": 4, "tasks": 5, "replicas": 2},
+    ),
+    Record(
+        name="transmission-maps",
+        problem="optsched.problems.transmission_maps:TransmissionMaps",
+        models="optsched.models.transmission_maps",
+        **_ASSIGNMENT,
+        locality=True,
+        rivals=("least-cost",),
+        known=KnownOptimum("papers/pna-largest-p", ("network", "pulp")),
+        family="transmission",
+        sizes={"nodes": 3, "tasks": 5},
+    ),
+    Record(
+        name="transmission-reduces",
+        problem="optsched.problems.transmission_reduces:TransmissionReduces",
+        models="optsched.models.transmission_reduces",
+        routes="optsched.routes.transmission_reduces",
+        provers={"dual": "optsched.certificates.transmission_reduces:reduce_proof"},
+        locality=True,
+        rivals=("least-cost",),
+        known=KnownOptimum("papers/pna-example-placed", ("arrays", "pulp")),
+        family="transmission",
+        sizes={"nodes": 3, "tasks": 5},
+    ),
+    Record(
+        name="transmission",
+        problem="optsched.problems.transmission:Transmission",
+        models="optsched.models.transmission",
+        routes="optsched.routes.transmission",
+        provers={"combinatorial": "optsched.certificates.transmission:branching_proof"},
+        locality=True,
+        rivals=("least-cost", "fifo"),
+        known=KnownOptimum("papers/pna-example", ("search", "pulp")),
+        family="transmission",
+        sizes={"nodes": 3, "tasks": 5},
+    ),
+    Record(
+        name="utility",
+        problem="optsched.problems.utility:Utility",
+        models="optsched.models.utility",
+        routes="optsched.routes.utility",
+        provers={"dual": "optsched.certificates.utility:job_price_proof"},
+        enumeration="optsched.searches.enumeration:allocations",
+        limit=ProgramLimit("a lowest utility that is asked for", 2**20),
+        rivals=("ras", "fair-sharing"),
+        known=KnownOptimum("papers/ras-endless-swap", ("thresholds", "pulp")),
+        family="utility",
+        sizes={"nodes": 2, "types": 1, "jobs": 2, "maps": 2, "reduces": 1},
+    ),
+    Record(
+        name="traffic",
+        problem="optsched.problems.traffic:Traffic",
+        models="optsched.models.traffic",
+        routes="optsched.routes.traffic",
+        provers={"dual": "optsched.certificates.traffic:slot_price_proof"},
+        limit=ProgramLimit("the load of the fullest datacenter"),
+        rivals=("joss-t", "joss-j"),
+        known=KnownOptimum("papers/joss-empty-datacenter", ("search", "pulp")),
+        family="traffic",
+        sizes={"nodes": 3, "datacenters": 3, "tasks": 4, "jobs": 2, "reduces": 1},
+    ),
+    Record(
+        name="generalized-assignment",
+        problem="optsched.problems.generalized_assignment:GeneralizedAssignment",
+        models="optsched.models.generalized_assignment",
+        routes="optsched.routes.generalized_assignment",
+        provers={"dual": "optsched.certificates.generalized_assignment:capacity_proof"},
+        enumeration="optsched.searches.enumeration:packings",
+        rivals=("optsched.searches.generalized_assignment:greedy_packing",),
+        known=KnownOptimum("examples/knapsacks", ("arrays", "brute-force")),
+        family="generalized-assignment",
+        sizes={"nodes": 3, "tasks": 5},
+    ),
+    Record(
+        name="min-cost-flow",
+        problem="optsched.problems.min_cost_flow:MinCostFlow",
+        models="optsched.models.min_cost_flow",
+        routes="optsched.routes.min_cost_flow",
+        provers={"dual": "optsched.certificates.min_cost_flow:potential_proof"},
+        unlimited="optsched.certificates.min_cost_flow:limitless_cycle",
+        rivals=("optsched.searches.min_cost_flow:network_simplex",),
+        known=KnownOptimum("examples/negative-cycle", ("arrays", "network-simplex")),
+        family="min-cost-flow",
+        sizes={"nodes": 4, "arcs": 7},
+    ),
+)
+
+#: Problems that nobody poses by name, by their class: `gap --waves` makes them of `lsap`.
+_UNLISTED = (
+    Record(
+        name="lsap-waves",
+        problem="optsched.problems.lsap_waves:LsapWaves",
+        models="optsched.models.lsap",
+        **_ASSIGNMENT,
+    ),
+)
+
+
+_BY_NAME = {entry.name: entry for entry in _SHIPPED}
+_BY_CLASS = {entry.problem: entry for entry in (*_SHIPPED, *_UNLISTED)}
+
+
+@cache
+def records() -> Mapping[str, Record]:
+    """Every listed problem's record by its name, the shipped ones first.
+
+    The entry points are read once, when this is first called.
+
+    Raises
+    ------
+    UsageError
+        If a package outside names something else than a record, or a name that is taken; says which package.
+    """
+    found = dict(_BY_NAME)
+    for point in entry_points(group=GROUP):
+        told = f'the entry point "{point.name} = {point.value}" of {GROUP}'
+        try:
+            given = point.load()
+        except Exception as error:  # whatever another package's module raises while it is imported
+            raise UsageError(f"{told} cannot be loaded: {error}; mend or uninstall that package") from error
+        if not isinstance(given, Record):
+            raise UsageError(f"{told} is {described(given)}; it must name an optsched.registry.Record")
+        if given.name in found:
+            raise UsageError(f'{told} brings a problem "{given.name}", a name that is taken; give it another name')
+        found[given.name] = given
+    return MappingProxyType(found)
+
+
+def record(name: str) -> Record:
+    """The record of the problem called `name`; UsageError with the nearest name where there is none.
+
+    >>> record("latency").problem
+    'optsched.problems.latency:Latency'
+    """
+    if not isinstance(name, str):
+        raise UsageError(f"a problem is named by a text, not by {described(name)}; {nearest(name, list(records()))}")
+    if name in _BY_NAME:  # without a look at what else is installed
+        return _BY_NAME[name]
+    if name not in records():
+        raise UsageError(f'there is no problem "{name}"; {nearest(name, list(records()))}')
+    return records()[name]
+
+
+def record_of(kind: type[Any]) -> Record:
+    """The record of a class of problems; of one that is not registered a record of nothing but the class.
+
+    >>> from optsched.problems.lsap import Lsap
+    >>> class Mine(Lsap):
+    ...     pass
+    >>> record_of(Lsap).routes, record_of(Mine).routes
+    ('optsched.routes.assignment', None)
+    """
+    own = f"{kind.__module__}:{kind.__qualname__}"
+    if own not in _BY_CLASS and kind.name in records() and records()[kind.name].problem == own:
+        return records()[kind.name]
+    return _BY_CLASS.get(own) or Record(name=kind.name, problem=own)

@@ -1,0 +1,208 @@
+"""The registry: each problem by its own class, nothing of a base class, and records of packages outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched import registry
+from optsched.certificates import certify, proved_bound
+from optsched.certificates.assignment import price_certificate
+from optsched.errors import CertificateInvalid, Fault, TooLarge, UsageError
+from optsched.gaps import gap
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.models import module, names
+from optsched.placement import NONE, Placement
+from optsched.problems import PROBLEMS, Lsap, problem_class
+from optsched.problems.assignment import LevelledProblem
+from optsched.problems.base import Parameter
+from optsched.problems.lsap_waves import LsapWaves
+from optsched.registry import ProgramLimit, Record, imported, record, record_of, records
+from optsched.results import Bound, Component, Proof, Sense, Value
+from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
+from optsched.searches.assignment import TransportNetwork, solve_assignment
+from optsched.searches.enumeration import best_placement
+
+
+class WorstMean(LevelledProblem):
+    """The highest mean locality cost of a job: pair costs as `lsap` has them, and an objective that is no sum of them.
+
+    Written as CONTRIBUTING asked once: derived from a shared base, with its own `objective`.
+    """
+
+    name = "worst-mean"
+    title = "the highest mean of a job of locality cost"
+    paper = ""
+    components = (Component("worst-mean", Sense.MIN, "level"),)
+    parameter_table: tuple[Parameter, ...] = ()
+    requires = ()
+    proof = Proof.DUAL
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        return iter(())
+
+    def prepare_costs(self) -> None:
+        self.levels = (0, 1, 1)
+
+    def objective(self, placement: Placement, /) -> Value:
+        nodes = self.nodes_of(placement)
+        placed = np.flatnonzero(nodes != NONE)
+        cost = self.pair_units(placed, nodes[placed])
+        job = self.instance.workload.job[self.tasks[placed]]
+        means = [Fraction(int(cost[job == each].sum()), int((job == each).sum())) for each in np.unique(job)]
+        return (max(means, default=Fraction(0)),)
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        return ()
+
+
+def three_tasks() -> Instance:
+    """Two of three tasks have their data on one node: the one that gives way should be of the larger job."""
+    return Instance(
+        Cluster(["a", "b", "c"]),
+        Workload(
+            ["p", "q", "r"],
+            replicas=Ragged.from_rows([[0], [0], [1]]),
+            job=np.array([0, 1, 1]),
+            job_ids=["small", "large"],
+        ),
+    )
+
+
+def test_bug_subclass_had_a_false_optimum_with_a_certificate() -> None:
+    """Tests that a class without a record gets nothing of its base: its optimum is enumerated, and is 1/2.
+
+    The network of the base class called 1 optimal, with prices that `certify` called a proof.
+    """
+    problem = WorstMean(three_tasks())
+    assert routes_of(problem) == ("brute-force",)
+    solution = solve(problem)
+    assert solution.optimal
+    assert solution.objective == (Fraction(1, 2),)
+    assert solution.certificate is Proof.ENUMERATION
+    assert certify(problem, solution).valid
+    with pytest.raises(UsageError, match='has no route "network": no record names routes of its class'):
+        solve(problem, route="network")
+    for search in (solve_assignment, TransportNetwork):
+        with pytest.raises(UsageError, match="WorstMean is not registered"):
+            search(problem)
+    prices = price_certificate(problem, 1, np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    with pytest.raises(CertificateInvalid, match="worst-mean has no proof of kind dual"):
+        proved_bound(problem, prices)
+    assert not has_frontier(problem)
+    assert bounds(problem) == ()
+    with pytest.raises(UsageError, match="it has one component"):
+        frontier(problem)
+
+
+def test_gap_of_a_class_without_a_record() -> None:
+    """Tests that a heuristic is measured against the enumerated optimum, judged by the problem's own objective."""
+    report = gap(WorstMean(three_tasks()), lambda problem, rng: ["c", "a", "b"])
+    assert report.objective == (1,)
+    assert report.absolute_gap == (Fraction(1, 2),)
+
+
+def test_too_large_for_enumeration() -> None:
+    """Tests that a class without a record says why there is no other way."""
+    with pytest.raises(TooLarge, match=r"WorstMean has no other, since no record names one"):
+        best_placement(WorstMean(three_tasks()), most=5)
+
+
+def test_subclasses_of_registered_problems_have_no_record() -> None:
+    """Tests that a subclass is another problem, even where it changes nothing."""
+
+    class Mine(Lsap):
+        pass
+
+    problem = Mine(three_tasks())
+    assert record_of(Mine) == Record(name="lsap", problem=f"{Mine.__module__}:{Mine.__qualname__}")
+    assert routes_of(problem) == ("brute-force",)
+    assert solve(problem).objective == solve(Lsap(three_tasks())).objective
+
+
+@pytest.mark.parametrize("name", list(records()))
+def test_records_name_what_is_there(name: str) -> None:
+    """Tests that each part that a record names can be imported, and that the class and the record have one name."""
+    entry = records()[name]
+    kind = entry.problem_class
+    assert kind.name == entry.name == name
+    assert record_of(kind) is entry is record(name)
+    assert problem_class(name) is kind is PROBLEMS[name]
+    parts = (entry.models, entry.routes, entry.enumeration, entry.network, entry.unlimited, entry.beside)
+    for part in (*parts, *entry.provers.values(), *(rival for rival in entry.rivals if ":" in rival)):
+        assert part is None or imported(part) is not None
+    assert set(entry.provers) == {str(kind.proof)}
+    assert (entry.models is not None) == (name in names())
+    assert entry.models is None or module(name).__name__ == entry.models
+
+
+def test_waves_have_a_record_of_their_own() -> None:
+    """Tests that `lsap` over waves, which nobody poses by name, is found by its class."""
+    assert record_of(LsapWaves).name == "lsap-waves"
+    assert "lsap-waves" not in records()
+
+
+def test_limits_of_second_programs() -> None:
+    """Tests which problems have a program at a limit, and what the limit means."""
+    limits = {name: entry.limit for name, entry in records().items() if entry.limit is not None}
+    assert limits["latency"] == ProgramLimit("the makespan")
+    assert limits["utility"].denominator == 2**20
+
+
+class Point:
+    """An entry point of a package outside."""
+
+    def __init__(self, loaded: Any) -> None:
+        self.name, self.value, self.loaded = "outside", "package:RECORD", loaded
+
+    def load(self) -> Any:
+        if isinstance(self.loaded, Exception):
+            raise self.loaded
+        return self.loaded
+
+
+@pytest.fixture
+def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Point]]:
+    """Entry points of packages outside; the registry is as before when the test is over."""
+    points: list[Point] = []
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
+    records.cache_clear()
+    yield points
+    records.cache_clear()
+
+
+def test_record_from_outside(outside: list[Point]) -> None:
+    """Tests that a package's record stands after the shipped ones, and is found by name and by class."""
+    entry = Record(name=WorstMean.name, problem=f"{__name__}:WorstMean")
+    outside.append(Point(entry))
+    assert list(records())[-1] == "worst-mean"
+    assert problem_class("worst-mean") is WorstMean
+    assert record_of(WorstMean) is entry
+    assert list(PROBLEMS)[-1] == "worst-mean"
+    assert len(PROBLEMS) == len(records())
+    with pytest.raises(UsageError, match='did you mean "worst-mean"'):
+        problem_class("worst-meen")
+    with pytest.raises(UsageError, match='there is no model of "worst-mean"'):
+        module("worst-mean")
+
+
+@pytest.mark.parametrize(
+    ("loaded", "told"),
+    [
+        (ImportError("No module named 'package'"), "cannot be loaded: No module named 'package'"),
+        (WorstMean, "it must name an optsched.registry.Record"),
+        (Record(name="lsap", problem="package:Lsap"), 'brings a problem "lsap", a name that is taken'),
+    ],
+)
+def test_faults_of_packages_outside(outside: list[Point], loaded: Any, told: str) -> None:
+    """Tests that what is wrong with a package's record is told with the entry point, and shipped names still work."""
+    outside.append(Point(loaded))
+    with pytest.raises(UsageError, match=told) as caught:
+        records()
+    assert 'entry point "outside = package:RECORD"' in str(caught.value)
+    assert record("lsap").name == "lsap"
