@@ -89,7 +89,7 @@ def test_bug_subclass_had_a_false_optimum_with_a_certificate() -> None:
     with pytest.raises(UsageError, match='has no route "network": no record names routes of its class'):
         solve(problem, route="network")
     for search in (solve_assignment, TransportNetwork):
-        with pytest.raises(UsageError, match="WorstMean is not registered"):
+        with pytest.raises(UsageError, match="WorstMean defines objective anew, which the networks do not know"):
             search(problem)
     prices = price_certificate(problem, 1, np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64))
     with pytest.raises(CertificateInvalid, match="worst-mean has no proof of kind dual"):
