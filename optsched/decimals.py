@@ -146,7 +146,7 @@ def for_each(values: Floats, function: Callable[[Fraction], int]) -> Ints:
     >>> for_each(np.array([0.3, 2.5]), lambda value: math.floor(value * 10)).tolist()
     [3, 25]
     """
-    distinct, place = np.unique(values, return_inverse=True)
+    distinct, inverse = np.unique(values, return_inverse=True)
     found = [function(decimal(value)) for value in distinct.tolist()]
     units = np.array([unit if abs(unit) <= LARGEST else _BEYOND for unit in found], dtype=np.int64)
-    return units[place].reshape(values.shape)
+    return units[inverse].reshape(values.shape)

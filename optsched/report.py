@@ -313,11 +313,11 @@ def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
     if not known:
         return ["-", "-", "-"] if repeated else ["-"]
     cells: list[list[str]] = [[], [], []]
-    for place in range(len(group[0].problem.components)):
-        pairs = [(report.absolute_gap[place], report.relative_gap[place]) for report in known]  # type: ignore[index]
+    for position in range(len(group[0].problem.components)):
+        pairs = [(report.absolute_gap[position], report.relative_gap[position]) for report in known]  # type: ignore[index]
         told = [(absolute, relative) for absolute, relative in pairs if absolute is not None]
         # Beside a reference of 0 no gap is a percentage: then the row has the differences themselves.
-        relative_to = all(report.reference.value[place] != 0 for report in known)  # type: ignore[index]
+        relative_to = all(report.reference.value[position] != 0 for report in known)  # type: ignore[index]
         show: Callable[[Any], str] = percent if relative_to else _difference
         values = [float(relative if relative_to else absolute) for absolute, relative in told]  # type: ignore[arg-type]
         limits = interval(values)

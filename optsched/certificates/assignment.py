@@ -32,10 +32,10 @@ def price_proof(problem: AssignmentProblem, certificate: Certificate, objective:
     task = integer(data, "task_price")
     nodes = node_prices(problem.instance, mapping(data, "node_prices"))
     pools = np.zeros(len(problem.pools), dtype=np.int64)
-    place = {pool.name: position for position, pool in enumerate(problem.pools)}
+    position_of = {pool.name: position for position, pool in enumerate(problem.pools)}
     prices = mapping(data, "pool_prices")
     for pool in prices:
-        if pool not in place:
+        if pool not in position_of:
             raise CertificateInvalid(f'pool_prices: there is no pool "{pool}"')
-        pools[place[pool]] = integer(prices, pool)
+        pools[position_of[pool]] = integer(prices, pool)
     return exact(problem.price_bound(task, nodes, pools), problem.grid)

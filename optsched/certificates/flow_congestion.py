@@ -39,13 +39,13 @@ def task_price_proof(problem: FlowCongestion, certificate: Certificate, objectiv
     given = mapping(data, "count_prices")
     counts = np.array([integer(given, kind) for kind in KINDS], dtype=np.int64)
     first = problem.instance.workload.task_ids[problem.tasks[problem.classes.first]].tolist()
-    place = {task: row for row, task in enumerate(first)}
+    row_of = {task: row for row, task in enumerate(first)}
     classes = np.zeros(len(first), dtype=np.int64)
     given = mapping(data, "class_prices")
     for task in given:
-        if task not in place:
+        if task not in row_of:
             raise CertificateInvalid(f'class_prices: no class of tasks has "{task}" as its first')
-        classes[place[task]] = integer(given, task)
+        classes[row_of[task]] = integer(given, task)
     try:
         bound = problem.price_bound(counts, classes, scale)
     except TooLarge as error:

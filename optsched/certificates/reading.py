@@ -31,7 +31,7 @@ def integer(data: Mapping[str, Any], key: str) -> int:
 
 def priced(ids: Sequence[str] | np.ndarray, prices: Ints) -> dict[str, int]:
     """The prices that are not 0, by id: how a certificate holds them."""
-    return {str(ids[place]): int(prices[place]) for place in np.flatnonzero(prices).tolist()}
+    return {str(ids[position]): int(prices[position]) for position in np.flatnonzero(prices).tolist()}
 
 
 def node_prices(instance: Instance, data: Mapping[str, Any], place: str = "node_prices") -> Ints:

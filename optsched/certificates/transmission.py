@@ -94,8 +94,8 @@ def _items(data: Mapping[str, Any], key: str) -> Sequence[Any]:
 
 def _order(problem: Transmission, named: Sequence[Any]) -> Ints:
     ids = problem.instance.workload.task_ids[problem.tasks[problem.reduces]].tolist()
-    place = {name: position for position, name in enumerate(ids)}
-    order = [place.get(name) if isinstance(name, str) else None for name in named]
+    position_of = {name: position for position, name in enumerate(ids)}
+    order = [position_of.get(name) if isinstance(name, str) else None for name in named]
     found = [position for position in order if position is not None]
     if sorted(found) != list(range(len(ids))) or len(order) != len(ids):
         raise CertificateInvalid("order: must name every pending reduce once")

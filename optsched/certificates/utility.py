@@ -56,7 +56,7 @@ def job_price_proof(problem: Utility, certificate: Certificate, objective: Value
 def _prices(problem: Utility, data: Mapping[str, Any], key: str) -> Ints:
     """A price for each job, 0 where none is given."""
     given = mapping(data, key)
-    row = {str(name): place for place, name in enumerate(problem.instance.workload.job_ids[problem.jobs])}
+    row = {str(name): position for position, name in enumerate(problem.instance.workload.job_ids[problem.jobs])}
     prices = np.zeros(len(row), dtype=np.int64)
     for job in given:
         if job not in row:

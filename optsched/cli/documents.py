@@ -77,8 +77,8 @@ def _instance(instance: Instance) -> dict[str, Any]:
         "reduce slots": int(cluster.reduce_slots.sum()),
         "idle reduce slots": int(state.idle_reduce_slots.sum()),
         "tasks": len(workload),
-        **{f"{kind}s": int(np.count_nonzero(workload.kind == place)) for place, kind in enumerate(KINDS)},
-        **{f"{name} maps": int(np.count_nonzero(maps & (state.status == place))) for place, name in enumerate(STATES)},
+        **{f"{kind}s": int(np.count_nonzero(workload.kind == code)) for code, kind in enumerate(KINDS)},
+        **{f"{name} maps": int(np.count_nonzero(maps & (state.status == code))) for code, name in enumerate(STATES)},
         "pending maps without replica": int(
             np.count_nonzero(maps & (state.status == PENDING) & (workload.replicas.lengths == 0))
         ),

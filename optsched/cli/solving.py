@@ -121,10 +121,10 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
         ("objective", value(solution.objective)),
         ("bound", value(solution.bound)),
     ]
-    for place, component in enumerate(problem.components):
-        held = solution.objective[place] if solution.objective is not None else None
+    for position, component in enumerate(problem.components):
+        held = solution.objective[position] if solution.objective is not None else None
         proof = f"proof: {proofs[component.name].kind}" if component.name in proofs else "no proof"
-        told = f"{number(held)} {component.unit}, bound {number(solution.bound[place])}, {proof}"
+        told = f"{number(held)} {component.unit}, bound {number(solution.bound[position])}, {proof}"
         rows.append((f"  {component.name} ({component.sense})", told))
     if isinstance(problem, Problem) and isinstance(solution.decision, Placement):
         rows.append(("placed", f"{solution.decision.placed} of {len(problem.tasks)} tasks"))
@@ -266,8 +266,8 @@ def leximin(
         )
     else:
         rows = [
-            (str(place), number(utility), str(proof) if proof else "no proof")
-            for place, (utility, proof) in enumerate(zip(found.utilities, found.proofs, strict=True), 1)
+            (str(rank), number(utility), str(proof) if proof else "no proof")
+            for rank, (utility, proof) in enumerate(zip(found.utilities, found.proofs, strict=True), 1)
         ]
         arguments.emit_table(Table(("", "utility", "proof"), rows, frozenset({"utility"})))
     if found.limit is not None:

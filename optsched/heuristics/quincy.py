@@ -80,7 +80,7 @@ class _Flow:
         rack = problem.instance.cluster.rack
         sizes = problem.instance.workload.size[problem.tasks[positions]]
         self.count = min(len(positions), int(capacity.sum()))
-        replicas = [tuple(sorted(problem.replicas[place].tolist())) for place in positions.tolist()]
+        replicas = [tuple(sorted(problem.replicas[position].tolist())) for position in positions.tolist()]
         self.classes = TaskClasses.from_keys(list(zip(sizes.tolist(), replicas, strict=True)))
         self.hosts = np.flatnonzero(capacity > 0)
         racks = np.unique(rack[self.hosts][rack[self.hosts] >= 0])

@@ -277,17 +277,17 @@ def _decision(document: _Document, instance: Instance | FlowNetwork, faults: lis
 
 
 def _flow(value: Mapping[str, Any], network: FlowNetwork, faults: list[Fault]) -> Flow:
-    place = {arc: row for row, arc in enumerate(network.arc_ids.tolist())}
+    row_of = {arc: row for row, arc in enumerate(network.arc_ids.tolist())}
     units = [0] * network.arcs
     for arc, sent in value.items():
-        if arc not in place:
+        if arc not in row_of:
             faults.append(Fault(f"flow.{key_in_place(arc)}", f'the network has no arc "{arc}"'))
         elif isinstance(sent, bool) or not isinstance(sent, int) or abs(sent) >= 2**63:
             faults.append(Fault(f"flow.{key_in_place(arc)}", f"expected a whole number of units, got {sent!r:.40}"))
         else:
-            units[place[arc]] = sent
+            units[row_of[arc]] = sent
     if len(value) < len(units):
-        missing = [arc for arc in place if arc not in value]
+        missing = [arc for arc in row_of if arc not in value]
         faults.extend(Fault(f"flow.{key_in_place(arc)}", "is missing; 0 is none") for arc in missing)
     return Flow(np.array(units, dtype=np.int64))
 

@@ -88,8 +88,8 @@ def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> An
         model.RESOURCES,
         model.PAIRS,
         initialize={
-            (resource, c, n): int(problem.demand[place, rows[c], columns[n]])
-            for place, resource in enumerate(problem.resources)
+            (resource, c, n): int(problem.demand[position, rows[c], columns[n]])
+            for position, resource in enumerate(problem.resources)
             for c, n in model.PAIRS
         },
     )
@@ -97,8 +97,8 @@ def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> An
         model.RESOURCES,
         model.NODES,
         initialize={
-            (resource, node): int(problem.capacity[place, column])
-            for place, resource in enumerate(problem.resources)
+            (resource, node): int(problem.capacity[position, column])
+            for position, resource in enumerate(problem.resources)
             for node, column in columns.items()
         },
     )

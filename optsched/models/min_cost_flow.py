@@ -76,7 +76,7 @@ def build_pyomo(problem: MinCostFlow) -> Any:
         if network.tail[arc] != network.head[arc]:
             leaving[network.tail[arc]].append(arcs[arc])
             entering[network.head[arc]].append(arcs[arc])
-    place = {name: node for node, name in enumerate(names)}
+    node_of = {name: node for node, name in enumerate(names)}
 
     model = pyo.ConcreteModel(problem.name)
     model.NODES = pyo.Set(initialize=names)
@@ -98,7 +98,7 @@ def build_pyomo(problem: MinCostFlow) -> Any:
     model.extra = pyo.Var(model.ARCS, within=pyo.NonNegativeReals, bounds=lambda model, arc: (0, model.room[arc]))
 
     def conservation(model: Any, node: str) -> Any:
-        outward, inward = leaving[place[node]], entering[place[node]]
+        outward, inward = leaving[node_of[node]], entering[node_of[node]]
         if not outward and not inward:
             return pyo.Constraint.Skip
         sent, taken = (pyo.quicksum(model.extra[arc] for arc in side) for side in (outward, inward))

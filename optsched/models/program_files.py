@@ -126,8 +126,8 @@ def pulp_lp_text(model: Any) -> str:
 def _wrapped(name: str, terms: Sequence[tuple[str, float]], end: str) -> Iterator[str]:
     """`name: terms end` in lines that are not too long, the terms by name."""
     line = f"{name}:"
-    for place, (variable, value) in enumerate(sorted(terms)):
-        sign = " -" if value < 0 else " +" if place else ""
+    for position, (variable, value) in enumerate(sorted(terms)):
+        sign = " -" if value < 0 else " +" if position else ""
         term = f"{sign} {variable}" if abs(value) == 1 else f"{sign} {number(abs(value))} {variable}"
         if len(line) + len(term) > _LINE:
             yield line

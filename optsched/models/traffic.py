@@ -250,7 +250,7 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
 
 def _placed(problem: Traffic, of_map: dict[str, str], model: Any) -> Placement:
     """The placement with each map in its datacenter, and each bundle where `host` says."""
-    column = {center: place for place, center in enumerate(problem.datacenters)}
+    column = {center: position for position, center in enumerate(problem.datacenters)}
     hosts = {name: column[center] for name, center in chosen(model.host).items()}
     maps = problem.instance.workload.task_ids[problem.tasks[problem.maps]].tolist()
     at_reduce = np.zeros(len(problem.reduces), dtype=np.int64)

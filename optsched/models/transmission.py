@@ -144,12 +144,14 @@ class _Shuffle:
         entries = self.problem.entries
         for one, other, size in zip(entries.map.tolist(), entries.reduce.tolist(), entries.size.tolist(), strict=True):
             sizes[one].append((other, size))
-        alone = [form == "flow" and len({other for other, _ in sizes[place]}) > 1 for place in range(len(self.sent))]
+        alone = [
+            form == "flow" and len({other for other, _ in sizes[position]}) > 1 for position in range(len(self.sent))
+        ]
         rows = self.problem.map_units
         return TaskClasses.from_keys(
             [
-                (place if alone[place] else -1, row.tobytes(), tuple(sorted(sizes[place])))
-                for place, row in enumerate(rows)
+                (position if alone[position] else -1, row.tobytes(), tuple(sorted(sizes[position])))
+                for position, row in enumerate(rows)
             ]
         )
 
@@ -211,7 +213,7 @@ def _add_places(model: Any, problem: Transmission, classes: TaskClasses | None) 
 def _linear(model: Any, problem: Transmission, classes: TaskClasses) -> Any:
     """The cost of blocks that move to maps, and of what moves between a pending task and one that has a node."""
     maps, reduces, nodes = _names(problem)
-    column = {node: place for place, node in enumerate(nodes)}
+    column = {node: position for position, node in enumerate(nodes)}
     first = {maps[row]: row for row in classes.first.tolist()}
     row_of = {name: row for row, name in enumerate(reduces)}
     terms = [
@@ -228,7 +230,7 @@ def _linear(model: Any, problem: Transmission, classes: TaskClasses) -> Any:
 def _add_flow(model: Any, problem: Transmission, classes: TaskClasses, shuffle: _Shuffle) -> Any:
     """Output of each class as a flow from the nodes of its maps to those of the reduces; returns what it costs."""
     maps, reduces, nodes = _names(problem)
-    column = {node: place for place, node in enumerate(nodes)}
+    column = {node: position for position, node in enumerate(nodes)}
     sent = {maps[first]: shuffle.sent[first] for first in classes.first.tolist()}
     hosts = [nodes[host] for host in np.flatnonzero(problem.map_capacity).tolist()]
     all_placed = problem.map_count == len(problem.maps)
@@ -261,7 +263,7 @@ def _add_flow(model: Any, problem: Transmission, classes: TaskClasses, shuffle: 
 def _add_pairs(model: Any, problem: Transmission, classes: TaskClasses, shuffle: _Shuffle) -> Any:
     """RLT-1: a product for each pair of class and reduce and each pair of nodes; returns what they cost."""
     maps, reduces, nodes = _names(problem)
-    column = {node: place for place, node in enumerate(nodes)}
+    column = {node: position for position, node in enumerate(nodes)}
     hosts = [nodes[host] for host in np.flatnonzero(problem.map_capacity).tolist()]
     runs_on: dict[str, list[str]] = defaultdict(list)
     for name, node in model.run:

@@ -145,18 +145,18 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
         model.ITEMS,
         model.RESOURCES,
         initialize={
-            (*key, resource): int(demand[row_of[key], place])
+            (*key, resource): int(demand[row_of[key], position])
             for key in listed
-            for place, resource in enumerate(problem.resources)
+            for position, resource in enumerate(problem.resources)
         },
     )
     model.room = pyo.Param(
         model.HOSTS,
         model.RESOURCES,
         initialize={
-            (host, resource): int(room[type_of[host], place])
+            (host, resource): int(room[type_of[host], position])
             for host in hosts
-            for place, resource in enumerate(problem.resources)
+            for position, resource in enumerate(problem.resources)
         },
     )
     model.holds = pyo.Param(
@@ -239,15 +239,15 @@ def _maximise_utilisation(model: Any, problem: Utility, placed: Callable[..., An
     jobs = list(model.JOBS)
     needs = Needs.of(problem, units)
     number = [int(np.count_nonzero(needs.owner[:pair] == owner)) for pair, owner in enumerate(needs.owner.tolist())]
-    pairs = [(jobs[owner], place) for owner, place in zip(needs.owner.tolist(), number, strict=True)]
+    pairs = [(jobs[owner], position) for owner, position in zip(needs.owner.tolist(), number, strict=True)]
     model.NEEDS = pyo.Set(initialize=pairs, dimen=2)
     model.need = pyo.Param(
         model.NEEDS,
         list(KINDS),
         initialize={
-            (*pair, kind): int(needs.counts[place * len(jobs) + owner, column])
+            (*pair, kind): int(needs.counts[position * len(jobs) + owner, column])
             for column, (pair, owner) in enumerate(zip(pairs, needs.owner.tolist(), strict=True))
-            for place, kind in enumerate(KINDS)
+            for position, kind in enumerate(KINDS)
         },
     )
     model.choose = pyo.Var(model.NEEDS, within=pyo.Binary)
@@ -416,15 +416,15 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
     model.addConstraint(lowest <= -penalty + (penalty + 1) * served, "penalised")
     unit = Items.of(problem).unit
     demands, free = (problem.demand_map // unit, problem.demand_reduce // unit), problem.free // unit
-    for place, resource in enumerate(injective_names(problem.resources)):
+    for position, resource in enumerate(injective_names(problem.resources)):
         for column, node in enumerate(node_names):
             used = pulp.lpSum(
-                int(demand[row, place]) * hosts[row][column]
+                int(demand[row, position]) * hosts[row][column]
                 for demand, hosts in zip(demands, counts, strict=True)
                 for row in range(len(jobs))
-                if demand[row, place]
+                if demand[row, position]
             )
-            model.addConstraint(used <= int(free[column, place]), f"capacity.{resource}.{node}")
+            model.addConstraint(used <= int(free[column, position]), f"capacity.{resource}.{node}")
     if units is None:
         model.setObjective(lowest)
     else:
@@ -456,8 +456,8 @@ def _decode_compact(model: Any, problem: Utility) -> Placement:
     jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
     column = problem.instance.node_index
     counts: Ints = np.zeros((2, len(jobs), len(column)), dtype=np.int64)
-    row = {job: place for place, job in enumerate(jobs)}
-    kinds = {kind: place for place, kind in enumerate(KINDS)}
+    row = {job: position for position, job in enumerate(jobs)}
+    kinds = {kind: position for position, kind in enumerate(KINDS)}
     patterns: dict[str, list[int]] = {}
     for host, number in model.PATTERNS:
         patterns.setdefault(host, []).append(number)
@@ -474,8 +474,8 @@ def _decode_compact(model: Any, problem: Utility) -> Placement:
         held = [[model.holds[host, number, j, k] for j, k in listed] for number in patterns[host]]
         times = [whole(model.take[host, number]) for number in patterns[host]]
         dealt = deal(np.array(held).reshape(-1, len(listed)), np.array(times), np.array([found[key] for key in listed]))
-        for place, (job, kind) in enumerate(listed):
-            counts[kinds[kind], row[job], members[: len(dealt)]] = dealt[:, place]
+        for position, (job, kind) in enumerate(listed):
+            counts[kinds[kind], row[job], members[: len(dealt)]] = dealt[:, position]
     if problem.fixed is not None:
         counts[REDUCE] = problem.fixed
     return problem.placement_of(Allocation(*counts))

@@ -94,10 +94,10 @@ class TaskClasses:
         number: Ints = np.unique(label, return_inverse=True)[1].astype(np.int64).ravel()
         for ragged in rows:
             beyond = int(ragged.values.max(initial=0)) + 1
-            for place in range(int(ragged.lengths.max(initial=0))):
+            for position in range(int(ragged.lengths.max(initial=0))):
                 # Tasks whose row ends here keep their number; the others get a new one.
-                longer = np.flatnonzero(ragged.lengths > place)
-                keys = number[longer] * beyond + ragged.values[ragged.starts[longer] + place]
+                longer = np.flatnonzero(ragged.lengths > position)
+                keys = number[longer] * beyond + ragged.values[ragged.starts[longer] + position]
                 number[longer] = int(number.max()) + 1 + np.unique(keys, return_inverse=True)[1].ravel()
             number = np.unique(number, return_inverse=True)[1].astype(np.int64).ravel()
         return cls._numbered(number)
@@ -107,9 +107,9 @@ class TaskClasses:
         """One class for each distinct number, in the order of first appearance."""
         first, inverse = np.unique(number, return_index=True, return_inverse=True)[1:]
         order = np.argsort(first, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        of_task = place[inverse.ravel()].astype(np.int64)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        of_task = rank[inverse.ravel()].astype(np.int64)
         return cls(of_task, first[order].astype(np.int64), np.bincount(of_task, minlength=len(order)).astype(np.int64))
 
 

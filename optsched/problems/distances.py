@@ -196,7 +196,7 @@ def _by_links(cluster: Cluster, topology: Topology) -> Floats:
 
 def _quickest(cluster: Cluster, topology: Topology) -> dict[tuple[int, int], float]:
     """The rate of the quickest link between two ends. The first end is a node of the cluster."""
-    number = {name: place for place, name in enumerate(cluster.node_ids.tolist())}
+    number = {name: position for position, name in enumerate(cluster.node_ids.tolist())}
     quickest: dict[tuple[int, int], float] = {}
     for one, other, rate in topology.links:
         ends = [number.setdefault(end, len(number)) for end in (one, other)]
@@ -219,9 +219,9 @@ def _common_inverse(rates: Floats) -> int | None:
 
 def _inverses(rates: Floats, unit: int) -> Floats:
     """1/rate of each, in units of 1/`unit`; all are whole multiples of it."""
-    distinct, place = np.unique(rates, return_inverse=True)
+    distinct, inverse = np.unique(rates, return_inverse=True)
     found = np.array([float(unit / decimal(rate)) for rate in distinct.tolist()])
-    return found[place].reshape(rates.shape)
+    return found[inverse].reshape(rates.shape)
 
 
 def _whole_matrix(cluster: Cluster, topology: Topology, matrix: Floats) -> tuple[Floats, int] | None:

@@ -365,12 +365,12 @@ class FlowCongestion(Problem):
 
     def _list_patterns(self, slots: tuple[int, ...]) -> Ints:
         rows = np.zeros((1, len(self.type_kind)), dtype=np.int64)
-        for place, (which, size) in enumerate(zip(self.type_kind.tolist(), self.types.size.tolist(), strict=True)):
+        for position, (which, size) in enumerate(zip(self.type_kind.tolist(), self.types.size.tolist(), strict=True)):
             left = slots[which] - rows[:, self.type_kind == which].sum(axis=1)
             choices = np.minimum(left, size) + 1
             starts = np.repeat(np.cumsum(choices) - choices, choices)
             rows = np.repeat(rows, choices, axis=0)
-            rows[:, place] = np.arange(len(rows)) - starts
+            rows[:, position] = np.arange(len(rows)) - starts
         return rows
 
     @property

@@ -101,15 +101,15 @@ class GeneralizedAssignment(Problem):
         self.demand: Ints = np.zeros(shape, dtype=np.int64)
         self.capacity: Ints = np.zeros((shape[0], shape[2]), dtype=np.int64)
         self.demand_grid: Ints = np.ones(shape[0], dtype=np.int64)
-        for place, resource in enumerate(self.resources):
+        for position, resource in enumerate(self.resources):
             demand = pairs.demand[resource][self.tasks]
             grid, told = demand_fault(self.name, demand, len(self.tasks))
             if told is not None:
                 faults.append(Fault(f"pairs.demand.{resource}", told))
                 continue
-            self.demand_grid[place] = grid
-            self.demand[place] = whole_units(demand, grid)
-            self.capacity[place] = capacity_units(self.instance.cluster.capacity[resource], grid)
+            self.demand_grid[position] = grid
+            self.demand[position] = whole_units(demand, grid)
+            self.capacity[position] = capacity_units(self.instance.cluster.capacity[resource], grid)
         if faults:
             raise InputError(faults, self.place)
         allowed = np.ones(cost.shape, dtype=bool) if pairs.allowed is None else pairs.allowed[self.tasks]
@@ -149,11 +149,11 @@ class GeneralizedAssignment(Problem):
         hosts = nodes[placed]
         for task in placed[~self._allowed[placed, hosts]].tolist():
             yield Violation("allowed", (task_ids[task], node_ids[nodes[task]]), 1)
-        for place, resource in enumerate(self.resources):
+        for position, resource in enumerate(self.resources):
             used = np.zeros(len(node_ids), dtype=np.int64)
-            np.add.at(used, hosts, self.demand[place, placed, hosts])
-            for node in np.flatnonzero(used > self.capacity[place]).tolist():
-                over = exact(int(used[node] - self.capacity[place, node]), int(self.demand_grid[place]))
+            np.add.at(used, hosts, self.demand[position, placed, hosts])
+            for node in np.flatnonzero(used > self.capacity[position]).tolist():
+                over = exact(int(used[node] - self.capacity[position, node]), int(self.demand_grid[position]))
                 yield Violation("capacity", (resource, node_ids[node]), over)
 
     def price_bound(self, prices: Ints, scale: int) -> int:
@@ -174,7 +174,7 @@ class GeneralizedAssignment(Problem):
             return 0
         prices = np.maximum(prices, 0)
         largest = scale * int(np.abs(self.units).max()) + sum(
-            int(prices[place].max()) * int(self.demand[place].max()) for place in range(len(self.resources))
+            int(prices[position].max()) * int(self.demand[position].max()) for position in range(len(self.resources))
         )
         kind: Any = np.int64 if largest < 2**62 else object
         paid = self.units.astype(kind) * (self.sign * scale)

@@ -194,9 +194,9 @@ class Traffic(Problem):
         """What each job's maps send to its bundles. What they send to reduces that run is added to `map_units`."""
         workload, state = self.instance.workload, self.instance.state
         count = len(self.datacenters)
-        place = np.full(len(workload), -1, dtype=np.int64)  # of each task in `maps` or `reduces`
-        place[self.tasks[self.maps]] = np.arange(len(self.maps))
-        place[self.tasks[self.reduces]] = np.arange(len(self.reduces))
+        position = np.full(len(workload), -1, dtype=np.int64)  # of each task in `maps` or `reduces`
+        position[self.tasks[self.maps]] = np.arange(len(self.maps))
+        position[self.tasks[self.reduces]] = np.arange(len(self.reduces))
         where = np.append(self.datacenter, -1)[state.node]
         for job, members in _by_job(workload.job):
             pending = state.status[members] == PENDING
@@ -212,7 +212,7 @@ class Traffic(Problem):
                 units = sent[job].units(self.grid)
             # Rows of `units`: pending maps, settled ones; columns: pending reduces, running ones.
             to_running = units[: len(maps), len(reduces) :]
-            self.map_units[place[maps]] += _across(to_running, where[running], count)
+            self.map_units[position[maps]] += _across(to_running, where[running], count)
             together = self.parameters["reduces"] == "together" and job >= 0
             groups = [np.arange(len(reduces))] if together and len(reduces) else [[own] for own in range(len(reduces))]
             bundles = []
@@ -220,9 +220,9 @@ class Traffic(Problem):
                 send = units[: len(maps), group].sum(axis=1)
                 from_settled = units[len(maps) :, group].sum(axis=1)[None, :]
                 crossing = _across(from_settled, where[settled], count)[0]
-                bundles.append(Bundle(place[reduces[group]], send, crossing))
+                bundles.append(Bundle(position[reduces[group]], send, crossing))
             name = str(workload.job_ids[job]) if job >= 0 else ""
-            yield Job(name, place[maps], tuple(bundles))
+            yield Job(name, position[maps], tuple(bundles))
 
     # Value and feasibility -----------------------------------------------------------------------------------------
 
@@ -364,8 +364,8 @@ class Traffic(Problem):
         key: list[object] = [None] * len(self.maps)
         for number, job in enumerate(self.jobs):
             sends = np.stack([bundle.send for bundle in job.bundles], axis=1) if job.bundles else self.maps[:0]
-            for place, row in enumerate(job.maps.tolist()):
-                sent = sends[place].tobytes() if job.bundles else b""
+            for position, row in enumerate(job.maps.tolist()):
+                sent = sends[position].tobytes() if job.bundles else b""
                 key[row] = (number, self.map_units[row].tobytes(), sent)
         return TaskClasses.from_keys(key)
 
@@ -540,7 +540,7 @@ def _sent(instance: Instance) -> dict[int, _Sent]:
     """What the maps of each job send to its reduces, where a pending task sends or receives."""
     workload, status = instance.workload, instance.state.status
     who = _Who(instance)
-    place = np.zeros(len(workload), dtype=np.int64)
+    position = np.zeros(len(workload), dtype=np.int64)
     sent: dict[int, _Sent] = {}
     for job, members in _by_job(workload.job):
         if job < 0 or not who.exchanging[job]:
@@ -558,8 +558,8 @@ def _sent(instance: Instance) -> dict[int, _Sent]:
         shuffle = workload.shuffle
         assert shuffle is not None  # else the job is not listed in it
         own = (workload.job[shuffle.map] == job) & (status[shuffle.reduce] != FINISHED)
-        place[maps], place[reduces] = np.arange(len(maps)), np.arange(len(reduces))
-        row, column = place[shuffle.map[own]], place[shuffle.reduce[own]]
+        position[maps], position[reduces] = np.arange(len(maps)), np.arange(len(reduces))
+        row, column = position[shuffle.map[own]], position[shuffle.reduce[own]]
         sent[job] = _Sent((len(maps), len(reduces)), row, column, shuffle.size[own], Fraction(1))
     return sent
 

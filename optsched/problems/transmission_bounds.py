@@ -212,7 +212,7 @@ class ReduceBounds(ReduceTables):
             few, moved = few.astype(np.int32), moved.astype(np.int32)
         found: Ints = np.full(len(choices), IMPOSSIBLE, dtype=np.int64)
         child = fixed.copy()
-        for place, choice in enumerate(choices.tolist()):
+        for position, choice in enumerate(choices.tolist()):
             child[reduce] = choice
             allowed = self.allowed(child, other)
             if not allowed.any():
@@ -220,7 +220,7 @@ class ReduceBounds(ReduceTables):
             own = few.copy()
             own[:, mine] += moved[:, :, choice]
             sums = (own[:, theirs, None] + products).min(axis=0).sum(axis=0, dtype=np.int64) + self._reduces[other]
-            found[place] = int(self._reduces[reduce, choice]) + _idle(own, theirs) + int(sums[allowed].min())
+            found[position] = int(self._reduces[reduce, choice]) + _idle(own, theirs) + int(sums[allowed].min())
         return found
 
     @cached_property

@@ -129,8 +129,8 @@ def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, 
     from scipy.sparse import csc_array
 
     # Equal sizes at one node make one product: hash partitioners send the same to many. Pairs are complex numbers.
-    distinct, place = np.unique(at + 1j * amounts, return_inverse=True)
-    counts = csc_array((np.ones(len(row), dtype=np.int64), (row, place)), shape=(rows, len(distinct)))
+    distinct, inverse = np.unique(at + 1j * amounts, return_inverse=True)
+    counts = csc_array((np.ones(len(row), dtype=np.int64), (row, inverse)), shape=(rows, len(distinct)))
     units: Ints = np.zeros(sums.shape, dtype=np.int64)
     step = max(1, _BLOCK // max(1, len(distance)))
     for begin in range(0, len(distinct), step):

@@ -227,7 +227,7 @@ class Utility(Problem):
         self.demand_grid: Ints = np.ones(shape[1], dtype=np.int64)
         self.free: Ints = np.zeros_like(self.capacity)
         faults: list[Fault] = []
-        for place, resource in enumerate(self.resources):
+        for index, resource in enumerate(self.resources):
             holding = held[resource]
             every = np.concatenate([demands[resource], least[resource], holding])
             grid, wrong = demand_fault(self.name, every, len(demands[resource]) + len(holding))
@@ -241,24 +241,24 @@ class Utility(Problem):
             ):
                 units = whole_units(column, grid)
                 for job, tasks in enumerate(positions):
-                    profile[job, place] = units[tasks[0]] if len(tasks) else 0
-                    for position in tasks[units[tasks] != profile[job, place]].tolist():
+                    profile[job, index] = units[tasks[0]] if len(tasks) else 0
+                    for position in tasks[units[tasks] != profile[job, index]].tolist():
                         first, other = workload.task_ids[self.tasks[[tasks[0], position]]].tolist()
                         told = f'{column[position]:g}, but "{first}" of the same job and kind takes'
                         told += f" {column[tasks[0]]:g}; give {other} a job of its own: a job has one profile"
                         faults.append(Fault(f"tasks[{self.tasks[position]}].demand.{resource}", told))
             both = (self.pending_maps > 0) & (self.pending_reduces > 0)
-            more = (full - self.demand_reduce)[both, place].tolist()
+            more = (full - self.demand_reduce)[both, index].tolist()
             total = int(whole_units(every, grid).max(initial=0)) * (len(demands[resource]) + len(holding))
             parts = parts_of_unit(grid, zip(more, self.pending_maps[both].tolist(), strict=True), total)
             for profile in (self.demand_map, self.demand_reduce, full):
-                profile[:, place] *= parts
+                profile[:, index] *= parts
             grid *= parts
-            self.demand_grid[place] = grid
-            self.capacity[:, place] = capacity_units(_capacity(instance, resource), grid)
+            self.demand_grid[index] = grid
+            self.capacity[:, index] = capacity_units(_capacity(instance, resource), grid)
             used = np.zeros(len(instance.cluster), dtype=np.int64)
             np.add.at(used, instance.state.node[running], whole_units(holding, grid))
-            self.free[:, place] = np.maximum(self.capacity[:, place] - used, 0)
+            self.free[:, index] = np.maximum(self.capacity[:, index] - used, 0)
         if faults:
             raise InputError(list(dict.fromkeys(faults)), self.place)
         self.growth: Ints = np.where(self.pending_maps[:, None] > 0, full - self.demand_reduce, 0)
@@ -302,10 +302,10 @@ class Utility(Problem):
         most = demand + growth
         share = np.zeros((len(demand), len(nodes)))
         fits = np.ones(share.shape, dtype=bool)
-        for place, resource in enumerate(self.resources):
-            capacity = _capacity(self.instance, resource)[nodes] * float(self.demand_grid[place])
-            takes = most[:, place, None]
-            fits &= demand[:, place, None] <= self.capacity[nodes, place]
+        for position, resource in enumerate(self.resources):
+            capacity = _capacity(self.instance, resource)[nodes] * float(self.demand_grid[position])
+            takes = most[:, position, None]
+            fits &= demand[:, position, None] <= self.capacity[nodes, position]
             share += np.divide(takes, capacity, out=np.zeros(share.shape), where=fits & (capacity > 0))
         return np.where(fits, on_grid(share), 0)
 
@@ -363,9 +363,9 @@ class Utility(Problem):
         counts = self.allocated(placement)
         over = self.used(counts) - self.free
         # A node that running tasks overload may get no more of that resource, but tasks that do without it.
-        for node, place in np.argwhere(over > 0).tolist():
-            told = exact(int(over[node, place]), int(self.demand_grid[place]))
-            yield Violation("capacity", (self.resources[place], node_ids[node]), told)
+        for node, position in np.argwhere(over > 0).tolist():
+            told = exact(int(over[node, position]), int(self.demand_grid[position]))
+            yield Violation("capacity", (self.resources[position], node_ids[node]), told)
         if self.fixed is not None:
             job_ids = self.instance.workload.job_ids[self.jobs].tolist()
             for job, node in np.argwhere(counts.reduces != self.fixed).tolist():
@@ -502,8 +502,8 @@ class Utility(Problem):
 
         # The highest threshold that is not ruled out is a value that some job may have: demands change only there.
         thresholds = range(LEAST_FINITE, self.saturated_units + 1 if len(self.jobs) else 1)
-        place = bisect_left(thresholds, True, key=ruled_out)
-        return thresholds[place - 1] if place else self.lowest_units
+        position = bisect_left(thresholds, True, key=ruled_out)
+        return thresholds[position - 1] if position else self.lowest_units
 
     def utilisation_bound(self, units: int, map_prices: Ints, reduce_prices: Ints, scale: int) -> int:
         """The bound on the utilisation, in units, where every job has a utility of at least `units`.
@@ -548,8 +548,8 @@ class Utility(Problem):
         )
         saturated = self.saturated_units if len(self.jobs) else 0
         found = [Bound("all-placed", "lowest-utility", exact(saturated, GRID), "lowest utility with every task placed")]
-        for place, resource in enumerate(self.resources):
-            units = self.utility_bound(self.demand_map[:, place], self.demand_reduce[:, place])
+        for position, resource in enumerate(self.resources):
+            units = self.utility_bound(self.demand_map[:, position], self.demand_reduce[:, position])
             told = f"lowest utility, with {resource} the only resource that limits the trackers together"
             found.append(Bound(f"all-of-{resource}", "lowest-utility", exact(units, GRID), told, "001, (10)"))
         told = "utilisation with every task where its share is most"

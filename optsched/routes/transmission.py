@@ -85,10 +85,10 @@ def _one_by_one(problem: Transmission) -> Placement:
     Maps go first, as if they sent nothing to the reduces that are placed with them. O(tasks x nodes).
     """
     free, maps = problem.map_capacity.copy(), np.full(len(problem.maps), NONE, dtype=np.int64)
-    for place, units in enumerate(problem.map_units[: problem.map_count]):
+    for position, units in enumerate(problem.map_units[: problem.map_count]):
         open_to = np.flatnonzero(free)
-        maps[place] = open_to[units[open_to].argmin()]
-        free[maps[place]] -= 1
+        maps[position] = open_to[units[open_to].argmin()]
+        free[maps[position]] -= 1
     nodes: Ints = np.full(len(problem.tasks), NONE, dtype=np.int64)
     nodes[problem.maps] = maps
     with unhurried():

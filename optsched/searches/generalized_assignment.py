@@ -73,14 +73,14 @@ def integer_program(problem: GeneralizedAssignment, relaxed: bool = False) -> Li
     column = np.arange(len(task))
     rows, columns, values = [task], [column], [np.ones(len(task))]
     limits: list[npt.NDArray[np.float64]] = []
-    for place in range(len(problem.resources)):
-        demand = problem.demand[place, task, node]
+    for position in range(len(problem.resources)):
+        demand = problem.demand[position, task, node]
         divisor = max(1, math.gcd(*demand.tolist()))
         used = demand > 0
-        rows.append(tasks + place * nodes + node[used])
+        rows.append(tasks + position * nodes + node[used])
         columns.append(column[used])
         values.append((demand[used] // divisor).astype(np.float64))
-        limits.append((problem.capacity[place] // divisor).astype(np.float64))
+        limits.append((problem.capacity[position] // divisor).astype(np.float64))
     height = tasks + len(problem.resources) * nodes
     matrix = sp.csr_array(
         (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(height, len(task))
@@ -115,8 +115,8 @@ def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> Capacit
         return best
     task, node = np.nonzero(problem.usable)
     price = -duals[len(problem.tasks) :].reshape(problem.capacity.shape)
-    for place in range(len(problem.resources)):
-        price[place] /= max(1, math.gcd(*problem.demand[place, task, node].tolist()))
+    for position in range(len(problem.resources)):
+        price[position] /= max(1, math.gcd(*problem.demand[position, task, node].tolist()))
     for scale in _SCALES:
         scaled = np.rint(np.maximum(price, 0.0) * scale)
         if float(scaled.max(initial=0.0)) > _LARGEST_PRICE:
@@ -195,9 +195,9 @@ def _capacity_prices(problem: GeneralizedAssignment, slots: Ints, prices: Ints) 
     scale, dear = 1, np.flatnonzero(prices)
     demand = np.where(problem.usable, problem.demand, 0).max(axis=1)
     scarce = np.full(len(slots), -1)
-    for place in range(len(problem.resources)):
-        short = (demand[place] > 0) & (problem.capacity[place] // np.maximum(demand[place], 1) == slots)
-        scarce = np.where((scarce < 0) & short, place, scarce)
+    for position in range(len(problem.resources)):
+        short = (demand[position] > 0) & (problem.capacity[position] // np.maximum(demand[position], 1) == slots)
+        scarce = np.where((scarce < 0) & short, position, scarce)
     if (scarce[dear] < 0).any():
         return None
     counted = demand[scarce[dear], dear]
@@ -261,11 +261,11 @@ def solve_integer_program(
 
 def _covers(problem: GeneralizedAssignment, nodes: Ints) -> Iterator[tuple[Ints, int]]:
     """For each capacity that a placement exceeds: as few of the node's tasks as still exceed it, and the node."""
-    for place, column in itertools.product(range(len(problem.resources)), range(problem.units.shape[1])):
+    for position, column in itertools.product(range(len(problem.resources)), range(problem.units.shape[1])):
         held = np.flatnonzero(nodes == column)
-        demand = problem.demand[place, held, column]
+        demand = problem.demand[position, held, column]
         total = np.cumsum(np.sort(demand)[::-1])
-        size = int(np.searchsorted(total, problem.capacity[place, column], side="right")) + 1
+        size = int(np.searchsorted(total, problem.capacity[position, column], side="right")) + 1
         if size <= len(held):
             yield held[np.argsort(-demand, kind="stable")[:size]], column
 

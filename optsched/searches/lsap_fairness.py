@@ -93,7 +93,7 @@ class CappedNetwork:
         self.off_data = self.first_host + len(self.hosts)
         self.sink = self.off_data + 1
         self.values = sorted({step for steps in problem.steps for step, _ in steps})
-        rank = {step: place for place, step in enumerate(self.values)}
+        rank = {step: position for position, step in enumerate(self.values)}
         tiers = [(1 + group, size, rank[step]) for group, steps in enumerate(problem.steps) for step, size in steps]
         tier_head, tier_size, tier_rank = np.array(tiers, dtype=np.int64).reshape(-1, 3).T
         vertices = np.arange(self.sink + 1)
@@ -235,7 +235,7 @@ class CappedNetwork:
             for vertex in breadth_first_order(residual, 0, return_predecessors=False).tolist():
                 level[vertex] = step
         task = level[self.sink]
-        rises = {host: task - level[self.first_host + place] for place, host in enumerate(self.hosts.tolist())}
+        rises = {host: task - level[self.first_host + position] for position, host in enumerate(self.hosts.tolist())}
         return DistancePrices(
             max(Fraction(0), task - level[self.off_data]),
             task,

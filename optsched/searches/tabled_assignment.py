@@ -151,9 +151,9 @@ def slot_prices(units: Ints, row: Ints, column: Ints, spare: Bools, waiting: Int
     own = units[row, column]
     used, first = np.unique(column, return_index=True)
     move = np.empty((len(used), width), dtype=np.int64)
-    for place, (rows, costs) in enumerate(zip(np.split(row, first[1:]), np.split(own, first[1:]), strict=True)):
+    for position, (rows, costs) in enumerate(zip(np.split(row, first[1:]), np.split(own, first[1:]), strict=True)):
         check()
-        move[place] = _least(units, rows, costs)
+        move[position] = _least(units, rows, costs)
     enter = _least(units, waiting, np.zeros_like(waiting))
     dearest = np.maximum.reduceat(own, first)
     worth = np.zeros(width, dtype=np.int64)  # how one more slot would change the cost, 0 or less

@@ -398,7 +398,7 @@ class TrafficProgram:
         self.bundles = problem.bundles
         pair_class, pair_bundle, send = self._pairs()
         classes, bundles, pairs = len(size), len(self.bundles), len(send)
-        place = np.arange(count)
+        center = np.arange(count)
         x_at, z_at = bundles * count, (bundles + classes) * count
         columns = z_at + pairs * count
         total = np.bincount(pair_class, weights=send, minlength=classes)
@@ -408,14 +408,16 @@ class TrafficProgram:
         self.rows = _Rows()
         weight = np.repeat([float(len(bundle.reduces)) for bundle in self.bundles], count)
         none = np.full(count, -np.inf)
-        self.rows.add(np.tile(place, classes), x_at + np.arange(classes * count), 1.0, none, problem.room_within(limit))
-        self.rows.add(np.tile(place, bundles), np.arange(bundles * count), weight, none, problem.reduce_room)
+        self.rows.add(
+            np.tile(center, classes), x_at + np.arange(classes * count), 1.0, none, problem.room_within(limit)
+        )
+        self.rows.add(np.tile(center, bundles), np.arange(bundles * count), weight, none, problem.reduce_room)
         self.rows.add(np.repeat(np.arange(classes), count), x_at + np.arange(classes * count), 1.0, size, size)
         one = np.ones(bundles)
         self.rows.add(np.repeat(np.arange(bundles), count), np.arange(bundles * count), 1.0, one, one)
         row, upper = np.arange(pairs * count), np.zeros(pairs * count)
-        z, x = z_at + row, x_at + np.repeat(pair_class, count) * count + np.tile(place, pairs)
-        u, sizes = np.repeat(pair_bundle, count) * count + np.tile(place, pairs), np.repeat(size[pair_class], count)
+        z, x = z_at + row, x_at + np.repeat(pair_class, count) * count + np.tile(center, pairs)
+        u, sizes = np.repeat(pair_bundle, count) * count + np.tile(center, pairs), np.repeat(size[pair_class], count)
         both = np.concatenate([row, row])
         for other, times in ((x, np.ones(len(row))), (u, sizes)):
             values = np.concatenate([np.ones(len(row)), -times])
@@ -542,8 +544,8 @@ class _Rows:
 
     def program(self, objective: Floats, upper: Floats, integer: Any) -> LinearProgram:
         """The program of all rows with variables from 0 to `upper`."""
-        place = np.concatenate(self._row), np.concatenate(self._column)
-        matrix = sp.csr_array((np.concatenate(self._value), place), shape=(self._height, len(objective)))
+        at = np.concatenate(self._row), np.concatenate(self._column)
+        matrix = sp.csr_array((np.concatenate(self._value), at), shape=(self._height, len(objective)))
         rows = np.concatenate(self._lower), np.concatenate(self._upper)
         return LinearProgram(objective, np.zeros(len(objective)), upper, integer, *rows, matrix)
 

@@ -183,10 +183,10 @@ class FirstPlacements:
             return
         for first in range(_DIVES):
             fixed = np.full(len(order), OPEN)
-            for place, reduce in enumerate(order.tolist()):
+            for position, reduce in enumerate(order.tolist()):
                 check()
                 found = bounds.children(fixed, reduce, bounds.free)
-                choice = int(np.argsort(found, kind="stable")[min(first, bounds.nowhere) if place == 0 else 0])
+                choice = int(np.argsort(found, kind="stable")[min(first, bounds.nowhere) if position == 0 else 0])
                 if found[choice] >= IMPOSSIBLE:
                     break
                 fixed[reduce] = choice

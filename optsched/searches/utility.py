@@ -279,9 +279,9 @@ class UtilitySearch:
         left = items.limit.copy()
         idle = [np.flatnonzero(problem.node_type == kind).tolist() for kind in range(len(problem.type_size))]
         whole = np.floor(relaxation.weight + 1e-6).astype(np.int64)
-        for place in np.flatnonzero(whole).tolist():
-            nodes, pattern = idle[self.patterns.kind[place]], self.patterns.counts[place]
-            for _ in range(int(whole[place])):
+        for position in np.flatnonzero(whole).tolist():
+            nodes, pattern = idle[self.patterns.kind[position]], self.patterns.counts[position]
+            for _ in range(int(whole[position])):
                 if not nodes:
                     break
                 taken = np.minimum(pattern, left)
@@ -307,8 +307,8 @@ class UtilitySearch:
         room = problem.room - counts.T @ items.demand
         left = items.limit - counts.sum(axis=1)
         alike, group = np.unique(np.column_stack([problem.node_type, room]), axis=0, return_inverse=True)
-        for place, row in enumerate(alike):
-            nodes = np.flatnonzero(group.reshape(-1) == place)
+        for position, row in enumerate(alike):
+            nodes = np.flatnonzero(group.reshape(-1) == position)
             while len(nodes) and left.any():
                 share = items.share[:, row[0]].astype(np.float64)
                 pattern = best_patterns(row[None, 1:], items, left, share)[1][0]

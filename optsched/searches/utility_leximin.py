@@ -94,7 +94,7 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
         every = Needs(
             np.concatenate([part.owner for part in needs]), np.concatenate([part.counts for part in needs], axis=1)
         )
-        return every, [(height < bound, place) for place, bound in enumerate(bounds)]
+        return every, [(height < bound, position) for position, bound in enumerate(bounds)]
 
     def ordered() -> list[int]:
         allocation = allocation_of(problem, counts)

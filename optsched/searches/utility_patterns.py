@@ -146,26 +146,26 @@ def all_patterns(room: Ints, items: Items, most: int) -> Ints | None:
     counts = [0] * len(fits)
     visits = 0
 
-    def add(place: int, left: list[int]) -> bool:
+    def add(position: int, left: list[int]) -> bool:
         """Go through the counts of the items from `place` on; False once there are too many."""
         nonlocal visits
         visits += 1
         if visits > 20 * most or len(found) > most:
             return False
-        if place == len(fits):
+        if position == len(fits):
             if not any(
                 count < limit[item] and all(need <= have for need, have in zip(demand[item], left, strict=True))
                 for item, count in enumerate(counts)
             ):
                 found.append(list(counts))
             return True
-        bounds = [have // need for need, have in zip(demand[place], left, strict=True) if need]
-        for count in range(min([limit[place], *bounds]), -1, -1):
-            counts[place] = count
-            rest = [have - count * need for need, have in zip(demand[place], left, strict=True)]
-            if not add(place + 1, rest):
+        bounds = [have // need for need, have in zip(demand[position], left, strict=True) if need]
+        for count in range(min([limit[position], *bounds]), -1, -1):
+            counts[position] = count
+            rest = [have - count * need for need, have in zip(demand[position], left, strict=True)]
+            if not add(position + 1, rest):
                 return False
-        counts[place] = 0
+        counts[position] = 0
         return True
 
     if not add(0, room.tolist()) or len(found) > most:
@@ -254,7 +254,7 @@ class Needs:
         jobs = len(problem.jobs)
         needs = [problem.least_maps(job, units) for job in range(jobs)]
         owner = np.repeat(np.arange(jobs), [len(maps) for _, maps in needs])
-        reduces, maps = (np.concatenate([*(part[place] for part in needs), owner[:0]]) for place in (0, 1))
+        reduces, maps = (np.concatenate([*(part[position] for part in needs), owner[:0]]) for position in (0, 1))
         counts = np.zeros((2 * jobs, len(owner)), dtype=np.int64)
         counts[owner, np.arange(len(owner))] = maps
         if problem.fixed is None:

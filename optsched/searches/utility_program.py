@@ -143,13 +143,13 @@ class _Columns:
     def of(cls, problem: Utility, items: Items, patterns: Mapping[int, Ints]) -> _Columns:
         single = np.flatnonzero(~np.isin(problem.node_type, list(patterns)))
         fits = (items.demand[:, None, :] <= problem.room[single]).all(axis=2) & (items.limit > 0)[:, None]
-        item, place = np.nonzero(fits)
+        item, position = np.nonzero(fits)
         kind = np.repeat(np.array(list(patterns), dtype=np.int64), [len(rows) for rows in patterns.values()])
         pattern = np.concatenate([np.zeros((0, len(items.limit)), dtype=np.int64), *patterns.values()])
         held = np.zeros((len(problem.type_size), len(items.limit)), dtype=bool)
         np.logical_or.at(held, kind, pattern > 0)
         placed_kind, placed_item = np.nonzero(held)
-        return cls(item, single[place], kind, pattern, placed_item, placed_kind)
+        return cls(item, single[position], kind, pattern, placed_item, placed_kind)
 
     @property
     def width(self) -> int:
@@ -184,10 +184,10 @@ def _program(
     unit = items.unit
     resources = range(len(unit))
     amount = items.demand[columns.item] // unit
-    node_rows = [ones_at(row, len(nodes)) * amount[:, place] for place in resources]
+    node_rows = [ones_at(row, len(nodes)) * amount[:, position] for position in resources]
     within = -columns.pattern.T[columns.placed_item] * (columns.kind == columns.placed_kind[:, None])
     blocks: dict[tuple[int, int], Block] = {
-        **{(place, 0): block for place, block in enumerate(node_rows)},
+        **{(position, 0): block for position, block in enumerate(node_rows)},
         (len(unit), 1): ones_at(columns.kind, types),
         (len(unit) + 1, 1): within,
         (len(unit) + 1, 2): sp.eye_array(placed, format="csr"),
@@ -195,9 +195,9 @@ def _program(
         (len(unit) + 4, 3): ones_at(needs.owner, jobs),
         (len(unit) + 5, 3): np.array([members for members, _ in quotas]).reshape(len(quotas), pairs),
     }
-    for place in (2, 3):  # no more than there are, and no fewer than what is needed
-        blocks[len(unit) + place, 0] = ones_at(columns.item, count)
-        blocks[len(unit) + place, 2] = ones_at(columns.placed_item, count)
+    for position in (2, 3):  # no more than there are, and no fewer than what is needed
+        blocks[len(unit) + position, 0] = ones_at(columns.item, count)
+        blocks[len(unit) + position, 2] = ones_at(columns.placed_item, count)
     heights = [*(len(nodes) for _ in resources), types, placed, count, count, jobs, len(quotas)]
     widths = [singles, known, placed, pairs]
     lower = [-np.inf] * (len(unit) + 3) + [0.0, 1.0, -np.inf]

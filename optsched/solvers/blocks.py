@@ -35,5 +35,7 @@ def stacked(heights: Sequence[int], widths: Sequence[int], blocks: Mapping[tuple
     below, right = np.cumsum([0, *heights]), np.cumsum([0, *widths])
     parts = [(sp.coo_array(block), below[row], right[column]) for (row, column), block in blocks.items()]
     entries = [(part.data, part.coords[0] + down, part.coords[1] + across) for part, down, across in parts]
-    data, rows, columns = (np.concatenate([entry[place] for entry in entries] or [np.zeros(0)]) for place in range(3))
+    data, rows, columns = (
+        np.concatenate([entry[position] for entry in entries] or [np.zeros(0)]) for position in range(3)
+    )
     return sp.csr_array((data, (rows, columns)), shape=(below[-1], right[-1]))

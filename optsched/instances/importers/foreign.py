@@ -113,11 +113,11 @@ _CUT_WORD = re.compile(r"|t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
 
 def json_objects(text: str, noun: str, faults: list[Fault], notes: list[str]) -> Iterator[Any]:
     """The JSON values of a text, one after the other, up to its end, to where it was cut, or to a syntax fault."""
-    place, number = _SPACE.match(text).end(), 0  # type: ignore[union-attr]
-    while place < len(text):
+    position, number = _SPACE.match(text).end(), 0  # type: ignore[union-attr]
+    while position < len(text):
         number += 1
         try:
-            value, place = _DECODER.raw_decode(text, place)
+            value, position = _DECODER.raw_decode(text, position)
         except json.JSONDecodeError as error:
             if _is_cut(error, text):
                 notes.append(f"the file ends within {noun} {number}; the complete ones before it are kept")
@@ -132,7 +132,7 @@ def json_objects(text: str, noun: str, faults: list[Fault], notes: list[str]) ->
             faults.append(Fault(f"{noun} {number}", f"holds a number that cannot be read ({error})"))
             return
         yield value
-        place = _SPACE.match(text, place).end()  # type: ignore[union-attr]
+        position = _SPACE.match(text, position).end()  # type: ignore[union-attr]
 
 
 def _is_cut(error: json.JSONDecodeError, text: str) -> bool:
