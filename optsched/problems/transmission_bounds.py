@@ -33,7 +33,8 @@ IMPOSSIBLE = 2**60
 #: pairs may take as many steps.
 _PAIRED = 2**24
 
-#: More products than this are not bounded one by one: a bound would take minutes.
+#: Problems of more products are not searched. The products are computed anew for each bound then, at 12 to 19 ns of
+#: processor time each (2^25 and 2^27 products): at this size one bound takes 8 s, and the root's 40 rounds minutes.
 MOST_PRODUCTS = 2**29
 
 
