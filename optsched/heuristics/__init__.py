@@ -89,8 +89,8 @@ def heuristic(given: AnyHeuristic) -> Heuristic:
     Raises
     ------
     UsageError
-        For an unknown name (with the nearest one), a module or function that cannot be imported, and what is none of
-        these.
+        For an unknown name (with the nearest one), a module or function that cannot be imported, and anything that is
+        none of these.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def heuristic(given: AnyHeuristic) -> Heuristic:
 def applicable(problem: Problem, *, by_default: bool = False) -> list[Heuristic]:
     """The heuristics of the list that serve a problem and find the fields that they need, in the list's order.
 
-    `by_default`: `observed` only where there is a record of every task, since what it gives else is infeasible.
+    With `by_default`, `observed` is there only if every task has a record, since its placement is infeasible otherwise.
     """
     expect_problem(problem, "applicable", Problem)
     entries = [entry for entry in HEURISTICS.values() if entry.serves(problem)]
@@ -138,7 +138,7 @@ def run(
     Parameters
     ----------
     problem
-        What to place. Code from outside gets a copy, so that it cannot change what its answer is judged by.
+        What to place. Code from outside gets a copy, so that it cannot change the problem that judges its answer.
     heuristic
         See `heuristic`.
     seed

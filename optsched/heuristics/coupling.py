@@ -1,7 +1,7 @@
-"""`coupling`: maps started with a chance that depends on how near their data is, reduces gradually and near the centre.
+"""`coupling`: maps start with a chance that depends on how near their data is; reduces gradually, near the centre.
 
-The Coupling Scheduler is by Tan, Meng and Zhang (HPDC 2012, INFOCOM 2013); what 000 says of it leaves much open, and
-each guess is a parameter or is told here (Shen et al. 2016, note 12).
+The Coupling Scheduler is by Tan, Meng and Zhang (HPDC 2012, INFOCOM 2013). What 000 says of it leaves much open. Each
+guess is a parameter, or is named here (Shen et al. 2016, note 12).
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ __all__ = ["HEURISTICS", "CouplingPolicy"]
 class CouplingPolicy(JobPolicy):
     """A random map with a chance by its level of locality; reduces as maps progress, each waiting for a central node.
 
-    The job is the one with the fewest running tasks that has one waiting; if it declines, the slot stays idle.
+    The job is the one with the fewest running tasks that has one waiting. If it declines, the slot stays idle.
 
-    Maps: one of the job's is drawn; it is started if its data is on the node, with probability `p_rack` if it is in the
-    rack, else with `p_off`.
+    Maps: one of the job's maps is drawn. It is started if its data is on the node; with probability `p_rack` if its
+    data is in the rack; else with `p_off`.
 
-    Reduces: of a job with n of them no more than ceil(progress n) are started (those that run or have finished
-    counted). The first that waits is started if no free node that its job may use costs less than this one, by what
-    maps have emitted so far; else it waits for another offer, `waits` times, and then takes any slot.
+    Reduces: at most ceil(progress n) of a job's n reduces are started, counting those that run or have finished. The
+    first one that waits is started if no free node that its job may use costs less than this one, by what maps have
+    emitted so far. Else it waits for another offer, `waits` times, and then takes any slot.
 
     Parameters
     ----------
     p_rack, p_off
         Assumed: 000 gives no numbers.
     progress
-        Of the maps of a job. In a snapshot none advances, so what counts is assumed. `launched`: the share that runs or
-        has finished. `finished`: the share that has; before the first one has, no reduce is started, and it starves.
+        What counts as the progress of a job's maps; it is assumed, since no map advances in a snapshot. `launched`: the
+        share that runs or has finished. `finished`: the share that has finished; no reduce is started before a map has,
+        so the policy starves where none has.
     waits
         Offers that each reduce waits for the centre (000: "at most three rounds of heartbeats").
     """
@@ -68,7 +69,7 @@ class CouplingPolicy(JobPolicy):
         return task if self._rng.random() < (self.p_rack if in_rack else self.p_off) else None
 
     def _may_start(self, job: int, offer: Offer) -> bool:
-        """Whether the job's maps are far enough for another reduce; always of a map slot."""
+        """Whether the job's maps are far enough for another reduce; always True for a map slot."""
         if offer.kind == KINDS[MAP]:
             return True
         waiting, running, finished = self.counts(job, MAP)

@@ -1,7 +1,7 @@
 """`delay`: delay scheduling, in which a job waits a number of offers for a node with its data, and its formulas.
 
-Hadoop's Fair Scheduler, which delays too, is in `fair`. The paper of delay scheduling is Zaharia et al., EuroSys 2010;
-000 compares with it as part of the Fair Scheduler.
+Hadoop's Fair Scheduler, which delays too, is in `fair`. Delay scheduling is by Zaharia et al., EuroSys 2010; 000
+compares with it as a part of the Fair Scheduler.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ SLOT_PROBLEMS = (
     "transmission",
 )
 
-#: Stands for as many offers as there are nodes with a free slot when the job becomes known: about one heartbeat each.
+#: As many offers as there are nodes with a free slot when the job becomes known: about one heartbeat each.
 AUTO = "auto"
 
-#: Stands for the delay of Hadoop 1's Fair Scheduler where none is set, in skipped heartbeats (`hadoop_delay`).
+#: The delay of Hadoop 1's Fair Scheduler where none is set, in skipped heartbeats (`hadoop_delay`).
 HADOOP = "hadoop"
 
 
@@ -130,11 +130,11 @@ def skips_for_locality(locality: float, nodes: int, replicas: int, tasks: int) -
 
 
 def hadoop_delay(nodes: int) -> int:
-    """Skipped heartbeats after which a job of Hadoop 1's Fair Scheduler goes one level down: 1.5 intervals' worth.
+    """Skipped heartbeats after which a job of Hadoop 1's Fair Scheduler goes one level down: those of 1.5 intervals.
 
     Where `mapred.fairscheduler.locality.delay` is not set, the delay is 1.5 times the interval between two heartbeats
-    of a node. A job that is skipped on a heartbeat is credited with the time to the next heartbeat of any node, which
-    is one part of the interval in so many as there are nodes, busy ones too.
+    of a node. A job that is skipped on a heartbeat is credited with the time to the next heartbeat of any node. With N
+    nodes, busy ones too, that is an N-th of the interval.
 
     Parameters
     ----------
@@ -154,21 +154,20 @@ def hadoop_delay(nodes: int) -> int:
 
 
 class DelayPolicy(JobPolicy):
-    """Jobs by fewest running tasks; one whose data is not near the node lets the offer pass, so often and no more.
+    """Jobs by fewest running tasks. One whose data is not near the node lets the offer pass, but only so often.
 
     A reduce slot gets a random reduce of the first job that may run one there.
 
     Parameters
     ----------
     form
-        `skip-count`: a job without data on the node is skipped until it was skipped `D` times, and then takes any slot,
-        with a task of the rack if there is one; a start on data sets its count back to 0. `two-level`: it waits for a
-        node with its data for `D1` skips, then for a rack with its data for `D2` more, and then takes any slot; the
-        level that it has come down to is kept until it starts a task nearer to its data.
+        `skip-count`: a job without data on the node is skipped until it was skipped `D` times. Then it takes any slot,
+        with a task of the rack if there is one. A start on data sets its count back to 0. `two-level`: a job waits for
+        a node with its data for `D1` skips, then for a rack with its data for `D2` more, and then takes any slot. It
+        keeps the level that it has come down to until it starts a task nearer to its data.
     D, D1, D2
-        Offers that a job lets pass; `auto`: as many as there were nodes with a free map slot when the job was learnt
-        of; `hadoop`: `hadoop_delay` of the nodes that there are. A job counts only the offers that come as far as to
-        it.
+        Offers that a job lets pass. `auto`: as many as there were nodes with a free map slot when the job became known.
+        `hadoop`: `hadoop_delay` of the nodes that there are. A job counts an offer only if no job before it took it.
     """
 
     def __init__(
@@ -218,7 +217,7 @@ class DelayPolicy(JobPolicy):
         self._skips[job] += 1
 
     def _patience(self, job: int) -> int:
-        """The farthest level that the job takes by now."""
+        """The farthest level that the job takes by now, as its skips say."""
         to_rack, to_any = (self._offers(delay, job) for delay in self.delays)
         skips, level = self._skips[job], self._level[job]
         if not self.two_level:

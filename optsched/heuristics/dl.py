@@ -1,7 +1,7 @@
 """`dl` and `rand`: Hadoop's default rule, which prefers tasks with data on the offering node, and its random version.
 
-003 describes dl-sched for one heartbeat, but its theory and figures fit only a reading in which every idle slot has
-had its chance of a local task before any takes another. Both readings are here (Guo et al. 2012, note 1).
+003 describes dl-sched for one heartbeat. Its theory and figures fit only another reading: every idle slot has its
+chance of a local task before any slot takes another task. Both readings are here (Guo et al. 2012, note 1).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["HEURISTICS", "LocalityPolicy"]
 class LocalityPolicy(Policy):
     """A task with data on the node, else one with data in its rack, else any; drawn at random among equals.
 
-    It starts one task an offer. What an offer costs does not depend on how many tasks wait (`WaitingMaps`).
+    It starts one task an offer. The time that an offer takes does not depend on how many tasks wait (`WaitingMaps`).
 
     Parameters
     ----------
     reading
-        `heartbeat`: the node takes the best it can get at once, perhaps a task that another idle node has data of.
-        `sweep`: each slot passes once before it takes a task without data on the node, so that under the driver all
-        idle slots have taken local tasks by then.
+        `heartbeat`: the node takes the best task at once, perhaps one that another idle node has the data of. `sweep`:
+        each slot passes once before it takes a task without data on the node, so that under the driver all idle slots
+        have taken local tasks by then.
     randomness
         Chance, 0 to 1, that a slot is given any task at random without looking at data (003, section IV.D).
     """
@@ -39,7 +39,7 @@ class LocalityPolicy(Policy):
     def start(self, view: View, rng: np.random.Generator) -> None:
         self._rng = rng
         self._known = 0
-        self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of a node that have passed once
+        self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of each node that have passed once
         self._waiting = WaitingMaps()
         self._learn(view)
 

@@ -1,7 +1,7 @@
 """`fair` and `capacity`: Hadoop's schedulers that share the cluster out between groups, as policies.
 
-FIFO, which shares nothing out, is in `fifo`; delay scheduling on its own in `delay`. The fair shares of several
-resources that 001 compares with are not here.
+FIFO, which has no shares, is in `fifo`; delay scheduling on its own is in `delay`. The fair shares of several resources
+that 001 compares with are not here.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ __all__ = ["HEURISTICS", "CapacityPolicy", "FairPolicy"]
 class FairPolicy(DelayPolicy):
     """Fair sharing between pools, then between the jobs of a pool, with delay scheduling; reduces at random.
 
-    The groups of the instance are the pools. The pool with the fewest running tasks over its weight goes first, in it
-    the job with the fewest running tasks. Without groups all jobs are in one pool. A job waits for a node, and then for
-    a rack with its data; a free reduce slot gets a random reduce.
+    The groups of the instance are the pools. The pool with the fewest running tasks over its weight goes first, and in
+    it the job with the fewest running tasks. Without groups all jobs are in one pool. A job waits for a node with its
+    data, and then for a rack with it. A free reduce slot gets a random reduce.
 
     The defaults are those of Hadoop 1.2.1, which 000 ran: a heartbeat fills all free slots of its node, and a job waits
     1.5 heartbeats a level. A job is skipped on a heartbeat if it was asked for a map and started none. While there are
-    fewer tasks than slots, a node gets no more than its part of them (Hadoop's CapBasedLoadManager); reduces that must
-    be on distinct nodes, which Hadoop does not know, are not capped. Minimum shares and preemption are left out.
+    fewer tasks than slots, a node gets no more than its part of them (Hadoop's CapBasedLoadManager). Reduces that must
+    be on distinct nodes, a rule that Hadoop does not have, are not capped. Minimum shares and preemption are left out.
 
     Parameters
     ----------
     delay
-        Heartbeats on which a job lets itself be skipped for a node with its data, and as many again for a rack:
-        `hadoop` (`hadoop_delay`), `auto` (the nodes with a free slot: about one heartbeat of each) or a number; 0: no
-        delay.
+        Heartbeats for which a job lets itself be skipped to get a node with its data, and as many again to get a rack:
+        `hadoop` (`hadoop_delay`), `auto` (the number of nodes with a free slot: about one heartbeat of each) or a
+        number; 0: no delay.
     assign
         `multiple`: a heartbeat fills all free slots of its node, Hadoop's `mapred.fairscheduler.assignmultiple`;
         `single`: each slot has a heartbeat of its own, and no node is capped.
@@ -58,7 +58,7 @@ class FairPolicy(DelayPolicy):
         super().start(view, rng)
         self._skipped: set[int] = set()
         self._launched: set[int] = set()
-        self._node: int | None = None  # of the heartbeat that may go on
+        self._node: int | None = None  # the node of the heartbeat that may go on
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         if not self.fills_nodes:
@@ -101,19 +101,19 @@ class FairPolicy(DelayPolicy):
 class CapacityPolicy(JobPolicy):
     """The queue furthest below its guaranteed share, and in it the job whose data is nearest to the slot.
 
-    The groups of the instance are the queues, and their weights the guaranteed shares; the queue with the fewest
-    running tasks over its share goes first. In it, jobs by arrival: the first with a map whose data is on the node,
-    else in its rack, else the first that has a map. Slots that a queue leaves go to the next.
+    The groups of the instance are the queues, and their weights the guaranteed shares. The queue with the fewest
+    running tasks over its share goes first. In it jobs go by arrival: the first with a map whose data is on the node,
+    else one in its rack, else the first that has a map. Slots that a queue leaves go to the next queue.
 
-    Reduces: jobs of the queue by arrival, and of the first a reduce for which the node holds the most MB by now. If it
-    holds nothing for any of them while others do, the job lets the offer pass, so often and no more ("delays reduce
-    tasks to achieve data locality", 000, section IV; Hadoop's own Capacity Scheduler does not).
+    Reduces: jobs of the queue go by arrival, and the first starts the reduce for which the node holds the most MB by
+    now. If the node holds nothing for any of its reduces while other nodes do, the job lets the offer pass, but only so
+    often ("delays reduce tasks to achieve data locality", 000, section IV; Hadoop's own Capacity Scheduler does not).
 
     Parameters
     ----------
     reduce_delay
-        Offers that a job lets pass for a node with output of its maps; `auto`: the nodes with a free reduce slot when
-        it first does; 0: its first reduce at once.
+        Offers that a job lets pass to get a node with output of its maps. `auto`: the number of nodes with a free
+        reduce slot when the job first does so. 0: it starts its first reduce at once.
     """
 
     pooled = True

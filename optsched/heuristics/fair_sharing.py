@@ -19,17 +19,17 @@ __all__ = ["HEURISTICS", "fair_sharing"]
 def fair_sharing(
     problem: Utility, rng: np.random.Generator, *, slots: int = 0, reduce_slots: int = 0, advertised: str = "in-turn"
 ) -> Placement:
-    """Offer fixed slots of each tracker to the jobs, always to the one that runs fewest tasks of the kind by then.
+    """Offer fixed slots of each tracker to the jobs, always to the one that runs the fewest tasks of the kind by then.
 
-    001 compares with "current Hadoop schedulers", whose slots are set by an administrator and know nothing of
-    resources; it names no settings. Here the slots are the instance's idle ones, or the same number on every tracker. A
-    round offers one map slot of each tracker, then one reduce slot of each; rounds go on while anything is placed.
-    Weights of groups, preemption and data play no part.
+    001 compares with "current Hadoop schedulers", whose slots an administrator sets without regard to resources. It
+    names no settings. Here the slots are the instance's idle ones, or the same number on every tracker. A round offers
+    one map slot of each tracker, then one reduce slot of each; rounds go on while anything is placed. Weights of
+    groups, preemption and data play no part.
 
-    Such a scheduler overloads trackers, and that has no value in the problem. So a slot goes to the first job, in the
-    order of shares, whose task fits the resources that are left on the tracker, and stays idle where none does: fair
-    sharing on a cluster whose trackers refuse what they cannot run. With `phase=by-maps` those refuse a map too on
-    which the reduces of its job run and would have to take more than there is. Nothing else of it looks at resources.
+    Such a scheduler overloads trackers, and an overload has no value in the problem. So a slot goes to the first job,
+    in the order of shares, whose task fits the resources that are left on the tracker, and stays idle where none fits:
+    fair sharing on a cluster whose trackers refuse what they cannot run. With `phase=by-maps` a tracker also refuses a
+    map where the reduces of its job would then take more than some tracker has. Resources play no other part.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def fair_sharing(
     slots, reduce_slots
         Slots of each tracker; 0: its idle ones.
     advertised
-        In which order a round offers the trackers: as they stand (`in-turn`), or the one first whose least available
+        The order in which a round offers the trackers: as they stand (`in-turn`), or first the tracker whose scarcest
         resource is most available (`availability`), which is 001's slot advertisement without the rest of 001.
 
     References

@@ -1,6 +1,6 @@
-"""`fifo` and `larts`: jobs by arrival, each task where it is best off of what is left then.
+"""`fifo` and `larts`: jobs by arrival, each task where it is best off among the slots that are left then.
 
-Both are batch heuristics, draw nothing at random and place as many tasks as there are slots for.
+Both are batch heuristics. They draw nothing at random and place as many tasks as there are slots for.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["HEURISTICS", "fifo", "job_order", "larts", "maps_in_order", "positio
 
 
 def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
-    """Jobs by arrival; each map on the first free node that holds its block, else in a rack that does, else at all.
+    """Jobs by arrival; each map on the first free node that holds its block, else in a rack that does, else anywhere.
 
     "First" is by position: where no node holds a block, as with separate storage, FIFO fills the first node of the
-    rack and then the next (Hsu and Freeh, note 10). Jobs that arrive together are taken in the order of the file. Those
-    whose arrival is not given come first, and tasks without a job before them.
+    rack and then the next (Hsu and Freeh, note 10). Jobs that arrive together are taken in the order of the file. Jobs
+    without an arrival come first, and tasks without a job before them.
 
-    Reduces go to the first free node each, in the same order, no two of a job on one node where the problem wants
-    that. Where fewer reduces would find a node so than could, some are moved on (`first_fit`).
+    Reduces go to the first free node each, in the same order; where the problem wants that, no two of a job go to one
+    node. Where fewer reduces than possible would find a node in this way, some are moved on (`first_fit`).
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def larts(
 ) -> Placement:
     """Each reduce as near as it can be to the node that holds most of its input; maps as in `fifo`.
 
-    Jobs by arrival. Of the free nodes that a reduce may use it takes the one nearest to where most of its MB are, in
-    the direction of the data; of equal ones that with most MB, then the first. A reduce for which no node holds
-    anything takes the first free node.
+    Jobs go by arrival. A reduce takes, of the free nodes that it may use, the one nearest to the node that holds most
+    of its MB, in the direction of the data; of equally near ones the node with most MB, then the first. A reduce for
+    which no node holds anything takes the first free node.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def larts(
     rng
         Not used.
     sizes
-        What MB are told by; see `estimated_sizes`.
+        How MB are estimated; see `estimated_sizes`.
 
     References
     ----------
@@ -106,7 +106,7 @@ def positions_of(problem: Problem, kind: int) -> Ints:
 
 
 def reduce_slots(problem: Problem) -> ReduceSlots:
-    """Where the problem's reduces may run; as if each had a job of its own, where the problem has no rule for jobs."""
+    """Where the problem's reduces may run. Where it has no rule for jobs, each reduce counts as a job of its own."""
     if isinstance(problem, TransmissionReduces | Transmission):
         return problem.slots
     return ReduceSlots(problem.instance, problem.tasks[positions_of(problem, REDUCE)], distinct=False)

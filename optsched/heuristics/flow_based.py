@@ -63,21 +63,22 @@ def round_robin(problem: Latency, rng: np.random.Generator, *, start: int = 0) -
 
 
 def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first", covers: str = "grown") -> Placement:
-    """For each threshold cover most tasks locally and give out the rest greedily; the best of these placements.
+    """For each threshold cover most tasks locally and place the rest greedily; the best of these placements.
 
     A cover within threshold tau gives server s at most floor((tau - phi_s)/w_loc) tasks, all local, and covers as many
-    tasks as can be; it grows from the cover of the threshold before by augmenting paths, so a covered task stays
-    covered, if not on the same server, and no server's count drops. Uncovered tasks then go, one by one, to the server
-    of least virtual load. FSY evaluate that load at a pessimistic w_rem, one that may grow with the number of remote
-    tasks; in 004 it is constant. Initial loads, which FSY do not have, enter capacities and virtual loads (Agosta et
-    al., note 1).
+    tasks as possible. It grows from the cover of the threshold before by augmenting paths. So a covered task stays
+    covered, though perhaps on another server, and no server's count drops. Uncovered tasks then go, one by one, to the
+    server of least virtual load. FSY evaluate that load at a pessimistic w_rem, which may grow with the number of
+    remote tasks; in 004 it is constant. Initial loads, which FSY do not have, enter capacities and virtual loads
+    (Agosta et al., note 1).
 
-    FSY take the thresholds 1, 2, ... while tasks are left. Here those are left out where the cover is as large as at
-    the threshold before, and those past the least makespan so far: a cover that has grown since is longer than that.
+    FSY take the thresholds 1, 2, ... while tasks are left. Two sorts of thresholds are left out here: those with a
+    cover no larger than at the threshold before, and those past the least makespan so far, since a cover that has grown
+    there is longer than that.
 
     O(R + T log S) for each threshold with T tasks, R replicas and S servers, and as much again for each augmenting
-    path that is not direct. Thresholds are at most as many as the makespan has units: few, unless the replicas of
-    thousands of tasks crowd on a handful of servers.
+    path that is not direct. There are at most as many thresholds as the makespan has units: few, unless the replicas of
+    thousands of tasks are on a handful of servers.
 
     With no initial load the makespan is at most the optimum plus (1 - 1/(n - 1)) w_rem on n >= 2 servers (FSY,
     Theorem 5.4).
@@ -89,11 +90,11 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
     rng
         Not used: tasks are covered and given out by position, and of equally loaded servers the first is taken.
     ties
-        Among placements of the least makespan that of the first threshold (`first`), or the one of least work and then
-        of the first threshold (`work`). FSY say neither. The first is what an algorithm finds that keeps the best so
-        far, and with it 004's worked example comes out in all its numbers (`papers/labl-figure2`).
+        Among placements of the least makespan: that of the first threshold (`first`), or that of the least work and
+        then of the first threshold (`work`). FSY do not say which. An algorithm that keeps the best so far finds
+        `first`, and with it 004's worked example comes out in all its numbers (`papers/labl-figure2`).
     covers
-        `grown` from the cover of the threshold before, as FSY have it; or each computed `fresh`, an ablation: it leaves
+        `grown` from the cover of the threshold before, as FSY have it. Or each computed `fresh`, an ablation: it leaves
         the slack of early thresholds uneven, with more servers free enough for a remote task.
 
     References

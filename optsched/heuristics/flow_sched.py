@@ -24,8 +24,8 @@ def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Plac
     """The flow scheduler's round: a minimum-cost flow with the loads frozen as they are.
 
     It solves the problem `flow` itself, so its gap there is 0 by construction. In `flow-congestion` it overlooks the
-    load that its own placements add, and places reduces beside maps. Nodes without idle slots are left out; of more
-    tasks than slots the dearest wait, as with arcs "unscheduled" (Hsu and Freeh, note 2).
+    load that its own placements add. There it places reduces as well as maps. Nodes without idle slots are left out. If
+    there are more tasks than slots, the dearest ones wait, as with arcs "unscheduled" (Hsu and Freeh, note 2).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _frozen_optimum(problem: FlowCongestion) -> Placement:
 
 
 def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str = "given") -> Placement:
-    """Task after task on the node where it adds least to the penalty, loads re-evaluated after each.
+    """Place task after task on the node where it adds least to the penalty; loads are re-evaluated after each.
 
     What a task adds is the true difference: its own cost and what it does to the tasks that are there already.
 
@@ -94,13 +94,12 @@ def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str
     rng
         Not used.
     order
-        Tasks as `given` in the file; or `largest` or `smallest` input rate first, by its maximum over the nodes with a
-        slot for the task, ties by position. Those that come last wait if there are more than slots.
+        Tasks as `given` in the file; or by `largest` or `smallest` input rate first. The rate is the highest over the
+        nodes with a slot for the task, and ties go by position. If there are more tasks than slots, the last ones wait.
 
     References
     ----------
-    Hsu and Freeh, note 6. No paper proposes it: it is what re-evaluating 002's loads within a
-    round would give.
+    Hsu and Freeh, note 6. No paper proposes it: it is what re-evaluating 002's loads within a round would give.
 
     Examples
     --------
@@ -148,7 +147,8 @@ def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order
     """Each task to the node whose input rates then add up to least, so that demand is spread evenly.
 
     The sum of a node counts what runs there (in `flow` the maps), and a task's demand is that on the node's type. Of
-    equal sums the first node is taken. The paper only names the goal; the rule is a guess (Hsu and Freeh, note 7).
+    nodes with equal sums the first is taken. The paper only names the goal; the rule is a guess (Hsu and Freeh, note
+    7).
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order
     rng
         Not used.
     order
-        `largest` demand first, by its maximum over the types of nodes with idle slots, ties by position; or as `given`
-        in the file. The tasks that come last wait if there are more than slots.
+        `largest` demand first, where the demand is the highest over the types of nodes with idle slots and ties go by
+        position; or as `given` in the file. If there are more tasks than slots, the last ones wait.
 
     References
     ----------

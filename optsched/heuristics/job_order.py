@@ -1,7 +1,7 @@
-"""What policies that first choose a job have in common: what waits and what runs of each job, and whose turn it is.
+"""What policies that first choose a job have in common: what waits and runs of each job, and which job's turn it is.
 
-The rules that choose a task of a job are in the modules of the policies. Where the data of waiting maps is, is kept by
-`WaitingMaps`, for policies that only care for node and rack.
+The rules that choose a task of a job are in the modules of the policies. `WaitingMaps` keeps where the data of waiting
+maps is, for policies that look only at nodes and racks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NODE, RACK, ANYWHERE = 0, 1, 2
 class WaitingMaps:
     """Maps that wait, in lists by the nodes and racks of their replicas, to be drawn at random.
 
-    What a draw costs does not depend on how many wait: those that have started are dropped when they are drawn.
+    The time of a draw does not depend on how many maps wait. Maps that have started are dropped when they are drawn.
     """
 
     def __init__(self) -> None:
@@ -91,8 +91,8 @@ class _Job:
 class JobPolicy(Policy):
     """A policy that goes through the jobs in order of who is served least, and starts one task an offer.
 
-    Maps and reduces are shared out apart, each by the running tasks of its own kind, as Hadoop's Fair Scheduler does.
-    Tasks without a job count as one job together, the first in order; unlike a job's they may share a node.
+    Maps and reduces have separate shares, each by the running tasks of its own kind, as in Hadoop's Fair Scheduler.
+    Tasks without a job count as one job together, the first in order. Unlike a job's reduces, theirs may share a node.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class JobPolicy(Policy):
             self.learn_job(job, own[status == PENDING], view)
 
     def learn_job(self, job: int, tasks: Ints, view: View) -> None:
-        """Told of a job's tasks that wait when they are new; for what a policy keeps beside this."""
+        """Called with a job's waiting tasks when they are new; for what a policy keeps in addition."""
 
     def _note_start(self, task: int, view: View) -> None:
         job, kind = int(view.workload.job[task]), int(view.workload.kind[task])
@@ -202,7 +202,7 @@ class JobPolicy(Policy):
         return not (barred and offer.node in self._jobs[job].reduce_nodes)
 
     def reduce_nodes(self, job: int) -> list[int]:
-        """Nodes that run a reduce of the job and are barred to its others for that."""
+        """Nodes that run a reduce of the job, and are therefore barred to its other reduces."""
         return list(self._jobs[job].reduce_nodes) if self._distinct and job >= 0 else []
 
     def jobs(self, offer: Offer) -> Iterator[int]:

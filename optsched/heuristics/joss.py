@@ -1,8 +1,8 @@
 """`joss-t` and `joss-j`: JoSS's classes of jobs, its policies A, B and C, its two ways to hand out tasks (001, II.D).
 
-The paper defines classes, policies and the threshold; it names the two variants and says only what each is for ("a fast
-task assignment", "to further increase the VPS-locality"), and that a job is large by its input against "the average
-datacenter scale". What is filled in is said where it stands.
+The paper defines classes, policies and the threshold. It names the two variants and says only what each is for ("a fast
+task assignment", "to further increase the VPS-locality"). It says that a job is large by its input against "the average
+datacenter scale". What is filled in here is named where it stands.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def worst_case_b(sizes: npt.ArrayLike, ratio: float, datacenters: int) -> float:
 class JossPolicy(Policy):
     """Puts each job's tasks into queues of datacenters as it arrives; a node takes from those of its own.
 
-    A small job (at most `large` maps) is reduce-heavy where S_reduce / S_map > td and goes by policy A, else by B; a
-    large one by C (001, II.D).
+    A small job (at most `large` maps) is reduce-heavy where S_reduce / S_map > td. Policy A serves reduce-heavy jobs,
+    policy B the other small ones, and policy C the large ones (001, II.D).
 
-    * A: all maps and reduces to the datacenter with the fewest tasks in its queues (of equals the first).
-    * B: again and again the datacenter that holds the most blocks of the job still to be assigned gets those maps;
-      the reduces go to the one that holds the most of all. Maps whose block is held nowhere go with the reduces.
+    * A: all maps and reduces to the datacenter with the fewest tasks in its queues (the first of equals).
+    * B: again and again the datacenter that holds the most blocks of the job that are still to be assigned gets those
+      maps; the reduces go to the one that holds the most of all. Maps whose block is nowhere go with the reduces.
     * C: as B, but to queues of the job's own in each datacenter, beside those of the small jobs.
 
     A node takes one task an offer, from the queues of its datacenter in turn: the head of the queue (variant T), or the
@@ -84,9 +84,9 @@ class JossPolicy(Policy):
         Most maps of a small job; "auto": map slots of the average datacenter (the paper says "average datacenter
         scale").
     idle
-        What a node does while the queues of its datacenter are empty: `wait`, as "all these tasks can be executed only
-        by the VPSs at cen_w" has it; or `steal` a map of the longest queue elsewhere, once each of its slots has passed
-        in vain, so that a full datacenter starves no map: our own.
+        What a node does while the queues of its datacenter are empty. `wait`: nothing, as "all these tasks can be
+        executed only by the VPSs at cen_w" has it. `steal`: it takes a map of the longest queue elsewhere, once each of
+        its slots has passed in vain, so that a full datacenter starves no map; this is our own.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class JossPolicy(Policy):
         return received / read if read else math.inf if received else 0.0
 
     def _enter(self, job: int, view: View) -> None:
-        """Put the waiting tasks of a job into queues; where there is no datacenter there is none."""
+        """Put the waiting tasks of a job into queues. Without a datacenter there are no queues."""
         workload = view.workload
         members = np.flatnonzero(workload.job == job)
         waits = members[view.status[members] == PENDING]
@@ -202,7 +202,7 @@ class JossPolicy(Policy):
     # Handing out ---------------------------------------------------------------------------------------------------
 
     def _from_turn(self, offer: Offer, center: int, view: View) -> int | None:
-        """A task of the next queue of a datacenter that has one; queues of large jobs that are empty go away."""
+        """A task of the next queue of a datacenter that has one. Empty queues of large jobs are dropped."""
         queues = self._queues[offer.kind][center]
         queues[1:] = [queue for queue in queues[1:] if queue.length]
         turn = self._turn[offer.kind]
@@ -231,7 +231,7 @@ class _Queue:
             self._local[node].append(task)
 
     def take(self, node: int | None, status: Ints) -> int:
-        """The first task with its block on `node`, else the head; those that were taken otherwise are passed over."""
+        """The first task with its block on `node`, else the head. Tasks that were taken otherwise are skipped."""
         self.length -= 1
         for tasks in (self._local[node], self._tasks) if node is not None else (self._tasks,):
             while tasks:

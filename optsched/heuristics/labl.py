@@ -4,7 +4,7 @@ Line numbers in the comments are those of Fig. 1; a "note" is one on Agosta et a
 The algorithms that 004 compares it with are in `flow_based`.
 
 The loop over limits does work only where something can change. A server that still holds blocks of waiting tasks is
-looked at when the limit leaves it room, and gets a task then or is never looked at again; a limit at which no server
+looked at when the limit leaves it room. It then gets a task, or is never looked at again. A limit at which no server
 has room for what waits is skipped.
 """
 
@@ -72,8 +72,8 @@ def labl(
     loaded server first, with local tasks of fewest replicas first. Phase II gives the tasks T_rem, whose replicas are
     all on busy servers, to S_sup, round robin and least loaded first, if l <= lbar. Phase III gives each task that is
     left to the least loaded server with a replica, if that ends within l. Then l grows by 1. Tasks and servers that
-    tie are taken by position. A task without replicas passes through Phase II at every limit, else the loop would not
-    end (note 7).
+    tie are taken by position. A task without replicas passes through Phase II at every limit, since otherwise the loop
+    would not end (note 7).
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def labl(
         finds it assigned is spent); neither limit nor load plays a part.
     lbar
         The threshold function CONSIDERREMOTEASSIGNMENTS(l) is l <= lbar: "l**", "l**+1" and so on, a number, or "inf".
-        004's experiments have l** and l**+1.
+        004's experiments use l** and l**+1.
     start
         First limit: "l**", "l**+1" and so on, or a number.
     line6
@@ -255,7 +255,7 @@ class _Run:
     def _place_least_loaded(self, servers: Iterable[int], limit: int) -> None:
         """Phase III, lines 30 to 40, for the tasks in order that have a replica on one of `servers`.
 
-        No other task has room within the limit. Each server waits in the heap under its first waiting task.
+        No other task has room within the limit. Each server is in the heap under its first waiting task.
         """
         highest = limit - self.w_loc
         turns = [(self._top(self.local[server]), server) for server in servers]
@@ -280,10 +280,10 @@ class _Run:
     # Who waits, and where there is room ----------------------------------------------------------------------------
 
     def _stranded(self, limit: int, below: Collection[int], filled: Iterable[int]) -> Iterator[int]:
-        """T_rem of line 6: waiting tasks all of whose replicas are on busy servers, or as printed none of whose are.
+        """T_rem of line 6: waiting tasks all of whose replicas are on busy servers; or as printed, none of whose are.
 
-        Found one by one while Phase II places them. `below` are servers that count as not busy whatever their load is
-        by then; `filled` those, beside the ones not ready, that may be busy.
+        They are found one by one while Phase II places them. `below` are servers that count as not busy, whatever their
+        load is by then. `filled` are servers that may be busy in addition to those that are not ready.
         """
         if self.printed:
             found = [

@@ -22,8 +22,8 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     """Place min(tasks, idle slots) tasks at least fairness cost plus locality cost, by 003's lines 1 to 39.
 
     The heuristic's own costs are those of the problem `fair-lsap` with `selection=fixed` (the tasks within a group's
-    ration are chosen beforehand, lines 19 to 27) and these parameters. So on `fair-lsap` itself with the same
-    parameters its gap is 0 by construction; its price shows where the placement may choose who is within the ration
+    ration are chosen beforehand, lines 19 to 27) and these parameters. So its gap is 0 by construction on `fair-lsap`
+    with the same parameters. It pays a price where the placement may choose who is within the ration
     (`selection=free`), where the parameters differ, and in the locality of `lsap`.
 
     Parameters
@@ -33,8 +33,8 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     rng
         Not used: nothing is random.
     **parameters
-        alpha, beta, gfc, rations, overflow as in `fair-lsap`; those not given are the problem's where it is
-        `fair-lsap`, else the instance's or the defaults. `overflow=naive` is 003's straw man, all tasks of a group at
+        alpha, beta, gfc, rations, overflow as in `fair-lsap`. Those not given are the problem's own if it is
+        `fair-lsap`, else the instance's or the defaults. `overflow=naive` is 003's straw man: all tasks of a group at
         its GFC.
 
     Raises
@@ -67,7 +67,7 @@ def _groups_missing(problem: LevelledProblem) -> Sequence[Fault]:
 
 
 def _parameters() -> tuple[Parameter, ...]:
-    """Those of `fair-lsap` that shape the costs, with None for "as the problem has it"."""
+    """The parameters of `fair-lsap` that shape the costs, with None for "as the problem has it"."""
     table: Mapping[str, Parameter] = {parameter.name: parameter for parameter in FairLsap.parameter_table}
     return tuple(
         Parameter(name, None, _checked(table[name]), table[name].doc)
@@ -76,7 +76,7 @@ def _parameters() -> tuple[Parameter, ...]:
 
 
 def _checked(parameter: Parameter) -> Any:
-    """A parser that refuses what `fair-lsap` refuses but keeps the value: its "auto" is not "not given"."""
+    """A parser that refuses what `fair-lsap` refuses but keeps the value as given: "auto" is not "not given"."""
 
     def parse(given: Any) -> Any:
         parsed = parameter.parse(given)

@@ -19,9 +19,9 @@ def lsap_sched(problem: AssignmentProblem, rng: np.random.Generator, *, window: 
     """Place min(tasks, idle slots) tasks, with the most possible of them on nodes that hold their data.
 
     003 pads its 0/1 matrix of tasks and slots to a square and solves the LSAP. That is a maximum matching of tasks to
-    the slots of their replicas' nodes, filled up with any other tasks; which ones is arbitrary, and here it is the
-    first ones in the order of the instance, on the first nodes. It knows no racks: with three different levels it
-    is not optimal, and it looks at no other cost of the problem.
+    the slots of their replicas' nodes, filled up with any other tasks. Which ones is arbitrary; here they are the first
+    ones in the order of the instance, on the first nodes. It does not know racks: with three different levels it is not
+    optimal. It looks at no other cost of the problem.
 
     Parameters
     ----------

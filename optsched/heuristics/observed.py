@@ -17,8 +17,8 @@ __all__ = ["HEURISTICS", "observed"]
 def observed(problem: Problem, rng: np.random.Generator) -> Ints:
     """Node on which each task ran (`tasks[].observed`).
 
-    A task without a record is left out: the problem's violations tell of it, and so do they where more tasks ran on a
-    node than it has idle slots.
+    A task without a record is left out, which the problem's violations name. They also name each node on which more
+    tasks ran than it has idle slots.
 
     Examples
     --------

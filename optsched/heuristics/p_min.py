@@ -109,9 +109,9 @@ def tune_p_min(
 ) -> Tuning:
     """000's rule: of the values of P_min tried, the highest with which all jobs finish.
 
-    A run counts as finished when as many tasks are placed as there are slots for. Every value is tried, and none by
+    A run counts as finished when as many tasks are placed as there are slots for. Every value is tried, and there is no
     bisection: chance decides too, so one value may starve where a higher one does not. The rule is about liveness, not
-    cost: on tasks whose costs are the same everywhere it finds `LIVENESS_LIMIT` whatever else they are like.
+    cost: for tasks with the same cost everywhere it finds `LIVENESS_LIMIT`, however large that cost is.
 
     Parameters
     ----------

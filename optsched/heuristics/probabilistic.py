@@ -37,7 +37,7 @@ def probability(cost: Floats, average: Floats) -> Floats:
 
 
 def _ratio(cost: Floats, average: Floats) -> Floats:
-    """Average over cost, by which probabilities are ordered: unlike them it does not run up against 1."""
+    """Average over cost. It orders tasks as their probabilities do, but these may round to 1 where ratios differ."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio: Floats = np.where(cost == 0, np.inf, average / cost)
     return ratio
@@ -46,29 +46,29 @@ def _ratio(cost: Floats, average: Floats) -> Floats:
 class ProbabilisticPolicy(JobPolicy):
     """Of the tasks of a job the one with the highest probability, which then decides whether it is started.
 
-    The job with the fewest running tasks is asked that has a task waiting and, for a reduce slot, no reduce on the
-    node. C of each of its tasks on the offering node is compared with its average over the nodes with a free slot; the
-    task with the largest P = 1 - exp(-average/C) is taken, ties drawn at random. If P is below `p_min`, or else with
-    probability 1 - P, the slot stays idle this time. One task is started an offer at most.
+    The job that is asked is the one with the fewest running tasks that has a task waiting and, for a reduce slot, no
+    reduce on the node. C of each of its tasks on the offering node is compared with its average over the nodes with a
+    free slot. The task with the largest P = 1 - exp(-average/C) is taken; ties are drawn at random. The slot stays idle
+    this time if P is below `p_min`, and else with probability 1 - P. At most one task is started an offer.
 
     Parameters
     ----------
     p_min
         The threshold of the probability, from 0 to 1.
     average
-        Nodes that the average is over. `free`: all with a free slot, as 000 has it, also those that are barred to the
-        reduces of the job. `eligible`: without those, so that a cheapest node always has C <= average.
+        Nodes that the average is over. `free`: all with a free slot, as 000 has it, even if they are barred to the
+        reduces of the job. `eligible`: without those, so that the cheapest node always has C <= average.
     select
-        `probability`: the largest P, lines 9 and 10. `min_cost`: the least C, which 000 calls the same and which is
-        not (Shen et al. 2016, note 7).
+        `probability`: the largest P, as in lines 9 and 10. `min_cost`: the least C, which 000 takes to be the same,
+        though it is not (Shen et al. 2016, note 7).
     sizes
-        What the costs of reduces are computed with: (3), or see `estimated_sizes`.
+        What the costs of reduces are computed with: equation (3), or see `estimated_sizes`.
     jobs
         `first`: if the first job's task is not started, the slot stays idle, as in the algorithms. `each`: then the
         next job is asked, as Hadoop's Fair Scheduler does with its jobs.
     skip_limit
-        Offers, one after another, that a job may decline because of `p_min`; then `p_min` is not asked until the job
-        starts a task of the kind. None: no limit.
+        A job may decline so many offers in a row because of `p_min`. After that `p_min` is ignored until the job starts
+        a task of the kind. None: no limit.
     """
 
     def __init__(
@@ -118,13 +118,13 @@ class ProbabilisticPolicy(JobPolicy):
         return int(tasks[chosen])
 
     def _averages(self, costs: Floats, job: int, offer: Offer, free: Bools) -> Floats:
-        """Cave of each task: over the nodes with a free slot, without those that are barred if so wanted."""
+        """Cave of each task: over the nodes with a free slot, all of them or only the eligible ones."""
         nodes = free
         if self.average == "eligible" and offer.kind != KINDS[MAP]:
             nodes = free.copy()
             nodes[self.reduce_nodes(job)] = False
         among = costs[:, nodes]
-        # A mean of doubles may come out a little below the least of them, which would cost the limit of `p_min`.
+        # A mean of doubles may come out a little below the least of them, and `p_min` would then miss its limit.
         averages: Floats = np.maximum(among.mean(axis=1), among.min(axis=1))
         return averages
 

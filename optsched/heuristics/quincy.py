@@ -1,7 +1,7 @@
 """`quincy`: maps placed at once by a minimum-cost flow through nodes, racks and the whole cluster.
 
-Quincy is by Isard et al., SOSP 2009. Its fairness constraints, running tasks that are killed, and tasks that it leaves
-unscheduled at a price are not here: each snapshot is filled.
+Quincy is by Isard et al., SOSP 2009. Three parts of it are not here: its fairness constraints, running tasks that are
+killed, and tasks that it leaves unscheduled at a price. Each snapshot is filled.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def quincy(
 ) -> Placement:
     """Least MB to be moved through rack and core switches, by a minimum-cost flow over the maps.
 
-    A map with a block of B MB has arcs to the nodes of its replicas at no cost, to their racks at `rack` B, and to
-    the cluster at `off_rack` B; from the cluster flow goes on to racks and from racks to nodes, whose idle slots limit
-    it. So Quincy knows locality in three levels, and no distance. Maps of the same size and replicas are one vertex.
+    A map with a block of B MB has arcs to the nodes of its replicas at no cost, to their racks at `rack` B, and to the
+    cluster at `off_rack` B. From the cluster flow goes on to racks, and from racks to nodes, whose idle slots limit it.
+    So Quincy knows locality in three levels, and no distance. Maps of the same size and replicas are one vertex.
 
-    Reduces, whose input Quincy as 000 tells of it does not weigh ("the cost of map task assignment"), go where `fifo`
-    puts them.
+    Reduces go where `fifo` puts them: as 000 describes Quincy, it does not weigh their input ("the cost of map task
+    assignment").
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def quincy(
     rng
         Not used.
     rack, off_rack
-        Cost of an MB that crosses a rack's switch, and one that crosses racks; assumed, 000 gives none.
+        Cost of an MB that crosses a rack's switch, and of one that crosses racks. They are assumed; 000 gives none.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class _Arcs(NamedTuple):
 
 
 class _Flow:
-    """Quincy's network over the maps at `positions`; an MB costs `levels` on its node, in its rack and beyond."""
+    """Quincy's network over the maps at `positions`. An MB costs `levels` on its node, in its rack, and beyond."""
 
     def __init__(
         self, problem: TransmissionMaps | Transmission, positions: Ints, levels: tuple[float, float, float]
@@ -134,7 +134,7 @@ class _Flow:
         return self._decoded(tail, head, flow, nodes)
 
     def _decoded(self, tail: Ints, head: Ints, flow: Ints, nodes: Ints) -> Ints:
-        """Flow split into paths: what comes to a vertex takes the vertex's ways on, in any order."""
+        """Flow split into paths: what enters a vertex leaves it by the vertex's outgoing flows, in any order."""
         onwards: dict[int, list[int]] = {}
         for start, end, units in zip(tail.tolist(), head.tolist(), flow.tolist(), strict=True):
             if start and units:

@@ -1,6 +1,6 @@
 """`ras`: the placement controller of 001, reduces spread first, then rounds in which jobs of low utility gain maps.
 
-Where the reduces go is `optsched.problems.utility.spread_reduces`. How a cluster moves from one placement to the next
+`optsched.problems.utility.spread_reduces` says where the reduces go. How a cluster moves from one placement to the next
 is in `ras_enforcement`, and what 001 compares with in `fair_sharing`.
 """
 
@@ -38,8 +38,8 @@ class Rounds:
     lowest
         The lowest utility of a job after each round, exact.
     ended
-        `settled`: a round changed nothing; `endless`: the placement after a round was there before, so the swaps would
-        go on for ever; `rounds`: there were no more.
+        `settled`: a round changed nothing. `endless`: the placement after a round had been there before, so the swaps
+        would go on for ever. `rounds`: the limit on the rounds was reached.
     """
 
     maps: Ints
@@ -53,7 +53,7 @@ def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, imp
     Parameters
     ----------
     problem
-        The problem; with `reduces=free` too the reduces stay where they are spread.
+        The problem. Even with `reduces=free` the reduces stay where they are spread.
     rng
         Not used: ties go to the first job.
     rounds, improvement
@@ -87,11 +87,11 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
     """Place maps beside given reduces, round after round, so that the lowest utility of a job rises.
 
     A round visits the trackers in order. At each one, maps are given while any fits, always to the job of lowest
-    utility whose map does (work conserving). Then there is one swap: the job of lowest utility that waits takes the
-    place of maps of the jobs of highest utility. A job gives up a map only if it stays above the lowest utility of any
-    other (001's rule of fairness). After the last round what is free is given out once more. A map that raises no
-    utility, because no reduce of its job found room, is the last to be given, and takes nobody's place. With
-    `phase=by-maps` a map fits only where each tracker with reduces of its job has room for what these then take more.
+    utility whose map fits (work conserving). Then there is one swap: the waiting job of lowest utility takes the place
+    of maps of the jobs of highest utility. A job gives up a map only if it stays above the lowest utility of any other
+    (001's rule of fairness). After the last round what is free is given out once more. A map that raises no utility,
+    because no reduce of its job found room, is the last to be given, and takes nobody's place. With `phase=by-maps` a
+    map fits only if each tracker with reduces of its job has room for what these then take in addition.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
     rounds
         At most so many rounds; it stops sooner where a round changed nothing.
     improvement
-        `strict`: a swap must raise the lowest utility: the taker gets its map, and no giver ends at or below what the
-        taker had; else all is put back. Each swap then raises 001's ordered vector of utilities, so there is an end
+        `strict`: a swap must raise the lowest utility. The taker gets its map, and no giver ends at or below what the
+        taker had; else all is put back. Each swap then raises 001's ordered vector of utilities, so the rounds end
         whatever `rounds` says. `literal`: maps are taken away as the paper's words say, even if the taker's map does
-        not fit where they were. They are given back in the next round, for ever (Sharmilarani et al., note 7); where a
-        placement comes back it stops.
+        not fit where they were. They are given back in the next round, and so on for ever (Sharmilarani et al., note
+        7). The rounds stop where a placement comes back.
 
     Returns
     -------
@@ -160,9 +160,9 @@ class _Trackers:
     waiting
         Maps of each job that have no tracker.
     utility, fewer
-        Utility of each job, and with one map fewer (for a job that has none: the same).
+        Utility of each job, and what it would be with one map fewer (the same for a job that has none).
     gains
-        Whether one map more raises it.
+        Whether one more map raises it.
     """
 
     def __init__(self, problem: Utility, reduces: Ints) -> None:
@@ -195,7 +195,7 @@ class _Trackers:
             given = True
 
     def swap(self, node: int, strict: bool) -> bool:
-        """One map more for the waiting job of lowest utility, if others can make room; whether a map was moved."""
+        """One more map for the waiting job of lowest utility, if others can make room; whether a map was moved."""
         waiting = np.flatnonzero((self.waiting > 0) & self.gains)
         if not len(waiting):
             return False
@@ -203,7 +203,7 @@ class _Trackers:
         before, givers = int(self.utility[taker]), list[int]()
         while not (fits := self._rooms.fits(MAP, taker, node)):
             check()
-            floor = before if strict else self.utility.min()  # a job at the minimum itself has none to give
+            floor = before if strict else self.utility.min()  # a job at this minimum has none to give
             able = (self.maps[:, node] > 0) & (self.fewer > floor)
             able[taker] = False
             if not able.any():

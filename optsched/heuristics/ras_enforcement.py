@@ -1,7 +1,7 @@
 """001's task scheduler: how the trackers move from one placement to the next without being overloaded, and in which
 order free slots are advertised.
 
-A simulation over time of the tasks that end and start. What the placements are is for `ras` or any other heuristic.
+It simulates over time the tasks that end and start. The placements themselves come from `ras` or any other heuristic.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Move:
     steps
         What happened, in order.
     seconds
-        When the next placement was reached: no tracker runs more of a job than that has there, nor less while a task
-        of the job waits.
+        When the next placement was reached: no tracker runs more tasks of a job than the placement has there, and none
+        runs fewer while a task of the job waits.
     runs
         What runs then.
     """
@@ -86,19 +86,20 @@ def enforce(
     """Move a cluster that runs `current` to `target`, starting tasks only where and when they fit.
 
     No task is stopped or moved to another tracker. `target` says how many tasks of each job a tracker is to run at
-    once. Whenever tasks have ended, the trackers that are free for more take them, the most available tracker first: of
-    the jobs that run less there than they are to, that have a task waiting and whose task fits what is free now, the
-    one of lowest utility. That is its utility (6) with what it runs at that moment; a job's reduces go before its maps.
-    With `phase=by-maps` a map that ends makes room wherever reduces of its job run, so all trackers take tasks then.
+    once. Whenever tasks have ended, the trackers that are free for more take tasks, the most available tracker first. A
+    tracker chooses among the jobs that run less there than they are to, that have a task waiting, and whose task fits
+    what is free now. It takes the one of lowest utility (6), with what the job runs at that moment; a job's reduces go
+    before its maps. With `phase=by-maps` a map that ends makes room wherever reduces of its job run, so all trackers
+    take tasks then.
 
     Parameters
     ----------
     problem
-        Both placements belong to it. Other tasks of the instance that run hold what they take all the while.
+        Both placements belong to it. Other tasks of the instance that run keep what they take throughout.
     current
         What runs now, by the decision before.
     target
-        The decision to move to. It may place tasks that run already, elsewhere: it is read as counts.
+        The decision to move to. It is read as counts, since it may place running tasks elsewhere.
     seconds
         For each of `problem.tasks` how long it runs from now on where it runs already, else from its start.
     buffer
@@ -108,7 +109,7 @@ def enforce(
     Returns
     -------
     Move
-        It ends, since `target` and what ends earlier leave room for all that is to start.
+        The move always ends, since `target` and what ends earlier leave room for all that is to start.
 
     Raises
     ------

@@ -15,7 +15,7 @@ __all__ = ["filled", "first_fit"]
 
 
 def first_fit(slots: ReduceSlots, order: Ints, preference: Floats) -> Ints:
-    """Each reduce on the node that it prefers of those that are free and not barred to it.
+    """Each reduce on the node that it prefers among those that are free and not barred to it.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def first_fit(slots: ReduceSlots, order: Ints, preference: Floats) -> Ints:
     Returns
     -------
     int64, shape (reduces,)
-        Node or -1. A reduce that finds no node moves others out of its way, if that makes room (`filled`).
+        Node or -1. A reduce that finds no node moves others away, if that makes room (`filled`).
 
     Examples
     --------

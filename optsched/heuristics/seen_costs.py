@@ -1,6 +1,6 @@
 """The costs (1) and (2) of 000 as a scheduler sees them: distances known, sizes of the shuffle estimated or not.
 
-Problems judge by the true sizes, in exact units; these are doubles for policies to decide by.
+Problems judge by the true sizes, in exact units. These costs are doubles, which policies decide by.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def held(shuffle: Shuffle, sizes: Floats, node: Ints, reduces: Ints, nodes: int)
 
 
 class SeenCosts:
-    """Costs of waiting tasks on all nodes, kept while a view lives and brought up to date as maps are placed.
+    """Costs of waiting tasks on all nodes. They live as long as a view, and are updated as maps are placed.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class SeenCosts:
         self._workload: Workload | None = None
 
     def of(self, tasks: Ints, kind: str, view: View) -> Floats:
-        """C_ij of each task (row) on each node (column); the tasks are of one kind and wait."""
+        """C_ij of each task (row) on each node (column). The tasks are of one kind and wait."""
         self._read(view)
         costs = self._of_maps(view) if kind == KINDS[MAP] else self._of_reduces(view)
         rows: Floats = costs[self._row[tasks]]
@@ -126,7 +126,7 @@ class SeenCosts:
 
 
 def instance_held(instance: Instance, node: Ints, reduces: Ints, sizes: str) -> Floats:
-    """As `held`, of a whole instance with a shuffle, by a way to tell the sizes."""
+    """As `held`, for a whole instance with a shuffle, with sizes estimated in one of the ways."""
     shuffle = instance.workload.shuffle
     assert shuffle is not None
     return held(shuffle, estimated_sizes(instance, sizes), node, reduces, len(instance.cluster))

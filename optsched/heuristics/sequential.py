@@ -1,6 +1,6 @@
 """`sequential`: the best maps first, then the best reduces for them: what 000's scheduler approximates.
 
-Both stages are exact. That they are not decided together is all that parts it from the optimum of `transmission`.
+Both stages are exact. It differs from the optimum of `transmission` only in that they are not decided together.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["HEURISTICS", "sequential"]
 
-#: Units of cost of a single map up to which ties are weighed: HiGHS works in doubles.
+#: Ties are weighed where a single map costs at most so many units, since HiGHS works in doubles.
 _FINEST = 2**40
 
 
@@ -54,15 +54,15 @@ def sequential(
         Draws the starts.
     ties
         Maps may have many optimal placements, of which one may suit the reduces far better than another (Shen et al.
-        2016, note 4). `first`: the one that the engine gives. `second-stage`: one that suits them: reduces placed
-        best for the maps, then maps best for these reduces among all their optimal placements, in turn until
-        nothing is gained. To find the best one is as hard as `transmission`, so this is a local search over optimal
-        placements, from several starts; it is never worse than `first`.
+        2016, note 4). `first`: the one that the engine gives. `second-stage`: one that suits them. Reduces are placed
+        best for the maps, then maps best for these reduces among all their optimal placements, in turn until nothing is
+        gained. To find the best one is as hard as `transmission`, so this is a local search over optimal placements,
+        from several starts. It is never worse than `first`.
     sizes
-        What the reduces are placed by; see `estimated_sizes`. The gap with `extrapolated` and with `emitted` says what
-        the one estimate gains over the other.
+        What the reduces are placed by; see `estimated_sizes`. The difference of the gaps with `extrapolated` and with
+        `emitted` is what the one estimate gains over the other.
     starts
-        Of `second-stage`: the first optimal placement of the maps, and so many less one that are drawn at random.
+        Number of starts of `second-stage`: the first optimal placement of the maps, and others drawn at random.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class _Stages:
         self.reduce_tasks = problem.tasks[positions_of(problem, REDUCE)]
         self.distinct = problem.parameters.get("distinct", True)
         self.instance = instance
-        #: What came of each placement of the maps so far.
+        #: For each placement of the maps so far: the best reduces for it, and what they cost.
         self._continued: dict[bytes, tuple[Ints, Number]] = {}
         if len(self.reduce_tasks):
             shuffle = instance.workload.shuffle
@@ -109,7 +109,7 @@ class _Stages:
             self.first = TransmissionMaps(self.instance)
 
     def maps(self, second: Floats | None) -> Ints:
-        """An optimal placement of the maps: of those one of least `second`, costs of shape (maps, nodes)."""
+        """An optimal placement of the maps; among those, one of least `second`: costs of shape (maps, nodes)."""
         nodes = np.full(len(self.instance.workload), NONE, dtype=np.int64)
         if len(self.map_tasks):
             posed = self.first if second is None else _Ranked(self.first, second)
@@ -117,7 +117,7 @@ class _Stages:
         return nodes
 
     def drawn(self, rng: np.random.Generator) -> Floats:
-        """Random second costs, for maps of the same size and replicas the same."""
+        """Random second costs, the same for maps of the same size and replicas."""
         classes = self.first.classes()
         second: Floats = rng.random((len(classes.size), len(self.instance.cluster)))[classes.of_task]
         return second
@@ -173,9 +173,9 @@ class _Stages:
 
 
 class _Ranked(TransmissionMaps):
-    """The same maps, with costs that also weigh a second cost, but below the least difference of the first.
+    """The same maps, with costs that also weigh a second cost, always below the least difference of the first.
 
-    Where both do not fit into numbers that HiGHS takes, the second is rounded as far as it must be.
+    Where the two together do not fit into numbers that HiGHS takes, the second is rounded as far as necessary.
     """
 
     def __init__(self, first: TransmissionMaps, second: Floats) -> None:
@@ -200,7 +200,7 @@ class _Ranked(TransmissionMaps):
 
 
 def _running(instance: Instance, nodes: Ints) -> Instance:
-    """The snapshot once what has a node runs there."""
+    """The snapshot in which everything that has a node runs there."""
     ran = nodes != NONE
     changed: dict[str, Any] = {
         "status": np.where(ran, RUNNING, instance.state.status),

@@ -1,6 +1,6 @@
 """Waves: where the idle slots do not hold all tasks, one round of scheduling after another until all tasks ran.
 
-Each wave is a snapshot of its own, posed and judged like any other; the whole is for `optsched.gaps` to judge.
+Each wave is a snapshot of its own, posed and judged like any other. `optsched.gaps` judges the waves as a whole.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ def waves(
 ) -> Iterator[Wave]:
     """Run a heuristic wave after wave, each on what the waves before have left.
 
-    What a wave has placed is finished before the next one. The waves end when no task waits, or with one that places
-    nothing, that fails, or whose placement violates more than `cardinality`: what would follow from it means nothing.
+    What a wave has placed is finished before the next one. The waves end when no task waits. They also end with a wave
+    that places nothing, that fails, or whose placement violates more than `cardinality`: whatever would follow from it
+    means nothing.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def waves(
     heuristic, parameters
         As for `optsched.heuristics.run`.
     seed
-        The first wave runs with it as it is; later ones with (seed, wave).
+        The first wave runs with it as given; later ones with (seed, wave).
     idle
         `same`: the slots that the wave has used are idle again. `fresh`: as many idle slots are drawn from all slots of
         the cluster, as in 003's simulations (Guo et al. 2012, note 3), of each kind of task that is placed.

@@ -29,8 +29,12 @@ __all__ = ["IMPOSSIBLE", "MOST_PRODUCTS", "Branching", "ReduceBounds", "ReduceCh
 #: The bound of what no placement can be.
 IMPOSSIBLE = 2**60
 
-#: Up to so many products times nodes, reduces are bounded in pairs also while more than two are open. Finding the
-#: pairs may take as many steps.
+# What tuned constants mean is told in `searches.transmission`, with what "states", "the gap" and "large" are.
+
+#: Up to so many products times nodes, reduces are bounded in pairs also while more than two are open: sharper bounds
+#: against bounds that take as many times longer as there are nodes. Finding the pairs may take as many steps. In pairs
+#: there are 1,614 states, else 1,814. The gap of large instances, up to 2^23, is 6,289 with this, 9,195 with 2^20 and
+#: 9,832 without pairs.
 _PAIRED = 2**24
 
 #: Problems of more products are not searched. The products are computed anew for each bound then, at 12 to 19 ns of

@@ -27,8 +27,9 @@ _HELD = 2**24
 #: Products that are computed at once where they are not held: 32 MB.
 _BLOCK = 2**22
 
-#: Parts into which a unit of cost is divided where costs are whole and small enough. Each open reduce rounds its share
-#: of a map's cost down, so coarse parts make bounds weaker; finer ones leave less room before numbers are too large.
+#: Parts into which a unit of cost is divided where costs are whole and small enough. Shares of a map's cost and prices
+#: are whole parts: finer ones are nearer to what they stand for, and leave less room before numbers are too large. It
+#: matters little: with 1, 8, 64 and 512 there are 1,588, 1,599, 1,614 and 1,613 states (`searches.transmission`).
 _PARTS = 64
 
 
