@@ -1,8 +1,8 @@
-"""A deadline that holds for whatever runs within it: set by who calls, looked at by every loop that may be long.
+"""A deadline for whatever runs within it. The caller sets it, and every loop that may be long looks at it.
 
-It is kept in a context variable, so that it reaches through calls that know nothing of it, and each thread has its
-own. The clock is monotonic: it does not jump when the time of day is set. What a caller makes of running out of time
-(a limit of a solution, a row of a table) is for the caller to say.
+It is kept in a context variable, so that it holds in calls that do not know it, and each thread has its own. The clock
+is monotonic: it does not jump when the time of day is set. The caller decides what running out of time means (a limit
+of a solution, a row of a table).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def deadline(seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def unhurried() -> Iterator[None]:
-    """Lift every deadline for what is quick and leaves something held where a search was cut short.
+    """Lift every deadline, for quick work that gives a result where a search was cut short.
 
     Examples
     --------

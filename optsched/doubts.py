@@ -1,9 +1,9 @@
 """Doubts about claims that nothing proves: decisions that are quickly found, and trying all of a small instance.
 
-What is found here proves no optimum. It contradicts: a feasible decision contradicts INFEASIBLE, and a better one a
-bound. Routes take a solver's mere word only where nothing here contradicts it; `examine` does the same for a solution
-that somebody else claims. Effort is limited by counts, never by the clock, so that the same input gives the same
-answer.
+What is found here proves no optimum, but it can contradict a claim: a feasible decision contradicts INFEASIBLE, and a
+better one contradicts a bound. Routes take a solver's mere word only where nothing here contradicts it. `examine` does
+the same for a solution that somebody else claims. Effort is limited by counts, never by the clock, so that the same
+input gives the same answer.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["FEW", "MANY", "enumerated", "examine", "quick_decisions"]
 #: Instances with more tasks are left to the solver: heuristics would take longer than a doubt is worth.
 _MOST_TASKS = 1000
 
-#: Placements that a search around the best one looks at, and tasks times placements, whichever is fewer.
+#: A search around the best placement looks at so many others, or at so many tasks times placements if that is fewer.
 _LOOKS, _LOOKS_BY_TASKS = 2000, 40_000
 
-#: Placements that are tried one by one where a solver's word is doubted, and where a claim is examined.
+#: All placements are tried if there are at most so many: where a solver's word is doubted; where a claim is examined.
 FEW, MANY = 2000, 200_000
 
 
@@ -104,7 +104,7 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
     Returns
     -------
     dict
-        From some heuristics, a greedy packing, and a search that moves single tasks and swaps pairs; of a network, any
+        From some heuristics, a greedy packing, and a search that moves single tasks and swaps pairs; for a network, any
         flow. Empty where the problem is too large for that, or nothing was found.
 
     Examples
@@ -155,7 +155,7 @@ def _by_heuristic(problem: Problem, name: str) -> Placement | None:
 
 
 def _improved(problem: Problem, placement: Placement) -> Placement:
-    """A placement that no single move or swap betters, or the best one once all looks are spent."""
+    """A placement that no single move or swap improves, or the best one after all looks are used up."""
     rng = np.random.default_rng(0)
     nodes = problem.nodes_of(placement).copy()
     value = problem.minimised(problem.evaluate(placement))

@@ -1,8 +1,8 @@
 """What can go wrong, as types: each knows the exit code that the command line gives for it.
 
 A *fault* is one thing that is wrong with an input: where, what, and how to mend it. An error about input carries all
-of its faults, never only the first. No error of a solver lives here as an exception when it is a result (a limit, an
-infeasible problem): those are `Solution`s.
+of its faults, never only the first. What a solver may end with (a limit, an infeasible problem) is a result and no
+exception: such results are `Solution`s.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "printable",
 ]
 
-#: Characters of a text that are shown where another kind of argument was wanted.
+#: So many characters are shown of a text that stands where another kind of argument was wanted.
 _SHOWN = 60
 
 #: How many faults a message prints before it counts the rest; `InputError.faults` always holds all of them.

@@ -40,7 +40,7 @@ class FlowNetwork:
     node_ids
         Names of the nodes, shape (nodes,).
     tail, head
-        Index of the node that each arc leaves and enters, shape (arcs,). Parallel arcs and loops stay as they are.
+        Index of the node that each arc leaves and enters, shape (arcs,). Parallel arcs and loops are kept.
     lower, capacity
         Least (default 0) and greatest flow of each arc (default `UNBOUNDED`), shape (arcs,).
     cost
@@ -134,8 +134,8 @@ class FlowNetwork:
     def enough_capacity(self) -> int:
         """A flow that no arc exceeds in some optimal solution, if there is one: supplies plus capacities.
 
-        An optimal flow is made of paths from supplies to demands and of cycles; a cycle of negative cost has a
-        finite capacity on it, or the problem is unbounded.
+        An optimal flow is made of paths from supplies to demands and of cycles. A cycle of negative cost has an arc of
+        finite capacity, or else the problem is unbounded.
         """
         finite = self.capacity[self.capacity != UNBOUNDED]
         lower = self.lower[self.capacity == UNBOUNDED]
@@ -170,7 +170,7 @@ class FlowNetwork:
     def to_dimacs(self) -> str:
         """As text in DIMACS form (`p min`): nodes are numbered from 1, arcs keep their order.
 
-        DIMACS knows no arc without a limit; such an arc gets `enough_capacity`.
+        DIMACS has no arc without a limit; such an arc gets `enough_capacity`.
         """
         enough = self.enough_capacity()
         lines = [f"c {line}" for line in self.name.splitlines()]

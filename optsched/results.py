@@ -141,8 +141,8 @@ class Bound:
 class Certificate:
     """A proof of a bound on one component, given that every earlier component is at its proved value.
 
-    `claim` is the bound; `data` is whatever the checker of this `kind` for this problem needs, in the instance's own
-    ids, and JSON as it stands.
+    `claim` is the bound. `data` is what the checker of this `kind` needs for this problem, in the instance's own ids;
+    it is JSON as it stands.
     """
 
     component: str
@@ -162,8 +162,8 @@ class FrontierPoint:
     placement
         A placement that attains it.
     certificates
-        Of the first component (no decision that is better in it is as good in the second) and of the second within the
-        first.
+        Of the first component (no decision that is better in it is as good in the second), and of the second with the
+        first given.
     """
 
     objective: Value
@@ -191,8 +191,8 @@ class Solution:
     objective
         Its value, one entry a component, as `Problem.evaluate` gives it; None without a decision.
     bound
-        Proved bound of each component, in its natural sense; an entry is None where nothing is proved (a later
-        component of a lexicographic problem whose earlier one is not closed).
+        Proved bound of each component, in its natural sense. An entry is None where nothing is proved, as for a later
+        component while an earlier one is not closed.
     termination, limit, raw_status
         Why it stopped, what cut it short, and the solver's literal words.
     certificates

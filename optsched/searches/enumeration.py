@@ -1,4 +1,4 @@
-"""Enumeration of every placement of a small instance: slow, plain, and nobody's friend but the truth's.
+"""Enumeration of every placement of a small instance: slow and plain, so that other ways can be checked against it.
 
 `judged` asks the problem itself about each placement, and serves every problem. The others know the structure of one
 problem and add its costs up as they go; the registry names them, and the contract suite holds them equal to `judged`.

@@ -1,11 +1,11 @@
 """HiGHS behind Pyomo and PuLP models: each library translates its model, and `highs.run` does the rest.
 
-What is told afterwards is therefore what arrays tell: status, limit, objective and bound never come from Pyomo or
-PuLP, whose own words mislead at limits and gaps. Values are loaded into a model only where there is a solution, and
-duals only for a linear program that is solved.
+So status, limit, objective and bound mean what they mean for arrays. They never come from Pyomo or PuLP, whose own
+words mislead at limits and gaps. Values are loaded into a model only where there is a solution, and duals only for a
+linear program that is solved.
 
-Both take a start although neither library has one for HiGHS that works (Pyomo's new interface has none, PuLP takes
-`warmStart=True` and ignores it): it is given to HiGHS directly.
+Both functions take a start, and give it to HiGHS directly. Neither library has one for HiGHS that works: Pyomo's new
+interface has none, and PuLP takes `warmStart=True` and ignores it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _translate(model: Any) -> tuple[Any, list[Any], list[Any]]:
 
 
 def _check_rows(highs: Any, count: int, name: str) -> None:
-    """Raise UsageError where HiGHS has not taken all constraints: neither Pyomo nor PuLP looks, and they were gone."""
+    """Raise UsageError where HiGHS did not take all constraints. Neither Pyomo nor PuLP checks that they are there."""
     if highs.getNumRow() < count:
         raise UsageError(f"HiGHS refuses constraints of {name}: coefficients must be finite and below 1e15")
 
@@ -67,7 +67,7 @@ def solve_pyomo(model: Any, profile: Profile, start: Mapping[Any, float] | None 
     profile
         Limits and options.
     start
-        `ComponentMap` from variables to values to start from; may be partial. HiGHS passes over an infeasible one.
+        `ComponentMap` from variables to values to start from; may be partial. HiGHS ignores an infeasible one.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def solve_pyomo(model: Any, profile: Profile, start: Mapping[Any, float] | None 
 
 
 class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
-    """PuLP's HiGHS with its translation alone: running, reading and loading are ours."""
+    """PuLP's HiGHS, of which only the translation is used: running, reading and loading are ours."""
 
     outcome: SolverOutcome
 
@@ -157,7 +157,7 @@ class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
         return _PULP_STATUS.get(self.outcome.status, (pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound))
 
 
-#: Unlike PuLP's own, "Optimal" is said of optima only; a mere solution is told by `sol_status`.
+#: Unlike in PuLP itself, "Optimal" means an optimum; that there is any solution is told by `sol_status`.
 _PULP_STATUS = {
     Termination.OPTIMAL: (pulp.LpStatusOptimal, pulp.LpSolutionOptimal),
     Termination.FEASIBLE: (pulp.LpStatusNotSolved, pulp.LpSolutionIntegerFeasible),
@@ -181,7 +181,7 @@ def solve_pulp(problem: Any, profile: Profile, start: Mapping[str, float] | None
     profile
         Limits and options.
     start
-        From names of variables to values to start from; may be partial. HiGHS passes over an infeasible one.
+        From names of variables to values to start from; may be partial. HiGHS ignores an infeasible one.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """What a solver holds, checked where it is read: the right length, finite, whole, within bounds, every row kept.
 
-A solver's word on the optimum is another matter; here it is only whether what it holds is a solution at all. Whatever
-is not is a `SolverDisagreement`, so that nothing further up decodes nonsense.
+Whether the solver's solution is optimal is another matter; here it is only whether it is a solution at all. What is
+none is a `SolverDisagreement`, so that nothing further up decodes nonsense.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["Rows", "check_duals", "check_objective", "check_values", "decoding",
 
 Floats = npt.NDArray[np.float64]
 
-#: How far a value may be from its bound, its whole number or its row's side: absolute, and relative to what is added.
+#: How far a value may be from its bound, its whole number or its row's side: absolute, and relative to the row's terms.
 _ABSOLUTE, _RELATIVE = 1e-5, 1e-9
 
-#: How far the claimed objective may be from that of the values, relative to what is added up.
+#: How far the claimed objective may be from that of the values, relative to the sum of its terms.
 _OBJECTIVE = 1e-6
 
 
@@ -82,7 +82,7 @@ def check_values(given: Any, program: Rows) -> Floats:
 
     matrix = sp.csr_array(program.matrix)
     sides = matrix @ values
-    # What is added up in a row decides how well it can be kept.
+    # How exactly a row can be kept depends on the size of its terms.
     slack = _ABSOLUTE + _RELATIVE * (abs(matrix) @ np.abs(values) + np.abs(sides))
     broken = np.flatnonzero((sides < program.row_lower - slack) | (sides > program.row_upper + slack))
     if len(broken):
@@ -129,9 +129,9 @@ def whole_numbers(values: Floats) -> npt.NDArray[np.int64]:
 
 
 def whole_prices(duals: Floats) -> npt.NDArray[np.int64] | None:
-    """The whole numbers that duals round to, of which prices are made; None where one is past 2^53 and stands for none.
+    """The whole numbers that duals round to, for prices; None where one is past 2^53, so that there are no prices.
 
-    Prices prove what they prove, whoever says them, but only in numbers that are exact.
+    Whatever the prices, what they prove is true; but they must be exact numbers.
 
     >>> whole_prices(np.array([1.0, -2.0000001])).tolist(), whole_prices(np.array([1e30]))
     ([1, -2], None)
@@ -143,9 +143,9 @@ def whole_prices(duals: Floats) -> npt.NDArray[np.int64] | None:
 
 @contextmanager
 def decoding(who: str) -> Iterator[None]:
-    """Within this a solver's solution is made a placement: what does not work there is the solver's fault.
+    """A context in which a solver's solution is made a placement. An error in it is the solver's fault.
 
-    A solution that was read is within bounds and keeps its rows, but one that is no vertex may still stand for nothing.
+    A solution that was read is within bounds and keeps its rows. But if it is no vertex it may not be a placement.
     """
     try:
         yield

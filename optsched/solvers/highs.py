@@ -54,15 +54,15 @@ _LIMITS = {
     _Status.kObjectiveTarget: Limit.GAP,
 }
 
-#: Difference of objective and bound, relative to the objective, that is no gap: what HiGHS leaves when no gap is
+#: Difference of objective and bound, relative to the objective, that counts as no gap: what HiGHS leaves when no gap is
 #: tolerated (its feasibility tolerance), and mere rounding when one is.
 _CLOSED, _ROUNDING = 1e-6, 1e-9
 
-#: Interior point takes some tens of iterations, whatever the size, or goes round for ever: then simplex takes over.
+#: Interior point takes some tens of iterations, whatever the size, or never ends; after so many simplex takes over.
 _IPM_ITERATIONS = 300
 _STUCK = (_Status.kIterationLimit, _Status.kUnknown, _Status.kSolveError)
 
-#: A bound so far away (or infinite) says nothing: no problem has such numbers.
+#: A bound that is so far away (or infinite) means that none is known: no problem has such numbers.
 _BEYOND = 2.0**62
 
 _one_at_a_time = threading.Lock()
@@ -320,7 +320,7 @@ def solve_arrays(
     profile
         Limits and options.
     start
-        A solution to start from, shape (columns,); HiGHS passes over an infeasible one.
+        A solution to start from, shape (columns,). HiGHS ignores an infeasible one.
 
     Raises
     ------
@@ -358,19 +358,19 @@ def solve_arrays(
 
 
 def read_solution(highs: Any, outcome: SolverOutcome, program: LinearProgram | None = None) -> ArraySolution:
-    """What HiGHS holds after a run, checked: the one place where a solution is read, whoever built the model.
+    """What HiGHS holds after a run, checked. This is the one place where a solution is read, whoever built the model.
 
     Parameters
     ----------
     highs, outcome
-        After `run`, and what it gave.
+        HiGHS after `run`, and the outcome that `run` gave.
     program
         What was solved; by default it is taken from HiGHS.
 
     Raises
     ------
     SolverDisagreement
-        If what is held is no solution, is not worth what is claimed, or the duals are no numbers.
+        If HiGHS holds no solution, if its value is not the claimed one, or if its duals are not finite numbers.
     """
     if outcome.objective is None:
         return ArraySolution(outcome, None, None, None)
@@ -385,7 +385,7 @@ def read_solution(highs: Any, outcome: SolverOutcome, program: LinearProgram | N
 
 
 def program_of(highs: Any) -> LinearProgram:
-    """The program that HiGHS holds, in its own sense; columns that may be 0 or within bounds have 0 within them."""
+    """The program that HiGHS holds, in its own sense; bounds of a semicontinuous column are widened to hold 0."""
     lp = highs.getLp()
     matrix, shape = lp.a_matrix_, (lp.num_row_, lp.num_col_)
     by_row = matrix.format_ == highspy.MatrixFormat.kRowwise

@@ -33,12 +33,12 @@ Bools = npt.NDArray[np.bool_]
 #: A capacity that does not limit an arc.
 UNBOUNDED = int(np.iinfo(np.int64).max)
 
-#: Most entries of the matrix that `assign_dense` builds: 2 GB.
+#: The matrix that `assign_dense` builds has at most so many entries: 2 GB.
 DENSE_CELLS = 2**28
 
 _BLOCK = 2**22  # entries copied at once, so that memory stays small
 
-#: Up to so many slots a pair, on average, they are matched one by one, which is then no slower than a flow (measured).
+#: Slots are matched one by one if there are at most so many a pair on average; this is then no slower than a flow.
 _SLOTS_A_PAIR = 2
 
 _EXACT = 2**53  # doubles hold every integer up to here
@@ -110,7 +110,7 @@ def maximum_b_matching(
     by_slots = int(wanted[indices].sum()) <= _SLOTS_A_PAIR * max(1, len(indices))
     node = (_matched_to_slots if by_slots else _matched_by_flow)(indptr, indices, wanted)
     reached = _reached(indptr, indices, node, n_nodes)
-    # A task that is matched is reached where its node is; one that is not, in any case.
+    # A matched task is reached if its node is; a task without a match, always.
     matching = BMatching(node, (node >= 0) & ~np.append(reached, True)[node], reached)
     if int(matching.task_cover.sum()) + sum(capacity[reached].tolist()) != matching.size:
         raise SolverDisagreement("the matching that SciPy found is not maximum: its cover weighs more")
@@ -135,7 +135,7 @@ def _matched_to_slots(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capac
 
 
 def _matched_by_flow(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capacity: Ints) -> Ints:
-    """Node of each task, or -1, in a maximum flow: Dinic's (SciPy), to which a capacity is a number."""
+    """Node of each task, or -1, in a maximum flow: Dinic's (SciPy), where a capacity is just a number."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import maximum_flow
 
@@ -158,7 +158,7 @@ def _matched_by_flow(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capaci
 def _reached(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], node: Ints, nodes: int) -> Bools:
     """Nodes on alternating paths from unmatched tasks: on to a node that accepts one, back to the tasks on it.
 
-    A search of the nodes alone, with an arc from the node of each matched task to those that accept it.
+    The search has only nodes, with an arc from the node of each matched task to the other nodes that accept it.
     """
     import scipy.sparse as sp
     from scipy.sparse.csgraph import breadth_first_order
@@ -193,9 +193,9 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int,
 
     Notes
     -----
-    The matrix has a column for each unit of capacity; SciPy takes it rectangular, and fills what there are fewer of,
-    tasks or units. Where `count` is less than both, there is a dummy column for each task that is left out, and a
-    dummy row for each unit that is. With n rows and m >= n columns it takes O(n^2 m) time at worst, and 8 n m bytes.
+    The matrix has a column for each unit of capacity. SciPy takes it rectangular, and uses up whichever are fewer,
+    tasks or units. Where `count` is less than both, there is a dummy column for each task that is left out, and a dummy
+    row for each unit that is. With n rows and m >= n columns it takes O(n^2 m) time at worst, and 8 n m bytes.
 
     Raises
     ------
@@ -233,13 +233,13 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int,
     from scipy.optimize import linear_sum_assignment
 
     node_of = np.repeat(np.arange(nodes), units)
-    # SciPy copies a matrix that is higher than wide; a view of one that is laid out by columns is as wide as it wants.
+    # SciPy copies a matrix that is higher than wide, so the array is laid out by columns and its transpose is passed.
     matrix = np.zeros((height, width), order="F" if height > width else "C")
     step = max(1, _BLOCK // max(1, width))
     for begin in range(0, tasks, step):
         part = row[begin : begin + step]
         matrix[begin : begin + len(part), :slots] = cost[part][:, node_of]
-    matrix[tasks:, slots:] = np.inf  # a unit that is left out does not stand in for a task that is
+    matrix[tasks:, slots:] = np.inf  # a unit that is left out cannot take a task that is left out
     if height > width:
         columns, rows = linear_sum_assignment(matrix.T)
     else:
@@ -300,8 +300,8 @@ def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Int
     Notes
     -----
     Network simplex (networkx), in Python integers and in pure Python: seconds for 10,000 arcs. The potentials are
-    shortest distances in the residual network (Bellman-Ford in int64), so they prove the flow whoever found it.
-    Cycles of negative cost without a limit are looked for first: with one, networkx may never end.
+    shortest distances in the residual network (Bellman-Ford in int64), so they prove the flow whoever found it. Cycles
+    of negative cost without a limit are looked for first, since networkx may never end with one.
 
     Raises
     ------
@@ -344,7 +344,7 @@ def _network_simplex(
 ) -> Ints | FlowStatus:
     import networkx as nx
 
-    # Only what flows above the lower limit is left to decide.
+    # Only the flow above the lower limits is left to decide.
     demand = -supply
     np.add.at(demand, tail, lower)
     np.subtract.at(demand, head, lower)

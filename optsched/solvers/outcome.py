@@ -1,6 +1,6 @@
 """What one run of a mathematical-programming solver gave, in the same words whichever way the solver was reached.
 
-This is a solver's claim in floating point. A `results.Solution`, whose objective is exact and re-evaluated, is made
+It is a solver's claim in floating point. A `results.Solution`, whose objective is exact and evaluated again, is made
 from it further up.
 """
 
@@ -15,7 +15,7 @@ from optsched.results import Limit, Termination
 
 __all__ = ["INTERRUPTED", "OUT_OF_MEMORY", "STOPPED", "SolverOutcome", "negated", "stopped"]
 
-#: What stops a search from without, wherever it is: what is held and proved by then is its result.
+#: What stops a search from outside, wherever it is. Its result is then what it holds and has proved.
 STOPPED = (KeyboardInterrupt, OutOfTime, MemoryError)
 
 
@@ -82,5 +82,5 @@ def negated(outcome: SolverOutcome) -> SolverOutcome:
 #: The outcome where a model did not fit before the solver began.
 OUT_OF_MEMORY = SolverOutcome(Termination.NO_SOLUTION, Limit.MEMORY, None, None, "out of memory", 0.0, None)
 
-#: What is known when Ctrl-C comes where the solver does not see it.
+#: The outcome where Ctrl-C came while the solver did not look for it.
 INTERRUPTED = SolverOutcome(Termination.NO_SOLUTION, Limit.INTERRUPTED, None, None, "interrupted", 0.0, None)

@@ -58,7 +58,7 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def _faults(values: Mapping[str, Any]) -> list[Fault]:
-    """Everything wrong with the values of a profile, but for the options under `highs`, which only HiGHS can judge."""
+    """Everything wrong with the values of a profile, except the options under `highs`, which only HiGHS can judge."""
     faults = [
         Fault(key, f"{values[key]!r} is not {words}")
         for key, (words, right) in _RULES.items()

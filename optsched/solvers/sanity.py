@@ -1,4 +1,4 @@
-"""Models of two or three variables that some release of HiGHS called "Optimal" at a wrong value.
+"""Models of two or three variables for which some release of HiGHS called a wrong value "Optimal".
 
 `optsched self-test` runs them on the installed solver: highspy 1.14 failed all of these in its presolve.
 """
