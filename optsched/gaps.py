@@ -1,6 +1,6 @@
 """A heuristic against the optimum: what a gap is, and what it is measured against.
 
-The reference is the proved optimum, or where none is proved the best bound; against a bound the gap is an upper limit
+The reference is the proved optimum, or where none is proved the best bound. Against a bound, the gap is an upper limit
 of the true one. Gaps are exact, never negative, and None where unknown.
 """
 
@@ -69,9 +69,9 @@ class Reference:
     def solved(
         cls, problem: Problem, profile: str | Path | Profile = "exact", time_limit: float | None = None
     ) -> Reference:
-        """A reference that is solved at once; where the problem is too large for that, nothing is known (limit MEMORY).
+        """A reference that is solved at once. Where the problem is too large, nothing is known (limit MEMORY).
 
-        For tables, which one problem must not end; what was too large is the solution's `raw_status`.
+        It is for tables, which should not end with one problem. `raw_status` of the solution says what was too large.
         """
         reference = cls(problem, profile, time_limit)
         try:
@@ -93,7 +93,7 @@ class Reference:
         return solve(self.problem, self.profile) if self._beside is None else self._beside.solution()
 
     def _in_time(self, ask: Callable[[], Any]) -> Any:
-        """An answer, or None where there is none within the time limit; an earlier deadline is for whoever set it."""
+        """An answer; None where there is none within the time limit. An earlier deadline is for whoever set it."""
         try:
             with deadline(self.profile.time_limit):
                 return ask()
@@ -130,16 +130,16 @@ class Reference:
         return self.solution.certificate
 
     def beside(self, value: Value) -> dict[str, Number | None]:
-        """What is said beside the gap of a feasible value, from the frontier: None where that is not proved.
+        """What is told beside the gap of a feasible value, from the frontier; None where it is not proved.
 
-        Of `latency` and `lsap-fairness` how far each component is from the least at the other's value; nothing of the
-        other problems.
+        For `latency` and `lsap-fairness` it is how far each component is from the least at the other's value; for other
+        problems there is nothing.
         """
         return {} if self._beside is None else dict(zip(self._beside.fields, self._beside.gaps(value), strict=True))
 
 
 def _check_same(problem: Problem, name: str, instance_sha256: str, parameters: Mapping[str, Any]) -> None:
-    """Raise UsageError unless what a reference is of is the problem."""
+    """Raise UsageError unless a reference is of this problem."""
     if name != problem.name or instance_sha256 != problem.instance.sha256:
         raise UsageError(f"the reference is of another problem or instance: {name}")
     differing = problem.differing(parameters)
@@ -164,14 +164,14 @@ class GapReport:
     objective
         Value of the placement; None where it is infeasible or missing.
     violations
-        Why it has none.
+        Why the placement has no value.
     absolute_gap, relative_gap
         One entry a component, exact; after the first component that differs the entries are None. None as a whole
         where there is no objective or no reference.
     wave
         Number of the wave, from 0; None for a single round, and for all waves together.
     in_waves
-        Whether it is of a run of waves.
+        Whether it belongs to a run of waves.
     """
 
     problem: Problem
@@ -218,8 +218,8 @@ class GapReport:
     def within(self, limit: float) -> bool:
         """Whether the relative gap of the first component that differs from the reference is at most `limit`.
 
-        An infeasible placement, an error, and a gap that is unknown (nothing proved, or any difference from a reference
-        of 0) are not within anything.
+        Nothing is within a limit for an infeasible placement, an error, or an unknown gap (nothing is proved, or the
+        value differs from a reference of 0).
 
         Raises
         ------
@@ -392,15 +392,15 @@ def gap(
     profile
         Of the solver.
     time_limit
-        Seconds for solving, over the profile's, and as many for the run of the heuristic; by default the profile's, and
-        none for the heuristic. What was cut short is a report that says so.
+        Seconds for solving, instead of the profile's, and as many for the run of the heuristic. By default there is the
+        profile's limit for solving, and none for the heuristic. A report says what was cut short.
     **parameters
         Of the heuristic.
 
     Returns
     -------
     GapReport
-        Also where the heuristic failed or its placement is infeasible: see its `error` and `violations`.
+        It is there also if the heuristic failed or its placement is infeasible: see its `error` and `violations`.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Which engine or model solves a problem, and what is proved when it stops: `solve`, `bounds`, `frontier`.
 
-A route is a way to the optimum: a network engine, the search over limits, a declarative model, or enumeration. Left
-alone, `solve` takes the quickest that proves its answer. Whatever the route, the objective is re-evaluated in
-`problems` from the placement, the bound is what a certificate says, and OPTIMAL means that the two are equal.
+A route is a way to the optimum: a network engine, the search over limits, a declarative model, or enumeration. If no
+route is named, `solve` takes the quickest one that proves its answer. Whatever the route, the objective is evaluated
+again in `problems` from the placement, the bound is what a certificate says, and OPTIMAL means that the two are equal.
 The registry names the module of routes of a problem; `record` holds what all of them share.
 """
 
@@ -49,7 +49,7 @@ def __getattr__(name: str) -> object:
 
 
 def _module(problem: AnyProblem) -> ModuleType:
-    """The module that solves a problem; one that the registry does not know, or without routes, is enumerated."""
+    """The module that solves a problem. A problem without routes, or unknown to the registry, is enumerated."""
     return import_module(record_of(type(problem)).routes or "optsched.routes.enumerated")
 
 
@@ -80,25 +80,29 @@ def solve(
         A feasible placement or flow to begin from, or a node id or index for each of the tasks to place. Programs with
         integers get it as a start, and the result is never worse.
     route
-        Which way; by default one that proves its answer and scales. Every problem has `pyomo` (the compact model) and
-        `pulp` (the literal one), and all but `min-cost-flow` have `brute-force`. Beside these, the default first:
-        assignment problems (`lsap`, `fair-lsap`, `flow`, `transmission-maps`) `network` (a matching where only the
-        number of local tasks counts, SciPy's assignment where costs are a table of kinds of tasks and nodes and tasks
-        and slots are not many times those, else the compact network with HiGHS; `Solution.solver` names the engine),
-        `arrays`, `network-simplex`, `dense`; `lsap-fairness` `flows` (maximum flows, the smallest step of a group
-        first), `arrays`, `network-simplex`; `min-cost-flow` `arrays`, `network-simplex`; `latency` and `traffic`
-        `search`, `arrays`; `generalized-assignment` `network` (assignment to slots where each node only counts its
-        tasks, else `arrays`), `arrays`; `transmission` `search`; `utility` `thresholds`; the others `arrays`. See
-        `routes_of`.
+        Which way; by default one that proves its answer and scales. `routes_of` names the routes of a problem. Every
+        problem has `pyomo` (the compact model) and `pulp` (the literal one), and all but `min-cost-flow` have
+        `brute-force`. These are the others, the default first:
+
+        - assignment problems (`lsap`, `fair-lsap`, `flow`, `transmission-maps`): `network`, `arrays`,
+          `network-simplex`, `dense`. With `network` it is a matching where only the number of local tasks counts,
+          SciPy's assignment where costs are a table (of kinds of tasks and nodes, with tasks and slots not many times
+          as many), and else the compact network with HiGHS. `Solution.solver` names the engine.
+        - `lsap-fairness`: `flows` (maximum flows, the smallest step of a group first), `arrays`, `network-simplex`.
+        - `min-cost-flow`: `arrays`, `network-simplex`.
+        - `latency` and `traffic`: `search`, `arrays`.
+        - `generalized-assignment`: `network` (assignment to slots where each node only counts its tasks, else as
+          `arrays`), `arrays`.
+        - `transmission`: `search`; `utility`: `thresholds`; the others: `arrays`.
     time_limit
-        Seconds; overrides the profile's. Looked at between and within solves, and in every loop that may be long; not a
-        hard deadline, since a call into a library may take longer.
+        Seconds; overrides the profile's. It is looked at between and within solves, and in every loop that may be long.
+        It is not a hard deadline, since a call into a library may take longer.
 
     Returns
     -------
     Solution
-        Limits, interrupts (Ctrl-C) and infeasibility are results, not exceptions; so is an objective without limit
-        (`min-cost-flow`): termination ERROR, and `raw_status` says so.
+        Limits, interrupts (Ctrl-C) and infeasibility are results, not exceptions. So is an objective without limit
+        (`min-cost-flow`): the termination is ERROR, and `raw_status` says why.
 
     Raises
     ------
@@ -125,7 +129,7 @@ def solve(
     try:
         with deadline(profile.time_limit):
             solution: Solution = _module(problem).by_route(record, profile)
-    except STOPPED as error:  # where no route looks out for it, as while a model is built
+    except STOPPED as error:  # it came where no route looks for it, such as while a model is built
         return record.solution(None, (), *stopped(error), {})
     return solution
 
@@ -141,7 +145,7 @@ def _route(problem: AnyProblem, route: str | None) -> str:
 
 
 def _start(problem: AnyProblem, given: Decision | Sequence[Any]) -> Decision:
-    """The decision to start from; UsageError where it means none, or is infeasible."""
+    """The decision to start from. UsageError where the given one is not a decision, or is infeasible."""
     start: Decision
     if isinstance(problem, Problem) and not isinstance(given, Flow):
         try:
@@ -161,7 +165,7 @@ def _start(problem: AnyProblem, given: Decision | Sequence[Any]) -> Decision:
 def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     """Every bound that is cheap to prove, each with what it bounds.
 
-    Beside `Problem.cheap_bounds` this has l_flow for `latency`: the least limit that a maximum b-matching and counting
+    In addition to `Problem.cheap_bounds` this has l_flow for `latency`: the least limit that a maximum b-matching and
     do not rule out (Agosta et al., note 3).
 
     Examples

@@ -30,10 +30,10 @@ ROUTES = ("network", "arrays", *MODELS, "brute-force")
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
-    """The integer program by arrays or a model, and the prices of the capacities: they close it, or the solver's word.
+    """The integer program by arrays or a model; its proof is by prices of the capacities, or the solver's word.
 
-    Route `network` takes plain assignment for what it is, and all else as `arrays` does. Prices are looked for first,
-    within the same time limit. Where rounding their bound closes the optimum, that is its proof.
+    Route `network` solves plain assignment as such, and all else as `arrays` does. Prices are looked for first, within
+    the same time limit. They are the proof if their bound, rounded, equals the optimum.
     """
     if record.route == "brute-force":
         return by_enumeration(record)
@@ -86,7 +86,7 @@ def by_route(record: Record, profile: Profile) -> Solution:
 
 
 def _by_assignment(record: Record, problem: GeneralizedAssignment, found: Assigned) -> Solution:
-    """What plain assignment gave: proved by prices of the capacities where they amount to its prices of slots."""
+    """The result of plain assignment, proved by prices of the capacities where these amount to its prices of slots."""
     solver = {"name": "SciPy linear_sum_assignment", "version": scipy.__version__}
     if found.nodes is None:
         told = "no assignment of all tasks to slots"

@@ -99,7 +99,7 @@ def _by_search(record: Record, profile: Profile, search: LatencySearch | None = 
 
 
 def _nothing() -> tuple[Certificate, Certificate]:
-    """What proves (0, 0) where there is no task."""
+    """The proof of (0, 0) where there is no task."""
     data = {"limit": 0, "cover": []}
     return (
         Certificate("makespan", Proof.COMBINATORIAL, 0, data),
@@ -122,7 +122,7 @@ def _by_literal(record: Record, profile: Profile) -> Solution:
     if first.bound is not None:
         certificates.append(Certificate("makespan", Proof.SOLVER, max(0, whole_bound(first.bound))))
     placement = None if first.objective is None else decoded(module, model, problem)
-    if placement is None or first.limit is not None:  # nothing, or a makespan that is not the least
+    if placement is None or first.limit is not None:  # there is nothing, or a makespan that may not be the least
         return record.solution(placement, tuple(certificates), first.limit, first.raw_status, first.solver, built)
     makespan = problem.evaluate(placement)[0]
     check_claim(problem, first.objective, makespan)
@@ -144,7 +144,7 @@ def bounds(problem: Latency) -> tuple[Bound, ...]:
 
 
 def frontier(problem: Latency, profile: Profile, route: str) -> Frontier:
-    """Every Pareto-optimal (makespan, work); (0, 0) alone where there is no task, as the optimum is."""
+    """Every Pareto-optimal (makespan, work). Where there is no task it is (0, 0) alone, which is the optimum then."""
     names = ("makespan", "work")
     if not len(problem.tasks):
         nothing = problem.placement([])
@@ -159,7 +159,7 @@ def frontier(problem: Latency, profile: Profile, route: str) -> Frontier:
 class Beside:
     """Work beyond the least at the same makespan, and makespan beyond the least with no more work.
 
-    One search answers these questions, and the optimum too.
+    One search answers both questions, and finds the optimum too.
     """
 
     fields = ("work_gap_at_makespan", "makespan_gap_at_work")

@@ -73,7 +73,7 @@ class _Search:
         return self._profile.since(self._began)
 
     def check_least(self, least: int) -> None:
-        """Raise SolverDisagreement if the route's model says that another number than `least` is off its data."""
+        """Raise SolverDisagreement if the route's model has another number of tasks off their data than `least`."""
         if self.route in MODELS:
             outcome, _, _ = self._modelled(None)
             if outcome.status is Termination.OPTIMAL:
@@ -101,12 +101,12 @@ class _Search:
         return outcome, None if outcome.objective is None else decoded(module, model, self.problem), built
 
     def certificate(self, placement: Placement, off_data: int) -> Certificate:
-        """The proof of the distance of a placement that is the fairest within the limit; else of some lower bound."""
+        """The proof of a placement's distance if it is the fairest within the limit; else of some lower bound."""
         prices = self._network.prices(placement, off_data)
         return share_certificate(self.problem, off_data, prices.locality, prices.task, prices.nodes, prices.groups)
 
     def plain(self, off_data: int) -> Certificate:
-        """A proof that takes no search: the least distance of placements whatever their locality.
+        """A proof without a search: the least distance of all placements, whatever their locality.
 
         Each group is charged what the last task would add if the smallest steps of all groups were taken.
         """
@@ -129,9 +129,10 @@ def _nothing(problem: LsapFairness) -> Certificate:
 
 
 def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:
-    """Every Pareto-optimal (locality cost, fairness distance): one more task off its data each time, while that helps.
+    """Every Pareto-optimal (locality cost, fairness distance): one more task off its data each time, while it helps.
 
-    The least distance is convex in the number of tasks off their data, so each step helps until the last one.
+    The least distance is convex in the number of tasks off their data, so it falls with each of them until it is at its
+    least.
     """
     names = (problem.components[0].name, problem.components[1].name)
     nodes, matching = most_local(problem)

@@ -31,7 +31,7 @@ _ARCS_TOLD = 10
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
-    """A flow by an engine or a model; potentials prove it, the engine's own or those of its residual network."""
+    """A flow by an engine or a model. Potentials prove it: the engine's own, or those of its residual network."""
     problem = record.problem
     assert isinstance(problem, MinCostFlow)
     network, potentials = problem.instance, None
@@ -66,9 +66,9 @@ def by_route(record: Record, profile: Profile) -> Solution:
 
 
 def _unbounded(record: Record, problem: MinCostFlow, profile: Profile) -> Solution:
-    """Whether there is a flow at all, where a cycle of negative cost has no limit: with one, its cost has no least.
+    """Whether a flow is feasible at all, where a cycle of negative cost has no limit. If so, no cost is the least.
 
-    The route looks for a flow without costs, since some engines go round such a cycle for ever.
+    The route looks for a flow without costs, since some engines never end on such a cycle.
     """
     network = problem.instance
     free = MinCostFlow(replace(network, cost=np.zeros_like(network.cost)))

@@ -44,10 +44,10 @@ __all__ = [
     "whole_bound",
 ]
 
-#: Routes by way of a declarative model.
+#: Routes that use a declarative model.
 MODELS = ("pyomo", "pulp")
 
-#: What enumeration says where it found nothing.
+#: The status where enumeration found nothing.
 ALL_TRIED = "no placement is feasible"
 
 #: How far a solver's own figure may be from the re-evaluated one, relative to it.

@@ -21,7 +21,7 @@ ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
-    """Least traffic, then least load at it, by the record's route; prices prove whatever they reach."""
+    """Least traffic, then least load at it, by the record's route. The proof is by prices as far as these reach."""
     problem = record.problem
     assert isinstance(problem, Traffic)
     if (told := problem.plainly_infeasible) is not None:
@@ -65,7 +65,7 @@ class _Model:
     """Settles a limit by the model of a route.
 
     Its objective is solved in units of the problem's `step`, so that no tolerance of a solver is as large as a
-    difference: in MB a byte more is one.
+    difference. In MB it would be, where two values differ by a byte.
     """
 
     def __init__(self, route: str) -> None:
@@ -87,7 +87,7 @@ class _Model:
 
 
 def _nothing(problem: Traffic) -> tuple[Certificate, Certificate]:
-    """What proves (0, 0) where there is no task."""
+    """The proof of (0, 0) where there is no task."""
     free = Cases(SlotPrices.none(problem))
     return traffic_certificate(problem, free), load_certificate(problem, -1, free)
 

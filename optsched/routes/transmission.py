@@ -26,12 +26,12 @@ __all__ = ["ROUTES", "by_route"]
 #: The default first.
 ROUTES = ("search", *MODELS, "brute-force")
 
-#: Most that the shuffle may cost in a model: binaries are whole to a millionth, and beyond this that is too much.
+#: The shuffle may cost at most so much in a model: binaries are whole to a millionth, which is too much of more.
 _LARGEST_MOST = 10**9
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
-    """The branch and bound, proved by its tree while that is small enough to be kept; else a model by its solver."""
+    """The branch and bound, proved by its tree if that is small enough to be kept; or a model, on its solver's word."""
     if record.route == "brute-force":
         return by_enumeration(record)
     if record.route == "search":
@@ -80,7 +80,7 @@ def _by_search(record: Record, profile: Profile) -> Solution:
 
 
 def _one_by_one(problem: Transmission) -> Placement:
-    """What is held where the search stops before its first placement: each task where it is cheapest in turn.
+    """The placement that is held where the search stops before its first: each task where it is cheapest, in turn.
 
     Maps go first, as if they sent nothing to the reduces that are placed with them. O(tasks x nodes).
     """

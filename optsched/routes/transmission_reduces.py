@@ -27,7 +27,7 @@ ROUTES = ("arrays", *MODELS, "brute-force")
 
 
 def by_route(record: Record, profile: Profile) -> Solution:
-    """Solve by the record's route; where it stops without an answer, each reduce is where it was cheapest in turn."""
+    """Solve by the record's route. Where it stops without an answer, each reduce goes where it is cheapest, in turn."""
     if record.route == "brute-force":
         return by_enumeration(record)
     problem = record.problem
@@ -80,7 +80,7 @@ def _proof(problem: TransmissionReduces, nodes: Ints, prices: ReducePrices | Non
 
 
 def _plain(problem: TransmissionReduces) -> Certificate:
-    """The proof of the cheap bound: a price of one reduce more alone, with every slot free."""
+    """The proof of the cheap bound: every slot is free, and only one more reduce has a price."""
     free, shared = np.zeros_like(problem.capacity), np.zeros(problem.barred.shape, dtype=np.int64)
     least = np.where(problem.usable, problem.units, np.int64(2**62)).min(axis=1, initial=2**62)
     task = int(np.sort(least)[problem.count - 1]) if problem.count else 0
