@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from small_problems import small_problem
 from transmission_instances import example
 
 from optsched.certificates import certify
@@ -312,6 +313,25 @@ def test_records_have_every_documented_field(kind: type[Problem]) -> None:
     if kind is Latency:
         expected += ["work_gap_at_makespan", "makespan_gap_at_work"]
     assert list(report.record()) == expected
+
+
+def test_fields_beside_the_frontier() -> None:
+    """Tests the names of what records of two problems tell beside the gap, and that runs begin with seed 0."""
+    expected = {
+        "latency": ["work_gap_at_makespan", "makespan_gap_at_work"],
+        "lsap-fairness": ["fairness_gap_at_locality", "locality_gap_at_fairness"],
+    }
+    for name, further in expected.items():
+        posed = small_problem(name, 0)
+        assert isinstance(posed, Problem)
+        fields = record_fields([posed], policies=False, waves=False)
+        assert fields[-2:] == further
+        record = gap(posed, answer([0 if name == "latency" else None] * len(posed.instance.workload))).record()
+        assert list(record) == fields
+        assert record["seed"] == 0
+    waved = instance([[0]] * 2, [1])
+    assert {report.seed for report in gap_waves("lsap", waved, "lsap-sched")} == {0}
+    assert {report.seed for report in each_wave("lsap", waved, "lsap-sched")} == {0}
 
 
 def test_fields_of_all_records_are_told_beforehand() -> None:

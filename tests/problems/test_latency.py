@@ -97,8 +97,9 @@ def test_refused_weights_and_sizes() -> None:
     with pytest.raises(InputError, match=r"loads and work may total past 2\^53; scale them down"):
         posed([2**53 - 2], [[0]])
     for wrong in (0, 1.5, "x"):
-        with pytest.raises(UsageError, match="latency: w_loc="):
-            posed([0], [[0]], w_loc=wrong)
+        for weight in ("w_loc", "w_rem"):
+            with pytest.raises(UsageError, match=f"latency: {weight}="):
+                posed([0], [[0]], **{weight: wrong})
 
 
 def test_room() -> None:
