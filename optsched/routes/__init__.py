@@ -116,6 +116,7 @@ def solve(
     Examples
     --------
     >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Latency
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
     >>> solution = solve(Latency(Instance(Cluster(["s1", "s2"]), workload)))
     >>> solution.objective, str(solution.termination), str(solution.certificate)
@@ -171,6 +172,7 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     Examples
     --------
     >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Latency
     >>> [bound.name for bound in bounds(Latency(Instance(Cluster(["s1"]), Workload(["t1"]))))]
     ['l*', 'l**', 'l_flow', 'least-work']
     """
@@ -203,6 +205,7 @@ def frontier(
     Examples
     --------
     >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Latency
     >>> workload = Workload(list("abcd"), replicas=Ragged.from_rows([[0]] * 4))
     >>> print(frontier(Latency(Instance(Cluster(["s1", "s2"]), workload))))
     latency: makespan, work
