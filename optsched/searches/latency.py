@@ -26,6 +26,7 @@ from optsched.problems import Latency
 from optsched.problems.assignment import TaskClasses
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.searches.latency_packing import packed, with_remote
+from optsched.solvers.blocks import Block, ones_at, stacked
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import BMatching, maximum_b_matching
 from optsched.solvers.outcome import STOPPED, stopped
@@ -389,51 +390,49 @@ class _CompactProgram:
 
     def __init__(self, problem: Latency, limit: int) -> None:
         self.problem = problem
-        room, w_loc, w_rem = problem.room(limit), problem.w_loc, problem.w_rem
-        self.servers = np.flatnonzero(room >= w_loc)
+        room = problem.room(limit)
+        self.servers = np.flatnonzero(room >= problem.w_loc)
+        #: Place of each server of the instance among `servers`, or -1.
         self.column = np.full(len(room), -1, dtype=np.int64)
         self.column[self.servers] = np.arange(len(self.servers))
-        reachable = [tuple(sorted(row[room[row] >= w_loc].tolist())) for row in problem.replicas]
+        reachable = [tuple(sorted(row[room[row] >= problem.w_loc].tolist())) for row in problem.replicas]
         self.classes = TaskClasses.from_keys(reachable)
         rows = Ragged.from_rows([list(reachable[first]) for first in self.classes.first.tolist()])
         self.pair_class, self.pair_server = rows.row_of, self.column[rows.values]
-        pairs, servers, classes = len(rows.values), len(self.servers), len(rows)
-        self.counted = w_loc > 1
-        pair, server, row = np.arange(pairs), np.arange(servers), np.arange(classes)
-        anywhere = pairs + row
-        self.first_count = pairs + classes
-        remote, local = self.first_count + server, self.first_count + servers + server
-        space, counts = classes + 1 + server, classes + 1 + servers
-        entries: list[tuple[Ints, Ints, float]] = [
-            (self.pair_class, pair, 1.0),
-            (row, anywhere, 1.0),
-            (np.full(classes, classes), anywhere, 1.0),
-            (np.full(servers, classes), remote, -1.0),
-            (space, remote, float(w_rem)),
-        ]
+        self.counted = problem.w_loc > 1
+        #: Column of the first remote count.
+        self.first_count = len(rows.values) + len(rows)
+        self.program = self._program(room[self.servers].astype(np.float64))
+
+    def _program(self, free: Floats) -> LinearProgram:
+        """The program, where the servers have so much room."""
+        problem = self.problem
+        pairs, classes, servers = len(self.pair_class), len(self.classes.size), len(self.servers)
+        counted = servers if self.counted else 0
+        supply, each_server = self.classes.size.astype(np.float64), sp.eye_array(servers, format="csr")
+        local_tasks = ones_at(self.pair_server, servers)
+        blocks: dict[tuple[int, int], Block] = {
+            (0, 0): ones_at(self.pair_class, classes),
+            (0, 1): sp.eye_array(classes, format="csr"),
+            (1, 1): np.ones((1, classes)),
+            (1, 2): -np.ones((1, servers)),
+            (2, 2): each_server * problem.w_rem,
+        }
         if self.counted:
-            entries.append((space, local, float(w_loc)))
-            entries.append((counts + self.pair_server, pair, 1.0))
-            entries.append((counts + server, local, -1.0))
+            blocks |= {(2, 3): each_server * problem.w_loc, (3, 0): local_tasks, (3, 3): -each_server}
         else:
-            entries.append((space[self.pair_server], pair, float(w_loc)))
-        supply, free = self.classes.size.astype(np.float64), room[self.servers].astype(np.float64)
-        extra, continuous = np.zeros(servers * self.counted), np.zeros(pairs + classes)
-        whole = np.ones(servers + len(extra), dtype=bool)
-        self.program = LinearProgram(
-            objective=np.concatenate([np.zeros(pairs), np.ones(classes), np.zeros(len(whole))]),
-            col_lower=np.zeros(len(continuous) + len(whole)),
-            col_upper=np.concatenate([supply[self.pair_class], supply, free // w_rem, extra + len(problem.tasks)]),
-            integer=np.concatenate([continuous.astype(bool), whole]),
-            row_lower=np.concatenate([supply, [0.0], np.full(servers, -np.inf), extra]),
-            row_upper=np.concatenate([supply, [0.0], free, extra]),
-            matrix=sp.csc_array(
-                (
-                    np.concatenate([np.full(len(into), value) for into, _, value in entries]),
-                    (np.concatenate([into for into, _, _ in entries]), np.concatenate([of for _, of, _ in entries])),
-                ),
-                shape=(counts + len(extra), len(continuous) + len(whole)),
-            ),
+            blocks[2, 0] = local_tasks * problem.w_loc
+        widths = [pairs, classes, servers, counted]
+        no_more, nothing = np.full(servers, -np.inf), np.zeros(counted)
+        most_local = np.full(counted, len(problem.tasks))
+        return LinearProgram(
+            objective=np.repeat([0.0, 1.0, 0.0, 0.0], widths),
+            col_lower=np.zeros(sum(widths)),
+            col_upper=np.concatenate([supply[self.pair_class], supply, free // problem.w_rem, most_local]),
+            integer=np.repeat([False, False, True, True], widths),
+            row_lower=np.concatenate([supply, [0.0], no_more, nothing]),
+            row_upper=np.concatenate([supply, [0.0], free, nothing]),
+            matrix=stacked([classes, 1, servers, counted], widths, blocks).tocsc(),
         )
 
     def remote_counts(self, x: Floats) -> Ints:
