@@ -254,22 +254,12 @@ def load_instances(arguments: Sequence[str]) -> list[Instance]:
     ]
 
 
-def pose(argument: str, problem_name: str, params: Sequence[str], noted: bool = False) -> AnyProblem:
-    """The problem on what the argument names, instance or network; wrong usage is found before the file is read.
-
-    `noted`: what a user should hear of it is told on stderr.
-    """
+def pose(argument: str, problem_name: str, params: Sequence[str]) -> AnyProblem:
+    """The problem on what the argument names, instance or network; wrong usage is found before the file is read."""
     from optsched.problems import problem
 
     values = parameters_of([problem_name], params)[problem_name]
-    posed = problem(problem_name, load_any(argument), **values)
-    if noted:
-        from optsched.cli.notes import Notes
-
-        notes = Notes()
-        notes.of(posed, values)
-        notes.tell()
-    return posed
+    return problem(problem_name, load_any(argument), **values)
 
 
 # Results ----------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from optsched.instance import KINDS, MAP, Instance
 from optsched.network import FlowNetwork
 from optsched.problems import AnyProblem, Lsap, Problem
 
-__all__ = ["Notes", "assumed", "tell_assumed"]
+__all__ = ["Notes", "assumed", "pose", "tell_assumed"]
 
 #: Problems to which it matters where a map's block is.
 _BY_REPLICAS = (
@@ -116,6 +116,15 @@ class Notes:
             for line in lines:
                 arguments.note(line)
         self._found.clear()
+
+
+def pose(argument: str, problem_name: str, params: Sequence[str]) -> AnyProblem:
+    """As `arguments.pose`, and what a user should hear of the problem is told."""
+    posed = arguments.pose(argument, problem_name, params)
+    notes = Notes()
+    notes.of(posed, arguments.parameters_of([problem_name], params)[problem_name])
+    notes.tell()
+    return posed
 
 
 def _nearly(instance: Instance, error: MissingField) -> bool:

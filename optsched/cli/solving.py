@@ -58,13 +58,14 @@ def solve(
     Ctrl-C ends the search, and what is held by then is shown: incumbent and bound. The file of --output then stays as
     it was, with what is held beside it, in SOLUTION.json.partial.
     """
+    from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
     from optsched.instances.solution_files import read_solution, solution_text
     from optsched.report import progress
     from optsched.results import Limit, Termination
     from optsched.routes import solve
 
-    posed = arguments.pose(instance, problem_name, params, noted=True)
+    posed = pose(instance, problem_name, params)
     begin = None
     if start is not None:
         held = read_solution(start, posed.instance)
@@ -181,12 +182,13 @@ def frontier(
     """All Pareto-optimal points of a problem with two components, each with its proof."""
     if plot is not None:
         _check_plotting(plot)
+    from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
     from optsched.report import Table, number, progress
     from optsched.results import Limit
     from optsched.routes import frontier
 
-    posed = arguments.pose(instance, problem_name, params, noted=True)
+    posed = pose(instance, problem_name, params)
     with nullcontext() if plot is None else replacing(plot) as file:
         with progress(sys.stderr) as step:
             step(f"{posed.instance.name} {posed.name}")
