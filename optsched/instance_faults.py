@@ -5,6 +5,7 @@ The faults of a file, which has text before it has columns, are found in `optsch
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,20 +15,18 @@ import numpy.typing as npt
 from optsched.arrays import LARGEST, Floats, Ints, Ragged, Strings
 from optsched.errors import Fault
 from optsched.parts import (
-    CLUSTER_COLUMNS,
     HOPS,
-    JOB_COLUMNS,
-    KINDS,
     MAP,
     PENDING,
     REDUCE,
     RUNNING,
-    STATES,
-    TASK_COLUMNS,
     Cluster,
+    Column,
     State,
     Topology,
     Workload,
+    columns_of,
+    ids_in,
 )
 
 __all__ = [
@@ -99,38 +98,22 @@ def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0
 def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterator[Fault]:
     """Everything wrong with the columns of an instance, in the order of its parts."""
     nodes, tasks = len(cluster), len(workload)
-    tables: dict[str, tuple[Strings, dict[str, Any]]] = {
-        "nodes": (cluster.node_ids, {name: getattr(cluster, name) for name in CLUSTER_COLUMNS if "ids" not in name}),
-        "groups": (
-            workload.group_ids,
-            {"weight": workload.group_weight, "running_tasks": workload.group_running_tasks},
-        ),
-        "jobs": (
-            workload.job_ids,
-            {"group" if name == "job_group" else name: getattr(workload, name) for name in JOB_COLUMNS},
-        ),
-        "tasks": (workload.task_ids, {name: getattr(workload, name) for name in TASK_COLUMNS}),
-    }
-    node_columns, task_columns = tables["nodes"][1], tables["tasks"][1]
-    node_columns.update({name: getattr(state, name) for name in ("idle_slots", "idle_reduce_slots", "load")})
-    node_columns.update({f"capacity.{name}": values for name, values in cluster.capacity.items()})
-    task_columns.update({"state": state.status, "node": state.node, "start": state.start})
-    for demand in ("demand", "demand_shuffle"):
-        task_columns.update({f"{demand}.{name}": values for name, values in getattr(workload, demand).items()})
-    index_limits = {
-        "rack": len(cluster.rack_ids),
-        "datacenter": len(cluster.datacenter_ids),
-        "type": len(cluster.type_ids),
-        "group": len(workload.group_ids),
-        "job": len(workload.job_ids),
-        "kind": len(KINDS),
-        "observed": nodes,
-        "node": nodes,
-        "state": len(STATES),
-    }
-    for name, values in (("load", state.load), ("out_in_use", cluster.out_in_use)):
-        for row in np.flatnonzero(np.isnan(values)).tolist():
-            yield Fault(f"nodes[{row}].{name}", "is no number; where nothing is known it is 0")
+    parts: dict[str, Any] = {"cluster": cluster, "workload": workload, "state": state}
+    ids: dict[str, Strings] = {}
+    for table in ("nodes", "groups", "jobs", "tasks"):
+        part, attribute = ids_in(table)
+        ids[table] = getattr(parts[part], attribute)
+    held: dict[str, list[tuple[str, Column, npt.NDArray[Any]]]] = {table: [] for table in ids}
+    columns = [column for kind in (Cluster, Workload, State) for column in columns_of(kind)]
+    for column in sorted(columns, key=lambda column: column.form == "resources"):  # these last
+        values = getattr(parts[column.part], column.attribute)
+        if column.form == "resources":
+            held[column.table] += [(f"{column.field}.{name}", column, amounts) for name, amounts in values.items()]
+        elif column.form not in ("numbers", "references"):
+            held[column.table].append((column.field, column, values))
+        if column.form == "number" and not math.isnan(column.default):
+            for row in np.flatnonzero(np.isnan(values)).tolist():
+                yield Fault(f"{column.table}[{row}].{column.field}", "is no number; where nothing is known it is 0")
     resources = [("nodes.capacity", cluster.capacity)]
     resources += [(f"tasks.{name}", getattr(workload, name)) for name in ("demand", "demand_shuffle")]
     resources += [("pairs.demand", workload.pairs.demand)] if workload.pairs is not None else []
@@ -139,18 +122,25 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
             if not name or not name.isprintable():
                 yield Fault(place, f"{name!r} names no resource: give a non-empty string of printable characters")
     misshapen = False
-    for table, (ids, columns) in tables.items():
-        yield from id_faults(table, ids)
-        for name, values in columns.items():
-            if values.shape != ids.shape:
+    for table, entries in held.items():
+        yield from id_faults(table, ids[table])
+        for name, column, values in entries:
+            if values.shape != ids[table].shape:
                 misshapen = True
-                yield Fault(f"{table}.{name}", f"has shape {values.shape} where the table has {len(ids)} records")
-            elif name in index_limits:
-                lowest = 0 if name in ("kind", "state") else -1
-                for row in np.flatnonzero((values < lowest) | (values >= index_limits[name])).tolist():
+                yield Fault(
+                    f"{table}.{name}", f"has shape {values.shape} where the table has {len(ids[table])} records"
+                )
+            elif column.form in ("choice", "label", "reference"):
+                if column.form == "label":
+                    limit = len(getattr(cluster, f"{column.attribute}_ids"))
+                else:
+                    limit = len(column.choices or ids[column.target])
+                lowest = 0 if column.choices else -1
+                for row in np.flatnonzero((values < lowest) | (values >= limit)).tolist():
                     yield Fault(f"{table}[{row}].{name}", f"there is no entry {values[row]} to refer to")
             else:
-                yield from _number_faults(table, name, values, signed=name in ("start", "arrival", "goal"))
+                lowest = -LARGEST if column.signed else -1 if column.default < 0 else 0
+                yield from _number_faults(table, name, values, lowest)
     for name in ("rack_ids", "datacenter_ids", "type_ids"):
         yield from id_faults(name, getattr(cluster, name))
     ragged = [("tasks", "replicas", workload.replicas, tasks), ("nodes", "running_rates", cluster.running_rates, nodes)]
@@ -225,14 +215,13 @@ def _surely_sound(ids: Strings) -> bool:
     return not (hashes[1:] == hashes[:-1]).any()
 
 
-def _number_faults(table: str, name: str, values: npt.NDArray[Any], signed: bool) -> Iterator[Fault]:
-    """Negative, infinite and too large entries; NaN means "not given", and -1 running tasks likewise."""
-    lowest = -LARGEST if signed else -1 if name == "running_tasks" else 0
+def _number_faults(table: str, name: str, values: npt.NDArray[Any], lowest: int = 0) -> Iterator[Fault]:
+    """Infinite, too large and too small entries; NaN means "not given", and so does -1 where it is the lowest."""
     with np.errstate(invalid="ignore"):
         wrong = (values > LARGEST) | (values < lowest)
     for row in np.flatnonzero(wrong).tolist():
         value = values[row]
-        why = "is negative" if value < 0 and not signed else "is past 2^53"
+        why = "is negative" if value < 0 and lowest > -LARGEST else "is past 2^53"
         yield Fault(f"{table}[{row}].{name}", f"{value} {why}")
 
 
@@ -347,7 +336,7 @@ def _shuffle_faults(workload: Workload) -> Iterator[Fault]:
     shuffle, tasks = workload.shuffle, len(workload)
     if shuffle is None:
         return
-    for name in ("map", "reduce", "size", "emitted"):
+    for name in (*shuffle.ENDS, *shuffle.AMOUNTS):
         if getattr(shuffle, name).shape != (len(shuffle),):
             yield Fault(f"shuffle.{name}", f"has shape {getattr(shuffle, name).shape}, not {(len(shuffle),)}")
             return
@@ -359,8 +348,8 @@ def _shuffle_faults(workload: Workload) -> Iterator[Fault]:
         of_kind = np.append(workload.kind, kind)[np.where(known, indices, tasks)] == kind
         for row in np.flatnonzero(~of_kind).tolist():
             yield Fault(f"shuffle[{row}].{name}", f'task "{workload.task_ids[indices[row]]}" is no {name}')
-    for name in ("size", "emitted"):
-        yield from _number_faults("shuffle", name, getattr(shuffle, name), signed=False)
+    for name in shuffle.AMOUNTS:
+        yield from _number_faults("shuffle", name, getattr(shuffle, name))
     for row in np.flatnonzero(np.isnan(shuffle.size)).tolist():
         yield Fault(f"shuffle[{row}].size", "is not given")
 

@@ -23,10 +23,13 @@ from optsched.instance_faults import id_faults
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["UNBOUNDED", "FlowNetwork"]
+__all__ = ["DEFAULTS", "UNBOUNDED", "FlowNetwork"]
 
 #: The capacity of an arc without a limit: larger than every number that a network may hold.
 UNBOUNDED = int(np.iinfo(np.int64).max)
+
+#: What nodes and arcs say of the numbers that are left out.
+DEFAULTS = {"supply": 0, "lower": 0, "cost": 0, "capacity": UNBOUNDED}
 
 _DEFAULT: Any = None
 
@@ -87,13 +90,10 @@ class FlowNetwork:
 
     def __post_init__(self) -> None:
         arcs = np.size(self.tail)
-        given = {"lower": 0, "capacity": UNBOUNDED, "cost": 0}
-        columns: dict[str, npt.ArrayLike] = {
-            name: np.full(arcs, default) if getattr(self, name) is None else getattr(self, name)
-            for name, default in given.items()
-        }
-        columns |= {"tail": self.tail, "head": self.head}
-        columns["supply"] = np.zeros(np.size(self.node_ids)) if self.supply is None else self.supply
+        columns: dict[str, npt.ArrayLike] = {"tail": self.tail, "head": self.head}
+        for name, default in DEFAULTS.items():
+            count = np.size(self.node_ids) if name == "supply" else arcs
+            columns[name] = np.full(count, default) if getattr(self, name) is None else getattr(self, name)
         for name, values in columns.items():
             object.__setattr__(self, name, read_only(values, np.int64))
         arc_ids = np.arange(arcs).astype(np.str_) if self.arc_ids is None else self.arc_ids

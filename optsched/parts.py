@@ -2,15 +2,19 @@
 
 Conventions: a float column uses NaN for "not given"; an index column uses -1; ids are numpy strings. Each part gives
 omitted columns their defaults and freezes all of them; what the columns say is checked in `instance_faults`.
+
+What a column is (whose records have it, as what it is held, what it says where it is left out) is said here once, with
+the attribute itself (`Column`). Files, archives, frames, checks and the view of policies follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -19,23 +23,23 @@ from optsched.arrays import Bools, Floats, Ints, Part, Ragged, Strings, read_onl
 from optsched.errors import Fault, InputError
 
 __all__ = [
-    "CLUSTER_COLUMNS",
     "FINISHED",
     "HOPS",
-    "JOB_COLUMNS",
     "KINDS",
     "MAP",
     "PENDING",
     "REDUCE",
     "RUNNING",
     "STATES",
-    "TASK_COLUMNS",
     "Cluster",
+    "Column",
     "Pairs",
     "Shuffle",
     "State",
     "Topology",
     "Workload",
+    "columns_of",
+    "ids_in",
 ]
 
 KINDS = ("map", "reduce")
@@ -48,6 +52,84 @@ HOPS = ("node", "rack", "off_rack")
 
 #: Stands for an omitted column until `__post_init__` fills it, so that a column's type needs no "or None".
 _DEFAULT: Any = None
+
+Form = Literal["integer", "number", "choice", "label", "reference", "resources", "numbers", "references", "rates"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """How a field of a record is held: in which attribute of which part of an instance, and as what.
+
+    Attributes
+    ----------
+    table, field
+        Whose field it is (`nodes`, `groups`, `jobs` or `tasks`), and its name in the instance format.
+    part, attribute
+        `cluster`, `workload` or `state`, and the attribute there.
+    form
+        `integer`, `number`, `choice` (an index into `choices`), `label` (an index into the names that appear, which lie
+        in `<attribute>_ids`), `reference` (an index into the table `target`), `resources` (a column for each key),
+        `numbers` and `references` (ragged rows), and `rates` (a number, or one for each node type).
+    default
+        What a record says that leaves it out; NaN: nothing.
+    default_of
+        The attribute of the cluster that it is equal to instead where it is left out.
+    signed
+        Whether it may be negative.
+    hindsight
+        Whether only the future tells it, so that no policy may see it.
+    """
+
+    table: str
+    field: str
+    part: Literal["cluster", "workload", "state"]
+    attribute: str
+    form: Form
+    default: float = math.nan
+    default_of: str = ""
+    target: str = ""
+    choices: tuple[str, ...] = ()
+    signed: bool = False
+    hindsight: bool = False
+
+    @property
+    def dtype(self) -> type:
+        """The type of its entries."""
+        return np.float64 if self.form in ("number", "numbers", "rates", "resources") else np.int64
+
+    def default_in(self, cluster: Cluster) -> Any:
+        """What records say that leave it out: one value, or one for each."""
+        return getattr(cluster, self.default_of) if self.default_of else self.default
+
+    def filled(self, values: Any, count: int) -> Any:
+        """The column of `count` records, read-only and of its type; None is what all of them leave out."""
+        if self.form == "resources":
+            return _resources(values)
+        if self.form in ("numbers", "references"):
+            return Ragged.empty(count, self.dtype) if values is None else values
+        return read_only(np.full(count, self.default) if values is None else values, self.dtype)
+
+
+def _column(table: str, form: Form, default: float | None = None, **said: Any) -> dict[str, Any]:
+    """What is said of an attribute that is a column: its records, its form, and what else `Column` says of it."""
+    if default is None:
+        default = -1 if form in ("label", "reference") else math.nan
+    return {"table": table, "form": form, "default": default, **said}
+
+
+def _rows_of(table: str) -> dict[str, Any]:
+    """What is said of an attribute that has an entry for each record of a table, but is no column of the format."""
+    return {"table": table}
+
+
+def columns_of(part: type[Cluster | Workload | State]) -> tuple[Column, ...]:
+    """The columns of a part of an instance, in its order."""
+    return _COLUMNS[part]
+
+
+def ids_in(table: str) -> tuple[str, str]:
+    """The part and the attribute that hold the ids of a table."""
+    return "cluster" if table == "nodes" else "workload", f"{table[:-1]}_ids"
 
 
 def _resources(columns: Mapping[str, npt.ArrayLike]) -> Mapping[str, Floats]:
@@ -85,14 +167,20 @@ class Topology(Part):
 class Shuffle(Part):
     """What maps send to reduces: parallel columns of task indices and MB (`emitted` so far, NaN where unknown)."""
 
+    #: The columns of task indices, and those of MB.
+    ENDS: ClassVar = ("map", "reduce")
+    AMOUNTS: ClassVar = ("size", "emitted")
+
     map: Ints
     reduce: Ints
     size: Floats
     emitted: Floats
 
     def __post_init__(self) -> None:
-        for name, dtype in (("map", np.int64), ("reduce", np.int64), ("size", np.float64), ("emitted", np.float64)):
-            object.__setattr__(self, name, read_only(getattr(self, name), dtype))
+        for name in self.ENDS:
+            object.__setattr__(self, name, read_only(getattr(self, name), np.int64))
+        for name in self.AMOUNTS:
+            object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
 
     def __len__(self) -> int:
         return int(self.map.size)  # also where it is no list, which is a fault
@@ -125,27 +213,24 @@ class Cluster(Part):
     """
 
     node_ids: Strings
-    rack: Ints = _DEFAULT
+    rack: Annotated[Ints, _column("nodes", "label")] = _DEFAULT
     rack_ids: Strings = _DEFAULT
-    datacenter: Ints = _DEFAULT
+    datacenter: Annotated[Ints, _column("nodes", "label")] = _DEFAULT
     datacenter_ids: Strings = _DEFAULT
-    type: Ints = _DEFAULT
+    type: Annotated[Ints, _column("nodes", "label")] = _DEFAULT
     type_ids: Strings = _DEFAULT
-    slots: Ints = _DEFAULT
-    reduce_slots: Ints = _DEFAULT
-    rate_process: Floats = _DEFAULT
-    rate_in: Floats = _DEFAULT
-    rate_out: Floats = _DEFAULT
-    out_in_use: Floats = _DEFAULT
-    running_rates: Ragged = _DEFAULT
-    capacity: Mapping[str, Floats] = field(default_factory=dict)
+    slots: Annotated[Ints, _column("nodes", "integer", 1)] = _DEFAULT
+    reduce_slots: Annotated[Ints, _column("nodes", "integer", 1)] = _DEFAULT
+    rate_process: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
+    rate_in: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
+    rate_out: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
+    out_in_use: Annotated[Floats, _column("nodes", "number", 0)] = _DEFAULT
+    running_rates: Annotated[Ragged, _column("nodes", "numbers")] = _DEFAULT
+    capacity: Annotated[Mapping[str, Floats], _column("nodes", "resources")] = field(default_factory=dict)
     topology: Topology | None = None
 
     def __post_init__(self) -> None:
-        _fill(self, "node_ids", CLUSTER_COLUMNS)
-        if self.running_rates is _DEFAULT:
-            object.__setattr__(self, "running_rates", Ragged.empty(len(self), np.float64))
-        object.__setattr__(self, "capacity", _resources(self.capacity))
+        _fill(self, columns_of(Cluster))
 
     def __len__(self) -> int:
         return len(self.node_ids)
@@ -161,38 +246,32 @@ class Workload(Part):
     not listed as tasks (-1: not given).
     """
 
-    task_ids: Strings
-    job: Ints = _DEFAULT
-    kind: Ints = _DEFAULT
-    replicas: Ragged = _DEFAULT
-    size: Floats = _DEFAULT
-    rate_in: Floats = _DEFAULT
-    rate_in_by_type: Floats | None = None
-    bytes_read: Floats = _DEFAULT
-    observed: Ints = _DEFAULT
-    duration: Floats = _DEFAULT
-    demand: Mapping[str, Floats] = field(default_factory=dict)
-    demand_shuffle: Mapping[str, Floats] = field(default_factory=dict)
-    job_ids: Strings = _DEFAULT
-    job_group: Ints = _DEFAULT
-    arrival: Floats = _DEFAULT
-    goal: Floats = _DEFAULT
-    filter_ratio: Floats = _DEFAULT
-    map_time: Floats = _DEFAULT
-    group_ids: Strings = _DEFAULT
-    group_weight: Floats = _DEFAULT
-    group_running_tasks: Ints = _DEFAULT
+    task_ids: Annotated[Strings, _rows_of("tasks")]
+    job: Annotated[Ints, _column("tasks", "reference", target="jobs")] = _DEFAULT
+    kind: Annotated[Ints, _column("tasks", "choice", MAP, choices=KINDS)] = _DEFAULT
+    replicas: Annotated[Ragged, _column("tasks", "references", target="nodes")] = _DEFAULT
+    size: Annotated[Floats, _column("tasks", "number")] = _DEFAULT
+    rate_in: Annotated[Floats, _column("tasks", "rates")] = _DEFAULT
+    rate_in_by_type: Annotated[Floats | None, _rows_of("tasks")] = None
+    bytes_read: Annotated[Floats, _column("tasks", "number")] = _DEFAULT
+    observed: Annotated[Ints, _column("tasks", "reference", target="nodes", hindsight=True)] = _DEFAULT
+    duration: Annotated[Floats, _column("tasks", "number", hindsight=True)] = _DEFAULT
+    demand: Annotated[Mapping[str, Floats], _column("tasks", "resources")] = field(default_factory=dict)
+    demand_shuffle: Annotated[Mapping[str, Floats], _column("tasks", "resources")] = field(default_factory=dict)
+    job_ids: Annotated[Strings, _rows_of("jobs")] = _DEFAULT
+    job_group: Annotated[Ints, _column("jobs", "reference", field="group", target="groups")] = _DEFAULT
+    arrival: Annotated[Floats, _column("jobs", "number", signed=True)] = _DEFAULT
+    goal: Annotated[Floats, _column("jobs", "number", signed=True)] = _DEFAULT
+    filter_ratio: Annotated[Floats, _column("jobs", "number")] = _DEFAULT
+    map_time: Annotated[Floats, _column("jobs", "number")] = _DEFAULT
+    group_ids: Annotated[Strings, _rows_of("groups")] = _DEFAULT
+    group_weight: Annotated[Floats, _column("groups", "number", field="weight")] = _DEFAULT
+    group_running_tasks: Annotated[Ints, _column("groups", "integer", -1, field="running_tasks")] = _DEFAULT
     shuffle: Shuffle | None = None
     pairs: Pairs | None = None
 
     def __post_init__(self) -> None:
-        _fill(self, "task_ids", TASK_COLUMNS)
-        _fill(self, "job_ids", JOB_COLUMNS)
-        _fill(self, "group_ids", _GROUPS)
-        if self.replicas is _DEFAULT:
-            object.__setattr__(self, "replicas", Ragged.empty(len(self)))
-        for name in ("demand", "demand_shuffle"):
-            object.__setattr__(self, name, _resources(getattr(self, name)))
+        _fill(self, columns_of(Workload))
         if self.rate_in_by_type is not None:
             rates = read_only(self.rate_in_by_type, np.float64)
             object.__setattr__(self, "rate_in_by_type", None if np.isnan(rates).all() else rates)
@@ -210,6 +289,18 @@ class Workload(Part):
         groups = np.append(self.job_group, -1)  # a task without a job picks the last entry
         return read_only(groups[self.job], np.int64)
 
+    def foreseen(self, tasks: Ints, jobs: Ints) -> Workload:
+        """The given tasks and jobs, renumbered, and all groups, without what hindsight, the shuffle and pairs tell."""
+        rows = {"tasks": tasks, "jobs": jobs, "groups": np.arange(len(self.group_ids))}
+        seen = {
+            name: _taken(getattr(self, name), rows[said["table"]])
+            for name, said in _SAID[Workload].items()
+            if not said.get("hindsight")
+        }
+        number = np.full(len(self.job_ids) + 1, -1)  # a task without a job picks the last entry
+        number[jobs] = np.arange(len(jobs))
+        return Workload(**{**seen, "job": number[seen["job"]]})
+
 
 @dataclass(frozen=True, eq=False)
 class State(Part):
@@ -220,83 +311,70 @@ class State(Part):
     task does not take a slot away: `idle_slots` is what is free at this instant, and whoever makes the state says it.
     """
 
-    status: Ints
-    node: Ints
-    start: Floats
-    idle_slots: Ints
-    idle_reduce_slots: Ints
-    load: Floats
+    status: Annotated[Ints, _column("tasks", "choice", PENDING, field="state", choices=STATES)]
+    node: Annotated[Ints, _column("tasks", "reference", target="nodes")]
+    start: Annotated[Floats, _column("tasks", "number", signed=True)]
+    idle_slots: Annotated[Ints, _column("nodes", "integer", default_of="slots")]
+    idle_reduce_slots: Annotated[Ints, _column("nodes", "integer", default_of="reduce_slots")]
+    load: Annotated[Floats, _column("nodes", "number", 0)]
 
     def __post_init__(self) -> None:
-        for column in fields(self):
-            dtype = np.float64 if column.name in ("start", "load") else np.int64
-            object.__setattr__(self, column.name, read_only(getattr(self, column.name), dtype))
+        for column in columns_of(State):
+            object.__setattr__(self, column.attribute, read_only(getattr(self, column.attribute), column.dtype))
 
     @classmethod
     def initial(cls, cluster: Cluster, workload: Workload, **columns: npt.ArrayLike | None) -> State:
         """The state in which nothing runs and every slot is idle, but for the given `columns`."""
-        defaults: dict[str, npt.ArrayLike | None] = {
-            "status": np.full(len(workload), PENDING),
-            "node": np.full(len(workload), -1),
-            "start": np.full(len(workload), np.nan),
-            "idle_slots": cluster.slots,
-            "idle_reduce_slots": cluster.reduce_slots,
-            "load": np.zeros(len(cluster)),
+        counts = {"nodes": len(cluster), "tasks": len(workload)}
+        defaults = {
+            column.attribute: column.default_in(cluster)
+            if column.default_of
+            else np.full(counts[column.table], column.default)
+            for column in columns_of(State)
         }
         given = {name: values for name, values in columns.items() if values is not None}
         return cls(**{**defaults, **given})  # type: ignore[arg-type]
 
 
-# Columns of each part: name -> (dtype, default). A default of None stands for a column of strings without entries.
-CLUSTER_COLUMNS: dict[str, tuple[type, Any]] = {
-    "rack": (np.int64, -1),
-    "rack_ids": (np.str_, None),
-    "datacenter": (np.int64, -1),
-    "datacenter_ids": (np.str_, None),
-    "type": (np.int64, -1),
-    "type_ids": (np.str_, None),
-    "slots": (np.int64, 1),
-    "reduce_slots": (np.int64, 1),
-    "rate_process": (np.float64, np.nan),
-    "rate_in": (np.float64, np.nan),
-    "rate_out": (np.float64, np.nan),
-    "out_in_use": (np.float64, 0.0),
+#: What is said of the attributes of each part, by their names.
+_SAID: dict[type, dict[str, dict[str, Any]]] = {
+    part: {
+        name: hint.__metadata__[0]
+        for name, hint in get_type_hints(part, include_extras=True).items()
+        if get_origin(hint) is Annotated
+    }
+    for part in (Cluster, Workload, State)
 }
-TASK_COLUMNS: dict[str, tuple[type, Any]] = {
-    "job": (np.int64, -1),
-    "kind": (np.int64, MAP),
-    "size": (np.float64, np.nan),
-    "rate_in": (np.float64, np.nan),
-    "bytes_read": (np.float64, np.nan),
-    "observed": (np.int64, -1),
-    "duration": (np.float64, np.nan),
-}
-JOB_COLUMNS: dict[str, tuple[type, Any]] = {
-    "job_group": (np.int64, -1),
-    "arrival": (np.float64, np.nan),
-    "goal": (np.float64, np.nan),
-    "filter_ratio": (np.float64, np.nan),
-    "map_time": (np.float64, np.nan),
-}
-_GROUPS: dict[str, tuple[type, Any]] = {
-    "group_weight": (np.float64, np.nan),
-    "group_running_tasks": (np.int64, -1),
+_COLUMNS: dict[type, tuple[Column, ...]] = {
+    part: tuple(
+        Column(**{"field": attribute, "part": part.__name__.lower(), "attribute": attribute, **said})
+        for attribute, said in _SAID[part].items()
+        if "form" in said
+    )
+    for part in _SAID
 }
 
 
-def _fill(part: Cluster | Workload, ids: str, columns: Mapping[str, tuple[type, Any]]) -> None:
+def _taken(values: Any, rows: Ints) -> Any:
+    """The given rows of an attribute, whatever it holds for each record."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        return {name: column[rows] for name, column in values.items()}
+    return values.take(rows) if isinstance(values, Ragged) else values[rows]
+
+
+def _fill(part: Cluster | Workload, columns: Iterable[Column]) -> None:
     """Give omitted columns their defaults and make every column a read-only array of its type."""
     faults = []
-    for name in (ids, *(name for name, (dtype, _) in columns.items() if dtype is np.str_)):
+    for name in (held.name for held in fields(part) if held.name.endswith("_ids")):
         names = getattr(part, name)
-        object.__setattr__(part, name, read_only_strings([] if names is None else names))
-        if getattr(part, name).ndim != 1:
-            shape = getattr(part, name).shape
-            faults.append(Fault(name, f"has shape {shape}: give one id a record, in one dimension"))
+        ids = read_only_strings([] if names is None else names)
+        object.__setattr__(part, name, ids)
+        if ids.ndim != 1:
+            faults.append(Fault(name, f"has shape {ids.shape}: give one id a record, in one dimension"))
     if faults:  # no column has a length to be compared with
         raise InputError(faults)
-    count = len(getattr(part, ids))
-    for name, (dtype, default) in columns.items():
-        if dtype is not np.str_:
-            values = getattr(part, name)
-            object.__setattr__(part, name, read_only(np.full(count, default) if values is None else values, dtype))
+    for column in columns:
+        count = len(getattr(part, ids_in(column.table)[1]))
+        object.__setattr__(part, column.attribute, column.filled(getattr(part, column.attribute), count))

@@ -31,7 +31,7 @@ COVERED = {
     "cli/test_solving.py": {"cli/proofs": '"certify"'},
     "cli/test_streams.py": {"instances/documents/writing": "GrowingFile"},
     "test_package.py": {"__init__": "optsched.__all__"},
-    "test_instance.py": {"arrays": "Ragged", "parts": "Workload"},
+    "test_instance.py": {"arrays": "Ragged"},
     "test_wrong_arguments.py": {"errors": "UsageError"},
     "test_routes.py": {
         "results": "Termination",

@@ -25,7 +25,7 @@ from optsched.instance import Instance
 from optsched.instances.documents import archive
 from optsched.instances.documents.columns import Reading, header_of, to_document
 from optsched.instances.documents.diagnosis import Diagnosis, decode
-from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
+from optsched.instances.documents.format import HEADER, INSTANCE, NETWORK, InstanceDocument, NetworkDocument
 from optsched.instances.documents.writing import write_whole
 from optsched.network import FlowNetwork
 
@@ -311,7 +311,7 @@ def _from_archive(data: bytes) -> Instance | FlowNetwork:
         ) from None
     if any(value and isinstance(value, list) for value in document.values()):
         raise InputError([Fault("header", "holds records; in an archive they belong in columns")])
-    said = {name: getattr(header, name) for name in ("name", "description", "source", "labels")}
+    said = {name: getattr(header, name) for name in HEADER}
     if isinstance(header, FlowNetwork):
         return archive.to_network(arrays, said)
     said |= {"time": header.time, "parameters": header.parameters}

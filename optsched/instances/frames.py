@@ -15,8 +15,9 @@ import numpy.typing as npt
 from optsched.errors import Fault, InputError, nearest
 from optsched.instance import Instance
 from optsched.instances.documents.columns import ids_of, plain_numbers, to_document
-from optsched.instances.documents.format import INSTANCE, TABLES, Column
+from optsched.instances.documents.format import INSTANCE, TABLES
 from optsched.instances.files import from_document
+from optsched.parts import Column, Shuffle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,7 @@ __all__ = ["from_frames", "header", "to_frames"]
 _LONG = {
     "replicas": ("task", "node"),
     "running_rates": ("node", "rate"),
-    "shuffle": ("map", "reduce", "size", "emitted"),
+    "shuffle": (*Shuffle.ENDS, *Shuffle.AMOUNTS),
 }
 
 
@@ -82,10 +83,8 @@ def _frame_columns(instance: Instance, column: Column) -> Iterable[tuple[str, np
     if column.form == "resources":
         yield from ((f"{column.field}.{name}", amounts) for name, amounts in values.items())
     elif column.form in ("number", "integer", "rates"):
-        if column.field == "running_tasks":
-            yield column.field, np.where(values < 0, np.nan, values)
-        else:
-            yield column.field, values
+        unknown = column.form == "integer" and column.default == -1
+        yield column.field, np.where(values < 0, np.nan, values) if unknown else values
         if column.form == "rates" and part.rate_in_by_type is not None:
             names = instance.cluster.type_ids.tolist()
             yield from ((f"{column.field}.{name}", part.rate_in_by_type[:, row]) for row, name in enumerate(names))

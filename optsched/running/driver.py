@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.deadline import check
 from optsched.errors import HeuristicFailed, UsageError
-from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Ints, Shuffle, Workload
+from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Ints, Shuffle
 from optsched.placement import Placement
 from optsched.problems import Problem
 from optsched.running.answers import attempt, tasks_from
@@ -280,7 +280,7 @@ class _Known:
             self.problem.name,
             self.problem.parameters,
             instance.cluster,
-            _known_part(instance.workload, self.order[: self._tasks], self._jobs[: self._arrived_jobs]),
+            instance.workload.foreseen(self.order[: self._tasks], self._jobs[: self._arrived_jobs]),
             _window(self._status[: self._tasks]),
             _window(self._node[: self._tasks]),
             _window(self.free.get(KINDS[MAP], none)),
@@ -317,31 +317,3 @@ def _known_shuffle(shuffle: Shuffle | None, tasks: Ints, count: int) -> Shuffle 
 def _seen(shuffle: Shuffle, status: Ints) -> Shuffle:
     """The same without the sizes that only the end of a map tells."""
     return replace(shuffle, size=np.where(status[shuffle.map] == FINISHED, shuffle.size, np.nan))
-
-
-def _known_part(workload: Workload, tasks: Ints, jobs: Ints) -> Workload:
-    """The given tasks and jobs, renumbered, without anything that only the future tells."""
-    number = np.full(len(workload.job_ids) + 1, -1)  # a task without a job picks the last entry
-    number[jobs] = np.arange(len(jobs))
-    by_type = workload.rate_in_by_type
-    return Workload(
-        task_ids=workload.task_ids[tasks],
-        job=number[workload.job[tasks]],
-        kind=workload.kind[tasks],
-        replicas=workload.replicas.take(tasks),
-        size=workload.size[tasks],
-        rate_in=workload.rate_in[tasks],
-        rate_in_by_type=None if by_type is None else by_type[tasks],
-        bytes_read=workload.bytes_read[tasks],
-        demand={name: values[tasks] for name, values in workload.demand.items()},
-        demand_shuffle={name: values[tasks] for name, values in workload.demand_shuffle.items()},
-        job_ids=workload.job_ids[jobs],
-        job_group=workload.job_group[jobs],
-        arrival=workload.arrival[jobs],
-        goal=workload.goal[jobs],
-        filter_ratio=workload.filter_ratio[jobs],
-        map_time=workload.map_time[jobs],
-        group_ids=workload.group_ids,
-        group_weight=workload.group_weight,
-        group_running_tasks=workload.group_running_tasks,
-    )

@@ -22,8 +22,9 @@ import numpy.typing as npt
 from optsched.errors import Fault, InputError, nearest
 from optsched.instance import Cluster, Instance, Pairs, Ragged, Shuffle, State, Topology, Workload
 from optsched.instances.documents.columns import ids_of
-from optsched.instances.documents.format import TABLES, Column
-from optsched.network import UNBOUNDED, FlowNetwork
+from optsched.instances.documents.format import NETWORK_TABLES, TABLES
+from optsched.network import DEFAULTS, UNBOUNDED, FlowNetwork
+from optsched.parts import Column, ids_in
 
 __all__ = ["pack", "read_arrays", "to_arrays", "to_instance", "to_network"]
 
@@ -47,7 +48,7 @@ def to_arrays(noun: Instance | FlowNetwork) -> dict[str, _Array]:
             arrays.update(_column_arrays(noun, f"{table}.{column.field}", column))
     shuffle, pairs, topology = noun.workload.shuffle, noun.workload.pairs, noun.cluster.topology
     if shuffle is not None:
-        arrays |= {f"shuffle.{name}": getattr(shuffle, name) for name in ("map", "reduce", "size", "emitted")}
+        arrays |= {f"shuffle.{name}": getattr(shuffle, name) for name in (*shuffle.ENDS, *shuffle.AMOUNTS)}
     if pairs is not None:
         matrices = {"pairs.cost": pairs.cost, "pairs.allowed": pairs.allowed}
         arrays |= {name: matrix for name, matrix in matrices.items() if matrix is not None}
@@ -68,10 +69,7 @@ def _column_arrays(instance: Instance, name: str, column: Column) -> Iterator[tu
         if np.any(values >= 0):
             yield from ((name, values), (f"{name}.names", getattr(instance.cluster, f"{column.attribute}_ids")))
     else:
-        default: Any = -1 if column.form == "reference" else column.default
-        if column.field.startswith("idle_"):
-            default = getattr(instance.cluster, column.field.removeprefix("idle_"))
-        if np.any((values != default) & (values == values)):
+        if np.any((values != column.default_in(instance.cluster)) & (values == values)):
             yield name, values
         if column.form == "rates" and instance.workload.rate_in_by_type is not None:
             yield f"{name}.by_type", instance.workload.rate_in_by_type
@@ -81,11 +79,11 @@ def _network_arrays(network: FlowNetwork) -> dict[str, _Array]:
     arrays: dict[str, _Array] = {"nodes.id": network.node_ids, "arcs.tail": network.tail, "arcs.head": network.head}
     if not np.array_equal(network.arc_ids, np.arange(network.arcs).astype(np.str_)):
         arrays["arcs.id"] = network.arc_ids
-    defaults = {"nodes.supply": 0, "arcs.lower": 0, "arcs.cost": 0, "arcs.capacity": UNBOUNDED}
-    for name, default in defaults.items():
-        values = getattr(network, name.partition(".")[2])
+    for name, default in DEFAULTS.items():
+        values = getattr(network, name)
         if np.any(values != default):
-            arrays[name] = np.where(values == UNBOUNDED, -1, values)
+            table = "nodes" if name in NETWORK_TABLES["nodes"] else "arcs"
+            arrays[f"{table}.{name}"] = np.where(values == UNBOUNDED, -1, values)
     return arrays
 
 
@@ -238,28 +236,28 @@ def to_instance(arrays: Mapping[str, _Array], header: Mapping[str, Any], topolog
     columns = _Columns(arrays)
     parts: dict[str, dict[str, Any]] = {"cluster": {"topology": topology}, "workload": {}, "state": {}}
     for table, described in TABLES.items():
-        part, attribute = ("cluster", "node_ids") if table == "nodes" else ("workload", f"{table[:-1]}_ids")
+        part, attribute = ids_in(table)
         parts[part][attribute] = columns.take(f"{table}.id", "string", required=table in ("nodes", "tasks"))
         for column in described:
             name = f"{table}.{column.field}"
-            part = column.part
+            held = parts[column.part]
             if column.form == "resources":
-                parts[part][column.attribute] = columns.take_all(f"{name}.", "number")
+                held[column.attribute] = columns.take_all(f"{name}.", "number")
             elif column.form in ("numbers", "references"):
                 values = columns.take(name, "number" if column.form == "numbers" else "integer")
                 starts = columns.take(f"{name}.starts", "integer", required=values is not None)
                 if values is not None and starts is not None:
-                    parts[part][column.attribute] = Ragged(starts, values)
+                    held[column.attribute] = Ragged(starts, values)
             else:
                 number = column.form in ("number", "rates")
-                parts[part][column.attribute] = columns.take(name, "number" if number else "integer")
+                held[column.attribute] = columns.take(name, "number" if number else "integer")
                 if column.form == "label":
-                    parts[part][f"{column.attribute}_ids"] = columns.take(f"{name}.names", "string")
+                    held[f"{column.attribute}_ids"] = columns.take(f"{name}.names", "string")
                 elif column.form == "rates":
-                    parts[part]["rate_in_by_type"] = columns.take(f"{name}.by_type", "number")
+                    held["rate_in_by_type"] = columns.take(f"{name}.by_type", "number")
     workload = parts["workload"]
-    ends = {name: columns.take(f"shuffle.{name}", "integer") for name in ("map", "reduce")}
-    sizes = {name: columns.take(f"shuffle.{name}", "number") for name in ("size", "emitted")}
+    ends = {name: columns.take(f"shuffle.{name}", "integer") for name in Shuffle.ENDS}
+    sizes = {name: columns.take(f"shuffle.{name}", "number") for name in Shuffle.AMOUNTS}
     if all(values is not None for values in (*ends.values(), *sizes.values())):
         workload["shuffle"] = Shuffle(**ends, **sizes)
     elif any(values is not None for values in (*ends.values(), *sizes.values())):
@@ -288,9 +286,12 @@ def to_network(arrays: Mapping[str, _Array], header: Mapping[str, Any]) -> FlowN
     columns = _Columns(arrays)
     ids = {"node_ids": columns.take("nodes.id", "string", required=True), "arc_ids": columns.take("arcs.id", "string")}
     ends = {name: columns.take(f"arcs.{name}", "integer", required=True) for name in ("tail", "head")}
-    others = {name: columns.take(f"arcs.{name}", "integer") for name in ("lower", "capacity", "cost")}
+    others = {
+        name: columns.take(f"{table}.{name}", "integer")
+        for table in ("arcs", "nodes")
+        for name in NETWORK_TABLES[table]
+    }
     if others["capacity"] is not None:
         others["capacity"] = np.where(others["capacity"] == -1, UNBOUNDED, others["capacity"].astype(np.int64))
-    supply = columns.take("nodes.supply", "integer")
-    network: FlowNetwork = columns.made(lambda: FlowNetwork(**ids, **ends, **others, supply=supply, **header))
+    network: FlowNetwork = columns.made(lambda: FlowNetwork(**ids, **ends, **others, **header))
     return network

@@ -32,16 +32,18 @@ from optsched.instance import (
     Workload,
 )
 from optsched.instances.documents.format import (
+    HEADER,
     INSTANCE,
     NETWORK,
+    NETWORK_TABLES,
     TABLES,
-    Column,
     InstanceDocument,
     NetworkDocument,
     PairMatrices,
     TopologyForms,
 )
-from optsched.network import UNBOUNDED, FlowNetwork
+from optsched.network import FlowNetwork
+from optsched.parts import Column, columns_of, ids_in
 
 __all__ = ["MOST_CELLS", "MOST_RESOURCES", "Reading", "header_of", "ids_of", "plain_numbers", "to_document"]
 
@@ -93,11 +95,11 @@ class Reading:
 
     def instance(self, document: InstanceDocument) -> Instance:
         """The instance that a document describes; raises `InputError` with all faults, also those found before."""
-        header = self._header(document, ("name", "description", "source", "labels", "time", "parameters"))
+        header = self._header(document, (*HEADER, "time", "parameters"))
         parts: dict[str, dict[str, Any]] = {"cluster": {}, "workload": {}, "state": {}}
         for table, columns in TABLES.items():
             records: list[Struct] = self._optional(document, table, [])
-            part, attribute = ("cluster", "node_ids") if table == "nodes" else ("workload", f"{table[:-1]}_ids")
+            part, attribute = ids_in(table)
             parts[part][attribute] = self._ids(table, records)
             for column in columns:
                 given = self._given(records, column.field)
@@ -113,24 +115,25 @@ class Reading:
         def make() -> Instance:
             cluster, workload = Cluster(**parts["cluster"]), Workload(**parts["workload"])
             state = parts["state"]
-            for idle, slots in (("idle_slots", cluster.slots), ("idle_reduce_slots", cluster.reduce_slots)):
-                if idle in state:
-                    state[idle] = np.where(state[idle] < 0, slots, state[idle])
+            for column in columns_of(State):
+                if column.default_of and column.attribute in state:
+                    given = state[column.attribute]
+                    state[column.attribute] = np.where(given < 0, column.default_in(cluster), given)
             return Instance(cluster, workload, State.initial(cluster, workload, **state), **header)
 
         return self._finish(make)
 
     def network(self, document: NetworkDocument) -> FlowNetwork:
         """The flow network that a document describes; raises `InputError` with all faults, also those found before."""
-        header = self._header(document, ("name", "description", "source", "labels"))
+        header = self._header(document, HEADER)
         nodes, arcs = self._optional(document, "nodes", []), self._optional(document, "arcs", [])
         node_ids = self._ids("nodes", nodes)
         columns: dict[str, Any] = {}
-        for records, name in ((nodes, "supply"), (arcs, "lower"), (arcs, "cost"), (arcs, "capacity")):
-            given = self._given(records, name)
-            if given is not None:
-                default = UNBOUNDED if name == "capacity" else 0
-                columns[name] = self._numbers(given, default, np.int64)
+        for table, records in (("nodes", nodes), ("arcs", arcs)):
+            for name, default in NETWORK_TABLES[table].items():
+                given = self._given(records, name)
+                if given is not None:
+                    columns[name] = self._numbers(given, default, np.int64)
         names = self._given(arcs, "id")
         if names is not None:
             self._no_ends("arcs", "id", names)
@@ -205,7 +208,7 @@ class Reading:
         if column.form == "number":
             part[name] = self._numbers(given, column.default, np.float64)
         elif column.form == "integer":
-            default = -1 if column.field.startswith("idle_") else int(column.default)  # -1: all are idle
+            default = -1 if column.default_of else int(column.default)  # -1, until the cluster is known
             part[name] = self._numbers(given, default, np.int64)
         elif column.form == "choice":
             choices: dict[Any, int] = {choice: number for number, choice in enumerate(column.choices)}
@@ -308,7 +311,7 @@ class Reading:
 
     def _shuffle(self, entries: Sequence[Struct]) -> Shuffle | None:
         ends = {}
-        for name in ("map", "reduce"):
+        for name in Shuffle.ENDS:
             given = self._given(entries, name) or []
             ends[name] = self._references("tasks", given, _place("shuffle", name))
         if not entries:
@@ -443,7 +446,7 @@ def to_document(noun: Instance | FlowNetwork) -> dict[str, Any]:
 def header_of(noun: Instance | FlowNetwork) -> dict[str, Any]:
     """What a document says beside records and matrices: format, name, labels, ..., and a topology that is no matrix."""
     header: dict[str, Any] = {"format": INSTANCE if isinstance(noun, Instance) else NETWORK}
-    for name in ("name", "description", "source", "labels"):
+    for name in HEADER:
         value = getattr(noun, name)
         if value:
             header[name] = value if isinstance(value, str) else dict(value)
@@ -464,8 +467,8 @@ def header_of(noun: Instance | FlowNetwork) -> dict[str, Any]:
 
 def ids_of(instance: Instance, table: str) -> Strings:
     """Ids of the records of a table."""
-    part = instance.cluster if table == "nodes" else instance.workload
-    ids: Strings = getattr(part, f"{table[:-1]}_ids")
+    part, attribute = ids_in(table)
+    ids: Strings = getattr(getattr(instance, part), attribute)
     return ids
 
 
@@ -507,18 +510,14 @@ def _entries(instance: Instance, column: Column) -> Iterable[tuple[str, Iterable
     part = getattr(instance, column.part)
     values = getattr(part, column.attribute)
     if column.form in ("number", "integer"):
-        default: Any = column.default
-        if column.field.startswith("idle_"):
-            default = getattr(instance.cluster, column.field.removeprefix("idle_"))
-        left_out = (values == default) | (values != values)
+        left_out = (values == column.default_in(instance.cluster)) | (values != values)
         if not left_out.all():
             plain = plain_numbers(values)
             yield column.field, (None if out else value for value, out in zip(plain, left_out.tolist(), strict=True))
     elif column.form in ("choice", "label", "reference"):
-        skipped = int(column.default) if column.form == "choice" else -1
-        if np.any(values != skipped):
+        if np.any(values != column.default):
             names = _names(instance, column)
-            yield column.field, (None if value == skipped else names[value] for value in values.tolist())
+            yield column.field, (None if value == column.default else names[value] for value in values.tolist())
     elif column.form == "resources":
         yield from _objects(column.field, values)
     elif column.form == "rates":
@@ -594,16 +593,13 @@ def _network_tables(network: FlowNetwork) -> dict[str, Any]:
         for name, supply in zip(names, network.supply.tolist(), strict=True)
     ]
     arcs = []
-    columns = [getattr(network, name).tolist() for name in ("arc_ids", "tail", "head", "lower", "capacity", "cost")]
-    for row, (name, tail, head, lower, capacity, cost) in enumerate(zip(*columns, strict=True)):
+    defaults = NETWORK_TABLES["arcs"]
+    columns = [getattr(network, name).tolist() for name in ("arc_ids", "tail", "head", *defaults)]
+    for row, (name, tail, head, *numbers) in enumerate(zip(*columns, strict=True)):
         arc: dict[str, Any] = {"tail": names[tail], "head": names[head]}
         if name != str(row):
             arc["id"] = name
-        if lower:
-            arc["lower"] = lower
-        if capacity != UNBOUNDED:
-            arc["capacity"] = capacity
-        if cost:
-            arc["cost"] = cost
+        given = zip(defaults.items(), numbers, strict=True)
+        arc |= {field: number for (field, default), number in given if number != default}
         arcs.append(arc)
     return {"nodes": nodes, "arcs": arcs}

@@ -1,35 +1,33 @@
 """The only definition of the file formats `optsched/1` and `optsched-network/1`, and the JSON Schemas that follow.
 
-The records below say which fields exist and what each may hold; the tables after them say which column of an
-`Instance` each field becomes. Reading and writing (`files`, `columns`, `diagnosis`, `archive`, `frames`) follow both,
-so a field is added here and nowhere else. What a value must be beyond its own type (references, idle slots within
-slots) is checked where the nouns are.
+The records below say which fields exist and what each may hold in a file. Which column of an `Instance` a field
+becomes is said where that column is (`optsched.parts`). Reading and writing (`files`, `columns`, `diagnosis`,
+`archive`, `frames`) follow both, so a field is added in its record here and in its part there, and nowhere else. What
+a value must be beyond its own type (references, idle slots within slots) is checked where the nouns are.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from optsched.instance import KINDS, LARGEST, STATES
+from optsched.arrays import LARGEST
+from optsched.network import DEFAULTS
+from optsched.parts import Cluster, Column, State, Workload, columns_of
 
 __all__ = [
-    "GROUPS",
+    "HEADER",
     "INSTANCE",
-    "JOBS",
     "LONGEST_ID",
     "NETWORK",
-    "NODES",
+    "NETWORK_TABLES",
     "SCHEMAS",
     "TABLES",
-    "TASKS",
-    "Column",
     "InstanceDocument",
     "NetworkDocument",
     "schema",
@@ -312,72 +310,31 @@ class NetworkDocument(_Document, kw_only=True, tag=NETWORK):
     arcs: list[Arc]
 
 
-@dataclass(frozen=True)
-class Column:
-    """How a field of a record is held: in which attribute of which part of an instance, and as what.
-
-    `form` is one of `integer`, `number`, `choice` (an index into `choices`), `label` (an index into the names that
-    appear, which lie in `<attribute>_ids`), `reference` (an index into the table `target`), `resources` (a column
-    for each key), `numbers` and `references` (ragged rows), and `rates` (a number, or one for each node type).
-    """
-
-    field: str
-    part: Literal["cluster", "workload", "state"]
-    form: Literal["integer", "number", "choice", "label", "reference", "resources", "numbers", "references", "rates"]
-    attribute: str = ""
-    default: float = float("nan")
-    target: str = ""
-    choices: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "attribute", self.attribute or self.field)
+def _columns(table: str, record: type[Struct]) -> tuple[Column, ...]:
+    """The columns of a table in the order of the fields of its records."""
+    held = {
+        column.field: column
+        for part in (Cluster, Workload, State)
+        for column in columns_of(part)
+        if column.table == table
+    }
+    return tuple(held[name] for name in record.__struct_fields__ if name != "id")
 
 
-NODES = (
-    Column("rack", "cluster", "label"),
-    Column("datacenter", "cluster", "label"),
-    Column("type", "cluster", "label"),
-    Column("slots", "cluster", "integer", default=1),
-    Column("idle_slots", "state", "integer"),
-    Column("reduce_slots", "cluster", "integer", default=1),
-    Column("idle_reduce_slots", "state", "integer"),
-    Column("load", "state", "number", default=0),
-    Column("capacity", "cluster", "resources"),
-    Column("rate_process", "cluster", "number"),
-    Column("rate_in", "cluster", "number"),
-    Column("rate_out", "cluster", "number"),
-    Column("out_in_use", "cluster", "number", default=0),
-    Column("running_rates", "cluster", "numbers"),
-)
-GROUPS = (
-    Column("weight", "workload", "number", "group_weight"),
-    Column("running_tasks", "workload", "integer", "group_running_tasks", default=-1),
-)
-JOBS = (
-    Column("group", "workload", "reference", "job_group", target="groups"),
-    Column("arrival", "workload", "number"),
-    Column("goal", "workload", "number"),
-    Column("filter_ratio", "workload", "number"),
-    Column("map_time", "workload", "number"),
-)
-TASKS = (
-    Column("job", "workload", "reference", target="jobs"),
-    Column("kind", "workload", "choice", default=0, choices=KINDS),
-    Column("replicas", "workload", "references", target="nodes"),
-    Column("size", "workload", "number"),
-    Column("rate_in", "workload", "rates"),
-    Column("demand", "workload", "resources"),
-    Column("demand_shuffle", "workload", "resources"),
-    Column("bytes_read", "workload", "number"),
-    Column("observed", "workload", "reference", target="nodes"),
-    Column("state", "state", "choice", "status", default=0, choices=STATES),
-    Column("node", "state", "reference", target="nodes"),
-    Column("start", "state", "number"),
-    Column("duration", "workload", "number"),
-)
+_RECORDS: dict[str, type[Struct]] = {"nodes": Node, "groups": Group, "jobs": Job, "tasks": Task}
+_NETWORK_RECORDS: dict[str, type[Struct]] = {"nodes": NetworkNode, "arcs": Arc}
 
 #: The tables of an instance in the order in which they are read, with the columns of their records (but `id`).
-TABLES: dict[str, tuple[Column, ...]] = {"nodes": NODES, "groups": GROUPS, "jobs": JOBS, "tasks": TASKS}
+TABLES: dict[str, tuple[Column, ...]] = {table: _columns(table, record) for table, record in _RECORDS.items()}
+
+#: The tables of a network, with what their records say where they leave a number out.
+NETWORK_TABLES: dict[str, dict[str, int]] = {
+    table: {name: DEFAULTS[name] for name in record.__struct_fields__ if name in DEFAULTS}
+    for table, record in _NETWORK_RECORDS.items()
+}
+
+#: What documents of both kinds may begin with.
+HEADER: tuple[str, ...] = _Document.__struct_fields__
 
 
 def schema(kind: type[InstanceDocument] | type[NetworkDocument]) -> dict[str, Any]:
