@@ -113,6 +113,8 @@ COVERED = {
     "heuristics/test_fifo.py": {"heuristics/reduce_rules": "reduce_rules", "problems/reduce_slots": "reduce_slots"},
     "running/test_run.py": {"running/base": "optsched.running.base"},
     "test_agreement.py": {"searches/enumeration": '"brute-force"'},
+    "test_registry.py": {"routes/enumerated": "brute-force"},
+    "test_outside.py": {"instances/importers/__init__": "IMPORTERS"},
     "test_lying_solver.py": {"solvers/answers": "solvers.answers"},
     "solvers/test_highs.py": {"solvers/highs_options": "option_faults", "solvers/sanity": "wrong_answers"},
     "solvers/test_solvers_contract.py": {"solvers/outcome": "SolverOutcome", "solvers/blocks": "LinearProgram"},
