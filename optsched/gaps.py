@@ -26,7 +26,8 @@ from optsched.problems.lsap_waves import LsapWaves
 from optsched.registry import imported, record_of
 from optsched.results import Limit, Number, Proof, Sense, Solution, Value, Violation
 from optsched.routes import routes_of, solve
-from optsched.routes.record import Beside, Record
+from optsched.routes.base import Beside
+from optsched.routes.call import Call
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = ["GapReport", "Reference", "each_wave", "gap", "gap_of", "gap_waves", "record_fields"]
@@ -81,7 +82,7 @@ class Reference:
         return reference
 
     def _unknown(self, limit: Limit, told: str) -> Solution:
-        return Record(self.problem, routes_of(self.problem)[0], None).solution(None, (), limit, told, {})
+        return Call(self.problem, routes_of(self.problem)[0]).solution(None, (), limit, told)
 
     @cached_property
     def solution(self) -> Solution:

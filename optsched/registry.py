@@ -79,7 +79,7 @@ class Record:
     limit
         What the limit of its second program means.
     beside
-        What a gap says beside itself, from the frontier: a class (`optsched.routes.record.Beside`).
+        What a gap says beside itself, from the frontier: a class (`optsched.routes.base.Beside`).
     locality
         Whether a gap counts tasks on their node, in the rack and remote.
     rivals

@@ -23,8 +23,7 @@ from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
-from optsched.routes import routes_of, solve
-from optsched.routes.record import Frontier
+from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile
 
 

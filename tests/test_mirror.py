@@ -38,7 +38,11 @@ COVERED = {
         "routes/__init__": "routes_of",
         "routes/assignment": "ASSIGNMENT_ROUTES",
         "routes/latency": "LATENCY_ROUTES",
-        "routes/record": "solver_of",
+        "routes/call": "solver_of",
+    },
+    "test_module_contracts.py": {
+        "routes/base": "hasattr(module, part)",
+        "routes/enumerated": "optsched.routes.enumerated",
     },
     # A certificate of every kind is made, altered and checked.
     "certificates/test_checking.py": {
@@ -51,7 +55,7 @@ COVERED = {
         "certificates/lsap_fairness": "lsap_fairness as shares",
         "models/lsap_fairness": "lsap_fairness_models",
         "problems/groups": "Groups",
-        "routes/lsap_fairness": "lsap_fairness as routes",
+        "routes/lsap_fairness": "routes_of",
         "searches/lsap_fairness": "searches.lsap_fairness",
     },
     "searches/test_transmission_joint.py": {
@@ -59,7 +63,7 @@ COVERED = {
         "models/transmission": "models.",
         "problems/transmission_bounds": "ReduceBounds",
         "problems/transmission_tables": "OPEN",
-        "routes/transmission": "transmission as routes",
+        "routes/transmission": "monkeypatch.setattr(routes",
     },
     "searches/test_transmission.py": {
         "searches/transmission_stages": "transmission_stages",

@@ -23,8 +23,8 @@ from optsched.problems import FairLsap, Latency, Lsap, Utility, problem
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import bounds, frontier, routes_of, solve
 from optsched.routes.assignment import ROUTES as ASSIGNMENT_ROUTES
+from optsched.routes.call import solver_of
 from optsched.routes.latency import ROUTES as LATENCY_ROUTES
-from optsched.routes.record import solver_of
 from optsched.searches.latency import LatencySearch
 from optsched.solvers.highs import ArraySolution, LinearProgram
 from optsched.solvers.outcome import INTERRUPTED
@@ -286,7 +286,7 @@ def test_infeasible_beside_a_feasible_start_is_a_bug(monkeypatch: pytest.MonkeyP
     def lying(route: str) -> object:
         return lambda *given: replace(honest(*given), status=Termination.INFEASIBLE, objective=None, bound=None)
 
-    monkeypatch.setattr("optsched.routes.generalized_assignment.solver_of", lying)
+    monkeypatch.setattr("optsched.routes.call.solver_of", lying)
     with pytest.raises(SolverDisagreement, match="but the start is"):
         solve(posed, start=["a"], route="pyomo")
 
@@ -296,9 +296,9 @@ def test_figure_of_a_solver_that_differs_is_a_bug(monkeypatch: pytest.MonkeyPatc
     honest = solver_of("pyomo")
 
     def lying(route: str) -> object:
-        return lambda model, profile: replace(honest(model, profile), objective=17.0)
+        return lambda *given: replace(honest(*given), objective=17.0)
 
-    monkeypatch.setattr("optsched.routes.assignment.solver_of", lying)
+    monkeypatch.setattr("optsched.routes.call.solver_of", lying)
     with pytest.raises(SolverDisagreement, match=r"the solver says 17\.0"):
         solve(Lsap(FIGURE_2), route="pyomo")
 

@@ -9,9 +9,45 @@ from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from optsched.errors import UsageError, expect, nearest
 from optsched.registry import records
+
+if TYPE_CHECKING:  # so that mypy names what a module lacks
+    from optsched.models import (
+        fair_lsap,
+        flow,
+        flow_congestion,
+        generalized_assignment,
+        latency,
+        lsap,
+        lsap_fairness,
+        min_cost_flow,
+        traffic,
+        transmission,
+        transmission_maps,
+        transmission_reduces,
+        utility,
+    )
+    from optsched.models.base import LimitedModelModule, ModelModule
+
+    _EVERY: tuple[ModelModule, ...] = (
+        fair_lsap,
+        flow,
+        flow_congestion,
+        generalized_assignment,
+        latency,
+        lsap,
+        lsap_fairness,
+        min_cost_flow,
+        traffic,
+        transmission,
+        transmission_maps,
+        transmission_reduces,
+        utility,
+    )
+    _LIMITED: tuple[LimitedModelModule, ...] = (latency, lsap_fairness, traffic, utility)
 
 __all__ = ["module", "names"]
 

@@ -3,7 +3,8 @@
 A route is a way to the optimum: a network engine, the search over limits, a declarative model, or enumeration. If no
 route is named, `solve` takes the quickest one that proves its answer. Whatever the route, the objective is evaluated
 again in `problems` from the placement, the bound is what a certificate says, and OPTIMAL means that the two are equal.
-The registry names the module of routes of a problem; `record` holds what all of them share.
+The registry names the module of routes of a problem; `base` says what such a module has, and `call` has the one way by
+a model and makes the solution.
 """
 
 from __future__ import annotations
@@ -21,13 +22,45 @@ from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem
 from optsched.registry import record_of, records
 from optsched.results import Bound, Decision, FrontierPoint, Solution
-from optsched.routes.record import Frontier, Record
+from optsched.routes.base import Frontier
+from optsched.routes.call import Call
 from optsched.running.answers import placement_from
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # so that mypy names what a module lacks
+    from optsched.routes import (
+        assignment,
+        enumerated,
+        flow_congestion,
+        generalized_assignment,
+        latency,
+        lsap_fairness,
+        min_cost_flow,
+        traffic,
+        transmission,
+        transmission_reduces,
+        utility,
+    )
+    from optsched.routes.base import BoundsModule, FrontierModule, RouteModule, RoutesByProblem
     from optsched.routes.latency import latency_search, solve_by
+
+    _EVERY: tuple[RouteModule, ...] = (
+        assignment,
+        enumerated,
+        flow_congestion,
+        generalized_assignment,
+        latency,
+        lsap_fairness,
+        min_cost_flow,
+        traffic,
+        transmission,
+        transmission_reduces,
+        utility,
+    )
+    _BY_PROBLEM: tuple[RoutesByProblem, ...] = (enumerated, utility)
+    _WITH_BOUNDS: tuple[BoundsModule, ...] = (latency,)
+    _WITH_FRONTIER: tuple[FrontierModule, ...] = (latency, lsap_fairness, traffic)
 
 __all__ = [
     "Frontier",
@@ -42,6 +75,10 @@ __all__ = [
 ]
 
 
+#: Routes of a problem that has none of its own, and the route `brute-force` of all.
+_ENUMERATED = "optsched.routes.enumerated"
+
+
 def __getattr__(name: str) -> object:
     if name not in ("latency_search", "solve_by"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -50,7 +87,7 @@ def __getattr__(name: str) -> object:
 
 def _module(problem: AnyProblem) -> ModuleType:
     """The module that solves a problem. A problem without routes, or unknown to the registry, is enumerated."""
-    return import_module(record_of(type(problem)).routes or "optsched.routes.enumerated")
+    return import_module(record_of(type(problem)).routes or _ENUMERATED)
 
 
 def routes_of(problem: AnyProblem) -> tuple[str, ...]:
@@ -126,13 +163,14 @@ def solve(
     profile = profile if isinstance(profile, Profile) else load_profile(profile)
     profile = profile.with_limits(time_limit=time_limit)
     route = _route(problem, route)
-    record = Record(problem, route, None if start is None else _start(problem, start))
-    try:
-        with deadline(profile.time_limit):
-            solution: Solution = _module(problem).by_route(record, profile)
-    except STOPPED as error:  # it came where no route looks for it, such as while a model is built
-        return record.solution(None, (), *stopped(error), {})
-    return solution
+    call = Call(problem, route, None if start is None else _start(problem, start))
+    if problem.plainly_infeasible is not None:
+        return call.infeasible(problem.plainly_infeasible)
+    module = import_module(_ENUMERATED) if route == "brute-force" else _module(problem)
+    with call.until_stopped(), deadline(profile.time_limit):
+        solution: Solution = module.by_route(call, profile)
+        return solution
+    return call.solution(None)  # it was stopped where no route looks for that
 
 
 def _route(problem: AnyProblem, route: str | None) -> str:
@@ -167,7 +205,7 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     """Every bound that is cheap to prove, each with what it bounds.
 
     In addition to `Problem.cheap_bounds` this has l_flow for `latency`: the least limit that a maximum b-matching and
-    do not rule out (Agosta et al., note 3).
+    counting do not rule out (Agosta et al., note 3).
 
     Examples
     --------

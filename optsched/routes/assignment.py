@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
-from optsched import models
 from optsched.certificates import price_certificate
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem
-from optsched.results import Certificate, Solution, Termination
-from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of
+from optsched.results import Certificate, Solution
+from optsched.routes.base import MODELS
+from optsched.routes.call import Call, Found, Told
 from optsched.searches.assignment import Prices, fill_idle_slots, prices_of, solve_assignment
-from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ROUTES", "by_route"]
@@ -23,45 +20,26 @@ __all__ = ["ROUTES", "by_route"]
 ROUTES = ("network", "arrays", "network-simplex", "dense", *MODELS, "brute-force")
 
 
-def by_route(record: Record, profile: Profile) -> Solution:
-    """Solve by the record's route."""
-    if record.route == "brute-force":
-        return by_enumeration(record)
-    return _by_model(record, profile) if record.route in MODELS else _by_engine(record, profile)
-
-
-def _by_engine(record: Record, profile: Profile) -> Solution:
-    problem = record.problem
-    assert isinstance(problem, AssignmentProblem)
+def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
+    """By an engine or a model; prices prove it, the engine's own or those of shortest paths."""
+    problem = call.problem
     placement, certificate = _fallback(problem)
-    try:
-        found = solve_assignment(problem, profile, record.route)
-        if found.nodes is not None:
-            placement = problem.placement(found.nodes)
-            certificate = _proof(problem, placement, found.prices)
-    except STOPPED as error:
-        return record.solution(placement, (certificate,), *stopped(error), {})
-    return record.solution(placement, (certificate,), found.limit, found.raw_status, found.solver, found.build_seconds)
+    found: Told = Found()
+    with call.until_stopped():
+        nodes, prices, found = _found(call, profile)
+        if nodes is not None:
+            placement = problem.placement(nodes)
+            certificate = _proof(problem, placement, prices)
+    return call.answered(placement, (certificate,), found)
 
 
-def _by_model(record: Record, profile: Profile) -> Solution:
-    problem = record.problem
-    assert isinstance(problem, AssignmentProblem)
-    module = models.module(problem.name)
-    placement, certificate = _fallback(problem)
-    built = 0.0
-    try:
-        model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
-        built = time.perf_counter() - record.began
-        outcome = solver_of(record.route)(model, profile)
-        if outcome.objective is not None:
-            placement = decoded(module, model, problem)
-            certificate = _proof(problem, placement, None)
-            if outcome.status is Termination.OPTIMAL:
-                check_claim(problem, outcome.objective, problem.evaluate(placement)[0])
-    except STOPPED as error:
-        return record.solution(placement, (certificate,), *stopped(error), {}, built)
-    return record.solution(placement, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
+def _found(call: Call[AssignmentProblem], profile: Profile) -> tuple[Ints | None, Prices | None, Told]:
+    """The nodes and prices that the route's engine or model holds, and how it ended."""
+    if call.route not in MODELS:
+        engine = solve_assignment(call.problem, profile, call.route)
+        return engine.nodes, engine.prices, engine
+    found = call.by_model(profile)
+    return None if found.decision is None else call.problem.nodes_of(found.decision), None, found
 
 
 def _proof(problem: AssignmentProblem, placement: Placement, prices: Prices | None) -> Certificate:

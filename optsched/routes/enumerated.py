@@ -1,23 +1,37 @@
-"""The one route of a problem that has no routes of its own: every placement is tried, judged by the problem itself."""
+"""The route `brute-force`, and all that there is for a problem without routes: every placement is tried."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from optsched.errors import UsageError
 from optsched.problems import AnyProblem, Problem
-from optsched.results import Solution
-from optsched.routes.record import Record, by_enumeration
+from optsched.results import Certificate, Proof, Solution
+from optsched.routes.call import ALL_TRIED, Call
+from optsched.searches.enumeration import best_placement
 from optsched.solvers.profiles import Profile
 
-__all__ = ["by_route", "routes"]
+__all__ = ["ROUTES", "by_route", "routes"]
+
+#: The only one.
+ROUTES = ("brute-force",)
 
 
 def routes(problem: AnyProblem) -> tuple[str, ...]:
     """`brute-force`; UsageError for a problem that decides a flow, which cannot be enumerated."""
     if not isinstance(problem, Problem):
         raise UsageError(f"{problem.name} has no routes, and flows cannot be enumerated: name its routes in its record")
-    return ("brute-force",)
+    return ROUTES
 
 
-def by_route(record: Record, profile: Profile) -> Solution:
-    """Solve by enumeration; no profile changes anything."""
-    return by_enumeration(record)
+def by_route(call: Call[Any], profile: Profile) -> Solution:
+    """Solve by trying every placement; no profile changes anything."""
+    found = best_placement(call.problem)
+    if found is None:
+        return call.infeasible(ALL_TRIED)
+    value, nodes = found
+    certificates = tuple(
+        Certificate(component.name, Proof.ENUMERATION, claim)
+        for component, claim in zip(call.problem.components, value, strict=True)
+    )
+    return call.solution(call.problem.placement(nodes), certificates, None, "all placements tried")

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from optsched import models
 from optsched.placement import Placement
 from optsched.problems import Latency
-from optsched.results import Bound, Certificate, FrontierPoint, Limit, Number, Proof, Solution, Termination, Value
-from optsched.routes.record import (
-    MODELS,
-    Frontier,
-    Record,
-    by_enumeration,
-    check_claim,
-    decoded,
-    solver_of,
-    whole_bound,
-)
+from optsched.results import Bound, Certificate, FrontierPoint, Number, Proof, Solution, Termination, Value
+from optsched.routes.base import MODELS, Frontier
+from optsched.routes.call import Call, Found, modelled, whole_bound
 from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
-from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = ["ROUTES", "Beside", "bounds", "by_route", "frontier", "latency_search", "solve_by"]
@@ -32,11 +21,10 @@ __all__ = ["ROUTES", "Beside", "bounds", "by_route", "frontier", "latency_search
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
 
-def by_route(record: Record, profile: Profile) -> Solution:
-    """Solve by the record's route."""
-    if record.route == "brute-force":
-        return by_enumeration(record)
-    return _by_literal(record, profile) if record.route == "pulp" else _by_search(record, profile)
+def by_route(call: Call[Latency], profile: Profile) -> Solution:
+    """By the search over limits, or the literal model where there is a task."""
+    literal = call.route == "pulp" and len(call.problem.tasks)
+    return _by_literal(call, profile) if literal else _by_search(call, profile)
 
 
 def latency_search(
@@ -52,50 +40,41 @@ def latency_search(
 def _compact_pyomo(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
     """Settle a limit by the compact Pyomo model."""
     problem = search.problem
-    module = models.module(problem.name)
-    model = module.build_pyomo(problem, limit=known.limit)
-    hint = search.hint(known.limit)
-    start = None if hint is None else module.start_values(model, problem, hint)
-    outcome = solver_of("pyomo")(model, profile, start)
+    found = modelled(problem, "pyomo", profile, known.limit, search.hint(known.limit))
+    outcome = found.outcome
     search.solver, search.raw_status = dict(outcome.solver), outcome.raw_status
     if outcome.status is Termination.INFEASIBLE:
         return replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER)
     extra = problem.w_rem - problem.w_loc
     remote = None if outcome.bound is None or not extra else (outcome.bound - search.work(0)) / extra
     bounded = with_claimed_bound(known, remote)
-    if outcome.objective is None:
+    if found.decision is None:
         return replace(bounded, stopped=outcome.limit)
-    nodes = problem.nodes_of(decoded(module, model, problem))
-    return settled(search, bounded, nodes, outcome.limit)
+    return settled(search, bounded, problem.nodes_of(found.decision), outcome.limit)
 
 
 def solve_by(search: LatencySearch) -> Solution:
     """What `solve` by route "search" gives, by a search that keeps what it learns for later questions."""
-    return _by_search(Record(search.problem, "search", search.start), search.profile, search)
+    return _by_search(Call(search.problem, "search", search.start), search.profile, search)
 
 
-def _by_search(record: Record, profile: Profile, search: LatencySearch | None = None) -> Solution:
-    problem = record.problem
-    assert isinstance(problem, Latency)
+def _by_search(call: Call[Latency], profile: Profile, search: LatencySearch | None = None) -> Solution:
+    problem = call.problem
     if not len(problem.tasks):
-        return record.solution(problem.placement([]), _nothing(), None, "nothing to place", {})
-    search = search or latency_search(problem, profile, record.start, record.route)
-    built = time.perf_counter() - record.began
-    limit: Limit | None
-    try:
+        return call.settled(problem.placement([]), *_nothing())
+    search = search or latency_search(problem, profile, call.start, call.route)
+    built, known = call.elapsed, None
+    with call.until_stopped():
         known = search.first_feasible()
-        limit = known.stopped
-    except STOPPED as error:
-        known, limit = search.open_limit(), stopped(error)[0]
+    known = known or search.open_limit()
     certificates = [search.makespan_certificate(known.limit)]
     if known.nodes is None:
         nodes = search.fallback(known.limit)
     else:
         nodes = known.nodes
         certificates.append(search.work_certificate(known))
-    return record.solution(
-        problem.placement(nodes), tuple(certificates), limit, search.raw_status, search.solver, built
-    )
+    told = known.stopped, search.raw_status, search.solver, built
+    return call.solution(problem.placement(nodes), tuple(certificates), *told)
 
 
 def _nothing() -> tuple[Certificate, Certificate]:
@@ -107,32 +86,22 @@ def _nothing() -> tuple[Certificate, Certificate]:
     )
 
 
-def _by_literal(record: Record, profile: Profile) -> Solution:
+def _by_literal(call: Call[Latency], profile: Profile) -> Solution:
     """Least makespan by the dense literal model, then least work within it by the same at a fixed limit."""
-    problem = record.problem
-    assert isinstance(problem, Latency)
-    if not len(problem.tasks):
-        return _by_search(record, profile)
-    module = models.module(problem.name)
-    model = module.build_pulp(problem)
-    built = time.perf_counter() - record.began
-    start = None if record.start is None else module.start_values(model, problem, record.start)
-    first = solver_of("pulp")(model, profile, start)
+    problem, found, placement = call.problem, Found(), None
     certificates: list[Certificate] = []
-    if first.bound is not None:
-        certificates.append(Certificate("makespan", Proof.SOLVER, max(0, whole_bound(first.bound))))
-    placement = None if first.objective is None else decoded(module, model, problem)
-    if placement is None or first.limit is not None:  # there is nothing, or a makespan that may not be the least
-        return record.solution(placement, tuple(certificates), first.limit, first.raw_status, first.solver, built)
-    makespan = problem.evaluate(placement)[0]
-    check_claim(problem, first.objective, makespan)
-    model = module.build_pulp(problem, limit=int(makespan))
-    second = solver_of("pulp")(model, profile.since(record.began), module.start_values(model, problem, placement))
-    if second.objective is not None:
-        placement = decoded(module, model, problem)
-    if second.bound is not None:
-        certificates.append(Certificate("work", Proof.SOLVER, whole_bound(second.bound)))
-    return record.solution(placement, tuple(certificates), second.limit, second.raw_status, second.solver, built)
+    with call.until_stopped():
+        found = call.by_model(profile, start=call.start)
+        placement = found.decision
+        if found.bound is not None:
+            certificates.append(Certificate("makespan", Proof.SOLVER, max(0, whole_bound(found.bound))))
+        if placement is not None and found.limit is None:  # the least makespan
+            makespan = int(problem.evaluate(placement)[0])
+            found = call.by_model(profile, limit=makespan, start=placement)
+            placement = found.decision or placement
+            if found.bound is not None:
+                certificates.append(Certificate("work", Proof.SOLVER, whole_bound(found.bound)))
+    return call.answered(placement, tuple(certificates), found)
 
 
 def bounds(problem: Latency) -> tuple[Bound, ...]:

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from optsched import models
 from optsched.certificates import price_certificate, share_certificate
-from optsched.instance import Ints
 from optsched.placement import Placement
 from optsched.problems import LsapFairness
-from optsched.results import Certificate, FrontierPoint, Limit, Number, Solution, Termination, Value
-from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, check_claim, decoded, solver_of
+from optsched.results import Certificate, FrontierPoint, Limit, Number, Solution, Value
+from optsched.routes.base import MODELS, Frontier
+from optsched.routes.call import Call, Found, Told, check_claim, modelled
 from optsched.searches.lsap_fairness import CappedNetwork, Fairest, most_local
 from optsched.solvers.networks import BMatching
 from optsched.solvers.outcome import STOPPED, stopped
@@ -30,30 +29,24 @@ __all__ = ["ROUTES", "Beside", "by_route", "frontier"]
 ROUTES = ("flows", "arrays", "network-simplex", *MODELS, "brute-force")
 
 
-def by_route(record: Record, profile: Profile) -> Solution:
-    """Solve by the record's route."""
-    problem = record.problem
-    assert isinstance(problem, LsapFairness)
-    if record.route == "brute-force":
-        return by_enumeration(record)
+def by_route(call: Call[LsapFairness], profile: Profile) -> Solution:
+    """The most local placement, then the fairest within its locality by the call's route."""
+    problem = call.problem
     nodes, matching = most_local(problem)
     placement, locality = problem.placement(nodes), _locality_certificate(problem, matching)
     if not problem.count:
-        return record.solution(placement, (locality, _nothing(problem)), None, "nothing to place", {})
+        return call.settled(placement, locality, _nothing(problem))
     least = problem.count - matching.size
-    search = _Search(problem, record.route, profile)
-    try:
+    search = _Search(problem, call.route, profile)
+    told: Told = Found()
+    distance = None
+    with call.until_stopped():
         search.check_least(least)
-        found = search.fairest(least)
+        told = found = search.fairest(least)
         if found.nodes is not None:
             placement = problem.placement(found.nodes)
         distance = search.certificate(placement, least)
-    except STOPPED as error:
-        limit, told = stopped(error)
-        found = Fairest(None, limit, told, {}, 0.0)
-        distance = search.plain(least)
-    certificates = locality, distance
-    return record.solution(placement, certificates, found.limit, found.raw_status, found.solver, found.build_seconds)
+    return call.answered(placement, (locality, distance or search.plain(least)), told)
 
 
 class _Search:
@@ -75,30 +68,17 @@ class _Search:
     def check_least(self, least: int) -> None:
         """Raise SolverDisagreement if the route's model has another number of tasks off their data than `least`."""
         if self.route in MODELS:
-            outcome, _, _ = self._modelled(None)
-            if outcome.status is Termination.OPTIMAL:
-                check_claim(self.problem, outcome.objective, least)
+            found = modelled(self.problem, self.route, self.profile).checked(self.problem)
+            if found.optimal:
+                check_claim(self.problem, found.outcome.objective, least)
 
     def fairest(self, off_data: int) -> Fairest:
         """The fairest placement with at most so many tasks off their data."""
         if self.route not in MODELS:
             return self._network.fairest(off_data, self.profile, self.route)
-        outcome, placement, built = self._modelled(off_data)
-        nodes: Ints | None = None
-        if placement is not None:
-            nodes = self.problem.nodes_of(placement)
-            if outcome.status is Termination.OPTIMAL:
-                check_claim(self.problem, outcome.objective, self.problem.evaluate(placement)[1])
-        return Fairest(nodes, outcome.limit, outcome.raw_status, outcome.solver, built)
-
-    def _modelled(self, limit: int | None) -> tuple[Any, Placement | None, float]:
-        began = time.perf_counter()
-        module = models.module(self.problem.name)
-        build = module.build_pyomo if self.route == "pyomo" else module.build_pulp
-        model = build(self.problem, limit=limit)
-        built = time.perf_counter() - began
-        outcome = solver_of(self.route)(model, self.profile)
-        return outcome, None if outcome.objective is None else decoded(module, model, self.problem), built
+        found = modelled(self.problem, self.route, self.profile, off_data).checked(self.problem)
+        nodes = None if found.decision is None else self.problem.nodes_of(found.decision)
+        return Fairest(nodes, found.limit, found.raw_status, found.solver, found.build_seconds)
 
     def certificate(self, placement: Placement, off_data: int) -> Certificate:
         """The proof of a placement's distance if it is the fairest within the limit; else of some lower bound."""
@@ -172,7 +152,7 @@ class Beside:
         self._problem, self._profile, self._in_time = problem, profile, in_time
 
     def solution(self) -> Solution:
-        return by_route(Record(self._problem, ROUTES[0], None), self._profile)
+        return by_route(Call(self._problem, ROUTES[0]), self._profile)
 
     @cached_property
     def _front(self) -> Frontier | None:

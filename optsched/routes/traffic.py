@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
+from typing import Any
 
-from optsched import models
 from optsched.certificates.traffic import Cases, SlotPrices, load_certificate, traffic_certificate
 from optsched.placement import Placement
 from optsched.problems.traffic import Traffic
-from optsched.results import Certificate, FrontierPoint, Limit, Solution, Termination
-from optsched.routes.record import MODELS, Frontier, Record, by_enumeration, decoded, solver_of
+from optsched.results import Certificate, FrontierPoint, Solution
+from optsched.routes.base import MODELS, Frontier
+from optsched.routes.call import Call, modelled
 from optsched.searches.traffic import TrafficSearch, scaled
-from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
+from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ROUTES", "by_route", "frontier", "traffic_search"]
@@ -20,36 +20,27 @@ __all__ = ["ROUTES", "by_route", "frontier", "traffic_search"]
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
 
-def by_route(record: Record, profile: Profile) -> Solution:
-    """Least traffic, then least load at it, by the record's route. The proof is by prices as far as these reach."""
-    problem = record.problem
-    assert isinstance(problem, Traffic)
-    if (told := problem.plainly_infeasible) is not None:
-        return record.solution(None, (), None, told, {}, unanswered=Termination.INFEASIBLE)
+def by_route(call: Call[Traffic], profile: Profile) -> Solution:
+    """Least traffic, then least load at it, by the call's route. The proof is by prices as far as these reach."""
+    problem = call.problem
     if not len(problem.tasks):
-        return record.solution(problem.placement([]), _nothing(problem), None, "nothing to place", {})
-    if record.route == "brute-force":
-        return by_enumeration(record)
-    search = traffic_search(problem, profile, record.start, record.route)
+        return call.settled(problem.placement([]), *_nothing(problem))
+    search = traffic_search(problem, profile, call.start, call.route)
     certificates = [traffic_certificate(problem, Cases(SlotPrices.none(problem)))]
     placement: Placement | None = None
-    limit: Limit | None
-    built = time.perf_counter() - record.began
-    try:
+    built = call.elapsed
+    with call.until_stopped():
         known = search.at(None)
         if not known.feasible:
-            unanswered = Termination.INFEASIBLE
-            return record.solution(None, (), None, search.raw_status, search.solver, built, unanswered=unanswered)
-        certificates, placement, limit = [search.traffic_certificate(known)], known.placement, search.stopped
+            return call.infeasible(search.raw_status, search.solver, built)
+        certificates, placement = [search.traffic_certificate(known)], known.placement
         if known.closed:
             assert known.units is not None
             best, load = search.least_load(known)
             placement = best.placement
             certificates.append(search.load_certificate(load, known.units))
-            limit = search.stopped
-    except STOPPED as error:
-        placement, limit = placement or search.held, stopped(error)[0]
-    return record.solution(placement, tuple(certificates), limit, search.raw_status, search.solver, built)
+    placement = placement or search.held
+    return call.solution(placement, tuple(certificates), search.stopped, search.raw_status, search.solver, built)
 
 
 def traffic_search(
@@ -74,16 +65,16 @@ class _Model:
     def __call__(
         self, search: TrafficSearch, limit: int | None, profile: Profile, start: Placement | None
     ) -> tuple[SolverOutcome, Placement | None]:
-        module = models.module(search.problem.name)
         unit = search.problem.step / search.problem.grid
-        if self._route == "pyomo":
-            model = module.build_pyomo(search.problem, limit=limit)
-            model.objective.expr = model.objective.expr / unit
-        else:
-            model = module.build_pulp(search.problem, limit=limit)
-            model.setObjective(model.objective * (1 / unit))
-        outcome = scaled(solver_of(self._route)(model, profile), unit)
-        return outcome, None if outcome.objective is None else decoded(module, model, search.problem)
+
+        def in_steps(model: Any) -> None:
+            if self._route == "pyomo":
+                model.objective.expr = model.objective.expr / unit
+            else:
+                model.setObjective(model.objective * (1 / unit))
+
+        found = modelled(search.problem, self._route, profile, limit, prepare=in_steps)
+        return scaled(found.outcome, unit), found.decision
 
 
 def _nothing(problem: Traffic) -> tuple[Certificate, Certificate]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
-from optsched import models
 from optsched.certificates.transmission import branching_certificate
 from optsched.deadline import unhurried
 from optsched.errors import UsageError
@@ -16,8 +13,9 @@ from optsched.placement import NONE, Placement
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds
-from optsched.results import Certificate, Proof, Solution, Termination
-from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
+from optsched.results import Certificate, Proof, Solution
+from optsched.routes.base import MODELS
+from optsched.routes.call import Call, Found, proof_of
 from optsched.searches.transmission import TransmissionSearch
 from optsched.solvers.profiles import Profile
 
@@ -30,44 +28,26 @@ ROUTES = ("search", *MODELS, "brute-force")
 _LARGEST_MOST = 10**9
 
 
-def by_route(record: Record, profile: Profile) -> Solution:
+def by_route(call: Call[Transmission], profile: Profile) -> Solution:
     """The branch and bound, proved by its tree if that is small enough to be kept; or a model, on its solver's word."""
-    if record.route == "brute-force":
-        return by_enumeration(record)
-    if record.route == "search":
-        return _by_search(record, profile)
-    problem = record.problem
-    assert isinstance(problem, Transmission)
+    if call.route == "search":
+        return _by_search(call, profile)
+    problem = call.problem
     if problem.most_between > _LARGEST_MOST * problem.grid:
         told = f"the shuffle may cost {problem.most_between / problem.grid:.4g}, and past {_LARGEST_MOST:,} MB times"
         mend = 'distance a model that switches it by binaries is not kept exactly; take route "search", or larger units'
         raise UsageError(f"{problem.name}: {told} {mend}")
-    module = models.module(problem.name)
-    model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
-    built = time.perf_counter() - record.began
-    outcome = solver_of(record.route)(model, profile)
-    placement: Placement | None = None
-    bounds = ReduceBounds(problem)
+    bounds, found = ReduceBounds(problem), Found()
     no_tree = Branching(np.arange(len(problem.reduces)), {}, None)
-    certificate = branching_certificate(bounds, no_tree, bounds.cheap)
-    if outcome.objective is not None:
-        placement = decoded(module, model, problem)
-    if outcome.status is Termination.OPTIMAL and placement is not None:
-        value = problem.evaluate(placement)[0]
-        check_claim(problem, outcome.objective, value)
-        if certificate.claim != value:
-            certificate = Certificate(certificate.component, Proof.SOLVER, value)
-    elif outcome.bound is not None:
-        word = exact(whole_bound(outcome.bound * problem.grid), problem.grid)
-        if word > certificate.claim:
-            certificate = Certificate(certificate.component, Proof.SOLVER, word)
-    return record.solution(placement, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
+    with call.until_stopped():
+        found = call.by_model(profile)
+    certificate = proof_of(problem, branching_certificate(bounds, no_tree, bounds.cheap), found, problem.grid)
+    return call.answered(found.decision, (certificate,), found)
 
 
-def _by_search(record: Record, profile: Profile) -> Solution:
-    problem = record.problem
-    assert isinstance(problem, Transmission)
-    search = TransmissionSearch(problem, profile, record.start)
+def _by_search(call: Call[Transmission], profile: Profile) -> Solution:
+    problem = call.problem
+    search = TransmissionSearch(problem, profile, call.start)
     found = search.run()
     if found.tree is not None:
         certificate = branching_certificate(search.bounds, found.tree, found.bound)
@@ -76,7 +56,7 @@ def _by_search(record: Record, profile: Profile) -> Solution:
         certificate = Certificate(problem.components[0].name, Proof.ENUMERATION, claim)
     placement = _one_by_one(problem) if found.nodes is None else problem.placement(found.nodes)
     told = f"{found.states} states of the reduces looked into"
-    return record.solution(placement, (certificate,), found.limit, told, {"name": "branch and bound over the reduces"})
+    return call.solution(placement, (certificate,), found.limit, told, {"name": "branch and bound over the reduces"})
 
 
 def _one_by_one(problem: Transmission) -> Placement:

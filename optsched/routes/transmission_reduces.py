@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
-
 import numpy as np
 
-from optsched import models
 from optsched.certificates.transmission_reduces import reduce_certificate
 from optsched.deadline import unhurried
 from optsched.heuristics.reduce_rules import first_fit
 from optsched.instance import Ints
 from optsched.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Certificate, Solution, Termination
-from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of
+from optsched.results import Certificate, Solution
+from optsched.routes.base import MODELS
+from optsched.routes.call import Call, Found
 from optsched.searches.transmission_reduces import ReducePrices, by_arrays, prices_of
-from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ROUTES", "by_route"]
@@ -26,49 +22,32 @@ __all__ = ["ROUTES", "by_route"]
 ROUTES = ("arrays", *MODELS, "brute-force")
 
 
-def by_route(record: Record, profile: Profile) -> Solution:
-    """Solve by the record's route. Where it stops without an answer, each reduce goes where it is cheapest, in turn."""
-    if record.route == "brute-force":
-        return by_enumeration(record)
-    problem = record.problem
-    assert isinstance(problem, TransmissionReduces)
+def by_route(call: Call[TransmissionReduces], profile: Profile) -> Solution:
+    """By arrays or a model. Where it stops without an answer, each reduce goes where it is cheapest, in turn."""
+    problem = call.problem
+    certificate, found = _plain(problem), Found()
     if not problem.count:
-        nothing = problem.placement(np.full(len(problem.tasks), NONE))
-        return record.solution(nothing, (_plain(problem),), None, "nothing to place", {})
-    nodes: Ints | None = None
-    certificate, outcome, built = _plain(problem), INTERRUPTED, 0.0
-    try:
-        outcome, nodes, prices, figure, built = _found(record, profile)
-        if nodes is not None:
-            certificate = _proof(problem, nodes, prices)
-            if outcome.status is Termination.OPTIMAL:
-                check_claim(problem, figure, problem.evaluate(problem.placement(nodes))[0])
-    except STOPPED as error:
-        limit, told = stopped(error)
-        outcome = replace(outcome, limit=limit, raw_status=told)
-    if nodes is None:
+        return call.settled(problem.placement(np.full(len(problem.tasks), NONE)), certificate)
+    with call.until_stopped():
+        found, prices = _found(call, profile)
+        if found.decision is not None:
+            certificate = _proof(problem, problem.nodes_of(found.decision), prices)
+    placement = found.decision
+    if placement is None:
         with unhurried():
-            nodes = first_fit(problem.slots, np.arange(len(problem.tasks)), problem.units.astype(np.float64))
-    held = problem.placement(nodes)
-    return record.solution(held, (certificate,), outcome.limit, outcome.raw_status, outcome.solver, built)
+            costs = problem.units.astype(np.float64)
+            placement = problem.placement(first_fit(problem.slots, np.arange(len(problem.tasks)), costs))
+    return call.answered(placement, (certificate,), found)
 
 
-def _found(
-    record: Record, profile: Profile
-) -> tuple[SolverOutcome, Ints | None, ReducePrices | None, float | None, float]:
-    """What the route's engine or model says, its nodes and prices, its own figure, and the seconds of building."""
-    problem = record.problem
-    assert isinstance(problem, TransmissionReduces)
-    if record.route == "arrays":
-        built = time.perf_counter() - record.began
-        outcome, nodes, prices = by_arrays(problem, profile.since(record.began))
-        return outcome, nodes, prices, None if outcome.objective is None else outcome.objective / problem.grid, built
-    module = models.module(problem.name)
-    model = module.build_pyomo(problem) if record.route == "pyomo" else module.build_pulp(problem)
-    built = time.perf_counter() - record.began
-    outcome = solver_of(record.route)(model, profile.since(record.began))
-    nodes = None if outcome.objective is None else problem.nodes_of(decoded(module, model, problem))
-    return outcome, nodes, None, outcome.objective, built
+def _found(call: Call[TransmissionReduces], profile: Profile) -> tuple[Found, ReducePrices | None]:
+    """What the route's engine or model says, and the prices that it holds."""
+    if call.route in MODELS:
+        return call.by_model(profile), None
+    problem, built = call.problem, call.elapsed
+    outcome, nodes, prices = by_arrays(problem, profile.since(call.began))
+    placement = None if nodes is None else problem.placement(nodes)
+    return Found(outcome, placement, units=problem.grid, build_seconds=built).checked(problem), prices
 
 
 def _proof(problem: TransmissionReduces, nodes: Ints, prices: ReducePrices | None) -> Certificate:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
+from typing import Any
 
 import numpy as np
 
-from optsched import models
 from optsched.certificates.utility import utilisation_certificate, utility_certificate
 from optsched.instance import LARGEST, Ints
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
-from optsched.results import Certificate, Proof, Solution, Termination
-from optsched.routes.record import MODELS, Record, by_enumeration, check_claim, decoded, solver_of, whole_bound
+from optsched.results import Certificate, Proof, Solution
+from optsched.routes.base import MODELS
+from optsched.routes.call import Call, Found, modelled, proof_of
 from optsched.searches.utility import UtilitySearch
 from optsched.searches.utility_program import counts_of
 from optsched.solvers.outcome import SolverOutcome, negated
@@ -34,69 +34,49 @@ def routes(problem: Utility) -> tuple[str, ...]:
 _UNTOLD = 2e-6
 
 
-def by_route(record: Record, profile: Profile) -> Solution:
+def by_route(call: Call[Utility], profile: Profile) -> Solution:
     """The highest lowest utility, then the most utilisation; prices of tasks prove them, or the solver's word."""
-    problem = record.problem
-    assert isinstance(problem, Utility)
-    if record.route == "brute-force":
-        return by_enumeration(record)
-    if record.route == "pulp" and len(problem.jobs):
-        return _by_literal(record, profile)
-    if record.route == "thresholds":
-        search = UtilitySearch(problem, profile, record.start)
+    problem = call.problem
+    if call.route == "pulp" and len(problem.jobs):
+        return _by_literal(call, profile)
+    if call.route == "thresholds":
+        search = UtilitySearch(problem, profile, call.start)
     else:
-        search = UtilitySearch(problem, profile, record.start, decide=_compact_pyomo, shortcuts=False)
+        search = UtilitySearch(problem, profile, call.start, decide=_compact_pyomo, shortcuts=False)
     search.run()
-    return record.solution(search.placement, search.certificates, search.limit, search.raw_status, search.solver)
+    return call.solution(search.placement, search.certificates, search.limit, search.raw_status, search.solver)
 
 
 def _compact_pyomo(
     problem: Utility, units: int, use: bool, profile: Profile, start: Ints | None
 ) -> tuple[SolverOutcome, Ints | None]:
     """Settle a threshold by the compact Pyomo model; its figures are negated: arrays minimise, it maximises."""
-    module = models.module(problem.name)
-    model = module.build_pyomo(problem, limit=exact(units, GRID))
-    if not use:
+
+    def any_placement(model: Any) -> None:
         model.objective.expr = 0 * model.objective.expr
-    outcome = negated(solver_of("pyomo")(model, profile))
-    counts = None
-    if outcome.objective is not None:
-        counts = counts_of(problem, decoded(module, model, problem))
-    return outcome, counts
+
+    found = modelled(problem, "pyomo", profile, exact(units, GRID), prepare=None if use else any_placement)
+    return negated(found.outcome), None if found.decision is None else counts_of(problem, found.decision)
 
 
-def _by_literal(record: Record, profile: Profile) -> Solution:
+def _by_literal(call: Call[Utility], profile: Profile) -> Solution:
     """The tabulated program twice: the highest lowest utility, then the most utilisation beside it."""
-    problem = record.problem
-    assert isinstance(problem, Utility)
-    module = models.module(problem.name)
+    problem, found, placement = call.problem, Found(), None
     none = np.zeros(len(problem.jobs), dtype=np.int64)
-    model = module.build_pulp(problem)
-    built = time.perf_counter() - record.began
-    first = solver_of("pulp")(model, profile)
     certificates = [utility_certificate(problem, none, none)]
-    if first.bound is not None and abs(first.bound) < LARGEST / GRID:
-        # Between two utilities that some job may have nothing is attained.
-        believed = first.bound + _UNTOLD * max(1.0, abs(first.bound))
-        units = problem.utility_below(math.floor(believed * GRID) + 1)
-        if units < certificates[0].claim * GRID:
-            certificates[0] = Certificate("lowest-utility", Proof.SOLVER, exact(units, GRID))
-    placement = None if first.objective is None else decoded(module, model, problem)
-    if placement is None or first.status is not Termination.OPTIMAL:
-        return record.solution(placement, tuple(certificates), first.limit, first.raw_status, first.solver, built)
-    lowest = problem.evaluate(placement)[0]
-    check_claim(problem, first.objective, lowest)
-    model = module.build_pulp(problem, limit=lowest)
-    second = solver_of("pulp")(model, profile.since(record.began))
-    certificates.append(utilisation_certificate(problem, int(lowest * GRID), none, none, 1))
-    if second.bound is not None:
-        used = exact(-whole_bound(-second.bound), GRID)
-        if second.objective is not None:
-            found = decoded(module, model, problem)
-            if second.status is Termination.OPTIMAL:
-                used = problem.evaluate(found)[1]
-                check_claim(problem, second.objective / GRID, used)
-            placement = max(placement, found, key=problem.evaluate)
-        if used < certificates[1].claim:
-            certificates[1] = Certificate("utilisation", Proof.SOLVER, used)
-    return record.solution(placement, tuple(certificates), second.limit, second.raw_status, second.solver, built)
+    with call.until_stopped():
+        found = call.by_model(profile)
+        placement = found.decision
+        if found.bound is not None and abs(found.bound) < LARGEST / GRID:
+            # Between two utilities that some job may have nothing is attained.
+            believed = found.bound + _UNTOLD * max(1.0, abs(found.bound))
+            units = problem.utility_below(math.floor(believed * GRID) + 1)
+            if units < certificates[0].claim * GRID:
+                certificates[0] = Certificate("lowest-utility", Proof.SOLVER, exact(units, GRID))
+        if found.optimal:
+            lowest = problem.evaluate(placement)[0]
+            certificates.append(utilisation_certificate(problem, int(lowest * GRID), none, none, 1))
+            found = call.by_model(profile, limit=lowest)
+            certificates[1] = proof_of(problem, certificates[1], found, GRID)
+            placement = max((held for held in (placement, found.decision) if held), key=problem.evaluate)
+    return call.answered(placement, tuple(certificates), found)

@@ -29,7 +29,6 @@ from optsched.placement import NONE, Placement
 from optsched.problems import FairLsap, LsapFairness
 from optsched.results import FrontierPoint, Limit, Proof, Termination
 from optsched.routes import bounds, frontier, routes_of, solve
-from optsched.routes import lsap_fairness as routes
 from optsched.searches.enumeration import pareto_front
 from optsched.searches.lsap_fairness import CappedNetwork, Fairest
 from optsched.solvers.outcome import SolverOutcome
@@ -299,7 +298,7 @@ def test_gaps_beside_the_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CappedNetwork, "fairest", interrupted)
     unknown = Reference(SMALL, solution=reference.solution)
     assert unknown.beside((2, Fraction(11, 30)))["fairness_gap_at_locality"] is None
-    assert unknown.locality_gap_at_fairness((2, Fraction(11, 30))) is None
+    assert unknown.beside((2, Fraction(11, 30)))["locality_gap_at_fairness"] is None
 
 
 def interrupted(*_: Any) -> Fairest:
@@ -411,17 +410,17 @@ def test_a_model_that_errs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def claims(value: float) -> Any:
         outcome = SolverOutcome(Termination.OPTIMAL, None, value, value, "optimal", 0.0, None)
-        return lambda route: lambda model, profile: (lsap_solved(model), outcome)[1]
+        return lambda route: lambda model, *_: (lsap_solved(model), outcome)[1]
 
     def lsap_solved(model: Any) -> None:
         for variable in model.variables():
             variable.varValue = 0
 
-    monkeypatch.setattr(routes, "solver_of", claims(3.0))
+    monkeypatch.setattr("optsched.routes.call.solver_of", claims(3.0))
     monkeypatch.setattr(lsap_fairness_models, "decode", lambda model, problem: problem.placement([NONE] * 3 + [0, 1]))
     with pytest.raises(SolverDisagreement, match="the solver says 3"):
         solve(SMALL, route="pulp")
-    monkeypatch.setattr(routes, "solver_of", claims(0.0))
+    monkeypatch.setattr("optsched.routes.call.solver_of", claims(0.0))
     with pytest.raises(SolverDisagreement, match="the solver says 0"):
         solve(SMALL, route="pulp")
 

@@ -20,7 +20,7 @@ from optsched.problems import flow_congestion as module
 from optsched.problems.base import GRID
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import routes_of, solve
-from optsched.searches.enumeration import _judged, best_placement
+from optsched.searches.enumeration import best_placement, judged
 from optsched.searches.flow_congestion import (
     LoadProgram,
     plain_prices,
@@ -70,7 +70,7 @@ def test_enumeration_against_the_plain_one(problem: FlowCongestion) -> None:
     if (len(problem.instance.cluster) + 1) ** len(problem.tasks) <= 300:
         best = best_placement(problem)
         assert best is not None
-        assert best[0] == min(value for value, _ in _judged(problem))
+        assert best[0] == min(value for value, _ in judged(problem))
 
 
 class TestConvexFlow:

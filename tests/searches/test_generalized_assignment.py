@@ -43,7 +43,7 @@ def test_bug_both_solves_share_the_time(route: str, monkeypatch: pytest.MonkeyPa
     stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.TIME, None, None, "stopped", 0.0, None)
     monkeypatch.setattr(f"{module}.capacity_prices", noted((np.zeros((1, 2), dtype=np.int64), 1)))
     monkeypatch.setattr(f"{module}.solve_integer_program", noted((stopped, None)))
-    monkeypatch.setattr(f"{module}.solver_of", lambda route: noted(stopped))
+    monkeypatch.setattr("optsched.routes.call.solver_of", lambda route: noted(stopped))
     assert solve(SMALL, route=route, time_limit=100).limit is Limit.TIME
     prices, program = given
     assert prices is not None

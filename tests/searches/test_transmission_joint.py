@@ -46,8 +46,8 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import IMPOSSIBLE, Branching, ReduceBounds, ReduceCharges
 from optsched.problems.transmission_tables import OPEN
 from optsched.results import Limit, Proof, Solution, Termination
+from optsched.routes import call as routes
 from optsched.routes import solve
-from optsched.routes import transmission as routes
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.algebraic import solve_pyomo
 from optsched.solvers.outcome import SolverOutcome
@@ -485,7 +485,7 @@ def test_a_solver_that_gives_up(
     """Tests that a solver's bound counts as its word, and only where it is better than the cheap one."""
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
     outcome = SolverOutcome(Termination.NO_SOLUTION, Limit.TIME, None, said, "time", 1.0, None)
-    monkeypatch.setattr(routes, "solver_of", lambda route: lambda model, profile: outcome)
+    monkeypatch.setattr(routes, "solver_of", lambda route: lambda *given: outcome)
     solution = solve(problem, route=route)
     assert (solution.objective, solution.bound, solution.limit) == (None, (bound,), Limit.TIME)
     assert solution.certificates[0].kind is kind

@@ -1,0 +1,334 @@
+"""One call of `solve`: what becomes its solution, the one way by a model, and the checks of a solver's word.
+
+The objective is re-evaluated in `problems` from what is decided, the bound is what a certificate says, and OPTIMAL
+means that the two are equal. Whatever stops a route from without ends in `Call.until_stopped`: what is held and proved
+by then is the solution.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from optsched.doubts import FEW, examine
+from optsched.errors import SolverDisagreement
+from optsched.problems import AnyProblem
+from optsched.problems.base import exact
+from optsched.registry import imported, record_of
+from optsched.results import (
+    Certificate,
+    Decision,
+    Limit,
+    Number,
+    Proof,
+    Sense,
+    Solution,
+    Termination,
+    Value,
+)
+from optsched.solvers.answers import decoding
+from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
+from optsched.solvers.profiles import Profile
+
+__all__ = ["ALL_TRIED", "Call", "Found", "Told", "check_claim", "modelled", "proof_of", "solver_of", "whole_bound"]
+
+#: The status where enumeration found nothing.
+ALL_TRIED = "no placement is feasible"
+
+#: How far a solver's own figure may be from the re-evaluated one, relative to it.
+_AGREES = 1e-6
+
+Posed = TypeVar("Posed", bound=AnyProblem)
+
+
+class Told(Protocol):
+    """How a run of an engine or a model ended: `Found`, and what the engines of a problem give."""
+
+    @property
+    def limit(self) -> Limit | None: ...
+    @property
+    def raw_status(self) -> str: ...
+    @property
+    def solver(self) -> Mapping[str, Any]: ...
+    @property
+    def build_seconds(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an engine or a model says.
+
+    Attributes
+    ----------
+    outcome
+        Its status, figures and words; by default those of a run that was stopped before it began.
+    decision
+        What it holds; None: nothing.
+    position, units
+        Which component of the problem its objective is, and how many units of it are one of the component's; negative
+        where it minimises what the problem maximises.
+    build_seconds
+        Wall-clock time until it was built.
+    """
+
+    outcome: SolverOutcome = INTERRUPTED
+    decision: Any = None
+    position: int = 0
+    units: int = 1
+    build_seconds: float = 0.0
+
+    @property
+    def limit(self) -> Limit | None:
+        """What cut it short."""
+        return self.outcome.limit
+
+    @property
+    def raw_status(self) -> str:
+        """Its words."""
+        return self.outcome.raw_status
+
+    @property
+    def solver(self) -> Mapping[str, Any]:
+        """Its name, version and options."""
+        return self.outcome.solver
+
+    @property
+    def bound(self) -> float | None:
+        """The bound on the component that it claims."""
+        return None if self.outcome.bound is None else self.outcome.bound / self.units
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it claims that what it holds is an optimum."""
+        return self.outcome.status is Termination.OPTIMAL and self.decision is not None
+
+    def checked(self, problem: AnyProblem) -> Found:
+        """The same; SolverDisagreement where a claimed optimum is not what the decision is worth."""
+        if self.optimal and self.outcome.objective is not None:
+            check_claim(problem, self.outcome.objective / self.units, problem.evaluate(self.decision)[self.position])
+        return self
+
+
+class Call(Generic[Posed]):
+    """Makes the `Solution` of one call: evaluates, compares with the start, and decides on the termination."""
+
+    def __init__(self, problem: Posed, route: str, start: Any = None) -> None:
+        self.problem, self.route, self.start = problem, route, start
+        self.began = time.perf_counter()
+        self._stopped: tuple[Limit, str] | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the call."""
+        return time.perf_counter() - self.began
+
+    @contextmanager
+    def until_stopped(self) -> Iterator[None]:
+        """Within this, an interrupt or running out of time or memory ends the block, and the solution says so."""
+        try:
+            yield
+        except STOPPED as error:
+            self._stopped = stopped(error)
+
+    def by_model(self, profile: Profile, limit: Any = None, start: Any = None) -> Found:
+        """What the model of the route says within the time that is left, its claim checked (see `modelled`)."""
+        before = self.elapsed
+        found = modelled(self.problem, self.route, profile.since(self.began), limit, start)
+        return replace(found, build_seconds=before + found.build_seconds).checked(self.problem)
+
+    def answered(self, decision: Decision | None, certificates: tuple[Certificate, ...], found: Told) -> Solution:
+        """The solution by what an engine or a model said."""
+        told = found.limit, found.raw_status, found.solver, found.build_seconds
+        return self.solution(decision, certificates, *told)
+
+    def settled(self, decision: Decision, *proofs: Certificate | None, told: str = "nothing to place") -> Solution:
+        """The solution where there is nothing to decide."""
+        return self.solution(decision, tuple(proof for proof in proofs if proof is not None), None, told)
+
+    def infeasible(self, told: str, solver: Mapping[str, Any] | None = None, build_seconds: float = 0.0) -> Solution:
+        """The solution where nothing is feasible."""
+        return self.solution(None, (), None, told, solver, build_seconds, Termination.INFEASIBLE)
+
+    def solution(
+        self,
+        decision: Decision | None,
+        certificates: tuple[Certificate, ...] = (),
+        limit: Limit | None = None,
+        raw_status: str = "",
+        solver: Mapping[str, Any] | None = None,
+        build_seconds: float = 0.0,
+        unanswered: Termination | None = None,
+    ) -> Solution:
+        """The solution with the better of `decision` and the start; each bound is what its certificate claims.
+
+        `unanswered` is INFEASIBLE or ERROR where there is no optimum to be found. What stopped the call from without
+        goes before `limit` and `raw_status`.
+        """
+        if self._stopped is not None:
+            limit, raw_status = self._stopped
+        problem = self.problem
+        if unanswered is Termination.INFEASIBLE and self.start is not None:
+            raise SolverDisagreement(f"{problem.name}: a solver says that nothing is feasible, but the start is")
+        candidates = [(_worth(problem, held), held) for held in (decision, self.start) if held is not None]
+        best_of = min(candidates, key=lambda held: problem.minimised(held[0])) if candidates else (None, None)
+        objective, best = best_of
+        claims = {certificate.component: certificate.claim for certificate in certificates}
+        bound: list[Number | None] = []
+        for position, component in enumerate(problem.components):
+            open_before = objective is None or list(objective[:position]) != bound
+            bound.append(None if position and open_before else claims.get(component.name))
+        if objective is not None:
+            _check_bound(problem, objective, bound)
+        held_claims = {part.name for part, claim in zip(problem.components, bound, strict=True) if claim is not None}
+        if objective is not None and objective == tuple(bound):
+            termination, limit = Termination.OPTIMAL, None
+        elif unanswered is not None:
+            termination, limit = unanswered, None
+        else:
+            termination = Termination.FEASIBLE if objective is not None else Termination.NO_SOLUTION
+            limit = limit or Limit.GAP
+        solution = Solution(
+            problem=problem.name,
+            parameters=dict(problem.parameters),
+            instance_sha256=problem.instance.sha256,
+            decision=best,
+            objective=objective,
+            bound=tuple(bound),
+            termination=termination,
+            limit=limit,
+            certificates=tuple(entry for entry in certificates if entry.component in held_claims),
+            route=self.route,
+            build_seconds=build_seconds,
+            solve_seconds=max(0.0, time.perf_counter() - self.began - build_seconds),
+            solver=solver or {},
+            raw_status=raw_status,
+        )
+        _doubt(problem, solution)
+        return solution
+
+
+def _doubt(problem: AnyProblem, solution: Solution) -> None:
+    """Take a solver's mere word only where nothing that is quickly found contradicts it.
+
+    Raises
+    ------
+    SolverDisagreement
+        If a decision is found that is better than a claimed bound, or feasible where nothing should be.
+    """
+    if solution.limit is Limit.INTERRUPTED:
+        return
+    if solution.termination is Termination.INFEASIBLE:
+        word = problem.plainly_infeasible is None and solution.raw_status != ALL_TRIED
+    else:
+        word = any(certificate.kind is Proof.SOLVER for certificate in solution.certificates)
+    if not word:
+        return
+    verdict = examine(problem, solution, most=FEW)
+    if not verdict.valid:
+        told = "; ".join(verdict.contradicted)
+        raise SolverDisagreement(f"{problem.name}: the solver is contradicted: {told}")
+
+
+def _check_bound(problem: AnyProblem, objective: Value, bound: list[Number | None]) -> None:
+    """Raise SolverDisagreement where a decision is better than what is claimed to be the best."""
+    position = problem.beaten(objective, bound)
+    if position is not None:
+        component, noun = problem.components[position].name, problem.decided.__name__.lower()
+        told = f"a {noun}'s {component} {objective[position]} beats the bound {bound[position]}"
+        raise SolverDisagreement(f"{problem.name}: {told}")
+
+
+def check_claim(problem: AnyProblem, claimed: float | None, value: Number) -> None:
+    """Raise SolverDisagreement where a solver's own figure is not the re-evaluated one."""
+    if claimed is not None and abs(claimed - float(value)) > _AGREES * max(1.0, abs(float(value))):
+        raise SolverDisagreement(f"{problem.name}: the solver says {claimed}, the placement is worth {float(value)}")
+
+
+def modelled(
+    problem: AnyProblem,
+    route: str,
+    profile: Profile,
+    limit: Any = None,
+    start: Decision | None = None,
+    prepare: Callable[[Any], None] | None = None,
+) -> Found:
+    """Build the model of a route, solve it, and decode what the solver holds: the one way by a model.
+
+    Parameters
+    ----------
+    problem, route
+        What to solve; `pyomo` or `pulp`.
+    profile
+        Limits and options of the solver.
+    limit
+        Of the second program; None: the first.
+    start
+        Where to begin, if the models take a start.
+    prepare
+        Changes the model before it is solved.
+
+    Raises
+    ------
+    SolverDisagreement
+        If what the solver holds stands for nothing, or is not feasible.
+    """
+    from optsched.models.export import about
+
+    module = imported(record_of(type(problem)).models or "")
+    build = module.build_pyomo if route == "pyomo" else module.build_pulp
+    began = time.perf_counter()
+    model = build(problem) if limit is None else build(problem, limit=limit)
+    built = time.perf_counter() - began
+    if prepare is not None:
+        prepare(model)
+    hint = None if start is None else module.start_values(model, problem, start)
+    outcome = solver_of(route)(model, profile, hint)
+    decision = None
+    if outcome.objective is not None:
+        with decoding(problem.name):
+            decision = module.decode(model, problem)
+        _worth(problem, decision)
+    meaning = about(problem, limit is not None)
+    return Found(outcome, decision, problem.components.index(meaning.component), meaning.units, built)
+
+
+def proof_of(problem: AnyProblem, priced: Certificate, found: Found, grid: int) -> Certificate:
+    """The proof of a component, in units of 1/`grid`: prices that close it, else the stronger of them and a word."""
+    sign = 1 if problem.components[found.position].sense is Sense.MIN else -1
+    word: Number
+    if found.optimal:
+        word = problem.evaluate(found.decision)[found.position]
+        return priced if word == priced.claim else Certificate(priced.component, Proof.SOLVER, word)
+    if found.bound is None:
+        return priced
+    word = sign * exact(whole_bound(sign * found.bound * grid), grid)
+    return Certificate(priced.component, Proof.SOLVER, word) if sign * word > sign * priced.claim else priced
+
+
+def _worth(problem: AnyProblem, decision: Decision) -> Value:
+    """The value of what a solver holds; SolverDisagreement where it is infeasible.
+
+    Solvers keep a row to a tolerance that grows with its numbers, from about 10^8 on by more than a unit.
+    """
+    try:
+        return problem.evaluate(decision)
+    except ValueError as error:
+        mend = "where numbers near 10^8 and more meet, scale them down or take the default route"
+        raise SolverDisagreement(f"{problem.name}: of what the solver holds: {error}; {mend}") from error
+
+
+def solver_of(route: str) -> Callable[..., SolverOutcome]:
+    """What solves the models of a route."""
+    from optsched.solvers import algebraic
+
+    return algebraic.solve_pyomo if route == "pyomo" else algebraic.solve_pulp
+
+
+def whole_bound(claimed: float) -> int:
+    """The least whole number that a lower bound in floating point leaves room for."""
+    return int(np.ceil(claimed - _AGREES * max(1.0, abs(claimed))))

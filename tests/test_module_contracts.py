@@ -1,0 +1,52 @@
+"""What mypy holds modules of models and routes against: every module that the registry names is in its list."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from importlib import import_module
+from types import ModuleType
+
+import pytest
+
+from optsched import models, routes
+from optsched.registry import records
+
+
+def listed(package: ModuleType) -> dict[str, list[str]]:
+    """The names in each tuple that the package assigns for the type checker alone."""
+    tree = ast.parse(inspect.getsource(package))
+    blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    assigned = (node for block in blocks for node in block.body if isinstance(node, ast.AnnAssign))
+    found = {}
+    for node in assigned:
+        assert isinstance(node.value, ast.Tuple)
+        found[ast.unparse(node.target)] = [ast.unparse(entry) for entry in node.value.elts]
+    return found
+
+
+def test_every_module_of_models_is_checked() -> None:
+    """Tests that mypy sees each module of models, and those of problems with a second program as such."""
+    own = {entry.models: entry for entry in records().values() if (entry.models or "").startswith("optsched.")}
+    found = listed(models)
+    assert sorted(f"optsched.models.{name}" for name in found["_EVERY"]) == sorted(filter(None, own))
+    limited = {f"optsched.models.{name}" for name in found["_LIMITED"]}
+    assert limited == {path for path, entry in own.items() if entry.limit is not None}
+
+
+def test_every_module_of_routes_is_checked() -> None:
+    """Tests that mypy sees each module of routes, and what it has beside its routes."""
+    own = {entry.routes for entry in records().values() if (entry.routes or "").startswith("optsched.")}
+    found = listed(routes)
+    assert {f"optsched.routes.{name}" for name in found["_EVERY"]} == own | {"optsched.routes.enumerated"}
+    for name in found["_EVERY"]:
+        module = import_module(f"optsched.routes.{name}")
+        for group, part in (("_BY_PROBLEM", "routes"), ("_WITH_BOUNDS", "bounds"), ("_WITH_FRONTIER", "frontier")):
+            assert (name in found[group]) == hasattr(module, part), (name, part)
+
+
+@pytest.mark.parametrize("package", [models, routes], ids=["models", "routes"])
+def test_names_are_said_once(package: ModuleType) -> None:
+    """Tests that no list names a module twice."""
+    for names in listed(package).values():
+        assert len(set(names)) == len(names)
