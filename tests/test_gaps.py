@@ -367,6 +367,7 @@ def test_reference_without_time_is_unknown(monkeypatch: pytest.MonkeyPatch) -> N
     assert (report.objective, report.reference.kind, report.absolute_gap) == ((1,), None, None)
     record = report.record()
     assert (record["termination"], record["limit"], record["error"]) == ("NO_SOLUTION", "TIME", None)
+    assert Reference.solved(report.problem).solution.limit is Limit.TIME
     assert report.reference.solution.route == routes_of(report.problem)[0]
 
 

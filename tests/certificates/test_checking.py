@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from small_problems import small_problem
 from strategies import problems
 
-from optsched.certificates import Claim, Enumerated, Verdict, certify, proved_bound
-from optsched.errors import CertificateInvalid
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.certificates import Check, Claim, Enumerated, Verdict, certify, proved_bound
+from optsched.errors import CertificateInvalid, UsageError
+from optsched.instance import Cluster, Instance, Pairs, Ragged, State, Workload
 from optsched.placement import Placement
-from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
+from optsched.problems import FairLsap, Flow, GeneralizedAssignment, Latency, Lsap, Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.routes import solve
@@ -332,6 +332,13 @@ def test_what_is_told(given: tuple[Problem, Solution], expected: str) -> None:
     assert told[3:] == [line.strip() for line in expected.strip().splitlines()]
 
 
+def test_what_is_no_problem_is_told() -> None:
+    """Tests that anything else is refused by the call's name, and that a check proves nothing unless it says so."""
+    with pytest.raises(UsageError, match=r"^certify takes a problem, not the text"):
+        certify("lsap", SOLVED["lsap"])  # type: ignore[arg-type]
+    assert not Check("what", True, "found").proof
+
+
 def test_what_it_is_of_is_told() -> None:
     """Tests the first three lines: name, digest and parameters, and each beside what is asked for where it differs."""
     digest = LSAP.instance.sha256[:12]
@@ -401,6 +408,24 @@ def test_enumeration_and_rivals_are_told() -> None:
     assert certify(posed, nothing, enumerated=Enumerated((3,))).contradicted == (
         "termination: INFEASIBLE: every placement was tried: one is feasible",
     )
+    held = replace(solution, bound=(None,), certificates=(), termination=Termination.INFEASIBLE)
+    assert certify(posed, held).contradicted == ("termination: INFEASIBLE: no placement, but there is one",)
+    full = GeneralizedAssignment(
+        Instance(
+            Cluster(["a"], capacity={"weight": [1.0]}),
+            Workload(["t"], pairs=Pairs([[1.0]], {"weight": [[2.0]]})),
+        )
+    )
+    assert full.plainly_infeasible is not None
+    assert certify(full, solve(full)).proofs == (f"termination: INFEASIBLE: {full.plainly_infeasible}",)
+    stopped = replace(
+        SOLVED["lsap"], termination=Termination.ERROR, raw_status="unbounded", bound=(None,), certificates=()
+    )
+    assert certify(LSAP, stopped).unproved == ("that there is no optimum to be found rests on: solver",)
+    weak = replace(MAKESPAN, data={"limit": 1, "cover": ["s1"]})
+    false = certify(LATENCY, replace(words, bound=(3, None), certificates=(weak,), termination=Termination.FEASIBLE))
+    assert false.unproved == ()
+    assert len(false.contradicted) == 1
     silent = certify(LATENCY, replace(words, bound=(None, None), certificates=(), termination=Termination.FEASIBLE))
     assert [(claim.kind, claim.sentence) for claim in silent.claims] == [
         ("nothing", "no bound is claimed: how good the placement is, is not said")

@@ -28,11 +28,18 @@ def solved(problem: MinCostFlow = SMALL) -> Solution:
 def test_only_real_cycles_prove_that_there_is_no_least_cost() -> None:
     """Tests that the checker looks at the cycle arc by arc, and proves nothing without one or without a flow."""
     problem = posed(
-        [(0, 1, 0, UNBOUNDED, -1), (1, 0, 0, UNBOUNDED, 0), (1, 0, 0, 4, -1), (1, 0, 0, UNBOUNDED, 2)], [0, 0]
+        [
+            (0, 1, 0, UNBOUNDED, -1),
+            (1, 0, 0, UNBOUNDED, 0),
+            (1, 0, 0, 4, -1),
+            (1, 0, 0, UNBOUNDED, 2),
+            (1, 0, 0, UNBOUNDED, 1),
+        ],
+        [0, 0],
     )
     assert limitless_cycle(problem) == "2 arcs without limit form a cycle of cost -1"
     assert limitless_cycle(SMALL) is None
-    for cycle in ((0, 2), (0, 3), (0,)):
+    for cycle in ((0, 2), (0, 3), (0, 4), (0,)):
         problem.__dict__["unlimited_cycle"] = cycle
         with pytest.raises(CertificateInvalid, match="are none"):
             limitless_cycle(problem)
@@ -41,6 +48,9 @@ def test_only_real_cycles_prove_that_there_is_no_least_cost() -> None:
     assert not certify(problem, replace(claimed, decision=None, objective=None)).proved
     unbounded = posed([(0, 0, 0, UNBOUNDED, -1)], [0])
     shown = solve(unbounded)
+    assert certify(unbounded, shown).proofs == (
+        "termination: ERROR, unbounded: 1 arcs without limit form a cycle of cost -1",
+    )
     assert certify(unbounded, shown).proved
     without_flow = certify(unbounded, replace(shown, decision=None, objective=None))
     assert without_flow.unproved == ("that there is no optimum to be found rests on: solver",)
@@ -68,6 +78,9 @@ def test_false_claims() -> None:
     assert not certify(SMALL, replace(solution, certificates=(weak,))).valid
     open_ = posed([(0, 1, 0, UNBOUNDED, 2)], [3, -3])
     assert potential_certificate(open_, np.array([-5, 0])) is None
+    for largest, known in ((2**53, True), (2**53 + 1, False)):
+        assert (potential_certificate(open_, np.array([largest, largest])) is not None) == known
+        assert (potential_certificate(open_, np.array([-largest, -largest])) is not None) == known
     with pytest.raises(CertificateInvalid, match="an arc without limit has a negative reduced cost"):
         proved_bound(open_, Certificate("cost", Proof.DUAL, 6, {"potentials": {"v0": -5}}))
 

@@ -81,7 +81,18 @@ def test_proof_by_cases() -> None:
         ({"map_prices": {"x": 1}, "reduce_prices": {}, "scale": 1}, 'map_prices: there is no datacenter "x"'),
         ({"map_prices": {}, "reduce_prices": {}, "scale": 1, "reduce": 3}, "reduce: 3 is not the first"),
         ({"map_prices": {}, "reduce_prices": {}, "scale": 1, "reduce": "j0m0"}, "reduce: 'j0m0' is not the first"),
+        ({"map_prices": {}, "reduce_prices": {}, "scale": 1, "reduce": ["j0r0"]}, "reduce: ['j0r0'] is not the first"),
         ({"map_prices": {}, "reduce_prices": {}, "scale": 1, "reduce": "j0r0"}, "in: must be an object"),
+        (
+            {
+                "map_prices": {},
+                "reduce_prices": {},
+                "scale": 1,
+                "reduce": "j0r0",
+                "in": {"d7": {"map_prices": {}, "reduce_prices": {}, "scale": 1}},
+            },
+            'in: there is no datacenter "d7"',
+        ),
         (
             {"map_prices": {}, "reduce_prices": {}, "scale": 1, "reduce": "j0r0", "in": {"d1": {}}},
             "scale: must be an integer",
@@ -90,7 +101,7 @@ def test_proof_by_cases() -> None:
 )
 def test_malformed_certificates(data: dict[str, Any], told: str) -> None:
     """Tests that certificates of a wrong form are told, each with its place."""
-    with pytest.raises(CertificateInvalid, match=re.escape(told)):
+    with pytest.raises(CertificateInvalid, match="^" + re.escape(told)):
         proved_bound(EMPTY, Certificate("traffic", Proof.DUAL, 30, data))
 
 
@@ -98,15 +109,20 @@ def test_certificates_that_are_too_deep() -> None:
     """Tests that nesting without end is told, not followed."""
     leaf: dict[str, Any] = {"map_prices": {}, "reduce_prices": {}, "scale": 1}
     data = leaf
-    for _ in range(102):
+    for _ in range(100):
         data = {**leaf, "reduce": "j0r0", "in": {"d0": data}}
+    assert proved_bound(EMPTY, Certificate("traffic", Proof.DUAL, 30, data)) == 30
+    data = {**leaf, "reduce": "j0r0", "in": {"d0": data}}
     with pytest.raises(CertificateInvalid, match="in: there are cases within more than 100 others"):
         proved_bound(EMPTY, Certificate("traffic", Proof.DUAL, 30, data))
 
 
 def test_proofs_of_the_load() -> None:
     """Tests that counting proves the even spread, and that more needs the traffic of a placement."""
-    free = Cases(SlotPrices.none(EMPTY))
+    nothing = SlotPrices.none(EMPTY)
+    assert not nothing.maps.any()
+    assert not nothing.reduces.any()
+    free = Cases(nothing)
     assert proved_bound(EMPTY, load_certificate(EMPTY, 1, free)) == 2
     with pytest.raises(
         CertificateInvalid, match="limit: a proof of the load takes the traffic of a placement as given"

@@ -14,12 +14,13 @@ from small_problems import small_problem
 from optsched.certificates.flow_congestion import task_price_certificate
 from optsched.errors import InputError
 from optsched.gaps import gap
-from optsched.instance import Cluster, Instance, Pairs, Workload
+from optsched.instance import Cluster, Instance, Pairs, Ragged, Topology, Workload
 from optsched.instances.files import load
 from optsched.problems import PROBLEMS, FlowCongestion, problem
-from optsched.problems.base import GRID, NAMES, table_row
+from optsched.problems.base import GRID, table_row
 from optsched.problems.lsap import parse_levels
 from optsched.problems.utility_tables import required_maps
+from optsched.registry import records
 from optsched.resources import folder
 from optsched.results import Bound
 from optsched.routes import bounds, solve
@@ -204,7 +205,7 @@ def test_contract_of_a_problem(name: str) -> None:
 def test_contract_is_of_all_problems() -> None:
     """Tests that every problem has its contract here, and is known by name where files are read."""
     assert list(CONTRACT) == list(PROBLEMS)
-    assert set(NAMES) == set(PROBLEMS)
+    assert set(records()) == set(PROBLEMS)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -240,6 +241,9 @@ def test_prices_say_their_unit() -> None:
     flow = solve(problem("flow", snapshot))
     assert flow.certificates[0].data["unit"] == f"1/{GRID}"
     assert solve(problem("lsap", snapshot)).certificates[0].data["unit"] == "1"
+    halves = Cluster(["a", "b"], topology=Topology("distance", [[0.0, 0.5], [0.5, 0.0]]))
+    block = Workload(["t1"], size=[1.0], replicas=Ragged.from_rows([[0]]))
+    assert solve(problem("transmission-maps", Instance(halves, block))).certificates[0].data["unit"] == "1/2"
     congestion = FlowCongestion(snapshot)
     prices = np.zeros(2, dtype=np.int64), np.zeros(len(congestion.classes.size), dtype=np.int64)
     assert task_price_certificate(congestion, *prices, 8).data["unit"] == f"1/{8 * GRID}"

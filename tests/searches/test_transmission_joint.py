@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import permutations, product
@@ -369,22 +370,30 @@ def test_seeded_faults() -> None:
     assert proved_bound(problem, nothing) < 80
     claimed = replace(solution, bound=(81,), certificates=(replace(solution.certificates[0], claim=81),))
     assert not certify(problem, claimed).valid
-    wrong: list[tuple[str, Any]] = [
-        ("order", "R1"),
-        ("order", ["R1", "R1"]),
-        ("order", ["R1", 3]),
-        ("states", None),
-        ("states", ["R1"]),
-        ("states", [{"on": ["D9"], "prices": []}]),
-        ("states", [{"on": [], "prices": [3]}]),
-        ("states", [{"on": [], "prices": [{"nodes": {"D9": 1}, "unplaced": 0}]}]),
-        ("states", [{"on": [], "prices": [{"nodes": {}, "unplaced": 0.5}]}]),
-        ("charges", {"nodes": {}, "unplaced": 0, "jobs": {"J9": {}}}),
-        ("charges", 3),
+    wrong: list[tuple[str, Any, str]] = [
+        ("order", "R1", "order: must be a list, not 'R1'"),
+        ("order", ["R1", "R1"], "order: must name every pending reduce once"),
+        ("order", ["R1", 3], "order: must name every pending reduce once"),
+        ("order", ["R1", "R2", "R9"], "order: must name every pending reduce once"),
+        ("states", None, "states: must be a list, not None"),
+        ("states", ["R1"], "states: must hold objects, not 'R1'"),
+        ("states", [{"on": ["D9"], "prices": []}], "on: there is no node 'D9'"),
+        ("states", [{"on": [["D1"]], "prices": []}], "on: there is no node ['D1']"),
+        ("states", [{"on": [], "prices": [3]}], "prices: must hold objects, not 3"),
+        (
+            "states",
+            [{"on": [], "prices": [{"nodes": {"D9": 1}, "unplaced": 0}]}],
+            'prices.nodes: there is no node "D9"',
+        ),
+        ("states", [{"on": [], "prices": [{"nodes": {}, "unplaced": 0.5}]}], "unplaced: must be an integer"),
+        ("charges", {"nodes": {}, "unplaced": 0, "jobs": {"J9": {}}}, 'charges.jobs: there is no job "J9"'),
+        ("charges", {"nodes": {"D9": 1}, "unplaced": 0, "jobs": {}}, 'charges.nodes: there is no node "D9"'),
+        ("charges", {"nodes": {}, "unplaced": 0, "jobs": {"J": {"D9": 1}}}, 'charges.jobs.J: there is no node "D9"'),
+        ("charges", 3, "charges: must be an object"),
     ]
-    for key, value in wrong:
+    for key, value, told in wrong:
         data = {**tree(solution), key: value}
-        with pytest.raises(CertificateInvalid):
+        with pytest.raises(CertificateInvalid, match="^" + re.escape(told)):
             proved_bound(problem, replace(solution.certificates[0], data=data))
 
 
