@@ -72,7 +72,6 @@ class Proof(enum.StrEnum):
     DUAL = "dual"
     COMBINATORIAL = "combinatorial"
     ENUMERATION = "enumeration"
-    AGREEMENT = "agreement"
     SOLVER = "solver"
 
     @property

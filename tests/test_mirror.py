@@ -40,10 +40,7 @@ COVERED = {
         "routes/latency": "LATENCY_ROUTES",
         "routes/call": "solver_of",
     },
-    "test_module_contracts.py": {
-        "routes/base": "hasattr(module, part)",
-        "routes/enumerated": "optsched.routes.enumerated",
-    },
+    "test_module_contracts.py": {"routes/base": "hasattr(module, part)"},
     # A certificate of every kind is made, altered and checked.
     "certificates/test_checking.py": {
         "certificates/__init__": "proved_bound",

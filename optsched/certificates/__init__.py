@@ -3,7 +3,7 @@
 The checker shares with whoever produced a solution only the nouns and `problems`. So a wrong price can make a bound
 weak, never wrong. There is one module a problem, with what makes a certificate and what recomputes its bound. `reading`
 takes their data apart, and `checking` has `certify`. `dual` certificates hold prices or potentials, `combinatorial`
-ones a cover, a tree or the like. Every other kind (`enumeration`, `agreement`, `solver`) is somebody's word: it is
+ones a cover, a tree or the like. Every other kind (`enumeration`, `solver`) is somebody's word: it is
 reported as such, never as a proof.
 """
 

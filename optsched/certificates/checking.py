@@ -110,7 +110,7 @@ class Verdict:
         Parameters
         ----------
         allow
-            Kinds that are taken without a proof: `solver`, `enumeration`, `agreement`, `nothing`.
+            Kinds that are taken without a proof: `solver`, `enumeration`, `nothing`.
         """
         self.raise_if_invalid()
         kinds = {str(kind) for kind in allow}

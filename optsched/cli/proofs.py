@@ -21,7 +21,7 @@ __all__ = ["certify"]
 FALSE = 4
 
 #: What a claim may rest on that is not checked: words of `--allow`.
-KINDS = ("enumeration", "agreement", "solver", "nothing")
+KINDS = ("enumeration", "solver", "nothing")
 
 
 @click.command()

@@ -44,7 +44,7 @@ _Text = Annotated[str, Meta(min_length=1)]
 
 class _Certificate(Struct, forbid_unknown_fields=True):
     component: _Text
-    kind: Literal["dual", "combinatorial", "enumeration", "agreement", "solver"]
+    kind: Literal["dual", "combinatorial", "enumeration", "solver"]
     claim: Any
     data: dict[str, Any] = {}
 
