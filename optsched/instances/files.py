@@ -99,8 +99,11 @@ def load(path: str | os.PathLike[str]) -> Instance | FlowNetwork:
 
 
 def _of_library(name: str) -> str | Path:
-    """The file of an entry of the library; the name itself where a file bears it, which is then told to be no kind."""
-    # These of `os.path` answer False for what cannot even be a path (too long, a NUL), which is told as a file.
+    """The file of an entry of the library; the name itself if there is a file of that name.
+
+    The caller then refuses it, since its suffix is that of no kind of file.
+    """
+    # Functions of `os.path` answer False for a text that cannot even be a path (too long, a NUL): it goes on as a name.
     if os.path.isdir(name):
         raise InputError([Fault("", f"is a folder; name its files: {name.rstrip('/')}/*.json")], name)
     if os.path.exists(name):
@@ -212,7 +215,7 @@ def save(noun: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Millions of fresh records hold no cycles; looking for some would double the time."""
+    """Pause Python's search for cycles: millions of fresh records have none, and the search would double the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -230,7 +233,7 @@ def _suffix(source: str) -> str:
 
 
 def _most(packed: bytes) -> int:
-    """How many bytes packed ones may unpack to."""
+    """How many bytes a packed file may unpack to."""
     return min(LARGEST_FILE, max(LARGEST_UNPACKED, LARGEST_RATIO * len(packed)))
 
 
@@ -256,10 +259,10 @@ def _bytes(path: Path, source: str) -> bytes:
 
 
 def _key_places(data: bytes) -> int:
-    """Places in JSON text that look like the end of a key: a quote and a colon, with nothing but space between.
+    """How many places of JSON text look like the end of a key: a quote and a colon, with nothing but space between.
 
-    Outside of strings that follows keys only; in a string it takes an escaped quote. So there are at least as many as
-    there are keys, and if they are as many as the different keys of all objects, then no key is doubled.
+    Outside of strings only keys end like that; within a string it takes an escaped quote. So there are at least as many
+    such places as keys. If there are no more than different keys in all objects, then no key is doubled.
     """
     places = data.count(b'":')
     if places != data.count(b":"):  # other colons, in strings or after a space: count with care

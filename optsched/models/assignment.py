@@ -1,9 +1,9 @@
 """What the models of the assignment problems share: classes and nodes in Pyomo, 003's square LSAP in PuLP, decoding.
 
-Compact: tasks that nothing tells apart are one class with a supply, a node has a capacity, and whatever does not
-depend on the node is anonymous: a task in the rack of a replica, or anywhere, is only counted, and nodes with free
-slots take the counts. All matrices here are those of networks and hence totally unimodular: the variables are
-continuous, and a vertex is a placement.
+Compact: tasks that nothing tells apart are one class with a supply, and a node has a capacity. Whatever does not depend
+on the node is anonymous: a task in the rack of a replica, or anywhere, is only counted, and nodes with free slots take
+the counts. All matrices here are those of networks and hence totally unimodular. So the variables are continuous, and
+every vertex is a placement.
 
 Costs in the models are in the papers' units, not in those of the grid; they are whole multiples of 1/`grid`, which
 doubles hold exactly.
@@ -213,7 +213,7 @@ def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
 
 
 def add_steps(model: Any, classes: Mapping[str, Sequence[str]], sizes: Mapping[tuple[str, int], int], of: str) -> None:
-    """Add to a class model what the placed tasks of a pool cost by their number: the cheapest step first.
+    """Add to a class model what the placed tasks of a pool cost by their number, the cheapest step first.
 
     Parameters
     ----------

@@ -41,13 +41,13 @@ __all__ = [
     "whole_limit",
 ]
 
-#: Variables of a literal model beyond which it is not built; they take about 5 GB to build and solve.
+#: A literal model with more variables is not built; so many take about 5 GB to build and solve.
 MAX_VARIABLES = 2_000_000
 
 #: What building and solving took, for each coefficient of objective and constraints (PuLP 3.3, HiGHS 1.15).
 _BYTES_A_TERM = 850
 
-#: How far HiGHS may leave a whole number.
+#: How far from a whole number HiGHS may leave an integer.
 _TOLERANCE = 1e-5
 
 
@@ -261,7 +261,7 @@ Decided = TypeVar("Decided", Placement, Flow)
 def decoder(
     kind: type[Posed], compact: Callable[[Any, Posed], Decided], literal: Callable[[Any, Posed], Decided]
 ) -> Callable[[Any, Posed], Decided]:
-    """The `decode` of a module, by what reads its Pyomo and its PuLP model."""
+    """Make the `decode` of a module from two functions that read its Pyomo and its PuLP model."""
 
     def decode(model: Any, problem: Posed) -> Decided:
         """What a solved model stands for, of either kind; it is no worse than the model's objective.
@@ -315,7 +315,7 @@ def whole(variable: Any) -> int:
 
 
 def chosen(variables: Mapping[tuple[str, str], Any]) -> dict[str, str]:
-    """Of binaries by (task, place): the place of each task that has one."""
+    """The place of each task that has one, from binaries by (task, place)."""
     return {task: place for (task, place), variable in variables.items() if whole(variable)}
 
 
@@ -331,7 +331,7 @@ def dealt(model: Any) -> dict[str, str]:
 
 
 def placed_at(problem: Problem, host: Mapping[str, str]) -> Placement:
-    """The placement of tasks on nodes, by their ids; those that are not named stay unplaced."""
+    """The placement of tasks on nodes, by their ids. Tasks that are not named stay unplaced."""
     index = problem.instance.node_index
     tasks = problem.instance.workload.task_ids.tolist()
     return Placement.of(index[host[task]] if task in host else None for task in tasks)

@@ -16,11 +16,11 @@ fairness_cost       expression: cost of the tiers, and of the pools with one cos
 objective           least fairness_cost plus locality_cost
 =================== ========================================================================================
 
-It too is the matrix of a network: source, tiers, pools, classes, nodes.
+Its matrix is that of a network too: source, tiers, pools, classes, nodes.
 
-The literal model of `build_pulp` is 003's square LSAP with C = FC + DLC. With `selection=free` the fairness cost is
-no longer one of the pair: `within.g` and `beyond.g` count the tasks of each group that are placed within its ration
-and beyond, by the constraints `group.g`, `ration.g` and `overflow.g`.
+The literal model of `build_pulp` is 003's square LSAP with C = FC + DLC. With `selection=free` the fairness cost no
+longer belongs to the pair. Then `within.g` and `beyond.g` count the tasks of each group that are placed within its
+ration and beyond, by the constraints `group.g`, `ration.g` and `overflow.g`.
 """
 
 from __future__ import annotations

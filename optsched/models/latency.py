@@ -31,8 +31,8 @@ work                expression: units of work of all tasks
 objective           with a limit: least work; without: least makespan
 =================== ========================================================================================
 
-A server that is loaded beyond the limit must not force the limit, so it is left out where the limit is fixed, and
-costs a binary where it is not. Prefer a sequence of fixed limits.
+A server that is loaded beyond the limit must not raise the limit. So it is left out where the limit is fixed, and
+needs a binary where it is not. Prefer a sequence of fixed limits.
 
 The literal model of `build_pulp` has 004's dense binary `place.t.s` for all pairs, with the same caution: `used.s`
 for servers with an initial load. Constraints `task.t`, `server.s`, `used.s`.
@@ -280,9 +280,10 @@ def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int
 
 
 def _decode_compact(model: Any, problem: Latency) -> Placement:
-    """Where `local` is not whole (it need not be away from a vertex), tasks are matched to servers anew.
+    """The placement of a solved compact model. Where `local` is not whole, tasks are matched to servers anew.
 
-    The matching is beside the model's numbers of remote tasks: work and makespan are at most the model's.
+    `local` need only be whole at a vertex. The matching keeps the model's numbers of remote tasks, so that work and
+    makespan are at most the model's.
     """
     row_of = problem.instance.node_index
     position = {task: row for row, task in enumerate(ids(problem)[0])}

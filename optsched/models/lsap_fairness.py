@@ -15,11 +15,11 @@ locality_limit      no more tasks off their data than the limit (only with one)
 objective           with a limit: least fairness_distance; without: least locality_cost
 =================== ========================================================================================
 
-It too is the matrix of a network, since the limit is the capacity of one arc: all tasks off their data pass it.
+Its matrix is that of a network too, since the limit is the capacity of one arc, which all tasks off their data pass.
 
 The literal model of `build_pulp` is 003's square LSAP, with `over.g` and `under.g`, by how many tasks a group is above
 and below its share (constraint `share.g`), and the constraint `locality`. The distance is convex, so one of the two is
-0; but its corner lies between whole numbers of tasks: the program's relaxation is not integral.
+0. But its corner lies between whole numbers of tasks, so the program's relaxation is not integral.
 """
 
 from __future__ import annotations

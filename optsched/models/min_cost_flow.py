@@ -1,7 +1,7 @@
 """Models of `min-cost-flow`: a flow through a network at least cost.
 
-The compact model of `build_pyomo` has only what is left to decide: what flows on an arc beyond its lower limit, where
-its capacity is above that.
+The compact model of `build_pyomo` has only what is left to decide: the flow beyond the lower limit on each arc whose
+capacity is above that.
 
 =================== ========================================================================================
 component           what it is

@@ -1,8 +1,9 @@
 """Models of `traffic`: maps and reduces to datacenters, least traffic between them, within a limit on the load (001).
 
 The traffic is bilinear: what a map sends crosses where its reduce is elsewhere. The compact model of `build_pyomo`
-counts maps of classes that nothing tells apart, and for each class and bundle of reduces how many are together: given
-where the reduces are, the classes fall apart, so that this is as strong as the product of every pair of variables.
+counts maps of classes that nothing tells apart, and for each class and bundle of reduces how many maps are with the
+bundle. Given where the reduces are, the classes are independent of each other. So this is as strong as the product of
+every pair of variables.
 
 =================== ========================================================================================
 component           what it is

@@ -1,7 +1,7 @@
 """Importer of DIMACS minimum-cost-flow files (`p min`), as a document of a flow network.
 
-Parallel arcs and loops stay what they are; nodes keep their numbers as ids, arcs their order. Writing such files is for
-`FlowNetwork.to_dimacs`.
+Parallel arcs and loops are kept; nodes keep their numbers as ids, and arcs their order. `FlowNetwork.to_dimacs` writes
+such files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from optsched.instances.importers.foreign import Imported, Line, lines_of, shown
 
 __all__ = ["import_dimacs"]
 
-#: More nodes are refused: a line of the header may ask for any number.
+#: More nodes are refused, since a line of the header may ask for any number.
 MOST_NODES = 10_000_000
 
 #: Words of each kind of line, and what they are.
@@ -84,7 +84,7 @@ def import_dimacs(path: str | os.PathLike[str], name: str | None = None) -> Impo
 
 
 class _Reader:
-    """What the lines said so far; `misread` once a line was not understood, so that counts mean nothing."""
+    """What the lines said so far. `misread` is set once a line was not understood; counts then mean nothing."""
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []

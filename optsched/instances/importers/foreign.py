@@ -1,7 +1,7 @@
 """What the importers share: text of a file, the JSON objects of a text, records and their faults, lines of numbers.
 
-Foreign formats are read for what an import needs; whatever else they hold is ignored. What becomes of it is each
-importer's business (`rumen`, `sls`, `swim`, `dimacs`, `orlib`).
+Foreign formats are read for what an import needs; whatever else they hold is ignored. Each importer (`rumen`, `sls`,
+`swim`, `dimacs`, `orlib`) decides what is made of it.
 """
 
 from __future__ import annotations
