@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NONE", "Flow", "Placement"]
+__all__ = ["NONE", "NetworkFlow", "Placement"]
 
 #: The node index that stands for "runs nowhere".
 NONE = -1
@@ -30,6 +31,9 @@ class Placement:
     >>> placement.nodes.tolist(), placement.placed
     ([0, -1, 2], 2)
     """
+
+    #: What messages call it.
+    noun: ClassVar = "placement"
 
     nodes: npt.NDArray[np.int64]
 
@@ -75,7 +79,7 @@ class Placement:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Flow:
+class NetworkFlow:
     """For each arc of a flow network, in its order, the units that flow.
 
     Parameters
@@ -86,9 +90,12 @@ class Flow:
 
     Examples
     --------
-    >>> Flow([2, 0]).units.tolist()
+    >>> NetworkFlow([2, 0]).units.tolist()
     [2, 0]
     """
+
+    #: What messages call it.
+    noun: ClassVar = "flow"
 
     units: npt.NDArray[np.int64]
 
@@ -103,7 +110,7 @@ class Flow:
         object.__setattr__(self, "units", units)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Flow) and np.array_equal(self.units, other.units)
+        return isinstance(other, NetworkFlow) and np.array_equal(self.units, other.units)
 
     def __hash__(self) -> int:
         return hash(self.units.tobytes())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from optsched.placement import Flow, Placement
+from optsched.placement import NetworkFlow, Placement
 
 __all__ = [
     "Bound",
@@ -36,7 +36,7 @@ Number = int | Fraction
 #: One number a component of the objective, in lexicographic order.
 Value = tuple[Number, ...]
 #: What is decided.
-Decision = Placement | Flow
+Decision = Placement | NetworkFlow
 
 
 class Sense(enum.StrEnum):

@@ -14,7 +14,7 @@ from optsched.doubts import enumerated, examine, quick_decisions
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.generate import generate
 from optsched.network import FlowNetwork
-from optsched.placement import Flow
+from optsched.placement import NetworkFlow
 from optsched.problems import AnyProblem, GeneralizedAssignment, Lsap, MinCostFlow, Problem, problem
 from optsched.results import Certificate, Proof, Sense, Solution, Termination, Value
 from optsched.routes import solve
@@ -210,4 +210,4 @@ def test_unbounded_where_every_cycle_has_a_limit() -> None:
     assert verdict.contradicted == ("termination: ERROR, unbounded: but every cycle of negative cost has a limit",)
     verdict = certify(posed, replace(solution, raw_status="gave up"))
     assert (verdict.valid, [claim.kind for claim in verdict.claims]) == (True, ["solver"])
-    assert isinstance(solution.decision, Flow)
+    assert isinstance(solution.decision, NetworkFlow)

@@ -24,7 +24,7 @@ from oracles.utility import Utility
 from optsched.decimals import decimal
 from optsched.errors import MissingField
 from optsched.instances.files import parse
-from optsched.placement import Flow
+from optsched.placement import NetworkFlow
 from optsched.problems import PROBLEMS
 from optsched.problems.base import AnyProblem
 from optsched.results import Solution, Termination
@@ -45,8 +45,8 @@ FRONTS = 3
 
 def decided(problem: AnyProblem, decision: tuple[Any, ...]) -> Any:
     """An oracle's decision as the package's noun."""
-    if problem.decided is Flow:
-        return Flow(list(decision))
+    if problem.decided is NetworkFlow:
+        return NetworkFlow(list(decision))
     return problem.placement([-1 if node is None else node for node in decision])  # type: ignore[attr-defined]
 
 

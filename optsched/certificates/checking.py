@@ -190,7 +190,7 @@ class _Checking:
 
     def __init__(self, problem: AnyProblem, solution: Solution, enumerated: Enumerated | None) -> None:
         self.problem, self.solution, self.enumerated = problem, solution, enumerated
-        self.noun = problem.decided.__name__.lower()
+        self.noun = problem.decided.noun
         self.checks: list[Check] = []
         self.claims: list[Claim] = []
 
@@ -221,7 +221,7 @@ class _Checking:
             self.check(noun, held, "none" if held else "there is none, but an objective is claimed")
             return
         if not isinstance(solution.decision, problem.decided):
-            self.check(noun, False, f"the decision is a {type(solution.decision).__name__.lower()}")
+            self.check(noun, False, f"the decision is a {solution.decision.noun}")
             return
         violations = problem.violations(solution.decision)
         found = "; ".join(str(violation) for violation in violations[:3]) if violations else "feasible"
@@ -246,7 +246,7 @@ class _Checking:
         known = {component.name for component in problem.components}
         for stranger in sorted(certificates.keys() - known):
             self.check("certificate", False, f'{problem.name} has no component "{stranger}"')
-        for place, (component, claim) in enumerate(zip(problem.components, solution.bound, strict=True)):
+        for position, (component, claim) in enumerate(zip(problem.components, solution.bound, strict=True)):
             certificate = certificates.get(component.name)
             certified = None if certificate is None else certificate.claim
             if certified != claim:
@@ -259,11 +259,13 @@ class _Checking:
             if certificate.kind.checkable:
                 self.proof(component, certificate)
             else:
-                self.word(place, component, certificate)
-            given_earlier = solution.objective is not None and solution.objective[:place] == solution.bound[:place]
+                self.word(position, component, certificate)
+            given_earlier = (
+                solution.objective is not None and solution.objective[:position] == solution.bound[:position]
+            )
             if solution.objective is not None and given_earlier:
-                holds = _at_least(component, solution.objective[place], claim)
-                found = f"objective {solution.objective[place]}, bound {claim}"
+                holds = _at_least(component, solution.objective[position], claim)
+                found = f"objective {solution.objective[position]}, bound {claim}"
                 self.check(f"order of {component.name}", holds, found)
         self.termination()
 
@@ -278,7 +280,7 @@ class _Checking:
         holds = _at_least(component, value, certificate.claim)
         self.check(what, holds, f"proves {value}, claimed {certificate.claim}", proof=True)
 
-    def word(self, place: int, component: Component, certificate: Certificate) -> None:
+    def word(self, position: int, component: Component, certificate: Certificate) -> None:
         """A claim without a proof: a cheap bound may prove it, or trying every decision; else it is but a claim."""
         claim = certificate.claim
         for cheap in self.problem.cheap_bounds():
@@ -287,9 +289,9 @@ class _Checking:
                 self.check(f"cheap bound {cheap.name} of {component.name}", True, found, proof=True)
                 return
         best = None if self.enumerated is None else self.enumerated.value
-        if best is not None and best[:place] == self.solution.bound[:place]:
-            holds = _at_least(component, best[place], claim)
-            told = f"every {self.noun} was tried: {best[place]}, claimed {claim}"
+        if best is not None and best[:position] == self.solution.bound[:position]:
+            holds = _at_least(component, best[position], claim)
+            told = f"every {self.noun} was tried: {best[position]}, claimed {claim}"
             self.check(f"enumeration of {component.name}", holds, told, proof=True)
             return
         self.claims.append(
@@ -350,10 +352,10 @@ class _Checking:
             return
         for name, held in feasible.items():
             value = problem.evaluate(held)
-            place = problem.beaten(value, solution.bound)
-            if place is not None:
-                component = problem.components[place].name
-                found = f"{solution.bound[place]} is claimed, but {name} found {_show(value)}"
+            position = problem.beaten(value, solution.bound)
+            if position is not None:
+                component = problem.components[position].name
+                found = f"{solution.bound[position]} is claimed, but {name} found {_show(value)}"
                 self.check(f"bound of {component}", False, found)
                 return
         found = ", ".join(feasible)

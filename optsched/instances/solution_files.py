@@ -24,7 +24,7 @@ from optsched.instances.documents.diagnosis import Diagnosis, decode
 from optsched.instances.documents.rationals import read_number, spelled
 from optsched.instances.documents.writing import write_whole
 from optsched.network import FlowNetwork
-from optsched.placement import NONE, Flow, Placement
+from optsched.placement import NONE, NetworkFlow, Placement
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
 
 __all__ = ["SOLUTION", "read_solution", "solution_document", "write_solution"]
@@ -104,7 +104,7 @@ def solution_document(solution: Solution, instance: Instance | FlowNetwork) -> d
             task: None if node == NONE else nodes[node]
             for task, node in zip(instance.workload.task_ids.tolist(), decision.nodes.tolist(), strict=True)
         }
-    elif isinstance(decision, Flow) and isinstance(instance, FlowNetwork):
+    elif isinstance(decision, NetworkFlow) and isinstance(instance, FlowNetwork):
         held = dict(zip(instance.arc_ids.tolist(), decision.units.tolist(), strict=True))
     return {
         "format": SOLUTION,
@@ -254,7 +254,9 @@ def _numbers(value: Any, place: str, faults: list[Fault], unknown: bool = False)
     )
 
 
-def _decision(document: _Document, instance: Instance | FlowNetwork, faults: list[Fault]) -> Placement | Flow | None:
+def _decision(
+    document: _Document, instance: Instance | FlowNetwork, faults: list[Fault]
+) -> Placement | NetworkFlow | None:
     """The placement or flow, of which a file has exactly one; None where it is null, or of another instance."""
     given = [name for name in ("placement", "flow") if getattr(document, name) is not UNSET]
     if len(given) != 1:
@@ -276,7 +278,7 @@ def _decision(document: _Document, instance: Instance | FlowNetwork, faults: lis
     return _placement(value, instance, faults) if isinstance(instance, Instance) else _flow(value, instance, faults)
 
 
-def _flow(value: Mapping[str, Any], network: FlowNetwork, faults: list[Fault]) -> Flow:
+def _flow(value: Mapping[str, Any], network: FlowNetwork, faults: list[Fault]) -> NetworkFlow:
     row_of = {arc: row for row, arc in enumerate(network.arc_ids.tolist())}
     units = [0] * network.arcs
     for arc, sent in value.items():
@@ -289,7 +291,7 @@ def _flow(value: Mapping[str, Any], network: FlowNetwork, faults: list[Fault]) -
     if len(value) < len(units):
         missing = [arc for arc in row_of if arc not in value]
         faults.extend(Fault(f"flow.{key_in_place(arc)}", "is missing; 0 is none") for arc in missing)
-    return Flow(np.array(units, dtype=np.int64))
+    return NetworkFlow(np.array(units, dtype=np.int64))
 
 
 def _placement(value: Mapping[str, Any], instance: Instance, faults: list[Fault]) -> Placement:

@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 
 from optsched.errors import TooLarge, UsageError, described
 from optsched.instance import Ints
-from optsched.placement import Flow, Placement
+from optsched.placement import NetworkFlow, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import AnyProblem, Problem, expect_problem
 from optsched.results import Decision
@@ -126,7 +126,7 @@ class ModelModule(Protocol):
     def literal_size(self, problem: Any) -> LiteralSize:
         """What `build_pulp` would take, without building it."""
 
-    def decode(self, model: Any, problem: Any, /) -> Placement | Flow:
+    def decode(self, model: Any, problem: Any, /) -> Placement | NetworkFlow:
         """What a solved model stands for, of either kind (see `decoder`)."""
 
     def start_values(self, model: Any, problem: Any, decision: Any, /) -> Mapping[Any, float] | None:
@@ -255,7 +255,7 @@ def priced(table: Iterable[Iterable[Any]], costs: Iterable[Iterable[float]]) -> 
 # Decoding ------------------------------------------------------------------------------------------------------------
 
 Posed = TypeVar("Posed", bound=AnyProblem)
-Decided = TypeVar("Decided", Placement, Flow)
+Decided = TypeVar("Decided", Placement, NetworkFlow)
 
 
 def decoder(

@@ -40,7 +40,7 @@ from optsched.models.base import (
     whole,
 )
 from optsched.network import UNBOUNDED
-from optsched.placement import Flow
+from optsched.placement import NetworkFlow
 from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.searches.min_cost_flow import whole_flow
 from optsched.solvers.algebraic import injective_names
@@ -170,14 +170,14 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
     return model
 
 
-def _decode_compact(model: Any, problem: MinCostFlow) -> Flow:
+def _decode_compact(model: Any, problem: MinCostFlow) -> NetworkFlow:
     arcs, units = problem.instance.arc_ids.tolist(), problem.instance.lower.copy()
     for arc in _free(problem).tolist():
         units[arc] += whole(model.extra[arcs[arc]])
     return whole_flow(problem, units)
 
 
-def _decode_literal(model: Any, problem: MinCostFlow) -> Flow:
+def _decode_literal(model: Any, problem: MinCostFlow) -> NetworkFlow:
     units = [whole(model.flow[arc]) for arc in problem.instance.arc_ids.tolist()]
     return whole_flow(problem, np.array(units, dtype=np.int64))
 

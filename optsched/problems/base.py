@@ -19,7 +19,7 @@ from optsched.decimals import FINEST
 from optsched.errors import Fault, InputError, MissingField, UsageError, described, expect, nearest
 from optsched.instance import LARGEST, MAP, PENDING, Instance, Ints, Ragged
 from optsched.network import FlowNetwork
-from optsched.placement import NONE, Flow, Placement
+from optsched.placement import NONE, NetworkFlow, Placement
 from optsched.registry import records
 from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
@@ -193,7 +193,7 @@ def switch(given: Any) -> bool:
 
 
 Noun = TypeVar("Noun", bound=Instance | FlowNetwork)
-Decided = TypeVar("Decided", bound=Placement | Flow)
+Decided = TypeVar("Decided", bound=Placement | NetworkFlow)
 
 
 class BaseProblem(ABC, Generic[Noun, Decided]):
@@ -230,7 +230,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     proof: ClassVar[Proof]
     """The strongest kind of certificate that the problem admits."""
     posed_on: ClassVar[type[Instance] | type[FlowNetwork]]
-    decided: ClassVar[type[Placement] | type[Flow]]
+    decided: ClassVar[type[Placement] | type[NetworkFlow]]
     always_feasible: ClassVar[bool] = True
     """Whether every instance has a feasible decision."""
     has_waves: ClassVar[bool] = False
@@ -312,7 +312,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         """
         wrong = self.violations(decision)
         if wrong:
-            raise ValueError(f"an infeasible {self.decided.__name__.lower()} has no value: {wrong[0]}")
+            raise ValueError(f"an infeasible {self.decided.noun} has no value: {wrong[0]}")
         return self.objective(decision)
 
     def minimised(self, value: Value) -> Value:
@@ -327,12 +327,12 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
         A bound on a later component holds only where the earlier components equal their bounds. None is no bound.
         """
-        for place, (component, entry, claim) in enumerate(zip(self.components, value, bound, strict=True)):
+        for position, (component, entry, claim) in enumerate(zip(self.components, value, bound, strict=True)):
             if claim is None:
                 return None
             beyond = entry - claim if component.sense is Sense.MIN else claim - entry
             if beyond:
-                return place if beyond < 0 else None
+                return position if beyond < 0 else None
         return None
 
     def differing(self, parameters: Mapping[str, Any]) -> list[str]:

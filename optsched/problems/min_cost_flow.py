@@ -16,14 +16,14 @@ from optsched.errors import Fault, expect
 from optsched.instance import Ints
 from optsched.negative_cycles import negative_cycle
 from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import Flow
+from optsched.placement import NetworkFlow
 from optsched.problems.base import BaseProblem
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["MinCostFlow"]
 
 
-class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
+class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow]):
     """A whole flow within the bounds of the arcs that leaves each node with its supply, at least total cost.
 
     Parallel arcs and loops are kept, and costs may be negative. There may be no such flow. Where a cycle of negative
@@ -41,9 +41,9 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
     --------
     >>> network = FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], capacity=[1, 9], cost=[2, 5], supply=[3, -3])
     >>> problem = MinCostFlow(network)
-    >>> problem.evaluate(Flow([1, 2]))
+    >>> problem.evaluate(NetworkFlow([1, 2]))
     (12,)
-    >>> print(*problem.violations(Flow([2, 0])))
+    >>> print(*problem.violations(NetworkFlow([2, 0])))
     capacity(0) by 1 conservation(s) by -1 conservation(t) by 1
     """
 
@@ -55,7 +55,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
     requires = ("a flow network",)
     proof = Proof.DUAL
     posed_on = FlowNetwork
-    decided = Flow
+    decided = NetworkFlow
     always_feasible = False
 
     @classmethod
@@ -92,14 +92,19 @@ class MinCostFlow(BaseProblem[FlowNetwork, Flow]):
         cycle = negative_cycle(network.tail[free], network.head[free], network.cost[free], len(network))
         return tuple(int(free[arc]) for arc in cycle)
 
-    def objective(self, flow: Flow, /) -> Value:
+    def objective(self, flow: NetworkFlow, /) -> Value:
         return (
             sum(cost * units for cost, units in zip(self.instance.cost.tolist(), flow.units.tolist(), strict=True)),
         )
 
-    def violations(self, flow: Flow, /) -> list[Violation]:
+    def violations(self, flow: NetworkFlow, /) -> list[Violation]:
         """Every violated constraint. `conservation` says by how much more leaves a node than enters it."""
-        expect(flow, Flow, f"{self.name} judges a flow", "make one first: Flow(units), with a number for each arc")
+        expect(
+            flow,
+            NetworkFlow,
+            f"{self.name} judges a flow",
+            "make one first: NetworkFlow(units), with a number for each arc",
+        )
         network = self.instance
         if len(flow) != network.arcs:
             return [Violation("length", (), len(flow) - network.arcs)]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from optsched.deadline import deadline
 from optsched.errors import HeuristicFailed, UsageError, described, nearest
-from optsched.placement import Flow
+from optsched.placement import NetworkFlow
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem
 from optsched.registry import record_of, records
@@ -186,15 +186,15 @@ def _route(problem: AnyProblem, route: str | None) -> str:
 def _start(problem: AnyProblem, given: Decision | Sequence[Any]) -> Decision:
     """The decision to start from. UsageError where the given one is not a decision, or is infeasible."""
     start: Decision
-    if isinstance(problem, Problem) and not isinstance(given, Flow):
+    if isinstance(problem, Problem) and not isinstance(given, NetworkFlow):
         try:
             start = placement_from(given, problem)
         except HeuristicFailed as error:
             raise UsageError(f"the start {error}") from None
-    elif isinstance(given, Flow) and problem.decided is Flow:
+    elif isinstance(given, NetworkFlow) and problem.decided is NetworkFlow:
         start = given
     else:
-        raise UsageError(f"the start of {problem.name} must be a {problem.decided.__name__.lower()}")
+        raise UsageError(f"the start of {problem.name} must be a {problem.decided.noun}")
     wrong = problem.violations(start)
     if wrong:
         raise UsageError(f"the start is infeasible: {wrong[0]}")

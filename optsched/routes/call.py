@@ -238,7 +238,7 @@ def _check_bound(problem: AnyProblem, objective: Value, bound: list[Number | Non
     """Raise SolverDisagreement where a decision is better than what is claimed to be the best."""
     position = problem.beaten(objective, bound)
     if position is not None:
-        component, noun = problem.components[position].name, problem.decided.__name__.lower()
+        component, noun = problem.components[position].name, problem.decided.noun
         told = f"a {noun}'s {component} {objective[position]} beats the bound {bound[position]}"
         raise SolverDisagreement(f"{problem.name}: {told}")
 

@@ -9,7 +9,7 @@ import numpy as np
 from optsched.certificates import potential_certificate
 from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
-from optsched.placement import Flow
+from optsched.placement import NetworkFlow
 from optsched.problems import MinCostFlow
 from optsched.results import Solution, Termination
 from optsched.routes.base import MODELS
@@ -37,7 +37,7 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
     problem, network = call.problem, call.problem.instance
     if not network.arcs:
         nothing = potential_certificate(problem, np.zeros(len(network), dtype=np.int64))
-        return call.settled(Flow(network.lower), nothing, told="no arc to decide on")
+        return call.settled(NetworkFlow(network.lower), nothing, told="no arc to decide on")
     if problem.unlimited_cycle:
         return _unbounded(call, profile)
     found, potentials = Found(), None

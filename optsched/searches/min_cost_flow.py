@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
 from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import Flow
+from optsched.placement import NetworkFlow
 from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.highs import LinearProgram, solve_arrays
@@ -25,7 +25,7 @@ __all__ = ["by_arrays", "by_network_simplex", "network_simplex", "potentials_of"
 _MOST_ARCS = 2000
 
 
-def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, Flow | None, Ints | None]:
+def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, NetworkFlow | None, Ints | None]:
     """Solve the linear program; what HiGHS says, the flow that it holds, and its duals as whole potentials.
 
     Raises
@@ -55,9 +55,9 @@ def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, Fl
     return found.outcome, whole_flow(problem, whole_numbers(found.x)), potentials
 
 
-def whole_flow(problem: MinCostFlow, units: Ints) -> Flow:
+def whole_flow(problem: MinCostFlow, units: Ints) -> NetworkFlow:
     """The flow of a solver, checked. SolverDisagreement where it is not a feasible flow."""
-    flow = Flow(units)
+    flow = NetworkFlow(units)
     wrong = problem.violations(flow)
     if wrong:
         told = 'numbers near 2^53 are beyond its tolerances, use route "network-simplex"'
@@ -65,14 +65,14 @@ def whole_flow(problem: MinCostFlow, units: Ints) -> Flow:
     return flow
 
 
-def by_network_simplex(problem: MinCostFlow) -> tuple[FlowStatus, Flow | None, Ints | None]:
+def by_network_simplex(problem: MinCostFlow) -> tuple[FlowStatus, NetworkFlow | None, Ints | None]:
     """Solve by networkx in integers: how it ended, the flow, and the potentials that prove it."""
     network = problem.instance
     found = min_cost_flow(*_columns(network), network.supply)
-    return found.status, None if found.flow is None else Flow(found.flow), found.potential
+    return found.status, None if found.flow is None else NetworkFlow(found.flow), found.potential
 
 
-def network_simplex(problem: MinCostFlow) -> Flow | None:
+def network_simplex(problem: MinCostFlow) -> NetworkFlow | None:
     """A feasible flow, whatever it costs; None where there is none, or the network is too large to ask quickly."""
     network = problem.instance
     if not 0 < network.arcs <= _MOST_ARCS or problem.plainly_infeasible is not None:
@@ -80,7 +80,7 @@ def network_simplex(problem: MinCostFlow) -> Flow | None:
     return by_network_simplex(MinCostFlow(replace(network, cost=np.zeros_like(network.cost))))[1]
 
 
-def potentials_of(problem: MinCostFlow, flow: Flow) -> Ints | None:
+def potentials_of(problem: MinCostFlow, flow: NetworkFlow) -> Ints | None:
     """Potentials that prove a flow to be of least cost; None where it is not."""
     network = problem.instance
     return residual_potentials(*_columns(network), flow.units, len(network))

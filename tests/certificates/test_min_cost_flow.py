@@ -14,7 +14,7 @@ from optsched.certificates import certify, potential_certificate, proved_bound
 from optsched.certificates.min_cost_flow import limitless_cycle
 from optsched.errors import CertificateInvalid
 from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import Flow, Placement
+from optsched.placement import NetworkFlow, Placement
 from optsched.problems import MinCostFlow
 from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes import solve
@@ -90,7 +90,7 @@ def test_false_decisions() -> None:
     solution = solved()
     for change, told in (
         ({"decision": Placement.of([0])}, "flow: the decision is a placement"),
-        ({"decision": Flow([0, 0, 0, 1])}, "flow: conservation"),
+        ({"decision": NetworkFlow([0, 0, 0, 1])}, "flow: conservation"),
         ({"decision": None}, "flow: there is none, but an objective is claimed"),
         ({"objective": (6,)}, "the flow's value is 7"),
     ):

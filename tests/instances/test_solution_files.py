@@ -13,7 +13,7 @@ from optsched.errors import InputError
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.solution_files import SOLUTION, read_solution, solution_document, write_solution
 from optsched.network import FlowNetwork
-from optsched.placement import Flow, Placement
+from optsched.placement import NetworkFlow, Placement
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
 
 
@@ -176,7 +176,7 @@ NETWORK = FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], capacity=[9, 9], sup
 
 def flow_file(folder: Path, **changes: Any) -> Path:
     """A solution file of `NETWORK`, with some of its entries changed, or left out where the change is `...`."""
-    held = solution(instance(), decision=Flow([1, 2]), instance_sha256=NETWORK.sha256)
+    held = solution(instance(), decision=NetworkFlow([1, 2]), instance_sha256=NETWORK.sha256)
     document = {**solution_document(held, NETWORK), **changes}
     path = folder / "flow.json"
     path.write_text(json.dumps({key: value for key, value in document.items() if value is not ...}))
@@ -186,7 +186,7 @@ def flow_file(folder: Path, **changes: Any) -> Path:
 def test_flow_there_and_back(tmp_path: Path) -> None:
     """Tests that a network's solution holds its flow by arc, and none where there is none or it is another's."""
     assert json.loads(flow_file(tmp_path).read_text())["flow"] == {"a": 1, "b.c": 2}
-    assert read_solution(flow_file(tmp_path), NETWORK).decision == Flow([1, 2])
+    assert read_solution(flow_file(tmp_path), NETWORK).decision == NetworkFlow([1, 2])
     assert read_solution(flow_file(tmp_path, flow=None), NETWORK).decision is None
     assert read_solution(flow_file(tmp_path, instance_sha256="other"), NETWORK).decision is None
 

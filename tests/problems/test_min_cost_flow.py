@@ -14,7 +14,7 @@ from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.solution_files import read_solution, write_solution
 from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import Flow
+from optsched.placement import NetworkFlow
 from optsched.problems import MinCostFlow, problem
 from optsched.results import Violation
 from optsched.routes import bounds, frontier, solve
@@ -22,17 +22,17 @@ from optsched.routes import bounds, frontier, solve
 
 def test_value_and_violations() -> None:
     """Tests the value of a flow, and each constraint's violation with its ids and amount."""
-    assert SMALL.evaluate(Flow([1, 2, 4, 1])) == (7,)
-    assert SMALL.violations(Flow([2, 2, 4, 0])) == [
+    assert SMALL.evaluate(NetworkFlow([1, 2, 4, 1])) == (7,)
+    assert SMALL.violations(NetworkFlow([2, 2, 4, 0])) == [
         Violation("lower", ("3",), 1),
         Violation("capacity", ("0",), 1),
         Violation("conservation", ("v0",), 1),
         Violation("conservation", ("v1",), -2),
         Violation("conservation", ("v2",), 1),
     ]
-    assert SMALL.violations(Flow([1])) == [Violation("length", (), -3)]
+    assert SMALL.violations(NetworkFlow([1])) == [Violation("length", (), -3)]
     with pytest.raises(ValueError, match="an infeasible flow has no value: lower"):
-        SMALL.evaluate(Flow([1, 2, 4, 0]))
+        SMALL.evaluate(NetworkFlow([1, 2, 4, 0]))
 
 
 def test_what_is_left_to_send_above_the_lower_limits() -> None:
@@ -47,22 +47,27 @@ def test_what_is_left_to_send_above_the_lower_limits() -> None:
 
 def test_flow() -> None:
     """Tests the noun: read-only, of one dimension, equal and hashed by its units."""
-    flow = Flow([1, 2])
-    assert (len(flow), flow == Flow([1, 2]), flow == Flow([1, 3]), flow == [1, 2]) == (2, True, False, False)
-    assert hash(flow) == hash(Flow([1, 2]))
+    flow = NetworkFlow([1, 2])
+    assert (len(flow), flow == NetworkFlow([1, 2]), flow == NetworkFlow([1, 3]), flow == [1, 2]) == (
+        2,
+        True,
+        False,
+        False,
+    )
+    assert hash(flow) == hash(NetworkFlow([1, 2]))
     with pytest.raises(ValueError, match="read-only"):
         flow.units[0] = 3
     with pytest.raises(ValueError, match="whole numbers, not float64"):
-        Flow(np.array([0.5]))
+        NetworkFlow(np.array([0.5]))
     with pytest.raises(ValueError, match="one dimension"):
-        Flow(np.zeros((2, 2), dtype=np.int64))
+        NetworkFlow(np.zeros((2, 2), dtype=np.int64))
 
 
 def test_totals_past_int64_are_exact() -> None:
     """Tests that a value and a bound beyond 2^63 are exact."""
     big = 2**40
     problem = posed([(0, 1, 0, big, big), (0, 1, 0, big, big - 1)], [big + 1, -big - 1])
-    flow = Flow([1, big])
+    flow = NetworkFlow([1, big])
     assert problem.evaluate(flow) == (big + big * (big - 1),)
     assert problem.potential_bound([big, 0]) is not None
     solution = solve(problem, route="network-simplex")

@@ -16,7 +16,7 @@ from optsched.deadline import deadline
 from optsched.errors import SolverDisagreement, TooLarge, UsageError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Pairs, Workload
-from optsched.placement import Flow, Placement
+from optsched.placement import NetworkFlow, Placement
 from optsched.problems import GeneralizedAssignment
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import bounds, solve
@@ -168,7 +168,7 @@ def test_start_and_node_limit() -> None:
     assert solution.bound[0] <= best.objective[0]
     assert certify(problem, solution).valid
     with pytest.raises(UsageError, match="the start of generalized-assignment must be a placement"):
-        solve(problem, start=Flow(np.zeros(3, dtype=np.int64)))
+        solve(problem, start=NetworkFlow(np.zeros(3, dtype=np.int64)))
 
 
 @pytest.mark.parametrize(("bound", "kind", "claim"), [(None, "dual", 0), (12.2, "solver", 13), (-4.0, "dual", 0)])

@@ -16,7 +16,7 @@ from optsched.certificates import certify
 from optsched.errors import SolverDisagreement, UsageError
 from optsched.instances.files import load
 from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import Flow, Placement
+from optsched.placement import NetworkFlow, Placement
 from optsched.problems import MinCostFlow
 from optsched.results import Limit, Termination
 from optsched.routes import bounds, solve
@@ -33,7 +33,7 @@ def test_routes(route: str) -> None:
     """Tests that each route finds the optimum, loop and parallel arcs included, and proves it by potentials."""
     solution = solve(SMALL, route=route)
     assert (solution.objective, solution.bound, solution.termination) == ((7,), (7,), Termination.OPTIMAL)
-    assert solution.decision == Flow([1, 2, 4, 1])
+    assert solution.decision == NetworkFlow([1, 2, 4, 1])
     assert certify(SMALL, solution).proved
 
 
@@ -115,15 +115,15 @@ def test_empty_networks(route: str) -> None:
 
 def test_start_must_be_a_flow() -> None:
     """Tests that a start is a feasible flow, and kept where it is as good."""
-    assert solve(SMALL, start=Flow([1, 2, 4, 1])).objective == (7,)
+    assert solve(SMALL, start=NetworkFlow([1, 2, 4, 1])).objective == (7,)
     with pytest.raises(UsageError, match="the start of min-cost-flow must be a flow"):
         solve(SMALL, start=Placement.of([0]))
     with pytest.raises(UsageError, match="the start is infeasible: conservation"):
-        solve(SMALL, start=Flow([0, 0, 0, 1]))
+        solve(SMALL, start=NetworkFlow([0, 0, 0, 1]))
 
 
-@pytest.mark.parametrize("held", [None, Flow([0, 3, 0, 1])])
-def test_limit(monkeypatch: pytest.MonkeyPatch, held: Flow | None) -> None:
+@pytest.mark.parametrize("held", [None, NetworkFlow([0, 3, 0, 1])])
+def test_limit(monkeypatch: pytest.MonkeyPatch, held: NetworkFlow | None) -> None:
     """Tests that at a limit what is held comes with the bound of zero potentials, and none where they prove nothing."""
     status = Termination.NO_SOLUTION if held is None else Termination.FEASIBLE
     stopped = SolverOutcome(status, Limit.TIME, None, None, "stopped", 0.0, None)
@@ -155,19 +155,19 @@ def test_bug_interrupts_are_results(route: str, monkeypatch: pytest.MonkeyPatch)
     solution = solve(SMALL, route=route)
     assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.INTERRUPTED)
     assert (solution.bound, solution.raw_status) == ((-5,), "interrupted")
-    held = solve(SMALL, route=route, start=Flow([0, 3, 0, 1]))
+    held = solve(SMALL, route=route, start=NetworkFlow([0, 3, 0, 1]))
     assert (held.termination, held.limit, held.decision) == (
         Termination.FEASIBLE,
         Limit.INTERRUPTED,
-        Flow([0, 3, 0, 1]),
+        NetworkFlow([0, 3, 0, 1]),
     )
     assert certify(SMALL, held).valid
 
 
 def test_flow_that_is_not_optimal_has_no_potentials() -> None:
     """Tests that a flow above the least cost gets no potentials."""
-    assert engine.potentials_of(SMALL, Flow([0, 3, 4, 1])) is None
-    assert engine.potentials_of(SMALL, Flow([1, 2, 4, 1])) is not None
+    assert engine.potentials_of(SMALL, NetworkFlow([0, 3, 4, 1])) is None
+    assert engine.potentials_of(SMALL, NetworkFlow([1, 2, 4, 1])) is not None
 
 
 def test_wrong_solvers_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def check_agreement(problem: MinCostFlow) -> None:
     choices = [
         range(low, high + 1) for low, high in zip(network.lower.tolist(), network.capacity.tolist(), strict=True)
     ]
-    flows = (Flow(np.array(units, dtype=np.int64)) for units in itertools.product(*choices))
+    flows = (NetworkFlow(np.array(units, dtype=np.int64)) for units in itertools.product(*choices))
     best = min((problem.evaluate(flow) for flow in flows if not problem.violations(flow)), default=None)
     for route in MIN_COST_FLOW_ROUTES:
         solution = solve(problem, route=route)
