@@ -93,6 +93,14 @@ def test_numbers_that_are_not_exact(cost: float, demand: float, told: str) -> No
         posed([[cost], [cost]], {"weight": [[demand], [demand]]}, {"weight": [2.0**53]})
 
 
+def test_numbers_at_their_limits() -> None:
+    """Tests that one cost and one demand of 2^53 are taken, and that every resource with a fault is told."""
+    assert posed([[2.0**53]], {"weight": [[2.0**53]]}, {"weight": [2.0**53]}).evaluate(Placement.of([0])) == (2**53,)
+    with pytest.raises(InputError) as caught:
+        posed([[1.0]], {"one": [[1 / 3]], "two": [[1 / 3]]}, {"one": [1.0], "two": [1.0]})
+    assert [fault.place for fault in caught.value.faults] == ["pairs.demand.one", "pairs.demand.two"]
+
+
 def test_faults_of_an_instance_without_a_name() -> None:
     """Tests that a refusal begins with the problem where the instance has no name."""
     pairs = Pairs(cost=[[1.0]], demand={"weight": [[1 / 3]]})

@@ -116,3 +116,13 @@ def test_bug_slots_past_what_int64_adds() -> None:
     problem = Lsap(Instance(cluster, Workload(["t1", "t2"])))
     assert problem.count == 2
     assert problem.evaluate(problem.placement([0, 0])) == (2,)
+
+
+def test_costs_at_their_limit() -> None:
+    """Tests that one task may cost 2^53, and two may not."""
+    one = Lsap(Instance(Cluster(["a"]), Workload(["t"])), levels=(0, 0, 2**53))
+    assert one.evaluate(one.placement([0])) == (2**53,)
+    with pytest.raises(
+        InputError, match=r"lsap: costs may total too much, past 2\^53/1; scale the costs or rates down"
+    ):
+        Lsap(Instance(Cluster(["a", "b"]), Workload(["t", "u"])), levels=(0, 0, 2**53))

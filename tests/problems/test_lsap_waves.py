@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from optsched.errors import InputError
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.placement import Placement
 from optsched.problems import Lsap
@@ -55,6 +56,13 @@ def test_bug_enumeration_of_waves_left_early_slots_idle() -> None:
     )
     for route in ("network", "brute-force"):
         assert solve(problem, route=route).objective == (3,)
+
+
+def test_surcharges_that_may_total_too_much() -> None:
+    """Tests that waves are refused where what makes waiting dear is past 2^53 with all tasks, though costs are not."""
+    first = Lsap(Instance(Cluster(["a"], slots=[3]), Workload(["t1", "t2", "t3"])), levels=(0, 0, 2**51))
+    with pytest.raises(InputError, match=r"lsap: costs may total too much, past 2\^53/1"):
+        LsapWaves(first, [np.array([2]), np.array([1])])
 
 
 @pytest.mark.parametrize("capacities", [([1, 0],), ([1, 1], [1, 1])])

@@ -16,7 +16,16 @@ from optsched.errors import InputError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Pairs, Ragged, Topology, Workload
 from optsched.instances.files import load
-from optsched.problems import PROBLEMS, FlowCongestion, problem
+from optsched.problems import (
+    PROBLEMS,
+    FlowCongestion,
+    assignment,
+    distances,
+    flow_congestion,
+    knapsack,
+    problem,
+    transmission_bounds,
+)
 from optsched.problems.base import GRID, table_row
 from optsched.problems.lsap import parse_levels
 from optsched.problems.utility_tables import required_maps
@@ -337,3 +346,12 @@ def test_records_are_frozen(module: str) -> None:
         made = object.__new__(kind)
         with pytest.raises(FrozenInstanceError):
             setattr(made, fields(kind)[0].name, None)
+
+
+def test_sizes_that_are_refused() -> None:
+    """Tests from which sizes on tables, matrices and lists are refused, or bounds are coarser: as they are told."""
+    assert distances.MOST_NODES == 8192
+    assert assignment.MOST_PAIRS == 268_435_456
+    assert (flow_congestion.MOST_PATTERNS, flow_congestion.MOST_ENTRIES) == (2_000_000, 33_554_432)
+    assert knapsack.MOST_STATES == 262_144
+    assert transmission_bounds.MOST_PRODUCTS == 536_870_912

@@ -170,8 +170,12 @@ def test_numbers_that_are_not_exact() -> None:
     assert rounded.evaluate(rounded.placement([0, 1, 0])) == (Fraction(round(2**19 / 7), 2**20), 1)
     listed = posed([[0], [1]], 0.5, size=[0.1, 1 / 7])
     assert listed.grid == 2**20
-    with pytest.raises(InputError, match=r"traffic may total too much, past 2\^53/1048576 MB"):
+    with pytest.raises(InputError, match=r"traffic may total too much, past 2\^53/1048576 MB") as caught:
         posed([[0], [1]], 1 / 7, size=2.0**33 + 0.5)
+    assert [fault.place for fault in caught.value.faults] == ["tasks.size"]
+    with pytest.raises(InputError, match=r"traffic may total too much, past 2\^53/1 MB"):
+        posed([[0]], 2.0**20, size=2.0**40)
+    assert posed([[0]], 1.0, size=2.0**52).grid == 1
 
 
 def test_plainly_infeasible() -> None:
@@ -249,20 +253,21 @@ def test_bound_for_given_hosts(seed: int) -> None:
     """
     rng = np.random.default_rng(seed)
     cluster = Cluster(["a", "b", "c"], datacenter=[0, 1, 1], datacenter_ids=["east", "west"])
-    kind = [MAP, MAP, REDUCE, REDUCE, MAP, MAP, REDUCE]
-    job = [0, 0, 0, 0, 1, 1, 1]
-    shuffle = Shuffle([0, 1, 0, 1, 4, 5], [2, 2, 3, 3, 6, 6], rng.integers(0, 9, 6).astype(float), [NAN] * 6)
+    kind = [MAP, MAP, REDUCE, REDUCE, MAP, REDUCE, MAP, REDUCE]
+    job = [0, 0, 0, 0, 1, 1, 2, 2]
+    shuffle = Shuffle([0, 1, 0, 1, 4, 6], [2, 2, 3, 3, 5, 7], rng.integers(0, 9, 6).astype(float), [NAN] * 6)
     workload = Workload(
-        [f"t{task}" for task in range(7)],
+        [f"t{task}" for task in range(8)],
         kind=kind,
         job=job,
-        job_ids=["j", "k"],
+        job_ids=["j", "k", "l"],
+        filter_ratio=[float(rng.integers(0, 3))] * 3,
         size=[float(rng.integers(1, 9)) if part == MAP else NAN for part in kind],
         replicas=Ragged.from_rows([[int(rng.integers(0, 3))] if part == MAP else [] for part in kind]),
-        shuffle=shuffle,
+        shuffle=shuffle if seed % 3 else None,
     )
-    status = [PENDING, PENDING if seed % 2 else FINISHED, *[PENDING] * 5]
-    state = State.initial(cluster, workload, status=status, node=[-1, -1 if seed % 2 else 0, *[-1] * 5])
+    status = [PENDING, PENDING if seed % 2 else FINISHED, *[PENDING] * 6]
+    state = State.initial(cluster, workload, status=status, node=[-1, -1 if seed % 2 else 0, *[-1] * 6])
     free = np.zeros(2, dtype=np.int64)
     for reduces in ("together", "free"):
         problem = Traffic(Instance(cluster, workload, state), reduces=reduces)
@@ -279,10 +284,30 @@ def test_bound_for_given_hosts(seed: int) -> None:
                 bound = problem.price_bound(free, free, 1, None, {number: center})
                 assert bound <= best
                 assert reduces == "free" or bound == best
+        maps, others = (rng.integers(0, 6, 2) * problem.grid for _ in range(2))
+        priced = problem.price_bound(maps, others, 1, None, {0: 1})
+        assert problem.price_bound(3 * maps, 3 * others, 3, None, {0: 1}) == priced <= min(values.values())
         for hosts, best in values.items():
             bound = problem.price_bound(free, free, 1, None, dict(enumerate(hosts)))
             assert bound <= best
             assert reduces == "free" or bound == best
+
+
+def test_prices_of_slots_for_reduces_that_go_together() -> None:
+    """Tests that two reduces pay two slots of the cheaper datacenter, and that all slots, two a node, are paid back."""
+    problem = posed([], reduces=2, slots=[0, 0], reduce_slots=[2, 2], capacity="slots")
+    none = np.zeros(2, dtype=np.int64)
+    assert problem.price_bound(none, np.array([3, 5]), 1) == 2 * 3 - 2 * (3 + 5)
+    parted = Traffic(problem.instance, capacity="slots", reduces="free")
+    assert parted.price_bound(none, np.array([3, 5]), 1) == 2 * 3 - 2 * (3 + 5)
+
+
+def test_reduces_without_a_job_may_part() -> None:
+    """Tests that only reduces of one job go together."""
+    cluster = Cluster(["a", "b"], datacenter=[0, 1], datacenter_ids=["east", "west"])
+    problem = Traffic(Instance(cluster, Workload(["r1", "r2"], kind=[REDUCE, REDUCE])))
+    assert problem.violations(problem.placement([0, 1])) == []
+    assert len(problem.bundles) == 2
 
 
 def test_prices_of_many_units() -> None:

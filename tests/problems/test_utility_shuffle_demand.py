@@ -15,6 +15,7 @@ from optsched import models
 from optsched.certificates import certify
 from optsched.errors import UsageError
 from optsched.instance import MAP, PENDING, REDUCE, RUNNING
+from optsched.problems.shuffle_demand import grown, parts_of_unit
 from optsched.problems.utility import Utility
 from optsched.results import Value
 from optsched.routes import bounds, routes_of, solve
@@ -156,3 +157,26 @@ def test_what_packs_nodes_by_themselves_is_refused() -> None:
     for refused in (models.module("utility").build_pyomo, models.module("utility").build_pulp, leximin):
         with pytest.raises(UsageError, match=told):
             refused(SMALL)
+
+
+@pytest.mark.parametrize(
+    ("grid", "prime", "total", "parts"),
+    [
+        (1, 97, 100, 97),
+        (1, 97, 2**53 // 97, 97),
+        (1, 97, 2**53 // 96, 64),
+        (1, 97, 2**50, 8),
+        (2**20 // 97, 97, 100, 97),
+        (2**20 // 96, 97, 100, 64),
+        (2**21, 97, 100, 1),
+    ],
+)
+def test_parts_of_a_unit(grid: int, prime: int, total: int, parts: int) -> None:
+    """Tests that a prime number of maps makes so many parts, up to 2^20 of 1 and 2^53 in all, else a power of two."""
+    assert parts_of_unit(grid, [(1, prime)], total) == parts
+
+
+def test_growth_of_few_maps() -> None:
+    """Tests that with one map all of the growth comes at once, and without maps none."""
+    assert grown(np.array([4, 5]), 1).tolist() == [[0, 0], [4, 5]]
+    assert grown(np.array([0]), 0).tolist() == [[0]]
