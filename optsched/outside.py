@@ -12,9 +12,8 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-import optsched
 from optsched.errors import UsageError, described
 
 if TYPE_CHECKING:
@@ -31,15 +30,23 @@ class Named(Protocol):
 
 
 Entry = TypeVar("Entry", bound=Named)
+Given = TypeVar("Given")
+Loaded = TypeVar("Loaded")
 
 #: Where this package and the machinery of imports lie: what is above a user's code in a traceback.
-_MACHINERY = (str(Path(optsched.__file__).parent), str(Path(importlib.__file__).parent), "<frozen importlib")
+_MACHINERY = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen importlib")
 
 #: Other signs have a meaning in arguments: `P.K=V`, `H,K=V`, `package.module:function`.
 _NAME = re.compile(r"\w[\w-]*")
 
 
-def brought(group: str, kind: type[Entry], taken: Collection[str]) -> dict[str, Entry]:
+#: Says what is wrong with a record; None: nothing is.
+Check = Callable[[Entry], str | None]
+
+
+def brought(
+    group: str, kind: type[Entry], taken: Collection[str], check: Check[Entry] | None = None
+) -> dict[str, Entry]:
     """What installed packages bring to a group, by its name, in the order of packages and of their entry points.
 
     Parameters
@@ -50,12 +57,14 @@ def brought(group: str, kind: type[Entry], taken: Collection[str]) -> dict[str, 
         The class of the records, which have a `name`.
     taken
         The names of the shipped ones.
+    check
+        Whatever else is asked of a record; may import what it names.
 
     Raises
     ------
     UsageError
-        If a module cannot be imported, what is named is something else, or bears a name that is no name or is taken;
-        says of which package.
+        If a module cannot be imported, what is named is something else, bears a name that is no name or is taken, or
+        does not pass the check; says of which package.
     """
     from importlib.metadata import entry_points  # takes a while to import
 
@@ -69,6 +78,9 @@ def brought(group: str, kind: type[Entry], taken: Collection[str]) -> dict[str, 
                 raise UsageError(f"{told} is called {name!r}; a name is of letters, digits, - and _; mend that package")
             if name in taken or name in found:
                 raise UsageError(f'{told} bears the name "{name}", which is taken; rename it, or uninstall the package')
+            fault = None if check is None else _attempt(check, entry, told)
+            if fault is not None:
+                raise UsageError(f"{told}: {fault}; mend or uninstall that package")
             found[name] = entry
     return found
 
@@ -81,7 +93,7 @@ class Listed(Mapping[str, Entry]):
 
     Parameters
     ----------
-    group, kind
+    group, kind, check
         As for `brought`.
     shipped
         The names of the shipped ones.
@@ -89,12 +101,20 @@ class Listed(Mapping[str, Entry]):
         The shipped record of a name.
     """
 
-    def __init__(self, group: str, kind: type[Entry], shipped: Collection[str], find: Callable[[str], Entry]) -> None:
-        self._group, self._kind, self._shipped, self._find = group, kind, shipped, find
+    def __init__(
+        self,
+        group: str,
+        kind: type[Entry],
+        shipped: Collection[str],
+        find: Callable[[str], Entry],
+        check: Check[Entry] | None = None,
+    ) -> None:
+        self._group, self._kind, self._check = group, kind, check
+        self._shipped, self._find = shipped, find
 
     @cached_property
     def _brought(self) -> Mapping[str, Entry]:
-        return brought(self._group, self._kind, self._shipped)
+        return brought(self._group, self._kind, self._shipped, self._check)
 
     def __getitem__(self, name: str) -> Entry:
         return self._find(name) if name in self._shipped else self._brought[name]
@@ -115,15 +135,20 @@ def _package(point: EntryPoint) -> str:
 
 def _entries(point: EntryPoint, kind: type[Entry], told: str) -> Iterator[Entry]:
     """The records that an entry point names."""
-    try:
-        given = point.load()
-    except (Exception, SystemExit) as error:
-        raise UsageError(f"{told} cannot be loaded: {raised(error)}; mend or uninstall that package") from error
+    given: Any = _attempt(lambda at: at.load(), point, told)
     for entry in given if isinstance(given, tuple) else (given,):
         if not isinstance(entry, kind):
             wanted = f"{kind.__module__}.{kind.__qualname__}"
             raise UsageError(f"{told} names {described(entry)}; it must name a {wanted}, or a tuple of them")
         yield entry
+
+
+def _attempt(load: Callable[[Given], Loaded], given: Given, told: str) -> Loaded:
+    """What comes of it; UsageError if importing somebody's modules raises."""
+    try:
+        return load(given)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{told} cannot be loaded: {raised(error)}; mend or uninstall that package") from error
 
 
 def raised(error: BaseException) -> str:

@@ -16,13 +16,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
-from types import MappingProxyType
+from importlib.util import find_spec
 from typing import Any
 
 from optsched.errors import UsageError, described, nearest
+from optsched.outside import Listed
 
-__all__ = ["GROUP", "KnownOptimum", "ProgramLimit", "Record", "record", "record_of", "records"]
+__all__ = ["GROUP", "SHIPPED", "KnownOptimum", "ProgramLimit", "Record", "record", "record_of", "records"]
 
 #: Entry points of this group are records of problems.
 GROUP = "optsched.problems"
@@ -134,7 +134,7 @@ _ASSIGNMENT: dict[str, Any] = {
 }
 
 #: The shipped problems, in the order in which they are listed.
-_SHIPPED = (
+SHIPPED = (
     Record(
         name="lsap",
         problem="optsched.problems.lsap:Lsap",
@@ -302,34 +302,32 @@ _UNLISTED = (
 )
 
 
-_BY_NAME = {entry.name: entry for entry in _SHIPPED}
-_BY_CLASS = {entry.problem: entry for entry in (*_SHIPPED, *_UNLISTED)}
+_BY_NAME = {entry.name: entry for entry in SHIPPED}
+_BY_CLASS = {entry.problem: entry for entry in (*SHIPPED, *_UNLISTED)}
 
 
 @cache
 def records() -> Mapping[str, Record]:
     """Every listed problem's record by its name, the shipped ones first.
 
-    The entry points are read once, when this is first called.
+    What is installed is looked at for the first name that is not shipped, or for the whole list.
 
     Raises
     ------
     UsageError
-        If a package outside names something else than a record, or a name that is taken; says which package.
+        From the mapping, where a package outside names something else than a record, a name that is taken, or a class
+        or module that does not exist; says which package.
     """
-    found = dict(_BY_NAME)
-    for point in entry_points(group=GROUP):
-        told = f'the entry point "{point.name} = {point.value}" of {GROUP}'
-        try:
-            given = point.load()
-        except Exception as error:  # whatever another package's module raises while it is imported
-            raise UsageError(f"{told} cannot be loaded: {error}; mend or uninstall that package") from error
-        if not isinstance(given, Record):
-            raise UsageError(f"{told} is {described(given)}; it must name an optsched.registry.Record")
-        if given.name in found:
-            raise UsageError(f'{told} brings a problem "{given.name}", a name that is taken; give it another name')
-        found[given.name] = given
-    return MappingProxyType(found)
+    return Listed(GROUP, Record, _BY_NAME, _BY_NAME.__getitem__, _fault)
+
+
+def _fault(given: Record) -> str | None:
+    """What is wrong with the record of a package outside."""
+    for part in (given.models, given.routes):
+        if part is not None and find_spec(part) is None:
+            return f'there is no module "{part}"'
+    named = getattr(given.problem_class, "name", None)
+    return None if named == given.name else f'the name of {given.problem} is {named!r}, not "{given.name}"'
 
 
 def record(name: str) -> Record:
@@ -340,8 +338,6 @@ def record(name: str) -> Record:
     """
     if not isinstance(name, str):
         raise UsageError(f"a problem is named by a text, not by {described(name)}; {nearest(name, list(records()))}")
-    if name in _BY_NAME:  # without a look at what else is installed
-        return _BY_NAME[name]
     if name not in records():
         raise UsageError(f'there is no problem "{name}"; {nearest(name, list(records()))}')
     return records()[name]

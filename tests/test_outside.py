@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import highspy
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 
+from optsched.cli import cli
 from optsched.errors import OptschedError, UsageError
 from optsched.heuristics import _FAMILIES, GROUP, HEURISTICS, Heuristic, run
 from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.generate import FAMILIES
 from optsched.instances.importers import IMPORTERS, Imported, Importer, Option
 from optsched.outside import Listed
+from optsched.problems import PROBLEMS
 from optsched.problems.base import Problem
 from optsched.problems.lsap import Lsap
+from optsched.registry import records
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tests" / "data" / "outside_package"
@@ -46,17 +55,12 @@ def project() -> dict[str, Any]:
     return told
 
 
-@dataclass(frozen=True)
-class Installed:
-    """The command line where some packages are installed."""
+class CommandLine:
+    """The command line, in this process."""
 
-    paths: tuple[Path, ...]
-
-    def __call__(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *self.paths)))}
-        command = [sys.executable, "-m", "optsched", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=ROOT)
-        assert done.returncode == code, done.stderr
+    def __call__(self, *arguments: str, code: int = 0) -> Result:
+        done = CliRunner().invoke(cli, arguments)
+        assert done.exit_code == code, done.stderr
         assert "Traceback" not in done.stderr
         return done
 
@@ -65,12 +69,43 @@ class Installed:
         return json.loads(self(*arguments, "--format", "json").stdout)
 
 
+@contextmanager
+def on_path(*folders: Path) -> Iterator[CommandLine]:
+    """The command line where the packages of some folders are installed; all is forgotten at the end."""
+
+    def look_again() -> None:
+        records.cache_clear()
+        for listed in (HEURISTICS, IMPORTERS, FAMILIES):
+            listed.__dict__.pop("_brought", None)
+
+    known = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patched:
+        for folder in folders:
+            patched.syspath_prepend(folder)
+        look_again()
+        yield CommandLine()
+    look_again()
+    for name in set(sys.modules) - known:
+        if getattr(sys.modules[name], "__file__", None) and Path(sys.modules[name].__file__ or "").is_relative_to(
+            folder
+        ):
+            del sys.modules[name]
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """The command line where the package of the example is installed, as its own pyproject.toml says."""
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the package of the example is installed, as its own pyproject.toml says."""
     folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(PACKAGE / "consolidation", folder / "consolidation")
     install(folder, project()["name"], project()["entry-points"])
-    return Installed((folder, PACKAGE))
+    return folder
+
+
+@pytest.fixture
+def installed(site: Path) -> Iterator[CommandLine]:
+    """The command line where the package of the example is installed."""
+    with on_path(site) as command_line:
+        yield command_line
 
 
 # A package of its own has the command line ------------------------------------------------------------------------
@@ -83,10 +118,26 @@ def test_the_guide_shows_the_package() -> None:
     assert shown["project"]["entry-points"] == project()["entry-points"]
 
 
-def test_heuristic_from_outside(installed: Installed) -> None:
+def best_value(file: str) -> tuple[int, ...]:
+    """The least cost of an instance of `consolidation` with its defaults, by trying every placement, from the file."""
+    document = json.loads(Path(file).read_text())
+    slots = {node["id"]: node["slots"] for node in document["nodes"]}
+    tasks = [task.get("replicas", []) for task in document["tasks"]]
+    count = min(len(tasks), sum(slots.values()))
+    costs = []
+    for hosts in itertools.product([None, *slots], repeat=len(tasks)):
+        used = Counter(host for host in hosts if host is not None)
+        if used.total() == count and all(used[host] <= slots[host] for host in used):
+            remote = sum(host is not None and host not in held for host, held in zip(hosts, tasks, strict=True))
+            costs.append(3 * len(used) + remote)
+    return (min(costs),)
+
+
+def test_heuristic_from_outside(installed: CommandLine) -> None:
     """Tests that a package's heuristic is listed last, runs by name with its parameters, and runs by default."""
     listed = installed.json("list", "heuristics")
-    assert [entry["name"] for entry in listed] == [*HEURISTICS, "fullest-first"]
+    names = [entry["name"] for entry in listed]
+    assert names == [*(name for family in _FAMILIES.values() for name in family), "fullest-first"]
     assert listed[-1]["parameters"]["smallest"]["default"] is False
     chosen = installed.json("gap", TINY, "--problem", "lsap", "--heuristic", "fullest-first,smallest=true")
     assert chosen[0]["heuristic_parameters"] == {"smallest": True}
@@ -98,7 +149,77 @@ def test_heuristic_from_outside(installed: Installed) -> None:
     assert "fullest-first serves consolidation, lsap; not latency" in wrong.stderr
 
 
-def test_importer_from_outside(installed: Installed, tmp_path: Path) -> None:
+@pytest.fixture
+def drawn(installed: CommandLine, tmp_path: Path) -> str:
+    """An instance of the package's family."""
+    file = str(tmp_path / "drawn.json")
+    installed("generate", "consolidation", "--nodes", "3", "--tasks", "4", "--seed", "7", "--output", file)
+    return file
+
+
+def test_command_in_a_process_of_its_own(site: Path) -> None:
+    """Tests that a fresh process finds what the installed package brings."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(site)])}
+    command = [sys.executable, "-m", "optsched", "gap", TINY, "--problem", "consolidation", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
+    assert [entry["heuristic"] for entry in json.loads(done.stdout)] == ["fullest-first"]
+
+
+def test_problem_from_outside(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
+    """Tests that a package's problem is listed, described, solved by enumeration, certified, bounded and measured."""
+    names = [entry["name"] for entry in installed.json("list", "problems")]
+    assert names == list(PROBLEMS)
+    assert names[-2:] == ["min-cost-flow", "consolidation"]
+    described = installed.json("describe", drawn)["problems"]
+    assert {"name": "consolidation", "applies": True, "missing_count": 0, "missing": []} in described
+    solution = str(tmp_path / "solution.json")
+    installed("solve", drawn, "--problem", "consolidation", "--param", "wake=5", "--output", solution)
+    found = json.loads(Path(solution).read_text())
+    assert (found["solver"]["route"], found["termination"]) == ("brute-force", "OPTIMAL")
+    assert [entry["kind"] for entry in found["certificates"]] == ["enumeration"]
+    (bound,) = installed.json("bounds", drawn, "--problem", "consolidation", "--param", "wake=5")
+    assert (bound["name"], bound["value"]) == ("largest-nodes", 10)
+    assert found["objective"][0] >= bound["value"]
+    assert "every claim is proved" in installed("certify", drawn, solution, "--param", "wake=5").stdout
+    installed("certify", drawn, solution, "--param", "wake=4", code=4)
+    gaps = installed.json("gap", drawn, "--problem", "consolidation", "--param", "wake=5")
+    assert [(entry["heuristic"], entry["reference_kind"]) for entry in gaps] == [("fullest-first", "optimum")]
+    assert [gaps[0]["reference"]] == found["objective"] <= [gaps[0]["objective"]]
+    assert "consolidation" in installed("matrix", drawn, "--heuristic", "dl", "--heuristic", "fullest-first").stdout
+
+
+def test_models_from_outside(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
+    """Tests that a package's models are listed and exported, and that both programs have the enumerated optimum."""
+    assert installed.json("list", "models")[-1]["module"] == "consolidation.models"
+    (best,) = best_value(drawn)
+    for model, ending in (("compact", "lp"), ("literal", "lp"), ("compact", "mps"), ("literal", "mps")):
+        file = tmp_path / f"{model}.{ending}"
+        installed("export", drawn, "--problem", "consolidation", "--model", model, "--to", str(file))
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.readModel(str(file))
+        solver.run()
+        assert solver.getInfo().objective_function_value == pytest.approx(best)
+    refused = installed("export", drawn, "--problem", "consolidation", "--to", "network.dimacs", code=2)
+    assert "consolidation is no flow network; export it to .lp or .mps" in refused.stderr
+
+
+def test_what_a_problem_from_outside_has_not(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
+    """Tests that routes and limits that a package's problem does not have are refused, and large instances told."""
+    refused = installed("solve", drawn, "--problem", "consolidation", "--route", "pyomo", code=2)
+    assert "consolidation" in refused.stderr
+    assert "brute-force" in refused.stderr
+    refused = installed("export", drawn, "--problem", "consolidation", "--to", "x.lp", "--limit", "1", code=2)
+    assert "consolidation has none" in refused.stderr
+    large = str(tmp_path / "large.json")
+    installed("generate", "consolidation", "--nodes", "30", "--tasks", "60", "--output", large)
+    told = installed("solve", large, "--problem", "consolidation", code=2).stderr
+    assert "Consolidation has no other, since no record names one (optsched.registry)" in told
+    refused = installed("solve", drawn, "--problem", "consolidatio", code=2)
+    assert 'did you mean "consolidation"?' in refused.stderr
+
+
+def test_importer_from_outside(installed: CommandLine, tmp_path: Path) -> None:
     """Tests that a package's importer is a command with its options and help, whose faults are told as any other's."""
     assert "blocks" in installed("import", "--help").stdout
     assert re.search(
@@ -121,7 +242,7 @@ def test_importer_from_outside(installed: Installed, tmp_path: Path) -> None:
     assert "-1 is not in the range x>=0" in installed("import", "blocks", str(table), "--slots", "-1", code=2).stderr
 
 
-def test_family_from_outside(installed: Installed, tmp_path: Path) -> None:
+def test_family_from_outside(installed: CommandLine, tmp_path: Path) -> None:
     """Tests that a package's family is listed, drawn, and shown in the help of `generate`."""
     assert installed.json("list", "families")[-1]["name"] == "consolidation"
     assert "consolidation: Nodes of 1 to 3 slots" in installed("generate", "consolidation", "--help").stdout
@@ -133,13 +254,10 @@ def test_family_from_outside(installed: Installed, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of installed packages; what is imported of it is forgotten."""
-    monkeypatch.syspath_prepend(tmp_path)
-    known = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - known:
-        del sys.modules[name]
+def empty(tmp_path: Path) -> Iterator[Path]:
+    """A folder of installed packages, with none as yet."""
+    with on_path(tmp_path):
+        yield tmp_path
 
 
 HEAD = "from optsched.running.base import Heuristic\n"
@@ -166,10 +284,10 @@ def entry(name: str) -> str:
         (HEAD + 'MINE = Heuristic("mine", "", "", (), "")', "UsageError: .*give batch or policy, and one of them only"),
     ],
 )
-def test_broken_package(site: Path, module: str, message: str) -> None:
+def test_broken_package(empty: Path, module: str, message: str) -> None:
     """Tests that what is wrong with a package is one line that names its entry point, and stops no shipped name."""
-    install(site, "broken-package", {GROUP: {"mine": "broken:MINE"}})
-    (site / "broken.py").write_text(module)
+    install(empty, "broken-package", {GROUP: {"mine": "broken:MINE"}})
+    (empty / "broken.py").write_text(module)
     listed = Listed(GROUP, Heuristic, ["dl"], HEURISTICS.__getitem__)
     assert listed["dl"].name == "dl"
     assert "dl" in listed
@@ -180,11 +298,11 @@ def test_broken_package(site: Path, module: str, message: str) -> None:
         assert line.startswith('the entry point "mine = broken:MINE" of broken-package (optsched.heuristics) ')
 
 
-def test_order_of_packages(site: Path) -> None:
+def test_order_of_packages(empty: Path) -> None:
     """Tests that what packages bring is in the order of their names, and that a tuple keeps its own."""
-    install(site, "b-package", {GROUP: {"first": "modules:ONE"}})
-    install(site, "a-package", {GROUP: {"second": "modules:TWO", "first": "modules:THREE"}})
-    (site / "modules.py").write_text(
+    install(empty, "b-package", {GROUP: {"first": "modules:ONE"}})
+    install(empty, "a-package", {GROUP: {"second": "modules:TWO", "first": "modules:THREE"}})
+    (empty / "modules.py").write_text(
         f"{HEAD}ONE = {entry('one')}\nTWO = ({entry('z')}, {entry('y')})\nTHREE = {entry('three')}\n"
     )
     listed = Listed(GROUP, Heuristic, ["dl"], HEURISTICS.__getitem__)
@@ -197,17 +315,25 @@ def test_order_of_packages(site: Path) -> None:
 
 def test_broken_packages_on_the_command_line(tmp_path: Path) -> None:
     """Tests that a broken package ends with exit code 2 what lists it, and nothing that does without it."""
-    groups = {group: {"mine": "broken:MINE"} for group in (GROUP, "optsched.importers", "optsched.families")}
+    groups = {group: {"mine": "broken:MINE"} for group in project()["entry-points"]}
     install(tmp_path, "broken-package", groups)
     (tmp_path / "broken.py").write_text("1 / 0")
-    there = Installed((tmp_path,))
-    for arguments in (["list", "heuristics"], ["gap", TINY, "--problem", "lsap"], ["import", "--help"]):
-        told = there(*arguments, code=2).stderr
-        assert told.startswith('optsched: error: the entry point "mine = broken:MINE" of broken-package')
-        assert len(told.splitlines()) == 1
-    there("gap", TINY, "--problem", "lsap", "--heuristic", "dl")
-    there("import", "dimacs", "--help")
-    there("generate", "lsap", "--nodes", "3", "--tasks", "2")
+    with on_path(tmp_path) as there:
+        for arguments in (
+            ["list", "problems"],
+            ["list", "heuristics"],
+            ["list", "families"],
+            ["gap", TINY, "--problem", "lsap"],
+            ["gap", TINY, "--heuristic", "dl"],
+            ["import", "--help"],
+        ):
+            told = there(*arguments, code=2).stderr
+            assert told.startswith('optsched: error: the entry point "mine = broken:MINE" of broken-package')
+            assert len(told.splitlines()) == 1
+        there("gap", TINY, "--problem", "lsap", "--heuristic", "dl")
+        there("solve", TINY, "--problem", "lsap")
+        there("import", "dimacs", "--help")
+        there("generate", "lsap", "--nodes", "3", "--tasks", "2")
 
 
 # Records ----------------------------------------------------------------------------------------------------------
@@ -251,9 +377,9 @@ def test_heuristic_from_outside_gets_a_copy() -> None:
         ("[][1]", r'importer "mine" raised IndexError: .*\(.*mine.py, line 3\)'),
     ],
 )
-def test_importer_that_answers_nonsense(site: Path, answer: str, message: str) -> None:
+def test_importer_that_answers_nonsense(empty: Path, answer: str, message: str) -> None:
     """Tests that what a package's reader answers or raises is told with the importer's name, in one line."""
-    (site / "mine.py").write_text(
+    (empty / "mine.py").write_text(
         f"from optsched.instances.importers import Imported\ndef read(file, *, name):\n    return {answer}\n"
     )
     reader = __import__("mine").read

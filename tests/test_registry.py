@@ -157,12 +157,12 @@ def test_limits_of_second_programs() -> None:
 class Point:
     """An entry point of a package outside."""
 
+    name, value, dist = "outside", "package:RECORD", None
+
     def __init__(self, loaded: Any) -> None:
-        self.name, self.value, self.loaded = "outside", "package:RECORD", loaded
+        self.loaded = loaded
 
     def load(self) -> Any:
-        if isinstance(self.loaded, Exception):
-            raise self.loaded
         return self.loaded
 
 
@@ -170,7 +170,7 @@ class Point:
 def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Point]]:
     """Entry points of packages outside; the registry is as before when the test is over."""
     points: list[Point] = []
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group == registry.GROUP else [])
     records.cache_clear()
     yield points
     records.cache_clear()
@@ -194,15 +194,19 @@ def test_record_from_outside(outside: list[Point]) -> None:
 @pytest.mark.parametrize(
     ("loaded", "told"),
     [
-        (ImportError("No module named 'package'"), "cannot be loaded: No module named 'package'"),
-        (WorstMean, "it must name an optsched.registry.Record"),
-        (Record(name="lsap", problem="package:Lsap"), 'brings a problem "lsap", a name that is taken'),
+        (WorstMean, r"it must name a optsched\.registry\.Record, or a tuple of them"),
+        (Record(name="lsap", problem="package:Lsap"), 'bears the name "lsap", which is taken'),
+        (Record(name="mine", problem="no_such_module:Mine"), "cannot be loaded: ModuleNotFoundError: .*no_such_module"),
+        (Record(name="mine", problem=f"{__name__}:Mine"), "cannot be loaded: AttributeError: .*Mine"),
+        (Record(name="mine", problem=f"{__name__}:WorstMean"), 'the name of .*:WorstMean is .worst-mean., not "mine"'),
+        (Record(name="mine", problem="math:pi", models="no_such_module"), 'there is no module "no_such_module"'),
+        (Record(name="mine", problem="math:pi", routes="no.such.module"), "cannot be loaded: ModuleNotFoundError"),
     ],
 )
 def test_faults_of_packages_outside(outside: list[Point], loaded: Any, told: str) -> None:
     """Tests that what is wrong with a package's record is told with the entry point, and shipped names still work."""
     outside.append(Point(loaded))
     with pytest.raises(UsageError, match=told) as caught:
-        records()
+        list(records())
     assert 'entry point "outside = package:RECORD"' in str(caught.value)
     assert record("lsap").name == "lsap"

@@ -87,8 +87,9 @@ def gap(
     if max_gap is not None and (math.isnan(max_gap) or max_gap < 0):
         raise UsageError(f"--max-gap {max_gap}: give a number, 0 or more; 0.05 is 5 %")
     limits, seconds = arguments.limited(profile, time_limit)
-    posable = [name for name, kind in PROBLEMS.items() if kind.decided is Placement and (kind.has_waves or not waves)]
-    chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or posable
+    chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or [
+        name for name, kind in PROBLEMS.items() if kind.decided is Placement and (kind.has_waves or not waves)
+    ]
     values = arguments.parameters_of(chosen, params)
     for name in chosen if waves else ():
         if not problem_class(name).has_waves:

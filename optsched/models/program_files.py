@@ -107,11 +107,11 @@ def pulp_lp_text(model: Any) -> str:
     lines += _wrapped(name, objective, "")
     lines.append("Subject To")
     empty = False
-    for row in sorted(model.constraints(), key=lambda row: row.name):
+    for name, row in sorted(_named_rows(model.constraints()), key=lambda named: named[0]):
         terms = [(v.name, value) for v, value in row.items()]
         empty |= not terms
         sign = pulp.LpConstraintSenses[row.sense]
-        lines += _wrapped(row.name, terms or [(constant, 0.0)], f" {sign} {number(-float(row.constant))}")
+        lines += _wrapped(name, terms or [(constant, 0.0)], f" {sign} {number(-float(row.constant))}")
     bounds = [_bounds(variable) for variable in variables]
     if offset or empty or any(variable == constant for variable, _ in objective):
         bounds.insert(0, f" {constant} = 1")
@@ -121,6 +121,15 @@ def pulp_lp_text(model: Any) -> str:
         names = [v.name for v in variables if v.cat == pulp.LpInteger and v.isBinary() is binary]
         lines += [title, *names] if names else []
     return "\n".join([*lines, "End", ""])
+
+
+def _named_rows(rows: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Each constraint with its name; those that a user added without one are called `_C1`, `_C2`, ..., as PuLP does."""
+    taken = {row.name for row in rows if row.name is not None}
+    unnamed = 0
+    for row in rows:
+        unnamed += row.name is None
+        yield row.name if row.name is not None else free_name(f"_C{unnamed}", taken), row
 
 
 def _wrapped(name: str, terms: Sequence[tuple[str, float]], end: str) -> Iterator[str]:

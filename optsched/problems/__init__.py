@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from optsched.instance import Instance
 from optsched.network import FlowNetwork
 from optsched.problems.base import AnyProblem, Problem
-from optsched.registry import record, records
+from optsched.registry import SHIPPED, record, records
 
 if TYPE_CHECKING:
     from optsched.problems.fair_lsap import FairLsap
@@ -72,7 +72,7 @@ PROBLEMS: Mapping[str, type[AnyProblem]] = _Classes()
 
 def __getattr__(name: str) -> object:
     """A shipped problem's class by its own name (PEP 562)."""
-    for entry in records().values():
+    for entry in SHIPPED:
         if name in __all__ and entry.problem.endswith(f":{name}"):
             return entry.problem_class
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

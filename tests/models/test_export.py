@@ -300,6 +300,22 @@ def test_numbers_survive_both_formats(tmp_path: Path) -> None:
         }
 
 
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_bug_constraints_without_a_name_could_not_be_written(tmp_path: Path, suffix: str) -> None:
+    """Tests that constraints that a user adds to a PuLP model without a name are written, as PuLP names them."""
+    model = pulp.LpProblem("unnamed", pulp.LpMinimize)
+    x, y = model.add_variable("x", 0), model.add_variable("y", 0)
+    model.setObjective(2 * x + y)
+    model += x >= 0, "_C1"
+    model += x + y >= 3
+    model += y <= 1
+    target = tmp_path / f"program{suffix}"
+    (write_lp if suffix == ".lp" else write_mps)(model, target)
+    assert read_by_all(target) == everywhere(target, 5)
+    text = target.read_text(encoding="utf-8")
+    assert all(name in text for name in ("_C1", "_C1_", "_C2"))
+
+
 def test_program_that_cannot_be_written(tmp_path: Path) -> None:
     """Tests that SOS constraints, equal names and squares are refused, not left out."""
     model = _pulp()
