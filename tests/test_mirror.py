@@ -56,7 +56,7 @@ COVERED = {
         "searches/lsap_fairness": "searches.lsap_fairness",
     },
     "searches/test_transmission_joint.py": {
-        "certificates/transmission": "branching_certificate",
+        "certificates/transmission": "transmission_certificate",
         "models/transmission": "models.",
         "problems/transmission_bounds": "ReduceBounds",
         "problems/transmission_tables": "OPEN",

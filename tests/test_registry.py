@@ -11,7 +11,7 @@ import pytest
 
 from optsched import registry
 from optsched.certificates import certify, proved_bound
-from optsched.certificates.assignment import price_certificate
+from optsched.certificates.assignment import assignment_certificate
 from optsched.errors import CertificateInvalid, Fault, TooLarge, UsageError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Ragged, Workload
@@ -91,7 +91,7 @@ def test_bug_subclass_had_a_false_optimum_with_a_certificate() -> None:
     for search in (solve_assignment, TransportNetwork):
         with pytest.raises(UsageError, match="WorstMean defines objective anew, which the networks do not know"):
             search(problem)
-    prices = price_certificate(problem, 1, np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    prices = assignment_certificate(problem, 1, np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64))
     with pytest.raises(CertificateInvalid, match="worst-mean has no proof of kind dual"):
         proved_bound(problem, prices)
     assert not has_frontier(problem)

@@ -11,10 +11,10 @@ from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import exact
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["price_certificate", "price_proof"]
+__all__ = ["assignment_certificate", "assignment_proof"]
 
 
-def price_certificate(problem: AssignmentProblem, task: int, nodes: Ints, pools: Ints) -> Certificate:
+def assignment_certificate(problem: AssignmentProblem, task: int, nodes: Ints, pools: Ints) -> Certificate:
     """The certificate that prices make (see `AssignmentProblem.price_bound`). It claims exactly what they prove."""
     data = {
         "task_price": int(task),
@@ -26,7 +26,7 @@ def price_certificate(problem: AssignmentProblem, task: int, nodes: Ints, pools:
     return Certificate(problem.components[0].name, Proof.DUAL, claim, data)
 
 
-def price_proof(problem: AssignmentProblem, certificate: Certificate, objective: Value | None) -> Number:
+def assignment_proof(problem: AssignmentProblem, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's prices prove."""
     data = certificate.data
     task = integer(data, "task_price")

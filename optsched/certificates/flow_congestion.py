@@ -11,10 +11,10 @@ from optsched.problems.base import exact
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["task_price_certificate", "task_price_proof"]
+__all__ = ["flow_congestion_certificate", "flow_congestion_proof"]
 
 
-def task_price_certificate(problem: FlowCongestion, counts: Ints, classes: Ints, scale: int) -> Certificate:
+def flow_congestion_certificate(problem: FlowCongestion, counts: Ints, classes: Ints, scale: int) -> Certificate:
     """The certificate that prices make (`FlowCongestion.price_bound`). It claims exactly what they prove.
 
     A class is named by its first task.
@@ -30,7 +30,7 @@ def task_price_certificate(problem: FlowCongestion, counts: Ints, classes: Ints,
     return Certificate("penalty", Proof.DUAL, claim, data)
 
 
-def task_price_proof(problem: FlowCongestion, certificate: Certificate, objective: Value | None) -> Number:
+def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's prices prove."""
     data = certificate.data
     scale = integer(data, "scale")

@@ -11,10 +11,10 @@ from optsched.problems import GeneralizedAssignment
 from optsched.problems.base import exact
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["capacity_certificate", "capacity_proof"]
+__all__ = ["generalized_assignment_certificate", "generalized_assignment_proof"]
 
 
-def capacity_certificate(problem: GeneralizedAssignment, prices: Ints, scale: int) -> Certificate:
+def generalized_assignment_certificate(problem: GeneralizedAssignment, prices: Ints, scale: int) -> Certificate:
     """The certificate that prices make (`GeneralizedAssignment.price_bound`). It claims exactly what they prove."""
     ids = problem.instance.cluster.node_ids
     data = {
@@ -24,7 +24,9 @@ def capacity_certificate(problem: GeneralizedAssignment, prices: Ints, scale: in
     return Certificate("cost", Proof.DUAL, exact(problem.price_bound(prices, scale), problem.grid), data)
 
 
-def capacity_proof(problem: GeneralizedAssignment, certificate: Certificate, objective: Value | None) -> Number:
+def generalized_assignment_proof(
+    problem: GeneralizedAssignment, certificate: Certificate, objective: Value | None
+) -> Number:
     """The bound that the certificate's prices prove."""
     data = certificate.data
     scale = integer(data, "scale")

@@ -10,10 +10,10 @@ from optsched.instance import Bools
 from optsched.problems import Latency
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["cover_certificate", "cover_proof"]
+__all__ = ["latency_certificate", "latency_proof"]
 
 
-def cover_certificate(problem: Latency, component: str, claim: int, limit: int, cover: Bools) -> Certificate:
+def latency_certificate(problem: Latency, component: str, claim: int, limit: int, cover: Bools) -> Certificate:
     """The certificate that a cover of servers makes at a limit on the makespan (`Latency.least_remote`).
 
     For the makespan, `limit` is the largest value that the cover rules out; for the work, it is the makespan taken as
@@ -24,7 +24,7 @@ def cover_certificate(problem: Latency, component: str, claim: int, limit: int, 
     return Certificate(component, Proof.COMBINATORIAL, int(claim), data)
 
 
-def cover_proof(problem: Latency, certificate: Certificate, objective: Value | None) -> Number:
+def latency_proof(problem: Latency, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's cover proves, given the makespan of `objective` for the work."""
     limit = integer(certificate.data, "limit")
     named = certificate.data.get("cover")

@@ -9,20 +9,20 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from optsched.certificates.assignment import price_proof
+from optsched.certificates.assignment import assignment_proof
 from optsched.certificates.reading import integer, mapping
 from optsched.errors import CertificateInvalid
 from optsched.problems.base import exact
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["fairness_proof", "share_certificate"]
+__all__ = ["lsap_fairness_proof", "lsap_fairness_certificate"]
 
 #: A price has at most so many digits in numerator and denominator: more than shares of weights (decimals) ever take.
 _MOST_DIGITS = 1000
 
 
-def share_certificate(
+def lsap_fairness_certificate(
     problem: LsapFairness,
     locality_cost: int,
     locality_price: Fraction,
@@ -46,10 +46,10 @@ def share_certificate(
     return Certificate("fairness-distance", Proof.DUAL, claim, data)
 
 
-def fairness_proof(problem: LsapFairness, certificate: Certificate, objective: Value | None) -> Number:
+def lsap_fairness_proof(problem: LsapFairness, certificate: Certificate, objective: Value | None) -> Number:
     """The bound on the distance that the certificate proves, with the locality cost of the placement taken as given."""
     if certificate.component == "locality-cost":
-        return price_proof(problem, certificate, objective)
+        return assignment_proof(problem, certificate, objective)
     data = certificate.data
     locality_cost = integer(data, "locality_cost")
     if objective is None or objective[0] > locality_cost:

@@ -11,10 +11,10 @@ from optsched.network import UNBOUNDED
 from optsched.problems import MinCostFlow
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["limitless_cycle", "potential_certificate", "potential_proof"]
+__all__ = ["limitless_cycle", "min_cost_flow_certificate", "min_cost_flow_proof"]
 
 
-def potential_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
+def min_cost_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
     """The certificate that potentials make (`MinCostFlow.potential_bound`).
 
     None where they prove nothing, or one is past 2^53, which no certificate may hold.
@@ -28,7 +28,7 @@ def potential_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate
     return Certificate("cost", Proof.DUAL, claim, data)
 
 
-def potential_proof(problem: MinCostFlow, certificate: Certificate, objective: Value | None) -> Number:
+def min_cost_flow_proof(problem: MinCostFlow, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's potentials prove."""
     given = mapping(certificate.data, "potentials")
     potentials = [0] * len(problem.instance)

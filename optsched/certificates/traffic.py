@@ -19,7 +19,7 @@ from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["Cases", "SlotPrices", "load_certificate", "slot_price_proof", "traffic_certificate"]
+__all__ = ["Cases", "SlotPrices", "load_certificate", "traffic_proof", "traffic_certificate"]
 
 #: Cases are nested at most so deep: no search makes more, and the checker must not run out of stack.
 _DEEPEST = 100
@@ -80,7 +80,7 @@ def load_certificate(problem: Traffic, limit: int, cases: Cases) -> Certificate:
     return Certificate("load", Proof.DUAL, limit + 1, {"limit": limit, **_written(problem, cases)})
 
 
-def slot_price_proof(problem: Traffic, certificate: Certificate, objective: Value | None) -> Number:
+def traffic_proof(problem: Traffic, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's prices prove; for the load, with the traffic of `objective` taken as given."""
     data = certificate.data
     names = problem.instance.workload.task_ids[problem.tasks[problem.reduces]]

@@ -20,10 +20,10 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["branching_certificate", "branching_proof"]
+__all__ = ["transmission_certificate", "transmission_proof"]
 
 
-def branching_certificate(bounds: ReduceBounds, branching: Branching, claim: int) -> Certificate:
+def transmission_certificate(bounds: ReduceBounds, branching: Branching, claim: int) -> Certificate:
     """The certificate that a tree makes for a claim in units (`ReduceBounds.proved`).
 
     `order` names the reduces as they are placed. Each state says on which nodes the first of them are (`on`; null is a
@@ -65,7 +65,7 @@ def _read(prices: Ints) -> Ints:
     return read
 
 
-def branching_proof(problem: Transmission, certificate: Certificate, objective: Value | None) -> Number:
+def transmission_proof(problem: Transmission, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's tree proves."""
     bounds, data = ReduceBounds(problem), certificate.data
     order = _order(problem, _items(data, "order"))

@@ -11,10 +11,10 @@ from optsched.problems.base import exact
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["reduce_certificate", "reduce_proof"]
+__all__ = ["transmission_reduces_certificate", "transmission_reduces_proof"]
 
 
-def reduce_certificate(problem: TransmissionReduces, task: int, nodes: Ints, pairs: Ints) -> Certificate:
+def transmission_reduces_certificate(problem: TransmissionReduces, task: int, nodes: Ints, pairs: Ints) -> Certificate:
     """The certificate that prices make (see `TransmissionReduces.price_bound`). It claims exactly what they prove."""
     jobs, ids = problem.instance.workload.job_ids.tolist(), problem.instance.cluster.node_ids
     data = {
@@ -27,7 +27,9 @@ def reduce_certificate(problem: TransmissionReduces, task: int, nodes: Ints, pai
     return Certificate(problem.components[0].name, Proof.DUAL, claim, data)
 
 
-def reduce_proof(problem: TransmissionReduces, certificate: Certificate, objective: Value | None) -> Number:
+def transmission_reduces_proof(
+    problem: TransmissionReduces, certificate: Certificate, objective: Value | None
+) -> Number:
     """The bound that the certificate's prices prove."""
     data, jobs = certificate.data, problem.instance.workload.job_ids.tolist()
     task = integer(data, "task_price")

@@ -14,7 +14,7 @@ from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["job_price_proof", "utilisation_certificate", "utility_certificate"]
+__all__ = ["utility_proof", "utilisation_certificate", "utility_certificate"]
 
 
 def utility_certificate(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> Certificate:
@@ -39,7 +39,7 @@ def _data(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> dict[str, 
     return {"map_prices": priced(ids, map_prices), "reduce_prices": priced(ids, reduce_prices)}
 
 
-def job_price_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
+def utility_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's prices prove; for the utilisation, given the lowest utility of `objective`."""
     data = certificate.data
     prices = _prices(problem, data, "map_prices"), _prices(problem, data, "reduce_prices")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates import price_certificate
+from optsched.certificates import assignment_certificate
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem
@@ -49,7 +49,7 @@ def _proof(problem: AssignmentProblem, placement: Placement, prices: Prices | No
         prices = prices_of(problem, placement)
     if prices is None:
         return _fallback(problem)[1]
-    return price_certificate(problem, *prices)
+    return assignment_certificate(problem, *prices)
 
 
 def _fallback(problem: AssignmentProblem) -> tuple[Placement, Certificate]:
@@ -61,4 +61,4 @@ def _fallback(problem: AssignmentProblem) -> tuple[Placement, Certificate]:
     task = 0
     if problem.count:
         task = int(np.sort(pools[problem.pool] + problem.cheapest_units(free))[problem.count - 1])
-    return problem.placement(nodes), price_certificate(problem, task, free, pools)
+    return problem.placement(nodes), assignment_certificate(problem, task, free, pools)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates import task_price_certificate
+from optsched.certificates import flow_congestion_certificate
 from optsched.deadline import unhurried
 from optsched.heuristics.flow_sched import flow_greedy
 from optsched.placement import Placement
@@ -31,7 +31,9 @@ def by_route(call: Call[FlowCongestion], profile: Profile) -> Solution:
     with unhurried():
         start = call.start or flow_greedy(problem, np.random.default_rng())
     if not problem.due:
-        nothing = task_price_certificate(problem, np.zeros_like(problem.counts), np.zeros_like(problem.class_type), 1)
+        nothing = flow_congestion_certificate(
+            problem, np.zeros_like(problem.counts), np.zeros_like(problem.class_type), 1
+        )
         return call.settled(start, nothing)
     found, prices = Found(), plain_prices(problem)
     with call.until_stopped():
@@ -43,7 +45,7 @@ def by_route(call: Call[FlowCongestion], profile: Profile) -> Solution:
         if not convex and (placement is None or call.route != "arrays"):
             found = _found(call, profile, start)
         found.checked(problem)
-    certificate = proof_of(problem, task_price_certificate(problem, *prices), found, problem.grid)
+    certificate = proof_of(problem, flow_congestion_certificate(problem, *prices), found, problem.grid)
     return call.answered(found.decision or start, (certificate,), found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from optsched.certificates import capacity_certificate
+from optsched.certificates import generalized_assignment_certificate
 from optsched.problems import GeneralizedAssignment
 from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes.base import MODELS
@@ -31,7 +31,7 @@ def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
     the same time limit. They are the proof if their bound, rounded, equals the optimum.
     """
     problem = call.problem
-    priced = capacity_certificate(problem, np.zeros_like(problem.capacity), 1)
+    priced = generalized_assignment_certificate(problem, np.zeros_like(problem.capacity), 1)
     if not len(problem.tasks):
         return call.settled(problem.placement([]), priced)
     found = Found()
@@ -39,7 +39,7 @@ def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
         plain = plain_assignment(problem) if call.route == "network" else None
         if plain is not None:
             return _by_assignment(call, plain)
-        priced = capacity_certificate(problem, *capacity_prices(problem, profile))
+        priced = generalized_assignment_certificate(problem, *capacity_prices(problem, profile))
         found = call.by_model(profile) if call.route in MODELS else _by_arrays(call, profile)
     if found.outcome.status is Termination.INFEASIBLE:
         return call.infeasible(found.raw_status, found.solver, found.build_seconds)
@@ -63,6 +63,6 @@ def _by_assignment(call: Call[GeneralizedAssignment], found: Assigned) -> Soluti
     value = problem.evaluate(placement)[0]
     certificate = Certificate("cost", Proof.SOLVER, value)
     if found.prices is not None:
-        priced = capacity_certificate(problem, *found.prices)
+        priced = generalized_assignment_certificate(problem, *found.prices)
         certificate = priced if priced.claim == value else certificate
     return call.solution(placement, (certificate,), None, "optimal", solver)

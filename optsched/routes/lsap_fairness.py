@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.certificates import price_certificate, share_certificate
+from optsched.certificates import assignment_certificate, lsap_fairness_certificate
 from optsched.placement import Placement
 from optsched.problems import LsapFairness
 from optsched.results import Certificate, FrontierPoint, Limit, Number, Solution, Value
@@ -83,7 +83,9 @@ class _Search:
     def certificate(self, placement: Placement, off_data: int) -> Certificate:
         """The proof of a placement's distance if it is the fairest within the limit; else of some lower bound."""
         prices = self._network.prices(placement, off_data)
-        return share_certificate(self.problem, off_data, prices.locality, prices.task, prices.nodes, prices.groups)
+        return lsap_fairness_certificate(
+            self.problem, off_data, prices.locality, prices.task, prices.nodes, prices.groups
+        )
 
     def plain(self, off_data: int) -> Certificate:
         """A proof without a search: the least distance of all placements, whatever their locality.
@@ -94,18 +96,18 @@ class _Search:
         steps = sorted((step, size) for steps in problem.steps for step, size in steps)
         sizes = list(itertools.accumulate(size for _, size in steps))
         last = steps[bisect.bisect_left(sizes, problem.count)][0]
-        return share_certificate(problem, off_data, Fraction(0), last, {}, [last] * len(problem.pools))
+        return lsap_fairness_certificate(problem, off_data, Fraction(0), last, {}, [last] * len(problem.pools))
 
 
 def _locality_certificate(problem: LsapFairness, matching: BMatching) -> Certificate:
     """The cover of a maximum matching as prices: 1 for each task, and for the slots of the nodes in the cover."""
     cover = matching.node_cover.astype(np.int64)
-    return price_certificate(problem, int(problem.count > 0), cover, np.zeros(len(problem.pools), dtype=np.int64))
+    return assignment_certificate(problem, int(problem.count > 0), cover, np.zeros(len(problem.pools), dtype=np.int64))
 
 
 def _nothing(problem: LsapFairness) -> Certificate:
     """The proof of the distance where nothing can be placed."""
-    return share_certificate(problem, 0, Fraction(0), Fraction(0), {}, [Fraction(0)] * len(problem.pools))
+    return lsap_fairness_certificate(problem, 0, Fraction(0), Fraction(0), {}, [Fraction(0)] * len(problem.pools))
 
 
 def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:

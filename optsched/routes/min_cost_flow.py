@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.certificates import potential_certificate
+from optsched.certificates import min_cost_flow_certificate
 from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
 from optsched.placement import NetworkFlow
@@ -36,7 +36,7 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
     """A flow by an engine or a model. Potentials prove it: the engine's own, or those of its residual network."""
     problem, network = call.problem, call.problem.instance
     if not network.arcs:
-        nothing = potential_certificate(problem, np.zeros(len(network), dtype=np.int64))
+        nothing = min_cost_flow_certificate(problem, np.zeros(len(network), dtype=np.int64))
         return call.settled(NetworkFlow(network.lower), nothing, told="no arc to decide on")
     if problem.unlimited_cycle:
         return _unbounded(call, profile)
@@ -54,7 +54,7 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
         return call.solution(None, (), None, raw, found.solver, found.build_seconds, found.outcome.status)
     if potentials is None:
         potentials = np.zeros(len(network), dtype=np.int64)
-    certificate = potential_certificate(problem, potentials)
+    certificate = min_cost_flow_certificate(problem, potentials)
     return call.answered(found.decision, () if certificate is None else (certificate,), found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates.transmission import branching_certificate
+from optsched.certificates.transmission import transmission_certificate
 from optsched.deadline import unhurried
 from optsched.errors import UsageError
 from optsched.heuristics.reduce_rules import first_fit
@@ -41,7 +41,7 @@ def by_route(call: Call[Transmission], profile: Profile) -> Solution:
     no_tree = Branching(np.arange(len(problem.reduces)), {}, None)
     with call.until_stopped():
         found = call.by_model(profile)
-    certificate = proof_of(problem, branching_certificate(bounds, no_tree, bounds.cheap), found, problem.grid)
+    certificate = proof_of(problem, transmission_certificate(bounds, no_tree, bounds.cheap), found, problem.grid)
     return call.answered(found.decision, (certificate,), found)
 
 
@@ -50,7 +50,7 @@ def _by_search(call: Call[Transmission], profile: Profile) -> Solution:
     search = TransmissionSearch(problem, profile, call.start)
     found = search.run()
     if found.tree is not None:
-        certificate = branching_certificate(search.bounds, found.tree, found.bound)
+        certificate = transmission_certificate(search.bounds, found.tree, found.bound)
     else:
         claim = exact(found.bound, problem.grid)
         certificate = Certificate(problem.components[0].name, Proof.ENUMERATION, claim)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates.transmission_reduces import reduce_certificate
+from optsched.certificates.transmission_reduces import transmission_reduces_certificate
 from optsched.deadline import unhurried
 from optsched.heuristics.reduce_rules import first_fit
 from optsched.instance import Ints
@@ -55,7 +55,7 @@ def _proof(problem: TransmissionReduces, nodes: Ints, prices: ReducePrices | Non
     units = problem.cost_units(nodes)
     if prices is None or problem.price_bound(*prices) != units:
         prices = prices_of(problem, nodes)
-    return _plain(problem) if prices is None else reduce_certificate(problem, *prices)
+    return _plain(problem) if prices is None else transmission_reduces_certificate(problem, *prices)
 
 
 def _plain(problem: TransmissionReduces) -> Certificate:
@@ -63,4 +63,4 @@ def _plain(problem: TransmissionReduces) -> Certificate:
     free, shared = np.zeros_like(problem.capacity), np.zeros(problem.barred.shape, dtype=np.int64)
     least = np.where(problem.usable, problem.units, np.int64(2**62)).min(axis=1, initial=2**62)
     task = int(np.sort(least)[problem.count - 1]) if problem.count else 0
-    return reduce_certificate(problem, task, free, shared)
+    return transmission_reduces_certificate(problem, task, free, shared)

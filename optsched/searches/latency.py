@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.certificates import cover_certificate
+from optsched.certificates import latency_certificate
 from optsched.deadline import check
 from optsched.errors import OutOfTime, SolverDisagreement
 from optsched.instance import Bools, Floats, Ints, Ragged
@@ -266,14 +266,14 @@ class LatencySearch:
         cover = self._cover(limit - 1)
         if self.problem.fits(limit - 1, self.problem.least_remote(limit - 1, cover)):
             return Certificate("makespan", self._known[limit - 1].proof, limit)
-        return cover_certificate(self.problem, "makespan", limit, limit - 1, cover)
+        return latency_certificate(self.problem, "makespan", limit, limit - 1, cover)
 
     def work_certificate(self, known: FixedLimit) -> Certificate:
         """Proof of the least work within a limit."""
         assert known.remote_bound is not None
         claim = self.work(known.remote_bound)
         if known.proof is Proof.COMBINATORIAL:
-            return cover_certificate(self.problem, "work", claim, known.limit, known.cover)
+            return latency_certificate(self.problem, "work", claim, known.limit, known.cover)
         return Certificate("work", known.proof, claim)
 
     def frontier(self) -> tuple[list[FrontierPoint], Limit | None]:
@@ -329,7 +329,7 @@ class LatencySearch:
         least = int(previous.objective[1])
         if self.work(self.remote_bound(limit - 1)) < least:
             return Certificate("work", self.at(limit - 1).proof, least)
-        return cover_certificate(self.problem, "work", least, limit - 1, self.matching(limit - 1).node_cover)
+        return latency_certificate(self.problem, "work", least, limit - 1, self.matching(limit - 1).node_cover)
 
     def least_work_within(self, makespan: int) -> int | None:
         """Least work of a placement within a makespan; None where it is not proved."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from congestion_instances import paper
 
-from optsched.certificates import certify, proved_bound, task_price_certificate
+from optsched.certificates import certify, flow_congestion_certificate, proved_bound
 from optsched.errors import CertificateInvalid
 from optsched.problems import FlowCongestion
 from optsched.problems import flow_congestion as module
@@ -83,4 +83,4 @@ class TestCertificate:
     def test_no_prices_prove_the_least(self) -> None:
         """Tests that prices of 0 prove 0: every node may stay empty."""
         problem = paper("hsu-two-clusters")
-        assert task_price_certificate(problem, np.zeros(2, dtype=int), np.zeros(4, dtype=int), 1).claim == 0
+        assert flow_congestion_certificate(problem, np.zeros(2, dtype=int), np.zeros(4, dtype=int), 1).claim == 0

@@ -12,7 +12,7 @@ from generalized_assignment_instances import ODD, SMALL, enumerated, posed, prob
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.certificates import capacity_certificate, certify, proved_bound
+from optsched.certificates import certify, generalized_assignment_certificate, proved_bound
 from optsched.errors import CertificateInvalid
 from optsched.problems import GeneralizedAssignment
 from optsched.results import Certificate, Limit, Proof, Termination
@@ -54,7 +54,7 @@ def test_false_claims(sense: str) -> None:
     solution = solve(problem)
     assert solution.objective is not None
     beyond = 1 if sense == "min" else -1
-    certificate = capacity_certificate(problem, np.zeros((1, 2), dtype=np.int64), 1)
+    certificate = generalized_assignment_certificate(problem, np.zeros((1, 2), dtype=np.int64), 1)
     assert proved_bound(problem, certificate) == certificate.claim
     for claim, valid in ((certificate.claim, True), (certificate.claim + beyond, False)):
         weak = replace(
@@ -75,7 +75,7 @@ def test_any_prices_bound(problem: GeneralizedAssignment, data: st.DataObject) -
     entry = st.integers(-3, 9)
     shape = problem.capacity.shape
     prices = np.array(data.draw(st.lists(entry, min_size=shape[0] * shape[1], max_size=shape[0] * shape[1])))
-    certificate = capacity_certificate(
+    certificate = generalized_assignment_certificate(
         problem, prices.astype(np.int64).reshape(shape), data.draw(st.sampled_from([1, 3, 2**20]))
     )
     if best is not None:

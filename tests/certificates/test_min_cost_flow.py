@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from min_cost_flow_instances import SMALL, posed
 
-from optsched.certificates import certify, potential_certificate, proved_bound
+from optsched.certificates import certify, min_cost_flow_certificate, proved_bound
 from optsched.certificates.min_cost_flow import limitless_cycle
 from optsched.errors import CertificateInvalid
 from optsched.network import UNBOUNDED, FlowNetwork
@@ -77,10 +77,10 @@ def test_false_claims() -> None:
     weak = replace(solution.certificates[0], data={"potentials": {}})
     assert not certify(SMALL, replace(solution, certificates=(weak,))).valid
     open_ = posed([(0, 1, 0, UNBOUNDED, 2)], [3, -3])
-    assert potential_certificate(open_, np.array([-5, 0])) is None
+    assert min_cost_flow_certificate(open_, np.array([-5, 0])) is None
     for largest, known in ((2**53, True), (2**53 + 1, False)):
-        assert (potential_certificate(open_, np.array([largest, largest])) is not None) == known
-        assert (potential_certificate(open_, np.array([-largest, -largest])) is not None) == known
+        assert (min_cost_flow_certificate(open_, np.array([largest, largest])) is not None) == known
+        assert (min_cost_flow_certificate(open_, np.array([-largest, -largest])) is not None) == known
     with pytest.raises(CertificateInvalid, match="an arc without limit has a negative reduced cost"):
         proved_bound(open_, Certificate("cost", Proof.DUAL, 6, {"potentials": {"v0": -5}}))
 

@@ -14,7 +14,7 @@ from reduces_instances import PLACED, posed
 from transmission_instances import problems
 
 from optsched.certificates import certify, proved_bound
-from optsched.certificates.transmission_reduces import reduce_certificate
+from optsched.certificates.transmission_reduces import transmission_reduces_certificate
 from optsched.errors import CertificateInvalid
 from optsched.problems import Problem
 from optsched.problems.transmission_reduces import TransmissionReduces
@@ -55,7 +55,7 @@ def test_certificate_holds_prices_by_id() -> None:
     """Tests what a certificate holds, and that the checker recomputes its claim from that alone."""
     problem = posed([1.0, 2.0], [2, 1], matrix=[[0.0, 4.0], [4.0, 0.0]])
     pairs = np.array([[4, 0], [0, 0], [0, 0]])
-    certificate = reduce_certificate(problem, 4, np.array([0, 1]), pairs)
+    certificate = transmission_reduces_certificate(problem, 4, np.array([0, 1]), pairs)
     assert certificate.data == {"task_price": 4, "node_prices": {"n1": 1}, "job_prices": {"j0": {"n0": 4}}, "unit": "1"}
     assert proved_bound(problem, certificate) == certificate.claim == problem.price_bound(4, np.array([0, 1]), pairs)
     half = posed([0.5], [0, 1], matrix=[[0.0, 4.0], [4.0, 0.0]])

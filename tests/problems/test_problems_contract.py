@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from small_problems import small_problem
 
-from optsched.certificates.flow_congestion import task_price_certificate
+from optsched.certificates.flow_congestion import flow_congestion_certificate
 from optsched.errors import InputError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Pairs, Ragged, Topology, Workload
@@ -255,7 +255,7 @@ def test_prices_say_their_unit() -> None:
     assert solve(problem("transmission-maps", Instance(halves, block))).certificates[0].data["unit"] == "1/2"
     congestion = FlowCongestion(snapshot)
     prices = np.zeros(2, dtype=np.int64), np.zeros(len(congestion.classes.size), dtype=np.int64)
-    assert task_price_certificate(congestion, *prices, 8).data["unit"] == f"1/{8 * GRID}"
+    assert flow_congestion_certificate(congestion, *prices, 8).data["unit"] == f"1/{8 * GRID}"
     shared = load(folder("instances") / "examples" / "running-tasks.json")
     units = {proof.component: proof.data.get("unit") for proof in solve(problem("lsap-fairness", shared)).certificates}
     assert units == {"locality-cost": "1", "fairness-distance": "maps over 16"}

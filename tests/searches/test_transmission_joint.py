@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from transmission_instances import drawn, example, problems, rich
 
 from optsched.certificates import certify, proved_bound
-from optsched.certificates.transmission import branching_certificate
+from optsched.certificates.transmission import transmission_certificate
 from optsched.cli import cli
 from optsched.deadline import deadline
 from optsched.errors import CertificateInvalid, TooLarge, UsageError
@@ -366,7 +366,7 @@ def test_seeded_faults() -> None:
     problem = Transmission(example())
     solution = solve(problem)
     bounds = ReduceBounds(problem)
-    nothing = branching_certificate(bounds, Branching(np.arange(2), {}, None), 80)
+    nothing = transmission_certificate(bounds, Branching(np.arange(2), {}, None), 80)
     assert proved_bound(problem, nothing) < 80
     claimed = replace(solution, bound=(81,), certificates=(replace(solution.certificates[0], claim=81),))
     assert not certify(problem, claimed).valid
