@@ -20,6 +20,7 @@ room[h,r]           what a node of the host has free of the resource, in the sam
 holds[h,p,j,k]      tasks of the item in the pattern
 pending[j,k]        how many tasks of the item there are
 share[j,k,h]        utilisation that one task adds there, in units of 2^-20
+fixed_use           with a limit: the utilisation of reduces that are fixed, in the same units
 place[j,k,h]        whole: tasks of the item on nodes of the host
 take[h,p]           whole: nodes of the host with the pattern
 capacity[h,r]       (10), on a host of one node
@@ -269,8 +270,10 @@ def _maximise_utilisation(model: Any, problem: Utility, placed: Callable[..., An
     model.one_need = pyo.Constraint(model.JOBS, rule=one_need)
     model.needed = pyo.Constraint(model.ITEMS, rule=needed)
     model.supply = pyo.Constraint(model.ITEMS, rule=supply)
+    model.fixed_use = pyo.Param(initialize=problem.fixed_use)
     model.objective = pyo.Objective(
-        expr=pyo.quicksum(model.share[key] * model.place[key] for key in model.FITTING), sense=pyo.maximize
+        expr=pyo.quicksum(model.share[key] * model.place[key] for key in model.FITTING) + model.fixed_use,
+        sense=pyo.maximize,
     )
 
 

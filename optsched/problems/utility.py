@@ -408,6 +408,11 @@ class Utility(Problem):
         return self.utility_units(self.pending_maps, self._reduce_limits[1])
 
     @property
+    def fixed_use(self) -> int:
+        """The utilisation of the fixed reduces, in units; 0 where reduces are placed freely."""
+        return 0 if self.fixed is None else int((self.fixed * self.reduce_share[:, self.node_type]).sum())
+
+    @property
     def _reduce_limits(self) -> tuple[Ints, Ints]:
         """Fewest and most reduces of each job that may be allocated."""
         if self.fixed is None:
@@ -520,9 +525,8 @@ class Utility(Problem):
         scale
             Denominator of the prices, above 0.
         """
-        constant = 0
+        constant = self.fixed_use
         if self.fixed is not None:
-            constant = int((self.fixed * self.reduce_share[:, self.node_type]).sum())
             reduce_prices = np.zeros_like(reduce_prices)
         kind: Any = np.int64 if scale < 2**20 else object
         worth = [

@@ -50,12 +50,16 @@ def by_route(call: Call[Utility], profile: Profile) -> Solution:
 def _compact_pyomo(
     problem: Utility, units: int, use: bool, profile: Profile, start: Ints | None
 ) -> tuple[SolverOutcome, Ints | None]:
-    """Settle a threshold by the compact Pyomo model; its figures are negated: arrays minimise, it maximises."""
+    """Settle a threshold by the compact Pyomo model.
 
-    def any_placement(model: Any) -> None:
-        model.objective.expr = 0 * model.objective.expr
+    Its figures are negated, since arrays minimise and it maximises, and count no fixed reduces, as those of arrays.
+    """
 
-    found = modelled(problem, "pyomo", profile, exact(units, GRID), prepare=None if use else any_placement)
+    def as_arrays(model: Any) -> None:
+        held = model.objective.expr
+        model.objective.expr = held - problem.fixed_use if use else 0 * held
+
+    found = modelled(problem, "pyomo", profile, exact(units, GRID), prepare=as_arrays)
     return negated(found.outcome), None if found.decision is None else counts_of(problem, found.decision)
 
 

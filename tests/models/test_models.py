@@ -14,9 +14,10 @@ import pytest
 from optsched import models
 from optsched.deadline import deadline
 from optsched.errors import OutOfTime, TooLarge, UsageError
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
-from optsched.models import export, fair_lsap, flow, latency, lsap
-from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
+from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, State, Workload
+from optsched.models import export, fair_lsap, flow, latency, lsap, utility
+from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, Utility
+from optsched.problems.base import GRID
 from optsched.results import Termination
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import load_profile
@@ -319,3 +320,12 @@ def test_start_of_a_latency_model_is_taken(weights: tuple[int, int]) -> None:
             outcome = run(model, stopped, latency.start_values(model, problem, best.decision))
             assert outcome.objective == pytest.approx(float(value))
             assert problem.evaluate(latency.decode(model, problem))[0] == best.objective[0]
+
+
+def test_bug_second_compact_program_of_utility_left_out_fixed_reduces() -> None:
+    """Tests that with fixed reduces the compact program counts what these use, as the literal one does."""
+    cluster = Cluster(["a", "b"], capacity={"cpu": [4.0, 4.0]})
+    workload = Workload(["m", "r"], kind=[MAP, REDUCE], job=[0, 0], job_ids=["j"], demand={"cpu": np.array([1.0, 2.0])})
+    problem = Utility(Instance(cluster, workload), reduces="fixed")
+    for build, solve in ((utility.build_pyomo, solve_pyomo), (utility.build_pulp, solve_pulp)):
+        assert solve(build(problem, limit=1), load_profile("exact")).objective == 0.75 * GRID
