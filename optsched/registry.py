@@ -22,7 +22,7 @@ from typing import Any
 from optsched.errors import UsageError, described, nearest
 from optsched.outside import Listed
 
-__all__ = ["GROUP", "SHIPPED", "KnownOptimum", "ProgramLimit", "Record", "record", "record_of", "records"]
+__all__ = ["GROUP", "SHIPPED", "KnownOptimum", "ProgramLimit", "Record", "Scaling", "record", "record_of", "records"]
 
 #: Entry points of this group are records of problems.
 GROUP = "optsched.problems"
@@ -50,6 +50,31 @@ class KnownOptimum:
 
     instance: str
     routes: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """What an optimum does where an instance is written in other units.
+
+    Attributes
+    ----------
+    powers
+        Of each component: by which power of the factor it is multiplied.
+    fields
+        What is multiplied by the factor: keys of each record of a part of the instance format.
+    parameters
+        Parameters of the problem that are multiplied too.
+    whole
+        Whether all of these are whole numbers, so that they cannot be written in tenths.
+    rounded
+        Whether costs are rounded to the grid, so that the law holds up to half a unit of it for each rounding.
+    """
+
+    powers: tuple[int, ...]
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
+    whole: bool = False
+    rounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +115,10 @@ class Record:
     family, sizes
         The family of generated instances (`optsched list families`), and parameters that make one small enough to try
         every placement.
+    variants
+        Parameters of the problem, beside its defaults, with which the contract suite tries these instances too.
+    scaling
+        What its optimum does in other units, for the contract suite (`optsched.testing`).
     """
 
     name: str
@@ -107,6 +136,8 @@ class Record:
     known: KnownOptimum | None = None
     family: str | None = None
     sizes: Mapping[str, Any] = field(default_factory=dict)
+    variants: tuple[Mapping[str, Any], ...] = ()
+    scaling: Scaling | None = None
 
     @property
     def problem_class(self) -> Any:
@@ -133,6 +164,14 @@ _ASSIGNMENT: dict[str, Any] = {
     "network": "optsched.searches.assignment:compact_network",
 }
 
+#: 002's rates scale as a whole; each penalty is rounded.
+_RATES = Scaling(
+    (1,),
+    {"nodes": ("rate_in", "rate_process", "running_rates"), "tasks": ("rate_in",)},
+    parameters=("scale",),
+    rounded=True,
+)
+
 #: The shipped problems, in the order in which they are listed.
 SHIPPED = (
     Record(
@@ -143,7 +182,9 @@ SHIPPED = (
         rivals=("dl",),
         known=KnownOptimum("generated/planted-lsap-n30-t25-remote4-seed0", ("network", "pulp")),
         family="lsap",
-        sizes={"nodes": 3, "tasks": 5},
+        sizes={"nodes": 3, "tasks": 4, "slots": 2, "idle_ratio": 0.5, "replicas": 1, "racks": 2},
+        variants=({"levels": (0, 1, 2)},),
+        scaling=Scaling((1,), parameters=("levels",), whole=True),
     ),
     Record(
         name="fair-lsap",
@@ -153,7 +194,9 @@ SHIPPED = (
         rivals=("dl",),
         known=KnownOptimum("generated/planted-fair-lsap-n20-t30-remote3-seed0", ("network", "pulp")),
         family="fair-lsap",
-        sizes={"nodes": 3, "tasks": 5},
+        sizes={"nodes": 3, "tasks": 4, "slots": 2, "weights": "1,2"},
+        variants=({"selection": "free"},),
+        scaling=Scaling((1,), {"groups": ("weight",)}, parameters=("alpha", "fairness"), rounded=True),
     ),
     Record(
         name="lsap-fairness",
@@ -167,7 +210,9 @@ SHIPPED = (
         rivals=("dl",),
         known=KnownOptimum("examples/running-tasks", ("arrays", "pulp")),
         family="lsap-fairness",
-        sizes={"nodes": 3, "tasks": 5},
+        sizes={"nodes": 3, "tasks": 4, "slots": 2, "weights": "1,2"},
+        variants=({"distance": "relative"},),
+        scaling=Scaling((0, 0), {"groups": ("weight",)}),
     ),
     Record(
         name="flow",
@@ -177,7 +222,9 @@ SHIPPED = (
         rivals=("dl", "balancing"),
         known=KnownOptimum("generated/planted-flow-n8-racks3-t20-seed0", ("network", "pulp")),
         family="flow",
-        sizes={"nodes": 3, "tasks": 5},
+        sizes={"nodes": 4, "tasks": 4, "slots": 2},
+        variants=({"scale": 1, "include_task": True},),
+        scaling=_RATES,
     ),
     Record(
         name="flow-congestion",
@@ -189,7 +236,9 @@ SHIPPED = (
         rivals=("flow-greedy", "balancing"),
         known=KnownOptimum("papers/hsu-frozen-load", ("arrays", "pulp")),
         family="flow",
-        sizes={"nodes": 3, "tasks": 5},
+        sizes={"nodes": 4, "tasks": 4, "slots": 2},
+        variants=({"scale": 1, "deviation": False},),
+        scaling=_RATES,
     ),
     Record(
         name="latency",
@@ -203,7 +252,9 @@ SHIPPED = (
         rivals=("flow-based", "labl"),
         known=KnownOptimum("generated/planted-latency-n20-seed0", ("search", "pulp")),
         family="latency",
-        sizes={"nodes": 4, "tasks": 5, "replicas": 2},
+        sizes={"nodes": 3, "tasks": 4, "replicas": 2},
+        variants=({"w_loc": 2, "w_rem": 5},),
+        scaling=Scaling((1, 1), {"nodes": ("load",)}, parameters=("w_loc", "w_rem"), whole=True),
     ),
     Record(
         name="transmission-maps",
@@ -214,7 +265,8 @@ SHIPPED = (
         rivals=("least-cost",),
         known=KnownOptimum("papers/pna-largest-p", ("network", "pulp")),
         family="transmission",
-        sizes={"nodes": 3, "tasks": 5},
+        sizes={"nodes": 3, "tasks": 4, "replicas": 1, "spread": 9, "slots": 1},
+        scaling=Scaling((1,), {"tasks": ("size",)}),
     ),
     Record(
         name="transmission-reduces",
@@ -226,7 +278,9 @@ SHIPPED = (
         rivals=("least-cost",),
         known=KnownOptimum("papers/pna-example-placed", ("arrays", "pulp")),
         family="transmission",
-        sizes={"nodes": 3, "tasks": 5},
+        sizes={"nodes": 3, "tasks": 4, "reduces": 4, "finished": 1, "spread": 9, "reduce_slots": 2},
+        variants=({"distinct": False},),
+        scaling=Scaling((1,), {"shuffle": ("size",)}),
     ),
     Record(
         name="transmission",
@@ -238,7 +292,9 @@ SHIPPED = (
         rivals=("least-cost", "fifo"),
         known=KnownOptimum("papers/pna-example", ("search", "pulp")),
         family="transmission",
-        sizes={"nodes": 3, "tasks": 5},
+        sizes={"nodes": 3, "tasks": 3, "reduces": 2, "replicas": 1, "spread": 9, "slots": 1},
+        variants=({"distinct": False},),
+        scaling=Scaling((1,), {"tasks": ("size",), "shuffle": ("size",)}),
     ),
     Record(
         name="utility",
@@ -251,7 +307,9 @@ SHIPPED = (
         rivals=("ras", "fair-sharing"),
         known=KnownOptimum("papers/ras-endless-swap", ("thresholds", "pulp")),
         family="utility",
-        sizes={"nodes": 2, "types": 1, "jobs": 2, "maps": 2, "reduces": 1},
+        sizes={"nodes": 2, "jobs": 2, "maps": 2, "reduces": 1, "room": 0.3},
+        variants=({"reduces": "fixed", "tables": "smoothed"},),
+        scaling=Scaling((0, 0), {"nodes": ("capacity",), "tasks": ("demand", "demand_shuffle")}),
     ),
     Record(
         name="traffic",
@@ -263,7 +321,9 @@ SHIPPED = (
         rivals=("joss-t", "joss-j"),
         known=KnownOptimum("papers/joss-empty-datacenter", ("search", "pulp")),
         family="traffic",
-        sizes={"nodes": 3, "datacenters": 3, "tasks": 4, "jobs": 2, "reduces": 1},
+        sizes={"nodes": 3, "datacenters": 3, "tasks": 3, "jobs": 2, "reduces": 1, "replicas": 1},
+        variants=({"capacity": "slots", "reduces": "free"},),
+        scaling=Scaling((1, 0), {"tasks": ("size",)}),
     ),
     Record(
         name="generalized-assignment",
@@ -275,7 +335,9 @@ SHIPPED = (
         rivals=("optsched.searches.generalized_assignment:greedy_packing",),
         known=KnownOptimum("examples/knapsacks", ("arrays", "brute-force")),
         family="generalized-assignment",
-        sizes={"nodes": 3, "tasks": 5},
+        sizes={"nodes": 3, "tasks": 4},
+        variants=({"sense": "max"},),
+        scaling=Scaling((1,), {"nodes": ("capacity",), "pairs": ("cost", "demand")}),
     ),
     Record(
         name="min-cost-flow",
@@ -287,7 +349,8 @@ SHIPPED = (
         rivals=("optsched.searches.min_cost_flow:network_simplex",),
         known=KnownOptimum("examples/negative-cycle", ("arrays", "network-simplex")),
         family="min-cost-flow",
-        sizes={"nodes": 4, "arcs": 7},
+        sizes={"nodes": 4, "arcs": 7, "units": 3},
+        scaling=Scaling((1,), {"arcs": ("cost",)}, whole=True),
     ),
 )
 

@@ -22,7 +22,7 @@ _REDUCE = {"cpu": (1, 3), "disk": (1, 6), "memory": (2, 10)}
 
 
 def _utility(
-    rng: np.random.Generator, *, jobs: int, nodes: int, types: int, maps: int, reduces: int, goals: float
+    rng: np.random.Generator, *, jobs: int, nodes: int, types: int, maps: int, reduces: int, goals: float, room: float
 ) -> Drawn:
     """Job profiles, counts and goals uniform; types of trackers dealt in turn."""
     require(types <= nodes, f"types is {types}; it must be at most {nodes}: every tracker is of one type")
@@ -46,7 +46,8 @@ def _utility(
     at_once = 1 + rng.integers(0, np.maximum(map_count, 1))
     goal = np.where(rng.random(jobs) < goals, np.ceil(map_time * map_count / at_once), np.nan)
     cluster = Cluster(
-        numbered("n", nodes), capacity={name: values[kind].astype(np.float64) for name, values in capacity.items()}
+        numbered("n", nodes),
+        capacity={name: np.floor(room * values[kind]).astype(np.float64) for name, values in capacity.items()},
     )
     workload = Workload(
         numbered("t", len(job)),
@@ -77,6 +78,7 @@ FAMILIES = (
             "types": Parameter(1, "kinds of trackers, dealt in turn; 1: identical ones", 1, 10**6),
             "maps": Parameter(40, "most pending maps of a job; at least half of it", 0, 10**6),
             "reduces": Parameter(4, "most pending reduces of a job; from none", 0, 10**6),
+            "room": Parameter(1.0, "capacities of a tracker, of those that it is assumed to have; rounded down", 0, 1),
             "goals": Parameter(0.8, "share of the jobs that have a completion goal", 0, 1),
         },
         _utility,

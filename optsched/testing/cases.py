@@ -1,0 +1,178 @@
+"""Small instances of a problem for the contract suite, and their optima by trying everything, judged by the problem.
+
+Nothing here asks a route, a model or an enumeration of the package: what it finds is what they are held against.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from optsched.errors import Fault, InputError
+from optsched.instances.generate import FAMILIES, generate
+from optsched.network import UNBOUNDED
+from optsched.placement import NONE, NetworkFlow
+from optsched.problems import AnyProblem, MinCostFlow, Problem
+from optsched.registry import Record
+from optsched.results import Decision, Value
+
+__all__ = ["MOST_DECISIONS", "SEEDS", "Case", "cases", "forget"]
+
+#: Instances with more decisions are refused: a record's `sizes` are to be small.
+MOST_DECISIONS = 20_000
+
+#: Seeds of the instances where nobody names others.
+SEEDS = (0, 1)
+
+
+class Case:
+    """A problem on a small instance, and everything that can be decided there.
+
+    Attributes
+    ----------
+    problem
+        The problem, posed.
+    name
+        How messages call it.
+    """
+
+    def __init__(self, problem: AnyProblem, name: str) -> None:
+        self.problem, self.name = problem, name
+
+    @cached_property
+    def decisions(self) -> dict[Value, Decision]:
+        """The value of every feasible decision as it compares (`minimised`), best first, each with one that has it."""
+        problem = self.problem
+        found: dict[Value, Decision] = {}
+        for decision in every_decision(problem):
+            if not problem.violations(decision):
+                found.setdefault(problem.minimised(problem.objective(decision)), decision)
+        return dict(sorted(found.items()))
+
+    @property
+    def best(self) -> Value | None:
+        """The optimum; None where nothing is feasible."""
+        return self.problem.minimised(next(iter(self.decisions))) if self.decisions else None
+
+    @property
+    def front(self) -> list[Value]:
+        """The Pareto-optimal values of two components, by the first."""
+        front: list[Value] = []
+        for value in self.decisions:
+            if not front or value[1] < front[-1][1]:
+                front.append(value)
+        return [self.problem.minimised(value) for value in front]
+
+    def best_of(self, component: int, within: tuple[int, object] | None = None) -> object:
+        """The best that one component can be, where another is no worse than a value; None where nothing is so good."""
+        signs = self.problem.minimised(tuple([1] * len(self.problem.components)))
+        fitting = (
+            value
+            for value in self.decisions
+            if within is None or value[within[0]] <= signs[within[0]] * within[1]  # type: ignore[operator]
+        )
+        found = min((value[component] for value in fitting), default=None)
+        return None if found is None else signs[component] * found
+
+
+def every_decision(problem: AnyProblem) -> Iterator[Decision]:
+    """Each task on each node or nowhere; or each flow that an optimum may be among, feasible or not.
+
+    Raises
+    ------
+    ValueError
+        If there are too many of them.
+    """
+    if isinstance(problem, MinCostFlow):
+        yield from _flows(problem)
+        return
+    assert isinstance(problem, Problem)
+    places = range(NONE, len(problem.instance.cluster))
+    _refuse_many(len(places) ** len(problem.tasks))
+    for nodes in itertools.product(places, repeat=len(problem.tasks)):
+        yield problem.placement(np.array(nodes, dtype=np.int64))
+
+
+def _refuse_many(number: int) -> None:
+    if number > MOST_DECISIONS:
+        raise ValueError(f"an instance has {number:,} decisions, more than {MOST_DECISIONS:,}: make `sizes` smaller")
+
+
+def _flows(problem: MinCostFlow) -> Iterator[NetworkFlow]:
+    """Flows that conserve, arc by arc, those without a limit last; the last arc at a node takes what is left there."""
+    network = problem.instance
+    order = sorted(range(network.arcs), key=lambda arc: int(network.capacity[arc]))
+    ends = list(zip(network.tail.tolist(), network.head.tolist(), strict=True))
+    capacity = np.where(network.capacity == UNBOUNDED, network.enough_capacity(), network.capacity).tolist()
+    lower, left = network.lower.tolist(), network.supply.tolist()
+    closing: dict[int, int] = {}
+    for place, arc in enumerate(order):
+        closing.update({node: place for node in ends[arc] if ends[arc][0] != ends[arc][1]})
+    units = [0] * network.arcs
+    free = [arc for place, arc in enumerate(order) if place not in closing.values()]
+    _refuse_many(math.prod(capacity[arc] - lower[arc] + 1 for arc in free))
+
+    def send(place: int) -> Iterator[NetworkFlow]:
+        if place == len(order):
+            yield NetworkFlow(np.array(units, dtype=np.int64))
+            return
+        arc = order[place]
+        tail, head = ends[arc]
+        choices: Sequence[int] = range(lower[arc], capacity[arc] + 1)
+        if tail != head and closing[tail] == place:
+            choices = [left[tail]] if left[tail] in choices else []
+        elif tail != head and closing[head] == place:
+            choices = [-left[head]] if -left[head] in choices else []
+        for sent in choices:
+            units[arc] = sent
+            left[tail] -= sent
+            left[head] += sent
+            yield from send(place + 1)
+            left[tail] += sent
+            left[head] -= sent
+
+    yield from send(0)
+
+
+_HELD: dict[tuple[str, int, int], Case] = {}
+
+
+def forget() -> None:
+    """Forget the cases that are held, for who changes a definition under the suite's feet."""
+    _HELD.clear()
+
+
+def cases(record: Record, seeds: Sequence[int] = SEEDS) -> list[Case]:
+    """A problem with its defaults, and with each variant of its record, on an instance of its family for each seed.
+
+    Raises
+    ------
+    ValueError
+        If the record names no family, or one that draws no instance with something to decide.
+    InputError
+        If the problem cannot be posed on what the family draws.
+    """
+    if record.family is None or record.family not in FAMILIES:
+        raise ValueError(f"no generator: the record names the family {record.family!r}; name one of its problem's")
+    found = []
+    for seed in seeds:
+        drawn = generate(record.family, seed, **record.sizes)
+        for number, parameters in enumerate(({}, *record.variants)):
+            key = repr(record), seed, number
+            if key not in _HELD:
+                told = ", ".join(f"{name}={value}" for name, value in parameters.items())
+                posed = record.problem_class(drawn, **parameters)
+                _HELD[key] = Case(posed, f"{drawn.name}{', ' if told else ''}{told}")
+            found.append(_HELD[key])
+    if not any(size_of(case.problem) for case in found):
+        raise InputError([Fault("sizes", "no instance has anything to decide")], record.name)
+    return found
+
+
+def size_of(problem: AnyProblem) -> int:
+    """How many tasks are to be placed, or how many arcs there are."""
+    return len(problem.tasks) if isinstance(problem, Problem) else problem.instance.arcs

@@ -1,0 +1,110 @@
+"""Instances made of another one: in another order, in other units, without tasks, without room."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import MissingField
+from optsched.instances.files import from_document, to_document
+from optsched.problems import AnyProblem
+from optsched.registry import Scaling
+
+__all__ = ["emptied", "permuted", "scaled", "starved"]
+
+Document = dict[str, Any]
+
+
+def _again(problem: AnyProblem, document: Document, **parameters: Any) -> AnyProblem:
+    """The same problem on a changed document, or with changed parameters."""
+    found: AnyProblem = type(problem)(from_document(document), **{**problem.parameters, **parameters})
+    return found
+
+
+def permuted(problem: AnyProblem, rng: np.random.Generator) -> AnyProblem:
+    """The problem with nodes, tasks and arcs in another order, and matrices to match."""
+    document = to_document(problem.instance)
+    nodes = rng.permutation(len(document["nodes"])).tolist()
+    tasks = rng.permutation(len(document.get("tasks", []))).tolist()
+    arcs = rng.permutation(len(document.get("arcs", []))).tolist()
+    for part, order in (("nodes", nodes), ("tasks", tasks), ("arcs", arcs)):
+        if part in document:
+            document[part] = [document[part][row] for row in order]
+    topology = document.get("topology", {})
+    for form in {"distance", "rate"} & set(topology):
+        topology[form] = [[topology[form][row][column] for column in nodes] for row in nodes]
+
+    def of_pairs(entry: Any) -> Any:
+        if isinstance(entry, dict):
+            return {key: of_pairs(value) for key, value in entry.items()}
+        return [[entry[row][column] for column in nodes] for row in tasks]
+
+    if "pairs" in document:
+        document["pairs"] = of_pairs(document["pairs"])
+    return _again(problem, document)
+
+
+def _times(value: Any, factor: Fraction) -> Any:
+    """What is written, multiplied as the decimal that it is: 0.3 is a tenth of 3; lists and objects entry by entry."""
+    if isinstance(value, list | tuple):
+        return [_times(entry, factor) for entry in value]
+    if isinstance(value, dict):
+        return {key: _times(entry, factor) for key, entry in value.items()}
+    product = Fraction(str(value)) * factor
+    return product.numerator if product.denominator == 1 else float(product)
+
+
+def scaled(problem: AnyProblem, law: Scaling, factor: Fraction) -> AnyProblem:
+    """The problem in other units."""
+    document = to_document(problem.instance)
+    for part, names in law.fields.items():
+        entries = document.get(part, [])
+        for entry in [entries] if isinstance(entries, dict) else entries:
+            for name in set(names) & set(entry):
+                entry[name] = _times(entry[name], factor)
+    numbers = {
+        name: _times(value, factor)
+        for name, value in problem.parameters.items()
+        if name in law.parameters and not isinstance(value, str | None)
+    }
+    return _again(problem, document, **numbers)
+
+
+def emptied(problem: AnyProblem) -> list[AnyProblem]:
+    """The problem without tasks, and with all of them finished, where it can be posed; or without arcs and supplies."""
+    document = to_document(problem.instance)
+    if "arcs" in document:
+        bare = [{**node, "supply": 0} for node in document["nodes"]]
+        return [_again(problem, {**document, "arcs": [], "nodes": bare})]
+    done = {"state": "finished", "node": document["nodes"][0]["id"]}
+    without = {**document, "tasks": []}
+    if "shuffle" in document:
+        without["shuffle"] = []
+    if "pairs" in document:
+        without["pairs"] = {"cost": [], "demand": {name: [] for name in document["pairs"].get("demand", {})}}
+    finished = {**document, "tasks": [{**task, **done} for task in document["tasks"]]}
+    posed = []
+    for changed in (without, finished):
+        with suppress(MissingField):
+            posed.append(_again(problem, changed))
+    return posed
+
+
+def starved(problem: AnyProblem) -> AnyProblem:
+    """The problem without room: no slots, no capacities; in a network a node that nothing leaves has a unit to send."""
+    document = to_document(problem.instance)
+    if "arcs" in document:
+        taken = {node["id"] for node in document["nodes"]}
+        alone = next(name for name in map(str, range(len(taken) + 1)) if name not in taken)
+        document["nodes"].append({"id": alone, "supply": 1})
+        first = document["nodes"][0]
+        first["supply"] = first.get("supply", 0) - 1
+        return _again(problem, document)
+    for node in document["nodes"]:
+        node.update({"idle_slots": 0, "idle_reduce_slots": 0})
+        if "capacity" in node:
+            node["capacity"] = dict.fromkeys(node["capacity"], 0)
+    return _again(problem, document)

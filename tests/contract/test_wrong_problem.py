@@ -1,0 +1,98 @@
+"""A problem with a wrong record is called by its name, and a bare one gets nothing that its class did not bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from wrong_problems import BARE, BORROWED, WorstGroupWrong
+
+from optsched import registry
+from optsched.certificates import certify
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.registry import Record, records
+from optsched.results import Proof
+from optsched.routes import routes_of, solve
+from optsched.testing import CHECKS, ContractBroken, check_problem, forget
+
+
+class Point:
+    """An entry point of a package outside."""
+
+    name, value, dist = "wrong", "package:RECORD", None
+
+    def __init__(self, entry: Record) -> None:
+        self.entry = entry
+
+    def load(self) -> Record:
+        return self.entry
+
+
+@pytest.fixture
+def registered(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Record]:
+    """The record of the parameter, registered as a package outside does it, until the test is over."""
+    points = [Point(request.param)]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group == registry.GROUP else [])
+    records.cache_clear()
+    forget()
+    yield request.param
+    records.cache_clear()
+    forget()
+
+
+def two_groups() -> Instance:
+    """Two of three tasks have their data on one node: the one that gives way should be of the larger group."""
+    workload = Workload(
+        ["p", "q", "r"],
+        replicas=Ragged.from_rows([[0], [0], [1]]),
+        job=np.array([0, 1, 1]),
+        job_ids=["i", "j"],
+        job_group=[0, 1],
+        group_ids=["small", "large"],
+        group_weight=[1.0, 1.0],
+    )
+    return Instance(Cluster(["a", "b", "c"]), workload)
+
+
+@pytest.mark.parametrize("registered", [BARE], indirect=True)
+def test_bare_record_has_enumeration_and_nothing_else(registered: Record) -> None:
+    """Tests that only judged enumeration serves a class without routes, and finds the optimum, which is 1/2."""
+    problem = WorstGroupWrong(two_groups())
+    assert routes_of(problem) == ("brute-force",)
+    solution = solve(problem)
+    assert (solution.optimal, solution.objective, solution.certificate) == (True, (Fraction(1, 2),), Proof.ENUMERATION)
+    assert certify(problem, solution).valid
+    for check in ("record", "routes", "permutation"):
+        with pytest.raises(ContractBroken, match=rf"^worst-group-wrong, {check}: .*no generator"):
+            CHECKS[check].function(registered)
+
+
+GENERATED = replace(BARE, family=BORROWED.family, sizes=BORROWED.sizes, scaling=BORROWED.scaling)
+
+
+@pytest.mark.parametrize("registered", [GENERATED], indirect=True)
+def test_bare_record_with_a_generator_keeps_the_contract(registered: Record) -> None:
+    """Tests that the same class keeps all of the contract where nothing but enumeration answers for it."""
+    check_problem(registered)
+
+
+@pytest.mark.parametrize("registered", [BORROWED], indirect=True)
+def test_bug_borrowed_parts_called_a_false_optimum_proved(registered: Record) -> None:
+    """Tests that a record which names parts of another problem fails by name, in each check that asks for the truth.
+
+    Such a class had its base's routes without a word, and the suite said nothing of its optimum.
+    """
+    broken = {}
+    for name, check in CHECKS.items():
+        if check.applies(registered):
+            try:
+                check.function(registered)
+            except ContractBroken as error:
+                broken[name] = str(error)
+    assert {"enumeration", "routes", "models", "permutation", "scaling", "export"} <= set(broken)
+    assert all(told.startswith(f"worst-group-wrong, {name}: ") for name, told in broken.items())
+    with pytest.raises(ContractBroken, match=r"^worst-group-wrong, "):
+        check_problem("worst-group-wrong")

@@ -1,0 +1,66 @@
+"""A problem that is written wrong in the way that once passed: derived from a shared base, with its own objective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import Fault
+from optsched.instance import Instance
+from optsched.placement import NONE, Placement
+from optsched.problems.assignment import LevelledProblem
+from optsched.problems.base import Parameter
+from optsched.registry import Record, Scaling, record
+from optsched.results import Bound, Component, Proof, Sense, Value
+
+#: The record as CONTRIBUTING's first step once had it: the class alone.
+BARE = Record(name="worst-group-wrong", problem=f"{__name__}:WorstGroupWrong")
+
+#: A record that names the parts of `lsap`, which know sums of pair costs and not this objective.
+BORROWED = Record(
+    name="worst-group-wrong",
+    problem=f"{__name__}:WorstGroupWrong",
+    models=record("lsap").models,
+    routes=record("lsap").routes,
+    provers=record("lsap").provers,
+    enumeration=record("lsap").enumeration,
+    network=record("lsap").network,
+    family="fair-lsap",
+    sizes=record("fair-lsap").sizes,
+    scaling=Scaling((0,), {"groups": ("weight",)}),
+)
+
+
+class WorstGroupWrong(LevelledProblem):
+    """The highest mean locality cost of a group: the pair costs of `lsap`, and an objective that is no sum of them."""
+
+    name = "worst-group-wrong"
+    title = "the highest mean of a group of locality cost"
+    paper = ""
+    components = (Component("worst-mean", Sense.MIN, "level"),)
+    parameter_table: tuple[Parameter, ...] = ()
+    requires = ()
+    proof = Proof.DUAL
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        return iter(())
+
+    def prepare_costs(self) -> None:
+        self.levels = (0, 1, 1)
+
+    def objective(self, placement: Placement, /) -> Value:
+        nodes = self.nodes_of(placement)
+        placed = np.flatnonzero(nodes != NONE)
+        cost = self.pair_units(placed, nodes[placed])
+        workload = self.instance.workload
+        group = workload.job_group[workload.job[self.tasks[placed]]]
+        means = [Fraction(int(cost[group == each].sum()), int((group == each).sum())) for each in np.unique(group)]
+        worst = max(means, default=Fraction(0))
+        return (worst.numerator if worst.denominator == 1 else worst,)
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        return ()
