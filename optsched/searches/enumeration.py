@@ -7,7 +7,8 @@ problem and add its costs up as they go; the registry names them, and the contra
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -148,37 +149,55 @@ def allocations(problem: Utility) -> Iterator[Judged]:
     yield from place(0, 0)
 
 
+def _within(
+    choices: Sequence[Sequence[int]], need: Callable[[int, int], Sequence[int]], room: list[Sequence[int]]
+) -> Iterator[list[int]]:
+    """One of its choices for each task, in every way that stays within the room of each.
+
+    Parameters
+    ----------
+    choices
+        Nodes of each task, NONE among them if it may wait.
+    need
+        What a task takes of the room of a node.
+    room
+        Of each node, in whole units; the last entry is that of NONE.
+
+    Yields
+    ------
+    list of int
+        The node of each task. It is the same list each time.
+    """
+    chosen = [NONE] * len(choices)
+
+    def place(task: int) -> Iterator[list[int]]:
+        if task == len(chosen):
+            yield chosen
+            return
+        for node in choices[task]:
+            before = room[node]
+            rest = [have - use for have, use in zip(before, need(task, node), strict=True)]
+            if min(rest, default=0) >= 0:
+                room[node], chosen[task] = rest, node
+                yield from place(task + 1)
+                room[node] = before
+
+    return place(0)
+
+
 def assignments(problem: AssignmentProblem) -> Iterator[Judged]:
-    """Every assignment of an `AssignmentProblem`, by its pair costs and pools."""
+    """Every assignment of an `AssignmentProblem`, by its pair costs, surcharges and pools."""
     tasks, nodes = len(problem.tasks), len(problem.capacity)
     idle = np.flatnonzero(problem.capacity > 0).tolist()
-    units = np.zeros((tasks, nodes), dtype=np.int64)
+    units = np.zeros((tasks, nodes + 1), dtype=np.int64)
     for node in idle:
         units[:, node] = problem.pair_units(np.arange(tasks), np.full(tasks, node)) + problem.surcharge[node]
-    cost, left = units.tolist(), problem.capacity.tolist()
-    chosen, pool_of = [NONE] * tasks, problem.pool.tolist()
-    pools = [0] * len(problem.pools)
-
-    def place(task: int, placed: int, total: int) -> Iterator[Judged]:
-        if placed + (tasks - task) < problem.count:
-            return
-        if task == tasks:
-            extra = sum(pool.cost(number) for pool, number in zip(problem.pools, pools, strict=True))
-            yield (total + extra,), chosen
-            return
-        yield from place(task + 1, placed, total)
-        if placed < problem.count:
-            for node in idle:
-                if left[node]:
-                    left[node] -= 1
-                    pools[pool_of[task]] += 1
-                    chosen[task] = node
-                    yield from place(task + 1, placed + 1, total + cost[task][node])
-                    chosen[task] = NONE
-                    pools[pool_of[task]] -= 1
-                    left[node] += 1
-
-    yield from place(0, 0, 0)
+    cost, pool_of = units.tolist(), problem.pool.tolist()
+    room: list[Sequence[int]] = [*((free,) for free in problem.capacity.tolist()), (tasks - problem.count,)]
+    for chosen in _within([[NONE, *idle]] * tasks, lambda task, node: (1,), room):
+        pools = Counter(pool for pool, node in zip(pool_of, chosen, strict=True) if node != NONE)
+        total = sum(row[node] for row, node in zip(cost, chosen, strict=True))
+        yield (total + sum(problem.pools[pool].cost(number) for pool, number in pools.items()),), chosen
 
 
 def shared_assignments(problem: LsapFairness) -> Iterator[Judged]:
@@ -195,82 +214,47 @@ def shared_assignments(problem: LsapFairness) -> Iterator[Judged]:
 
 
 def schedules(problem: Latency) -> Iterator[Judged]:
-    """Every schedule of `latency`, task after task."""
-    tasks, servers = len(problem.tasks), range(len(problem.initial_load))
-    local = [set(row.tolist()) for row in problem.replicas]
-    finish, chosen = problem.initial_load.tolist(), [NONE] * tasks
-
-    def place(task: int, makespan: int, work: int) -> Iterator[Judged]:
-        if task == tasks:
-            yield (makespan, work), chosen
-            return
-        for server in servers:
-            cost = problem.w_loc if server in local[task] else problem.w_rem
-            finish[server] += cost
-            chosen[task] = server
-            yield from place(task + 1, max(makespan, finish[server]), work + cost)
-            finish[server] -= cost
-
-    yield from place(0, 0, 0)
+    """Every schedule of `latency`, with the loads that it leaves."""
+    loads = problem.initial_load.tolist()
+    work = [
+        [problem.w_loc if server in held else problem.w_rem for server in range(len(loads))]
+        for held in (set(row.tolist()) for row in problem.replicas)
+    ]
+    for chosen in itertools.product(range(len(loads)), repeat=len(work)):
+        finish = loads.copy()
+        for row, server in zip(work, chosen, strict=True):
+            finish[server] += row[server]
+        added = sum(finish) - sum(loads)
+        yield (max((finish[server] for server in chosen), default=0), added), list(chosen)
 
 
 def packings(problem: GeneralizedAssignment) -> Iterator[Judged]:
     """Every packing of `generalized-assignment` within the capacities."""
-    tasks = len(problem.tasks)
-    cost, chosen = (problem.sign * problem.units).tolist(), [NONE] * tasks
-    demand = problem.demand.transpose(1, 2, 0).tolist()
-    left = problem.capacity.T.tolist()
+    cost, demand = (problem.sign * problem.units).tolist(), problem.demand.transpose(1, 2, 0).tolist()
     choices = [np.flatnonzero(row).tolist() for row in problem.usable]
-
-    def place(task: int, total: int) -> Iterator[Judged]:
-        if task == tasks:
-            yield (total,), chosen
-            return
-        for node in choices[task]:
-            rest = [have - need for have, need in zip(left[node], demand[task][node], strict=True)]
-            if min(rest, default=0) < 0:
-                continue
-            before, left[node], chosen[task] = left[node], rest, node
-            yield from place(task + 1, total + cost[task][node])
-            left[node] = before
-
-    yield from place(0, 0)
+    for chosen in _within(choices, lambda task, node: demand[task][node], [*problem.capacity.T.tolist(), ()]):
+        yield (sum(row[node] for row, node in zip(cost, chosen, strict=True)),), chosen
 
 
 def congestions(problem: FlowCongestion) -> Iterator[Judged]:
     """Every placement of `flow-congestion`: reading by task, load by the set of tasks on a node."""
-    types, chosen = problem.types.of_task.tolist(), [NONE] * len(problem.tasks)
-    left, missing = problem.slots.tolist(), problem.counts.tolist()
-    waiting = np.bincount(problem.kind, minlength=len(missing)).tolist()
+    kind, types = problem.kind.tolist(), problem.types.of_task.tolist()
     columns = {node: column for column, node in enumerate(problem.idle_nodes.tolist())}
     read = problem.read_units[problem.classes.of_task].tolist()
-    sets: dict[int, list[int]] = {node: [] for node in columns}
+    slot = np.eye(len(problem.counts), dtype=np.int64).tolist()
+    waiting = np.bincount(problem.kind, minlength=len(problem.counts)) - problem.counts
 
     @cache
     def load(node: int, placed: tuple[int, ...]) -> int:
         added = np.bincount(placed, minlength=len(problem.type_kind))
         return int(problem.load_units(columns[node], added[None])[0])
 
-    def place(task: int, total: int) -> Iterator[Judged]:
-        if task == len(types):
-            yield (total + sum(load(node, tuple(sorted(tasks))) for node, tasks in sets.items() if tasks),), chosen
-            return
-        kind = problem.kind[task]
-        waiting[kind] -= 1
-        if missing[kind] <= waiting[kind]:
-            yield from place(task + 1, total)
-        if missing[kind]:
-            missing[kind] -= 1
-            for node in columns:
-                if left[kind][node]:
-                    left[kind][node] -= 1
-                    sets[node].append(types[task])
-                    chosen[task] = node
-                    yield from place(task + 1, total + read[task][columns[node]])
-                    chosen[task] = NONE
-                    sets[node].pop()
-                    left[kind][node] += 1
-            missing[kind] += 1
-        waiting[kind] += 1
-
-    yield from place(0, 0)
+    room = [*problem.slots.T.tolist(), waiting.tolist()]
+    for chosen in _within([[NONE, *columns]] * len(types), lambda task, node: slot[kind[task]], room):
+        sets: dict[int, list[int]] = {}
+        total = 0
+        for task, node in enumerate(chosen):
+            if node != NONE:
+                sets.setdefault(node, []).append(types[task])
+                total += read[task][columns[node]]
+        yield (total + sum(load(node, tuple(sorted(tasks))) for node, tasks in sets.items()),), chosen
