@@ -1,4 +1,8 @@
-"""Prices of tasks of a `utility` problem: a `dual` proof of either component."""
+"""Prices of tasks of a `utility` problem: a `dual` proof of either component.
+
+With `phase=by-maps` the prices of reduces are by level: from so many placed maps of their job on
+(`optsched.problems.utility_levels`), and a proof of the lowest utility says which threshold it rules out.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,16 @@ from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
+from optsched.problems.utility_levels import LevelPrices, rules_out, utilisation_bound_at
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["utility_proof", "utilisation_certificate", "utility_certificate"]
+__all__ = [
+    "level_utilisation_certificate",
+    "level_utility_certificate",
+    "utilisation_certificate",
+    "utility_certificate",
+    "utility_proof",
+]
 
 
 def utility_certificate(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> Certificate:
@@ -30,8 +41,37 @@ def utilisation_certificate(
 
     See `Utility.utilisation_bound`. It claims exactly what they prove.
     """
+    if problem.coupled:
+        levels = [{0: price} if price else {} for price in reduce_prices.tolist()]
+        return level_utilisation_certificate(problem, units, LevelPrices(map_prices, levels), scale)
     claim = exact(problem.utilisation_bound(units, map_prices, reduce_prices, scale), GRID)
     return Certificate("utilisation", Proof.DUAL, claim, {**_data(problem, map_prices, reduce_prices), "scale": scale})
+
+
+def level_utility_certificate(problem: Utility, threshold: int, prices: LevelPrices) -> Certificate:
+    """The certificate that prices by level make: no lowest utility of `threshold` units, if they rule it out."""
+    claim = exact(_below(problem, threshold, prices), GRID)
+    return Certificate("lowest-utility", Proof.DUAL, claim, {"threshold": threshold, **_level_data(problem, prices)})
+
+
+def level_utilisation_certificate(problem: Utility, units: int, prices: LevelPrices, scale: int) -> Certificate:
+    """As `utilisation_certificate`, by prices of reduces by level."""
+    claim = exact(utilisation_bound_at(problem, units, prices, scale), GRID)
+    return Certificate("utilisation", Proof.DUAL, claim, {**_level_data(problem, prices), "scale": scale})
+
+
+def _below(problem: Utility, threshold: int, prices: LevelPrices) -> int:
+    """The highest lowest utility that is not ruled out, in units."""
+    highest = problem.saturated_units if len(problem.jobs) else 0
+    return min(problem.utility_below(threshold), highest) if rules_out(problem, threshold, prices) else highest
+
+
+def _level_data(problem: Utility, prices: LevelPrices) -> dict[str, Any]:
+    ids = problem.instance.workload.job_ids[problem.jobs].tolist()
+    by_level = {
+        job: {str(start): price for start, price in row.items()} for job, row in zip(ids, prices.reduces, strict=True)
+    }
+    return {"map_prices": priced(ids, prices.maps), "reduce_prices": {job: row for job, row in by_level.items() if row}}
 
 
 def _data(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> dict[str, Any]:
@@ -42,24 +82,65 @@ def _data(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> dict[str, 
 def utility_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's prices prove; for the utilisation, given the lowest utility of `objective`."""
     data = certificate.data
+    if problem.coupled and ("threshold" in data or certificate.component == "utilisation"):
+        return _level_proof(problem, certificate, objective)
     prices = _prices(problem, data, "map_prices"), _prices(problem, data, "reduce_prices")
     if certificate.component == "lowest-utility":
         return exact(problem.utility_bound(*prices), GRID)
+    scale = _scale(data)
+    return exact(problem.utilisation_bound(_given(objective), *prices, scale), GRID)
+
+
+def _scale(data: Mapping[str, Any]) -> int:
     scale = integer(data, "scale")
     if scale < 1:
         raise CertificateInvalid(f"scale: must be above 0, not {scale}")
+    return scale
+
+
+def _given(objective: Value | None) -> int:
+    """The lowest utility at which a utilisation is bounded, in units."""
     if objective is None:
         raise CertificateInvalid("a bound on the utilisation needs a lowest utility that is given")
-    return exact(problem.utilisation_bound(int(objective[0] * GRID), *prices, scale), GRID)
+    return int(objective[0] * GRID)
+
+
+def _level_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
+    """What prices by level prove."""
+    data = certificate.data
+    given = mapping(data, "reduce_prices")
+    row = _rows(problem)
+    reduces: list[dict[int, int]] = [{} for _ in row]
+    for job in given:
+        _known(row, job, "reduce_prices")
+        levels = mapping(given, job)
+        for level in levels:
+            if not (level.isascii() and level.isdigit() and len(level) < 10):
+                raise CertificateInvalid(f"reduce_prices.{job}: {level!r} is no number of maps")
+            reduces[row[job]][int(level)] = integer(levels, level)
+    prices = LevelPrices(_prices(problem, data, "map_prices"), reduces)
+    if certificate.component == "lowest-utility":
+        return exact(_below(problem, integer(data, "threshold"), prices), GRID)
+    scale = _scale(data)
+    return exact(utilisation_bound_at(problem, _given(objective), prices, scale), GRID)
 
 
 def _prices(problem: Utility, data: Mapping[str, Any], key: str) -> Ints:
     """A price for each job, 0 where none is given."""
     given = mapping(data, key)
-    row = {str(name): position for position, name in enumerate(problem.instance.workload.job_ids[problem.jobs])}
+    row = _rows(problem)
     prices = np.zeros(len(row), dtype=np.int64)
     for job in given:
-        if job not in row:
-            raise CertificateInvalid(f'{key}: there is no job "{job}" with pending tasks')
+        _known(row, job, key)
         prices[row[job]] = integer(given, job)
     return prices
+
+
+def _rows(problem: Utility) -> dict[str, int]:
+    """The position of each job among those with pending tasks, by its id."""
+    return {str(name): position for position, name in enumerate(problem.instance.workload.job_ids[problem.jobs])}
+
+
+def _known(row: Mapping[str, int], job: str, key: str) -> None:
+    if job not in row:
+        raise CertificateInvalid(f'{key}: there is no job "{job}" with pending tasks')

@@ -48,10 +48,27 @@ starved[j,k]        without: with no task of an item for which that is minus inf
 penalised           without: then the lowest utility is -penalty
 =================== ========================================================================================
 
+With `phase=by-maps` no nodes are alike, each is a host of its own, and there is beside these, for each job j with
+reduces that take more the more of its maps are placed (`LEVELS` has the pairs of such a job and a number of its maps):
+
+=================== ========================================================================================
+grown[j,n,r]        what one of its reduces takes more of a resource beside n placed maps
+level[j,n]          binary: just n of its maps are placed
+beside[j,n,h]       reduces of the job on the host that run beside n maps; 0 or more, where so large a one fits
+one_level[j]        one number of maps is
+counted[j]          the number of the maps placed
+split[j,h]          reduces on the host are those beside one number or another
+only[j,n]           none beside another number than that
+=================== ========================================================================================
+
+Fixed reduces need no `beside`: what they take is linear in `level`.
+
 The literal model of `build_pulp` is the tabulated program of 001's (6) to (10): whole `maps.j.t` and `reduces.j.t` for
 each job and tracker (P^M, P^R), a binary `worth_maps.j.n` and `worth_reduces.j.n` for each count (one of them, by
 `table_maps.j`, `table_reduces.j`, and that of the tasks placed, by `count_maps.j`, `count_reduces.j`), `lowest`,
-`served`; rows `utility.j`, `capacity.r.t`, `starved.kind.j`, `penalised`. Fixed reduces are fixed by their bounds.
+`served`; rows `utility.j`, `capacity.r.t`, `starved.kind.j`, `penalised`. Fixed reduces are fixed by their bounds. With
+`phase=by-maps` `grows.r.j.t` is what the reduces of a job take more of a resource on a tracker: at least what they take
+more beside n maps, wherever n are placed (`beside.r.j.t.n`, which holds for none if fewer are).
 """
 
 from __future__ import annotations
@@ -109,9 +126,8 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (1.0, [0, 1, 0])
     """
-    problem.refuse_coupled("the compact model")
     items = Items.of(problem)
-    demand, room = items.demand // items.unit, problem.type_room // items.unit
+    demand, room = items.demand // problem.unit, problem.type_room // problem.unit
     jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
     row_of = {(job, KINDS[kind]): kind * len(jobs) + row for kind in problem.kinds for row, job in enumerate(jobs)}
     listed = [key for key, row in row_of.items() if items.limit[row]]
@@ -184,11 +200,15 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
     def placed(model: Any, j: str, k: str) -> Any:
         return pyo.quicksum(model.place[j, k, h] for h in hosts if (j, k, h) in model.FITTING)
 
+    growing = _grow(model, problem, placed)
+
     def capacity(model: Any, h: str, r: str) -> Any:
         taken = [(j, k) for j, k in listed if (j, k, h) in model.FITTING and model.demand[j, k, r]]
-        if len(hosts[h][1]) or not taken:
+        more = growing(h, r)
+        if len(hosts[h][1]) or (not taken and not more):
             return pyo.Constraint.Skip
-        return pyo.quicksum(model.demand[j, k, r] * model.place[j, k, h] for j, k in taken) <= model.room[h, r]
+        taking = pyo.quicksum(model.demand[j, k, r] * model.place[j, k, h] for j, k in taken)
+        return taking + pyo.quicksum(more) <= model.room[h, r]
 
     def nodes(model: Any, h: str) -> Any:
         if not len(hosts[h][1]):
@@ -211,6 +231,79 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
     return model
 
 
+def _grow(model: Any, problem: Utility, placed: Callable[..., Any]) -> Callable[[str, str], list[Any]]:
+    """Add what reduces take beside placed maps; the terms of it on a host and a resource, none where nothing grows."""
+    if not problem.coupled:
+        return lambda h, r: []
+    row_of = {job: row for row, job in enumerate(model.JOBS)}
+    some = problem.pending_reduces if problem.fixed is None else problem.fixed.sum(axis=1)
+    jobs = [job for job, row in row_of.items() if problem.growth[row].any() and some[row]]
+    model.LEVELS = pyo.Set(
+        initialize=[(job, n) for job in jobs for n in range(int(problem.pending_maps[row_of[job]]) + 1)], dimen=2
+    )
+    model.grown = pyo.Param(
+        model.LEVELS,
+        model.RESOURCES,
+        initialize={
+            (job, n, resource): int(problem.grown[row_of[job]][n, position] // problem.unit[position])
+            for job, n in model.LEVELS
+            for position, resource in enumerate(problem.resources)
+        },
+    )
+    model.level = pyo.Var(model.LEVELS, within=pyo.Binary)
+    numbers = {job: range(int(problem.pending_maps[row_of[job]]) + 1) for job in jobs}
+    model.one_level = pyo.Constraint(
+        jobs, rule=lambda model, j: pyo.quicksum(model.level[j, n] for n in numbers[j]) == 1
+    )
+    model.counted = pyo.Constraint(
+        jobs,
+        rule=lambda model, j: pyo.quicksum(n * model.level[j, n] for n in numbers[j]) == placed(model, j, KINDS[MAP]),
+    )
+    if problem.fixed is not None:
+        column = {node: position for position, node in enumerate(problem.instance.cluster.node_ids.tolist())}
+        fixed = problem.fixed
+
+        def of_fixed(h: str, r: str) -> list[Any]:
+            here = [(j, n, int(fixed[row_of[j], column[h]])) for j, n in model.LEVELS]
+            return [
+                count * model.grown[j, n, r] * model.level[j, n]
+                for j, n, count in here
+                if count and model.grown[j, n, r]
+            ]
+
+        return of_fixed
+    reduce = KINDS[REDUCE]
+    hosts = [(j, h) for j in jobs for h in model.HOSTS if (j, reduce, h) in model.FITTING]
+    beside = [
+        (j, n, h)
+        for j, h in hosts
+        for n in numbers[j]
+        if all(model.demand[j, reduce, r] + model.grown[j, n, r] <= model.room[h, r] for r in model.RESOURCES)
+    ]
+    running: dict[tuple[str, str], list[tuple[str, int, str]]] = {}
+    level: dict[tuple[str, int], list[tuple[str, int, str]]] = {}
+    for key in beside:
+        running.setdefault((key[0], key[2]), []).append(key)
+        level.setdefault(key[:2], []).append(key)
+    model.beside = pyo.Var(beside, within=pyo.NonNegativeReals)
+    model.split = pyo.Constraint(
+        hosts,
+        rule=lambda model, j, h: model.place[j, reduce, h] == pyo.quicksum(model.beside[key] for key in running[j, h]),
+    )
+    model.only = pyo.Constraint(
+        list(level),
+        rule=lambda model, j, n: (
+            pyo.quicksum(model.beside[key] for key in level[j, n]) <= model.pending[j, reduce] * model.level[j, n]
+        ),
+    )
+    on_host: dict[str, list[tuple[str, int, str]]] = {}
+    for key in beside:
+        on_host.setdefault(key[2], []).append(key)
+    return lambda h, r: [
+        model.grown[j, n, r] * model.beside[j, n, h] for j, n, _ in on_host.get(h, ()) if model.grown[j, n, r]
+    ]
+
+
 def _hosts(problem: Utility, items: Items) -> dict[str, tuple[list[int], Ints]]:
     """Nodes that are one host, and their patterns; a host of one node has none, and needs none."""
     nodes = problem.instance.cluster.node_ids.tolist()
@@ -218,7 +311,8 @@ def _hosts(problem: Utility, items: Items) -> dict[str, tuple[list[int], Ints]]:
     hosts: dict[str, tuple[list[int], Ints]] = {}
     for kind, size in enumerate(problem.type_size.tolist()):
         members = np.flatnonzero(problem.node_type == kind).tolist()
-        patterns = all_patterns(problem.type_room[kind], items, MOST_PATTERNS) if size > 1 else None
+        alike = size > 1 and not problem.coupled
+        patterns = all_patterns(problem.type_room[kind], items, MOST_PATTERNS) if alike else None
         if patterns is None:
             hosts.update({nodes[node]: ([node], none) for node in members})
         else:
@@ -341,10 +435,13 @@ def literal_size(problem: Utility) -> LiteralSize:
     """What `build_pulp` would take: a variable for each job, kind and tracker, and for each entry of a table."""
     jobs, nodes, resources = len(problem.jobs), len(problem.node_type), len(problem.resources)
     entries = sum(len(table) for table in (*problem.map_utility, *problem.reduce_utility))
+    free = problem.fixed is None
+    growing = int(np.count_nonzero(problem.growth)) if free else 0
+    beside = sum(int(np.count_nonzero(np.diff(table, axis=0))) for table in problem.grown) if free else 0
     return LiteralSize.of(
-        2 * jobs * nodes + entries + 2,
-        5 * jobs + nodes * resources + 1 + len(_infinite(problem)),
-        2 * jobs * nodes * (1 + resources) + 3 * entries,
+        (2 * jobs + growing) * nodes + entries + 2,
+        5 * jobs + nodes * (resources + beside) + 1 + len(_infinite(problem)),
+        (2 * jobs * (1 + resources) + growing + 3 * beside) * nodes + 3 * entries,
     )
 
 
@@ -373,7 +470,6 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
     >>> [str(variable) for variable in build_pulp(Utility(instance)).variables()]
     ['lowest', 'maps.a.t', 'reduces.a.t', 'served', 'worth_maps.a.0', 'worth_maps.a.1', 'worth_reduces.a.0']
     """
-    problem.refuse_coupled("the literal model")
     refuse_too_large(problem, literal_size(problem), max_variables, "build_pyomo")
     units = None if limit is None else _units(problem, limit)
     jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
@@ -417,7 +513,8 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
     for kind, row in _infinite(problem):
         model.addConstraint(served + worth[kind][row][0] <= 1, f"starved.{KINDS[kind]}.{job_names[row]}")
     model.addConstraint(lowest <= -penalty + (penalty + 1) * served, "penalised")
-    unit = Items.of(problem).unit
+    unit = problem.unit
+    grows = _literal_growth(model, problem, counts[REDUCE], worth[MAP], (job_names, node_names))
     demands, free = (problem.demand_map // unit, problem.demand_reduce // unit), problem.free // unit
     for position, resource in enumerate(injective_names(problem.resources)):
         for column, node in enumerate(node_names):
@@ -426,7 +523,7 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
                 for demand, hosts in zip(demands, counts, strict=True)
                 for row in range(len(jobs))
                 if demand[row, position]
-            )
+            ) + pulp.lpSum(grows.get((position, column), ()))
             model.addConstraint(used <= int(free[column, position]), f"capacity.{resource}.{node}")
     if units is None:
         model.setObjective(lowest)
@@ -444,6 +541,30 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
         )
     model.maps, model.reduces = (by_ids(jobs, nodes, hosts) for hosts in counts)
     return model
+
+
+def _literal_growth(
+    model: Any, problem: Utility, hosts: list[list[Any]], worth: list[list[Any]], names: tuple[list[str], list[str]]
+) -> dict[tuple[int, int], list[Any]]:
+    """What reduces take more of each resource on each tracker for the maps of their jobs that are placed."""
+    terms: dict[tuple[int, int], list[Any]] = {}
+    for row, position in np.argwhere(problem.growth).tolist():
+        more = (problem.grown[row][:, position] // problem.unit[position]).tolist()
+        for column, count in enumerate(hosts[row]):
+            most = int(count.upBound)
+            if not most:
+                continue
+            if problem.fixed is not None:
+                grows = pulp.lpSum(most * amount * entry for amount, entry in zip(more, worth[row], strict=True))
+            else:
+                word = f"{injective_names(problem.resources)[position]}.{names[0][row]}.{names[1][column]}"
+                grows = model.add_variable(f"grows.{word}", 0)
+                for n in range(1, len(more)):
+                    if more[n] > more[n - 1]:
+                        fewer = pulp.lpSum(worth[row][:n])  # 1 where fewer than n maps are placed
+                        model.addConstraint(grows >= more[n] * count - more[n] * most * fewer, f"beside.{word}.{n}")
+            terms.setdefault((position, column), []).append(grows)
+    return terms
 
 
 def _decode_literal(model: Any, problem: Utility) -> Placement:

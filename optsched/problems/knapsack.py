@@ -13,10 +13,13 @@ import numpy as np
 
 from optsched.instance import Ints
 
-__all__ = ["MOST_STATES", "copies_in_powers", "knapsack_bounds"]
+__all__ = ["MOST_STATES", "copies_in_powers", "knapsack_bounds", "knapsacks"]
 
 #: States of one dynamic program beyond which capacities are divided.
 MOST_STATES = 2**18
+
+#: States of the dynamic programs of all rooms together where each has its own, and the fewest that one of them gets.
+_ALL_STATES, _FEWEST_STATES = 2**23, 2**8
 
 
 def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_states: int = MOST_STATES) -> list[int]:
@@ -63,6 +66,27 @@ def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_st
             starts = tuple(slice(extent - size) for size, extent in zip(shift, table.shape, strict=True))
             table[ends] = np.maximum(table[ends], table[starts] + part * gain)
     return [int(value) for value in table[tuple((rooms // divisor).T)]]
+
+
+def knapsacks(rooms: Ints, demand: Ints, limit: Ints, worth: Ints) -> list[int]:
+    """As `knapsack_bounds`, where an item may be worth something else in each room.
+
+    Parameters
+    ----------
+    worth
+        int64, shape (items, rooms), or (items, 1) where it is the same in all.
+
+    Examples
+    --------
+    >>> knapsacks(np.array([[5], [5]]), np.array([[2]]), np.array([3]), np.array([[1, 4]]))
+    [2, 8]
+    """
+    if worth.shape[1] == 1:
+        return knapsack_bounds(rooms, demand, limit, worth[:, 0])
+    states = min(MOST_STATES, max(_FEWEST_STATES, _ALL_STATES // max(1, worth.shape[1])))
+    return [
+        knapsack_bounds(rooms[room, None], demand, limit, worth[:, room], states)[0] for room in range(worth.shape[1])
+    ]
 
 
 def copies_in_powers(most: int) -> Iterator[int]:

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optsched.decimals import whole_units
-from optsched.errors import Fault, InputError, UsageError
+from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
-from optsched.problems.knapsack import MOST_STATES, knapsack_bounds
+from optsched.problems.knapsack import knapsacks
 from optsched.problems.resource_units import capacity_units, demand_fault
 from optsched.problems.shuffle_demand import grown, parts_of_unit
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
@@ -31,9 +31,6 @@ _WHOLE, _MEMORY = {"by-maps": "reduce"}, "memory"
 
 #: No utility is less, in units, but minus infinity: each table is at least -1 where it is finite.
 LEAST_FINITE = -2 * GRID
-
-#: States of the dynamic programs of all types of nodes together, and the fewest that one of them gets.
-_ALL_STATES, _FEWEST_STATES = 2**23, 2**8
 
 
 class Allocation(NamedTuple):
@@ -381,18 +378,23 @@ class Utility(Problem):
         """
         return bool(self.growth.any())
 
-    def refuse_coupled(self, way: str) -> None:
-        """Raise a UsageError where `way`, which packs each node by itself, would be wrong."""
-        if self.coupled:
-            raise UsageError(
-                f"{self.place}: with phase=by-maps the room on a node depends on maps elsewhere, which {way} cannot "
-                'have; take phase=shuffle or phase=reduce, or route="brute-force" where the instance is small'
-            )
+    @property
+    def unit(self) -> Ints:
+        """The largest amount of each resource of which all that tasks take are multiples: what programs count in.
 
-    def used(self, counts: Allocation) -> Ints:
-        """What the counts take on each node, in units; shape (nodes, resources)."""
-        placed = counts.maps.sum(axis=1).tolist()
-        more = [table[maps] for table, maps in zip(self.grown, placed, strict=True)]
+        No tolerance of a solver is as large as such an amount, and none is too large where a smaller unit would do.
+        """
+        amounts = np.concatenate([self.demand_map, self.demand_reduce, *self.grown])
+        unit: Ints = np.maximum(np.gcd.reduce(amounts, axis=0, initial=0), 1)
+        return unit
+
+    def used(self, counts: Allocation, placed: Ints | None = None) -> Ints:
+        """What the counts take on each node, in units; shape (nodes, resources).
+
+        Reduces take what they do beside so many placed maps of their jobs: `placed`, shape (jobs,), or those counted.
+        """
+        maps_of = counts.maps.sum(axis=1) if placed is None else placed
+        more = [table[maps] for table, maps in zip(self.grown, maps_of.tolist(), strict=True)]
         reduces = self.demand_reduce + np.array(more, dtype=np.int64).reshape(self.growth.shape)
         used: Ints = counts.maps.T @ self.demand_map + counts.reduces.T @ reduces
         return used
@@ -434,6 +436,20 @@ class Utility(Problem):
         reached = maps <= self.pending_maps[job]
         return reduces[reached], maps[reached]
 
+    def least_reduces(self, job: int, units: int) -> tuple[Ints, Ints]:
+        """As `least_maps` the other way round: numbers of maps that can be enough, and the fewest reduces with each.
+
+        The numbers follow on each other, up to all pending maps.
+        """
+        fewest, most = (int(limit[job]) for limit in self._reduce_limits)
+        maps = np.arange(int(self.pending_maps[job]) + 1)
+        if units <= self.lowest_units:
+            return maps, np.full_like(maps, fewest)
+        maps = maps[self.map_utility[job][maps] > self.lowest_units]
+        asked = np.maximum(units - self.map_utility[job][maps], LEAST_FINITE)
+        reduces = np.maximum(np.searchsorted(self.reduce_utility[job], asked), fewest)
+        return maps[reduces <= most], reduces[reduces <= most]
+
     def utility_below(self, units: int) -> int:
         """The greatest utility below `units` that some job may have, in units; `-penalty` where there is none.
 
@@ -459,14 +475,7 @@ class Utility(Problem):
         demand = np.concatenate([self.demand_map, self.demand_reduce])
         open_reduces = np.zeros_like(self.pending_reduces) if self.fixed is not None else self.pending_reduces
         limit = np.concatenate([self.pending_maps, open_reduces])
-        worth = np.concatenate([maps, reduces])
-        if worth.shape[1] == 1:
-            return knapsack_bounds(self.type_room, demand, limit, worth[:, 0])
-        states = min(MOST_STATES, max(_FEWEST_STATES, _ALL_STATES // max(1, worth.shape[1])))
-        return [
-            knapsack_bounds(self.type_room[kind, None], demand, limit, worth[:, kind], states)[0]
-            for kind in range(worth.shape[1])
-        ]
+        return knapsacks(self.type_room, demand, limit, np.concatenate([maps, reduces]))
 
     def _least_cost(self, units: int, map_prices: list[int], reduce_prices: list[int]) -> int | None:
         """The least that counts cost with which each job has a utility of at least `units`; None without any."""

@@ -14,21 +14,15 @@ from optsched.problems.utility import Utility
 from optsched.results import Certificate, Proof, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, modelled, proof_of
-from optsched.searches.utility import UtilitySearch
+from optsched.searches.utility_by_maps import utility_search
 from optsched.searches.utility_program import counts_of
 from optsched.solvers.outcome import SolverOutcome, negated
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route", "routes"]
+__all__ = ["ROUTES", "by_route"]
 
 #: The default first.
 ROUTES = ("thresholds", *MODELS, "brute-force")
-
-
-def routes(problem: Utility) -> tuple[str, ...]:
-    """Those that pose the problem: where the nodes' rooms depend on each other only enumeration does."""
-    return ("brute-force",) if problem.coupled else ROUTES
-
 
 #: Utilities that differ by less a solver may take for the same (its tolerances are 1e-6); tables go in steps of 2^-20.
 _UNTOLD = 2e-6
@@ -40,9 +34,9 @@ def by_route(call: Call[Utility], profile: Profile) -> Solution:
     if call.route == "pulp" and len(problem.jobs):
         return _by_literal(call, profile)
     if call.route == "thresholds":
-        search = UtilitySearch(problem, profile, call.start)
+        search = utility_search(problem, profile, call.start)
     else:
-        search = UtilitySearch(problem, profile, call.start, decide=_compact_pyomo, shortcuts=False)
+        search = utility_search(problem, profile, call.start, decide=_compact_pyomo, shortcuts=False)
     search.run()
     return call.solution(search.placement, search.certificates, search.limit, search.raw_status, search.solver)
 

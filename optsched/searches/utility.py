@@ -9,7 +9,7 @@ treated alike. `leximin` goes on where the lowest utility is settled: the second
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,7 @@ from optsched.searches.utility_patterns import (
     USE_SCALE,
     Items,
     Needs,
+    Packing,
     Patterns,
     Relaxation,
     best_patterns,
@@ -80,7 +81,6 @@ class UtilitySearch:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        problem.refuse_coupled("a search by patterns")
         self.items = Items.of(problem)
         self.patterns = Patterns()
         self.solver: dict[str, Any] = {}
@@ -142,20 +142,21 @@ class UtilitySearch:
 
     def _ruled_out(self, best: Certificate) -> tuple[Certificate, Relaxation | None]:
         """The strongest bound that prices prove, and the relaxation at the highest threshold that has one."""
-        problem, jobs = self.problem, len(self.problem.jobs)
+        problem = self.problem
         low, high = LEAST_FINITE - 1, problem.saturated_units
         held: Relaxation | None = None
-        while high >= LEAST_FINITE and problem.utility_below(high) >= low:
+        while high >= LEAST_FINITE and (held is None or problem.utility_below(high) >= low):
             middle = max((low + high + 1) // 2, LEAST_FINITE)
-            found = least_shortage(problem, self.items, self.patterns, middle, self._within())
+            found = self._short(middle)
             if found.feasible is None:
                 self.limit = found.limit
                 return best, held
             if found.feasible:
                 low, held = middle, found
                 continue
-            prices = found.prices // max(1, int(np.gcd.reduce(found.prices)))
-            certificate = utility_certificate(problem, prices[:jobs], prices[jobs:])
+            certificate = self._rules_out(
+                middle, found.packing, found.prices // max(1, int(np.gcd.reduce(found.prices)))
+            )
             proved = int(certificate.claim * GRID)
             if certificate.claim < best.claim:
                 best = certificate
@@ -171,18 +172,47 @@ class UtilitySearch:
             for _ in range(step):
                 threshold = self.problem.utility_below(threshold)
             step *= 2
-            relaxation = least_shortage(self.problem, self.items, self.patterns, threshold, self._within())
+            relaxation = self._short(threshold)
 
-    def _pack(self, threshold: int, relaxation: Relaxation) -> bool:
+    # What depends on how a packing is made ----------------------------------------------------------------------------
+
+    def _short(self, units: int) -> Relaxation:
+        """How short fractions of patterns are of what a lowest utility needs."""
+        return least_shortage(Packing.of(self.problem, units), self.patterns, self._within())
+
+    def _rules_out(self, units: int, packing: Packing, prices: Ints) -> Certificate:
+        """What the prices of items prove, which `units` gave."""
+        jobs = len(self.problem.jobs)
+        return utility_certificate(self.problem, prices[:jobs], prices[jobs:])
+
+    def _settled(self, units: int, relaxation: Relaxation, use: bool) -> Relaxation | None:
+        """A relaxation of which whole patterns are a placement; None where the one given leads to none."""
+        return relaxation
+
+    def _used_most(self, units: int) -> tuple[Relaxation, Certificate]:
+        """The most utilisation of fractions of patterns at a lowest utility that is held, and what it proves."""
+        jobs = len(self.problem.jobs)
+        for kind, counts in zip(self.problem.node_type.tolist(), self.counts.T, strict=True):
+            self.patterns.add(kind, counts)
+        found = most_use(Packing.of(self.problem, units), self.patterns, self._within())
+        prices = found.prices[:jobs], found.prices[jobs:]
+        return found, utilisation_certificate(self.problem, units, *prices, USE_SCALE)
+
+    # Thresholds -------------------------------------------------------------------------------------------------------
+
+    def _pack(self, threshold: int, found: Relaxation) -> bool:
         """Try to hold a threshold: round the fractions, else ask the program over the known patterns."""
+        relaxation = self._settled(threshold, found, use=False)
+        if relaxation is None:
+            return False
         counts = self._rounded(relaxation)
         if self.lowest(counts) < threshold:
             self._keep(counts)
-            outcome, found = self._known_patterns(threshold, use=False)
-            if found is None:
+            outcome, known = self._known_patterns(relaxation, use=False)
+            if known is None:
                 self._interrupted(outcome)
                 return False
-            counts = found
+            counts = known
         self._keep(counts)
         return True
 
@@ -221,25 +251,22 @@ class UtilitySearch:
 
     def _use(self, units: int) -> None:
         """The most utilisation at the highest lowest utility."""
-        problem, jobs = self.problem, len(self.problem.jobs)
+        problem = self.problem
         if self.shortcuts:
             self._fill()
-        for kind, counts in zip(problem.node_type.tolist(), self.counts.T, strict=True):
-            self.patterns.add(kind, counts)
-        relaxation = most_use(problem, self.items, self.patterns, units, self._within())
-        prices = relaxation.prices[:jobs], relaxation.prices[jobs:]
-        proof = utilisation_certificate(problem, units, *prices, USE_SCALE)
+        fractions, proof = self._used_most(units)
         self.certificates = (*self.certificates, proof)
-        if relaxation.feasible is None:
-            self.limit = relaxation.limit
+        if fractions.feasible is None:
+            self.limit = fractions.limit
             return
         constant = problem.objective(self.placement)[1] * GRID - self.used(self.counts)
         target = int(proof.claim * GRID - constant)
-        if self.shortcuts and self.used(self.counts) < target:
+        relaxation = self._settled(units, fractions, use=True) if self.shortcuts else None
+        if relaxation is not None and self.used(self.counts) < target:
             self._keep(self._rounded(relaxation))
             self._fill()
-        if self.shortcuts and self.used(self.counts) < target:
-            outcome, found = self._known_patterns(units, use=True)
+        if relaxation is not None and self.used(self.counts) < target:
+            outcome, found = self._known_patterns(relaxation, use=True)
             self._interrupted(outcome)
             if found is not None:
                 self._keep(found)
@@ -274,31 +301,31 @@ class UtilitySearch:
 
     def _rounded(self, relaxation: Relaxation) -> Ints:
         """Whole patterns of the fractions, then on each node that is left the pattern worth most of what is missing."""
-        problem, items = self.problem, self.items
-        counts = np.zeros_like(self.counts)
+        packing, items = relaxation.packing, relaxation.packing.items
+        counts = np.zeros((len(items.limit), len(packing.room)), dtype=np.int64)
         left = items.limit.copy()
-        idle = [np.flatnonzero(problem.node_type == kind).tolist() for kind in range(len(problem.type_size))]
+        idle = [np.flatnonzero(packing.node_type == kind).tolist() for kind in range(len(packing.type_size))]
         whole = np.floor(relaxation.weight + 1e-6).astype(np.int64)
         for position in np.flatnonzero(whole).tolist():
-            nodes, pattern = idle[self.patterns.kind[position]], self.patterns.counts[position]
+            nodes, pattern = idle[relaxation.patterns.kind[position]], relaxation.patterns.counts[position]
             for _ in range(int(whole[position])):
                 if not nodes:
                     break
                 taken = np.minimum(pattern, left)
                 counts[:, nodes.pop()] = taken
                 left -= taken
-        largest = np.maximum(problem.room.max(axis=0, initial=0), 1)
+        largest = np.maximum(packing.room.max(axis=0, initial=0), 1)
         prices = np.maximum(relaxation.prices, 0) / max(1, int(relaxation.prices.max(initial=0)))
         worth = prices + _TIE * (items.demand / largest).sum(axis=1)
         for node in [node for nodes in idle for node in nodes]:
             missing = np.minimum(left, np.maximum(relaxation.needed - counts.sum(axis=1), 0))
             if not missing.any():
                 break
-            pattern = best_patterns(problem.room[[node]], items, missing, worth)[1][0]
-            self.patterns.add(int(problem.node_type[node]), pattern)
+            pattern = best_patterns(packing.room[[node]], items, missing, worth)[1][0]
+            relaxation.patterns.add(int(packing.node_type[node]), pattern)
             counts[:, node] = pattern
             left -= pattern
-        return counts
+        return packing.folded(counts)
 
     def _fill(self) -> None:
         """Add tasks where there is room left: on alike nodes alike, each time those that use most."""
@@ -320,19 +347,31 @@ class UtilitySearch:
                 nodes = nodes[times:]
         self._keep(counts)
 
-    def _known_patterns(self, threshold: int, use: bool) -> tuple[SolverOutcome, Ints | None]:
+    def _known_patterns(self, relaxation: Relaxation, use: bool) -> tuple[SolverOutcome, Ints | None]:
         """The integer program over the patterns that are known, for a few nodes."""
-        problem = self.problem
-        count = len(self.items.limit)
-        known = {kind: self.patterns.of_kind(kind, count) for kind in range(len(problem.type_size))}
+        packing = relaxation.packing
+        count = len(packing.items.limit)
+        known = {kind: relaxation.patterns.of_kind(kind, count) for kind in range(len(packing.type_size))}
         nodes = min(_NODES_OF_A_TRY, self.profile.node_limit or _NODES_OF_A_TRY)
         profile = replace(self._within(), node_limit=nodes)
-        return solve_integer_program(problem, self.items, Needs.of(problem, threshold), known, profile, use)
+        return solve_integer_program(self.problem, packing, known, profile, use)
 
     @cached_property
     def exact_patterns(self) -> dict[int, Ints] | None:
         """Patterns of the exact program by arrays; None where it would be too large."""
-        return exact_patterns(self.problem, self.items)
+        return exact_patterns(Packing.of(self.problem, self.problem.lowest_units))
+
+    def at_steps(self, steps: Sequence[int], use: bool) -> tuple[Packing, Ints]:
+        """One packing with the pairs of counts of several utilities, ascending, and of each pair which one it gives.
+
+        `use` says whether there may be more tasks than a pair needs.
+        """
+        needs = [Needs.of(self.problem, units) for units in steps]
+        every = Needs(
+            np.concatenate([part.owner for part in needs]), np.concatenate([part.counts for part in needs], axis=1)
+        )
+        packing = replace(Packing.of(self.problem, steps[0]), needs=every)
+        return packing, np.repeat(steps, [len(part.owner) for part in needs])
 
     def _exact_program(
         self, problem: Utility, units: int, use: bool, profile: Profile, start: Ints | None
@@ -340,8 +379,7 @@ class UtilitySearch:
         """The exact integer program by arrays: equal nodes by patterns where these are few, else node by node."""
         if self.exact_patterns is None:
             return None
-        needs = Needs.of(problem, units)
-        return solve_integer_program(problem, self.items, needs, self.exact_patterns, profile, use, start)
+        return solve_integer_program(problem, Packing.of(problem, units), self.exact_patterns, profile, use, start)
 
     # Limits -----------------------------------------------------------------------------------------------------------
 

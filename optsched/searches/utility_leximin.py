@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from optsched.errors import TooLarge
 from optsched.placement import Placement
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.results import Limit, Number, Proof, Termination
-from optsched.searches.utility import UtilitySearch
-from optsched.searches.utility_patterns import Needs
+from optsched.searches.utility_by_maps import utility_search
+from optsched.searches.utility_patterns import Packing
 from optsched.searches.utility_program import Quota, allocation_of, solve_integer_program
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -73,28 +71,23 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
     [-1000, 0, 1]
     """
     profile = profile if isinstance(profile, Profile) else load_profile(profile)
-    search = UtilitySearch(problem, profile)
+    search = utility_search(problem, profile)
     patterns = search.exact_patterns
     if patterns is None:
         raise TooLarge(f"{problem.name}: leximin would need a program of too many nodes or patterns; take fewer nodes")
     search.run()
-    jobs, items = len(problem.jobs), search.items
+    jobs = len(problem.jobs)
     counts, limit = search.counts, search.limit
     first = search.certificates[0]
     closed = bool(jobs) and search.lowest(counts) == first.claim * GRID
     proofs: list[Proof | None] = [first.kind] if closed else []
     levels = [search.lowest(counts)] if closed else []
 
-    def asked(level: int | None) -> tuple[Needs, list[Quota]]:
+    def asked(level: int | None) -> tuple[Packing, list[Quota]]:
         """Pairs at every level, and how many jobs may take one below each: below the k-th lowest, k - 1 jobs."""
         bounds = [*levels, *([] if level is None else [level])]
-        steps = sorted({problem.lowest_units, *bounds})
-        needs = [Needs.of(problem, step) for step in steps]
-        height = np.repeat(steps, [len(part.owner) for part in needs])
-        every = Needs(
-            np.concatenate([part.owner for part in needs]), np.concatenate([part.counts for part in needs], axis=1)
-        )
-        return every, [(height < bound, position) for position, bound in enumerate(bounds)]
+        packing, height = search.at_steps(sorted({problem.lowest_units, *bounds}), use=level is None)
+        return packing, [(height < bound, position) for position, bound in enumerate(bounds)]
 
     def ordered() -> list[int]:
         allocation = allocation_of(problem, counts)
@@ -104,8 +97,8 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
         low, high = ordered()[len(levels)], max(problem.highest_units.tolist())
         while low < high and limit is None:
             middle = max((low + high + 1) // 2, LEAST_FINITE)
-            needs, quotas = asked(middle)
-            outcome, found = solve_integer_program(problem, items, needs, patterns, profile, False, quotas=quotas)
+            packing, quotas = asked(middle)
+            outcome, found = solve_integer_program(problem, packing, patterns, profile, False, quotas=quotas)
             if found is not None:
                 counts = found
                 low = ordered()[len(levels)]
@@ -117,8 +110,8 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
             levels.append(low)
             proofs.append(Proof.SOLVER)
     if levels and limit is None:
-        needs, quotas = asked(None)
-        outcome, found = solve_integer_program(problem, items, needs, patterns, profile, True, quotas=quotas)
+        packing, quotas = asked(None)
+        outcome, found = solve_integer_program(problem, packing, patterns, profile, True, quotas=quotas)
         counts, limit = counts if found is None else found, outcome.limit
     utilities = tuple(exact(units, GRID) for units in ordered())
     placement = problem.placement_of(allocation_of(problem, counts))

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from optsched.instance import Bools, Floats, Ints
 from optsched.problems.knapsack import MOST_STATES, copies_in_powers
 from optsched.problems.utility import Utility
+from optsched.problems.utility_levels import Levels, rooms_at
 from optsched.results import Limit
 from optsched.solvers.answers import whole_prices
 from optsched.solvers.blocks import Block, ones_at, stacked
@@ -31,6 +32,7 @@ __all__ = [
     "USE_SCALE",
     "Items",
     "Needs",
+    "Packing",
     "Patterns",
     "Relaxation",
     "all_patterns",
@@ -51,7 +53,7 @@ _BETTER = 1e-9
 
 @dataclass(frozen=True)
 class Items:
-    """What is packed: the maps of each job, then the reduces of each job.
+    """What is packed: the maps of each job, then the reduces of each job, with `phase=by-maps` by level.
 
     Attributes
     ----------
@@ -61,11 +63,14 @@ class Items:
         int64, shape (items,): how many may be placed; none of fixed reduces.
     share
         int64, shape (items, types): what one adds to the utilisation.
+    row
+        int64, shape (items,): whose tasks they are, among the maps of each job, then the reduces of each job.
     """
 
     demand: Ints
     limit: Ints
     share: Ints
+    row: Ints
 
     @classmethod
     def of(cls, problem: Utility) -> Items:
@@ -75,16 +80,8 @@ class Items:
             np.concatenate([problem.demand_map, problem.demand_reduce]),
             np.concatenate([problem.pending_maps, open_reduces]),
             np.concatenate([problem.map_share, problem.reduce_share]),
+            np.arange(2 * len(problem.jobs)),
         )
-
-    @property
-    def unit(self) -> Ints:
-        """The largest amount of each resource of which all demands are multiples: what programs count in.
-
-        No tolerance of a solver is as large as such a demand, and none is too large where a smaller unit would do.
-        """
-        unit: Ints = np.maximum(np.gcd.reduce(self.demand, axis=0, initial=0), 1)
-        return unit
 
 
 def best_patterns(rooms: Ints, items: Items, limit: Ints, worth: Floats) -> tuple[Floats, Ints]:
@@ -218,35 +215,55 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Relaxation:
-    """What the linear program over patterns says of a lowest utility.
+    """What the linear program over patterns says of a packing.
 
     Attributes
     ----------
+    packing
+        What is packed.
+    patterns
+        Those that are known.
     feasible
         Whether fractions of patterns hold what it needs; None where a limit cut the search short.
     prices
         int64, shape (items,): duals of the tasks, times `SHORT_SCALE` (`least_shortage`) or `USE_SCALE` (`most_use`).
     weight
-        float64, shape (patterns,): how many nodes take each pattern.
+        float64, shape (patterns,): how many nodes take each of the first patterns.
     needed
         int64, shape (items,): of the counts that are enough for each job, those that the fractions are nearest to.
+    chosen
+        int64, shape (jobs,): which pair of counts these are of each job.
     limit
         What cut it short.
     """
 
+    packing: Packing
+    patterns: Patterns
     feasible: bool | None
     prices: Ints
     weight: Floats
     needed: Ints
+    chosen: Ints
     limit: Limit | None = None
 
 
 @dataclass(frozen=True)
 class Needs:
-    """Pairs of counts that give a job a utility: `owner`, shape (pairs,), and `counts`, shape (items, pairs)."""
+    """Pairs of counts that give a job a utility.
+
+    Attributes
+    ----------
+    owner
+        int64, shape (pairs,): the job.
+    counts
+        int64, shape (items, pairs): the fewest tasks of each item.
+    most
+        int64, shape (items, pairs): the most of them; None where `Items.limit` alone holds.
+    """
 
     owner: Ints
     counts: Ints
+    most: Ints | None = None
 
     @classmethod
     def of(cls, problem: Utility, units: int) -> Needs:
@@ -265,72 +282,161 @@ class Needs:
         return cls(owner[fewer], counts[:, fewer])
 
 
-def least_shortage(problem: Utility, items: Items, patterns: Patterns, units: int, profile: Profile) -> Relaxation:
-    """Whether fractions of patterns hold what a lowest utility of `units` needs: the fewest tasks that are short of it.
+@dataclass(frozen=True)
+class Packing:
+    """What is to be packed on the nodes so that each job has at least a utility.
 
-    Where some are short, the prices prove by `Utility.utility_bound` that no placement reaches `units`. The search for
-    new patterns ends as soon as they do.
+    Attributes
+    ----------
+    items, needs
+        Of what there is to be how much; each job has a pair of counts.
+    room
+        int64, shape (nodes, resources).
+    node_type, type_size, type_room
+        Nodes of equal capacity and room are of one type: int64, shapes (nodes,), (types,), (types, resources).
+    levels
+        With `phase=by-maps`, what the items and needs are; else None.
+    taken
+        int64, shape (nodes, resources, pairs): what fixed reduces take more beside the maps of a pair; None: nothing.
+    exact
+        Whether whatever is packed so is a placement; else reduces may count at less than they take.
+    """
+
+    items: Items
+    needs: Needs
+    room: Ints
+    node_type: Ints
+    type_size: Ints
+    type_room: Ints
+    levels: Levels | None = None
+    taken: Ints | None = None
+    exact: bool = True
+
+    @classmethod
+    def of(cls, problem: Utility, units: int) -> Packing:
+        """For a utility of at least `units`, where what a task takes does not depend on others."""
+        types = problem.node_type, problem.type_size, problem.type_room
+        return cls(Items.of(problem), Needs.of(problem, units), problem.room, *types)
+
+    @classmethod
+    def by_levels(cls, problem: Utility, levels: Levels, use: bool, taken: bool = False) -> Packing:
+        """With `phase=by-maps`: reduces are items by the number of their job's placed maps.
+
+        Parameters
+        ----------
+        levels
+            What gives each job the utility.
+        use
+            False: no more tasks than each range needs. True: as many as there may be.
+        taken
+            Whether fixed reduces take what they do in each range; else what they do beside the fewest maps.
+        """
+        jobs, pairs = len(problem.jobs), len(levels.job)
+        position, free = np.arange(pairs), problem.fixed is None
+        counts = np.zeros((jobs + len(levels.item_job), pairs), dtype=np.int64)
+        counts[levels.job, position] = levels.fewest
+        most = counts.copy()
+        if use:
+            most[levels.job, position] = levels.most
+        if free:
+            counts[jobs + levels.item, position] = levels.reduces
+            most[jobs + levels.item, position] = problem.pending_reduces[levels.job] if use else levels.reduces
+        room, amounts = rooms_at(problem, levels.least), None
+        begins = levels.item_maps[levels.item] if free else levels.least[levels.job]
+        if taken and problem.fixed is not None:
+            room, begins = problem.room, levels.fewest
+            more = [problem.grown[job][maps] for job, maps in zip(levels.job, levels.fewest, strict=True)]
+            grown = np.array(more, dtype=np.int64).reshape(pairs, len(problem.resources))
+            amounts = np.einsum("pn,pr->nrp", problem.fixed[levels.job], grown)
+        grows = problem.growth[levels.job].any(axis=1)
+        exact = bool((~grows | (begins == most[levels.job, position])).all())
+        alike = np.column_stack([problem.node_type, room])
+        _, first, kind = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+        kind = kind.reshape(-1).astype(np.int64)
+        share = np.concatenate([problem.map_share, problem.reduce_share[levels.item_job]])
+        items = Items(
+            np.concatenate([problem.demand_map, levels.demand(problem)]),
+            most.max(axis=1, initial=0),
+            share[:, problem.node_type[first]],
+            np.concatenate([np.arange(jobs), jobs + levels.item_job]),
+        )
+        size = np.bincount(kind, minlength=len(first)).astype(np.int64)
+        needs = Needs(levels.job, counts, most)
+        return cls(items, needs, room, kind, size, room[first], levels, amounts, exact)
+
+    def folded(self, counts: Ints) -> Ints:
+        """Counts of items by node as those of the maps of each job, then of the reduces of each job."""
+        if self.levels is None:
+            return counts
+        folded = np.zeros((2 * len(self.levels.least), counts.shape[1]), dtype=np.int64)
+        np.add.at(folded, self.items.row, counts)
+        return folded
+
+
+def least_shortage(packing: Packing, patterns: Patterns, profile: Profile) -> Relaxation:
+    """Whether fractions of patterns hold what a packing needs: the fewest tasks that are short of it.
+
+    Where some are short, the prices prove by `Utility.utility_bound`, or by `rules_out`, that no placement has its
+    utility. The search for new patterns ends as soon as they do.
 
     Parameters
     ----------
+    packing
+        Of a utility of at most `saturated_units`.
     patterns
         Grows by the patterns that the linear program needs.
-    units
-        At most `problem.saturated_units`.
     """
-    count, types = len(items.limit), len(problem.type_size)
-    needs = Needs.of(problem, units)
+    items, needs = packing.items, packing.needs
+    count, types, jobs = len(items.limit), len(packing.type_size), int(needs.owner.max()) + 1
     tolerance = _BETTER * max(1.0, float(items.limit.sum()))
     while True:
         known = len(patterns.kind)
-        found = solve_arrays(_shortage_program(problem, items, patterns, needs), profile)
+        found = solve_arrays(_shortage_program(packing, patterns), profile)
         if found.x is None or found.row_duals is None:
-            return _cut_short(count, known, found.outcome.limit)
+            return _cut_short(packing, patterns, known, found.outcome.limit)
         price, paid = found.row_duals[:count], -found.row_duals[count : count + types]
         short = float(found.x[known : known + count].sum())
         if short <= tolerance:
             break
-        values, best = best_patterns(problem.type_room, items, items.limit, price)
+        values, best = best_patterns(packing.type_room, items, items.limit, price)
         cost = price @ needs.counts
-        least = sum(float(cost[needs.owner == job].min()) for job in range(len(problem.jobs)))
-        if least - float(problem.type_size @ values) > short / 2:
+        least = sum(float(cost[needs.owner == job].min()) for job in range(jobs))
+        if least - float(packing.type_size @ values) > short / 2:
             break  # these prices prove it already
         if not _added(patterns, values, best, paid):
             break
-    return _relaxation(patterns, needs, known, found.x, price, SHORT_SCALE, short <= tolerance)
+    return _relaxation(packing, patterns, known, found.x, price, SHORT_SCALE, short <= tolerance)
 
 
-def most_use(problem: Utility, items: Items, patterns: Patterns, units: int, profile: Profile) -> Relaxation:
-    """The most utilisation of fractions of patterns that hold what a lowest utility of `units` needs.
+def most_use(packing: Packing, patterns: Patterns, profile: Profile) -> Relaxation:
+    """The most utilisation of fractions of patterns that hold what a packing needs.
 
-    The prices prove an upper bound of the utilisation by `Utility.utilisation_bound`.
+    The prices prove an upper bound of the utilisation by `Utility.utilisation_bound`, or `utilisation_bound_at`.
 
     Parameters
     ----------
     patterns
-        Must hold patterns that reach `units`; grows by those that use more.
-    units
-        At most `problem.saturated_units`.
+        Must hold patterns that reach what is needed; grows by those that use more.
     """
-    count, types = len(items.limit), len(problem.type_size)
-    needs = Needs.of(problem, units)
+    items = packing.items
+    count, types = len(items.limit), len(packing.type_size)
     while True:
         known = len(patterns.kind)
-        found = solve_arrays(_use_program(problem, items, patterns, needs), profile)
+        found = solve_arrays(_use_program(packing, patterns), profile)
         if found.x is None or found.row_duals is None:
-            return _cut_short(count, known, found.outcome.limit)
+            return _cut_short(packing, patterns, known, found.outcome.limit)
         duals = found.row_duals
         price = duals[:count] + duals[count : 2 * count]  # of what jobs need, and of how many tasks there are
         paid = -duals[2 * count : 2 * count + types]
         by_type = [
-            best_patterns(problem.type_room[[kind]], items, items.limit, items.share[:, kind] + price)
+            best_patterns(packing.type_room[[kind]], items, items.limit, items.share[:, kind] + price)
             for kind in range(types)
         ]
         values = np.concatenate([np.zeros(0), *(value for value, _ in by_type)])
         best = np.concatenate([np.zeros((0, count), dtype=np.int64), *(pattern for _, pattern in by_type)])
         if not _added(patterns, values, best, paid):
             break
-    return _relaxation(patterns, needs, known, found.x, price, USE_SCALE, True)
+    return _relaxation(packing, patterns, known, found.x, price, USE_SCALE, True)
 
 
 def _added(patterns: Patterns, values: Floats, best: Ints, paid: Floats) -> bool:
@@ -343,37 +449,42 @@ def _added(patterns: Patterns, values: Floats, best: Ints, paid: Floats) -> bool
     return any(new)
 
 
-def _cut_short(items: int, patterns: int, limit: Limit | None) -> Relaxation:
+def _cut_short(packing: Packing, patterns: Patterns, known: int, limit: Limit | None) -> Relaxation:
     """What is known where the solver holds no solution of the linear program."""
-    nothing = np.zeros(items, dtype=np.int64)
-    return Relaxation(None, nothing, np.zeros(patterns), nothing, limit)
+    nothing = np.zeros(len(packing.items.limit), dtype=np.int64)
+    return Relaxation(packing, patterns, None, nothing, np.zeros(known), nothing, nothing[:0], limit)
 
 
 def _relaxation(
-    patterns: Patterns, needs: Needs, known: int, x: Floats, price: Floats, scale: int, feasible: bool
+    packing: Packing, patterns: Patterns, known: int, x: Floats, price: Floats, scale: int, feasible: bool
 ) -> Relaxation:
     """What the last linear program says; it had the first `known` patterns, and later ones have the weight 0."""
+    needs = packing.needs
     share = x[len(x) - len(needs.owner) :]
-    jobs = len(needs.counts) // 2
+    jobs = int(needs.owner.max()) + 1
     chosen = [int(np.argmax(np.where(needs.owner == job, share, -1.0))) for job in range(jobs)]
     with np.errstate(over="ignore"):  # which is past every number, and no price
         prices = whole_prices(price * scale)
     return Relaxation(
+        packing,
+        patterns,
         feasible,
         np.zeros(len(price), dtype=np.int64) if prices is None else prices,
         np.append(x[:known], np.zeros(len(patterns.kind) - known)),
         needs.counts[:, chosen].sum(axis=1),
+        np.array(chosen, dtype=np.int64),
     )
 
 
-def _shortage_program(problem: Utility, items: Items, patterns: Patterns, needs: Needs) -> LinearProgram:
+def _shortage_program(packing: Packing, patterns: Patterns) -> LinearProgram:
     """The linear program for the fewest tasks short of what jobs need, over the known patterns.
 
     Columns: nodes that take each pattern; tasks short of the need; share of each pair of counts. Rows: what each job
     needs of each item; nodes of each type; the pairs of each job.
     """
-    count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(needs.owner), len(problem.jobs)
-    types = len(problem.type_size)
+    needs = packing.needs
+    count, known, pairs, jobs = len(needs.counts), len(patterns.kind), len(needs.owner), int(needs.owner.max()) + 1
+    types = len(packing.type_size)
     blocks: dict[tuple[int, int], Block] = {
         (0, 0): patterns.held(count),
         (0, 1): np.eye(count),
@@ -384,19 +495,20 @@ def _shortage_program(problem: Utility, items: Items, patterns: Patterns, needs:
     return _program(
         np.concatenate([np.zeros(known), np.ones(count), np.zeros(pairs)]),
         np.concatenate([np.zeros(count), np.full(types, -np.inf), np.ones(jobs)]),
-        np.concatenate([np.full(count, np.inf), problem.type_size, np.ones(jobs)]),
+        np.concatenate([np.full(count, np.inf), packing.type_size, np.ones(jobs)]),
         stacked([count, types, jobs], [known, count, pairs], blocks),
     )
 
 
-def _use_program(problem: Utility, items: Items, patterns: Patterns, needs: Needs) -> LinearProgram:
+def _use_program(packing: Packing, patterns: Patterns) -> LinearProgram:
     """The linear program for the most utilisation where jobs have what they need, over the known patterns.
 
     Columns: nodes that take each pattern; share of each pair of counts. Rows: what each job needs of each item; how
     many tasks there are of it; nodes of each type; the pairs of each job.
     """
-    count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(needs.owner), len(problem.jobs)
-    types = len(problem.type_size)
+    items, needs = packing.items, packing.needs
+    count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(needs.owner), int(needs.owner.max()) + 1
+    types, limit = len(packing.type_size), items.limit
     kind, held = np.array(patterns.kind, dtype=np.int64), patterns.held(count)
     blocks: dict[tuple[int, int], Block] = {
         (0, 0): held,
@@ -405,10 +517,12 @@ def _use_program(problem: Utility, items: Items, patterns: Patterns, needs: Need
         (2, 0): ones_at(kind, types),
         (3, 1): ones_at(needs.owner, jobs),
     }
+    if needs.most is not None:
+        blocks[1, 1], limit = -needs.most.astype(np.float64), np.zeros_like(limit)
     return _program(
         np.concatenate([-(items.share[:, kind] * held).sum(axis=0), np.zeros(pairs)]),
         np.concatenate([np.zeros(count), np.full(count + types, -np.inf), np.ones(jobs)]),
-        np.concatenate([np.full(count, np.inf), items.limit, problem.type_size, np.ones(jobs)]),
+        np.concatenate([np.full(count, np.inf), limit, packing.type_size, np.ones(jobs)]),
         stacked([count, count, types, jobs], [known, pairs], blocks),
     )
 

@@ -17,38 +17,39 @@ from optsched.errors import SolverDisagreement
 from optsched.instance import Bools, Ints
 from optsched.placement import Placement
 from optsched.problems.utility import Allocation, Utility
-from optsched.searches.utility_patterns import Items, Needs, all_patterns, deal
+from optsched.searches.utility_patterns import Packing, all_patterns, deal
 from optsched.solvers.answers import whole_numbers
 from optsched.solvers.blocks import Block, ones_at, stacked
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Quota", "allocation_of", "counts_of", "exact_patterns", "solve_integer_program"]
+__all__ = ["MOST_COLUMNS", "Quota", "allocation_of", "counts_of", "exact_patterns", "solve_integer_program"]
 
 #: A type of nodes is exact by patterns up to this many, else node by node, up to so many columns in all.
-_MOST_PATTERNS, _MOST_COLUMNS = 5_000, 20_000
+_MOST_PATTERNS, MOST_COLUMNS = 5_000, 20_000
 
 
 #: Which pairs of counts belong to it, and how many jobs may take one of these.
 Quota = tuple[Bools, int]
 
 
-def exact_patterns(problem: Utility, items: Items) -> dict[int, Ints] | None:
+def exact_patterns(packing: Packing) -> dict[int, Ints] | None:
     """For which types of nodes an exact program takes patterns, and these; None where it would be too large."""
     patterns: dict[int, Ints] = {}
-    for kind in np.flatnonzero(problem.type_size > 1).tolist():
-        every = all_patterns(problem.type_room[kind], items, _MOST_PATTERNS)
+    # What fixed reduces take depends on other nodes: those have no patterns.
+    several = packing.type_size > (1 if packing.taken is None else len(packing.room))
+    for kind in np.flatnonzero(several).tolist():
+        every = all_patterns(packing.type_room[kind], packing.items, _MOST_PATTERNS)
         if every is not None:
             patterns[kind] = every
-    singles = int(np.count_nonzero(~np.isin(problem.node_type, list(patterns))))
-    return patterns if singles * len(items.limit) <= _MOST_COLUMNS else None
+    singles = int(np.count_nonzero(~np.isin(packing.node_type, list(patterns))))
+    return patterns if singles * len(packing.items.limit) <= MOST_COLUMNS else None
 
 
 def solve_integer_program(
     problem: Utility,
-    items: Items,
-    needs: Needs,
+    packing: Packing,
     patterns: Mapping[int, Ints],
     profile: Profile,
     use: bool,
@@ -59,32 +60,36 @@ def solve_integer_program(
 
     Parameters
     ----------
-    needs
-        The pairs of counts of each job.
+    packing
+        What is packed, with the pairs of counts of each job.
     patterns
         Patterns of the types of nodes that take patterns, shape (patterns, items) each; nodes of the other types are
         counted one by one.
     use
         Whether to maximise the utilisation; else any counts do.
     start
-        Counts to start from, shape (items, nodes); taken where no type has patterns and there are no quotas.
+        Counts to start from, shape (items, nodes); taken where no type has patterns, no item a level, and there are no
+        quotas.
     quotas
         Pairs that only so many jobs may take.
 
     Returns
     -------
     tuple
-        What HiGHS says, of the negated utilisation in units, and the counts that it holds, int64, (items, nodes).
+        What HiGHS says, of the negated utilisation in units, and the counts that it holds, int64, of the maps of each
+        job, then the reduces of each job, by node. None where it holds none, or none that is a placement though the
+        packing is not exact.
 
     Raises
     ------
     SolverDisagreement
         If HiGHS holds counts that are not feasible.
     """
-    columns = _Columns.of(problem, items, patterns)
-    program = _program(problem, items, columns, needs, use, quotas)
+    needs = packing.needs
+    columns = _Columns.of(packing, patterns)
+    program = _program(problem, packing, columns, use, quotas)
     hint = None
-    if start is not None and not patterns and not quotas:
+    if start is not None and packing.levels is None and not patterns and not quotas:
         hint = np.zeros(len(program.objective))
         hint[: len(columns.item)] = start[columns.item, columns.node]
         placed = start.sum(axis=1)
@@ -95,9 +100,12 @@ def solve_integer_program(
     if found.x is None:
         return found.outcome, None
     x = whole_numbers(found.x)
-    counts = columns.counts(problem, items, x)
+    packed = columns.counts(packing, x)
+    counts = packing.folded(packed)
     wrong = [str(violation) for violation in problem.violations(problem.placement_of(allocation_of(problem, counts)))]
-    if (counts.sum(axis=1) < needs.counts @ x[len(x) - len(needs.owner) :]).any():
+    if wrong and not packing.exact:
+        return found.outcome, None
+    if (packed.sum(axis=1) < needs.counts @ x[len(x) - len(needs.owner) :]).any():
         wrong.append("what a job needs")
     if wrong:
         raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
@@ -140,13 +148,14 @@ class _Columns:
     placed_kind: Ints
 
     @classmethod
-    def of(cls, problem: Utility, items: Items, patterns: Mapping[int, Ints]) -> _Columns:
-        single = np.flatnonzero(~np.isin(problem.node_type, list(patterns)))
-        fits = (items.demand[:, None, :] <= problem.room[single]).all(axis=2) & (items.limit > 0)[:, None]
+    def of(cls, packing: Packing, patterns: Mapping[int, Ints]) -> _Columns:
+        items = packing.items
+        single = np.flatnonzero(~np.isin(packing.node_type, list(patterns)))
+        fits = (items.demand[:, None, :] <= packing.room[single]).all(axis=2) & (items.limit > 0)[:, None]
         item, position = np.nonzero(fits)
         kind = np.repeat(np.array(list(patterns), dtype=np.int64), [len(rows) for rows in patterns.values()])
         pattern = np.concatenate([np.zeros((0, len(items.limit)), dtype=np.int64), *patterns.values()])
-        held = np.zeros((len(problem.type_size), len(items.limit)), dtype=bool)
+        held = np.zeros((len(packing.type_size), len(items.limit)), dtype=bool)
         np.logical_or.at(held, kind, pattern > 0)
         placed_kind, placed_item = np.nonzero(held)
         return cls(item, single[position], kind, pattern, placed_item, placed_kind)
@@ -156,32 +165,35 @@ class _Columns:
         """How many columns there are."""
         return len(self.item) + len(self.kind) + len(self.placed_item)
 
-    def counts(self, problem: Utility, items: Items, x: Ints) -> Ints:
+    def counts(self, packing: Packing, x: Ints) -> Ints:
         """What each node takes, shape (items, nodes): patterns go to the nodes of their type in order."""
-        counts = np.zeros((len(items.limit), len(problem.node_type)), dtype=np.int64)
+        counts = np.zeros((len(packing.items.limit), len(packing.node_type)), dtype=np.int64)
         counts[self.item, self.node] = x[: len(self.item)]
         times = x[len(self.item) : len(self.item) + len(self.kind)]
-        placed = np.zeros((len(problem.type_size), len(items.limit)), dtype=np.int64)
+        placed = np.zeros((len(packing.type_size), len(packing.items.limit)), dtype=np.int64)
         placed[self.placed_kind, self.placed_item] = x[len(self.item) + len(self.kind) : self.width]
         for kind in np.unique(self.kind).tolist():
             own = np.flatnonzero(self.kind == kind)
             dealt = deal(self.pattern[own], times[own], placed[kind])
-            nodes = np.flatnonzero(problem.node_type == kind)[: len(dealt)]
+            nodes = np.flatnonzero(packing.node_type == kind)[: len(dealt)]
             counts[:, nodes] = dealt.T
         return counts
 
 
 def _program(
-    problem: Utility, items: Items, columns: _Columns, needs: Needs, use: bool, quotas: Sequence[Quota]
+    problem: Utility, packing: Packing, columns: _Columns, use: bool, quotas: Sequence[Quota]
 ) -> LinearProgram:
     """Rows: capacities of single nodes; patterns by type; tasks placed within patterns; limits; needs; pairs; quotas.
 
-    Amounts of a resource are in `Items.unit`.
+    Amounts of a resource are in `Utility.unit`.
     """
-    count, jobs, types = len(items.limit), len(problem.jobs), len(problem.type_size)
+    items, needs, limit = packing.items, packing.needs, packing.items.limit
+    count, jobs, types = len(limit), len(problem.jobs), len(packing.type_size)
     singles, known, placed, pairs = len(columns.item), len(columns.kind), len(columns.placed_item), len(needs.owner)
     nodes, row = np.unique(columns.node, return_inverse=True)
-    unit = items.unit
+    if packing.taken is not None:
+        nodes, row = np.arange(len(packing.room)), columns.node
+    unit = problem.unit
     resources = range(len(unit))
     amount = items.demand[columns.item] // unit
     node_rows = [ones_at(row, len(nodes)) * amount[:, position] for position in resources]
@@ -198,25 +210,29 @@ def _program(
     for position in (2, 3):  # no more than there are, and no fewer than what is needed
         blocks[len(unit) + position, 0] = ones_at(columns.item, count)
         blocks[len(unit) + position, 2] = ones_at(columns.placed_item, count)
+    if packing.taken is not None:
+        blocks.update({(position, 3): packing.taken[:, position] // unit[position] for position in resources})
+    if needs.most is not None:
+        blocks[len(unit) + 2, 3], limit = -needs.most, np.zeros_like(limit)
     heights = [*(len(nodes) for _ in resources), types, placed, count, count, jobs, len(quotas)]
     widths = [singles, known, placed, pairs]
     lower = [-np.inf] * (len(unit) + 3) + [0.0, 1.0, -np.inf]
-    rooms = (problem.room[nodes] // unit).T.ravel()
+    rooms = (packing.room[nodes] // unit).T.ravel()
     objective = np.zeros(sum(widths))
     if use:
-        objective[:singles] = -items.share[columns.item, problem.node_type[columns.node]]
+        objective[:singles] = -items.share[columns.item, packing.node_type[columns.node]]
         objective[singles + known : singles + known + placed] = -items.share[columns.placed_item, columns.placed_kind]
     upper = [
         items.limit[columns.item],
-        problem.type_size[columns.kind],
+        packing.type_size[columns.kind],
         items.limit[columns.placed_item],
         np.ones(pairs),
     ]
     most = [
         rooms,
-        problem.type_size,
+        packing.type_size,
         np.zeros(placed),
-        items.limit,
+        limit,
         np.full(count, np.inf),
         np.ones(jobs),
         np.array([most for _, most in quotas], dtype=np.int64),

@@ -103,7 +103,7 @@ def test_identical_trackers_at_size() -> None:
 def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where the exact program would be too large the gap is told, and leximin refuses."""
     problem = posed({"cpu": [3, 3], "disk": [3, 4]}, [{"maps": 3, "map": {"cpu": 2, "disk": 1}, "goal": 3, "time": 2}])
-    monkeypatch.setattr(utility_program, "_MOST_COLUMNS", 0)
+    monkeypatch.setattr(utility_program, "MOST_COLUMNS", 0)
     monkeypatch.setattr(UtilitySearch, "_pack_downwards", lambda *_: None)
     search = UtilitySearch(problem, Profile("exact"))
     search.run()
@@ -172,8 +172,8 @@ def test_demands_beyond_what_a_solver_takes() -> None:
 def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that counts which violate a capacity are a disagreement, not a result."""
     problem = posed({"cpu": [3, 4]}, [{"maps": 2, "map": {"cpu": 2}}])
-    items, needs = Items.of(problem), utility_patterns.Needs.of(problem, 0)
+    packing = utility_patterns.Packing.of(problem, 0)
     answer = type("Answer", (), {"x": np.array([2.0, 0.0, 1.0]), "outcome": None})
     monkeypatch.setattr(utility_program, "solve_arrays", lambda *_: answer)
     with pytest.raises(SolverDisagreement, match="violates"):
-        utility_program.solve_integer_program(problem, items, needs, {}, load_profile("exact"), False)
+        utility_program.solve_integer_program(problem, packing, {}, load_profile("exact"), False)
