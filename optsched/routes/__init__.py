@@ -58,7 +58,7 @@ if TYPE_CHECKING:  # so that mypy names what a module lacks
         transmission_reduces,
         utility,
     )
-    _BY_PROBLEM: tuple[RoutesByProblem, ...] = (enumerated, utility)
+    _BY_PROBLEM: tuple[RoutesByProblem, ...] = (enumerated,)
     _WITH_BOUNDS: tuple[BoundsModule, ...] = (latency,)
     _WITH_FRONTIER: tuple[FrontierModule, ...] = (latency, lsap_fairness, traffic)
 

@@ -17,12 +17,16 @@ from functools import cached_property
 
 import numpy as np
 
-from optsched.certificates.utility import level_utilisation_certificate, level_utility_certificate
+from optsched.certificates.utility import (
+    level_utilisation_certificate,
+    level_utility_certificate,
+    utility_certificate,
+)
 from optsched.instance import MAP, REDUCE, Ints
 from optsched.placement import Placement
 from optsched.problems.utility import Allocation, Utility
 from optsched.problems.utility_levels import LevelPrices, Levels
-from optsched.results import Certificate
+from optsched.results import Certificate, Limit
 from optsched.searches.utility import Decider, UtilitySearch
 from optsched.searches.utility_patterns import (
     USE_SCALE,
@@ -32,7 +36,13 @@ from optsched.searches.utility_patterns import (
     least_shortage,
     most_use,
 )
-from optsched.searches.utility_program import MOST_COLUMNS, allocation_of, exact_patterns, solve_integer_program
+from optsched.searches.utility_program import (
+    MOST_COLUMNS,
+    allocation_of,
+    counts_of,
+    exact_patterns,
+    solve_integer_program,
+)
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -60,7 +70,28 @@ def every_level(problem: Utility, units: int) -> Levels:
 
 
 class ByMapsSearch(UtilitySearch):
-    """As `UtilitySearch`, for problems that are `coupled`."""
+    """As `UtilitySearch`, for problems that are `coupled`.
+
+    Free reduces are first left where RAS spreads them: what is packed beside these, without an exact program and within
+    a quarter of the time, is a placement to begin with.
+    """
+
+    def _run(self) -> None:
+        problem = self.problem
+        zeros = np.zeros(len(problem.jobs), dtype=np.int64)
+        self.certificates = (utility_certificate(problem, zeros, zeros),)
+        if self.shortcuts and problem.fixed is None:
+            spread = Utility(problem.instance, **{**problem.parameters, "reduces": "fixed"})
+            profile = self._within()
+            if profile.time_limit is not None:
+                profile = profile.with_limits(time_limit=profile.time_limit / 4)
+            search = ByMapsSearch(spread, profile, decide=lambda *_: None)
+            search._run()
+            self._keep(counts_of(problem, search.placement))
+            if search.limit is Limit.INTERRUPTED:
+                self.limit = search.limit
+                return
+        super()._run()
 
     def _short(self, units: int) -> Relaxation:
         packing = Packing.by_levels(self.problem, self._levels(units, use=False), use=False)

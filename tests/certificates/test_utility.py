@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from utility_instances import SWAPS, problems
+from utility_instances import SWAPS, posed, problems
 
 from optsched.certificates import certify, proved_bound, utilisation_certificate, utility_certificate
 from optsched.errors import CertificateInvalid
@@ -109,3 +109,55 @@ def test_false_claims() -> None:
     assert "FALSE  objective" in str(certify(SWAPS, boast))
     stranger = replace(solution, decision=SWAPS.placement([0] * 8))
     assert not certify(SWAPS, stranger).valid
+
+
+#: Four maps on the first tracker, two reduces on the second, which take 4 of cpu beside all maps: two maps fit.
+BY_MAPS = posed(
+    {"cpu": [4, 4], "memory": [0, 2]},
+    [{"maps": 4, "reduces": 2, "map": {"cpu": 1}, "reduce": {"cpu": 4, "memory": 1}, "goal": 4, "time": 2}],
+    phase="by-maps",
+)
+
+
+@pytest.mark.parametrize(
+    ("component", "data", "told"),
+    [
+        ("lowest-utility", {"reduce_prices": {"j9": {}}}, 'reduce_prices: there is no job "j9"'),
+        ("lowest-utility", {"reduce_prices": {"j0": 1}}, "j0: must be an object"),
+        ("lowest-utility", {"reduce_prices": {"j0": {"-1": 1}}}, "reduce_prices.j0: '-1' is no number of maps"),
+        ("lowest-utility", {"reduce_prices": {"j0": {"2": 0.5}}}, "2: must be an integer"),
+        ("lowest-utility", {"reduce_prices": {}, "threshold": 1.5}, "threshold: must be an integer"),
+        ("utilisation", {"reduce_prices": {}, "scale": 0}, "scale: must be above 0"),
+        ("utilisation", {"reduce_prices": {}, "scale": 1}, "needs a lowest utility that is given"),
+    ],
+)
+def test_malformed_levels(component: str, data: dict[str, Any], told: str) -> None:
+    """Tests that prices by level of a wrong form are told, each with its place."""
+    with pytest.raises(CertificateInvalid, match=re.escape(told)):
+        proved_bound(BY_MAPS, Certificate(component, Proof.DUAL, 0, {"map_prices": {}, "threshold": 0, **data}))
+
+
+def test_false_claims_by_maps() -> None:
+    """Tests that no fault in prices by level is believed: a claim is what they prove, never less."""
+    solution = solve(BY_MAPS)
+    first, second = solution.certificates
+    assert (first.kind, second.kind) == (Proof.DUAL, Proof.DUAL)
+    assert certify(BY_MAPS, solution).proved
+    threshold = first.data["threshold"]
+    assert BY_MAPS.utility_below(threshold) == first.claim * GRID
+    faults = [
+        {**first.data, "threshold": BY_MAPS.utility_below(threshold)},
+        {**first.data, "map_prices": {}, "reduce_prices": {}},
+        {**first.data, "reduce_prices": {"j0": {"4": 1}}},
+    ]
+    for data in faults:
+        assert proved_bound(BY_MAPS, replace(first, data=data)) == BY_MAPS.saturated_units / GRID
+    lower = replace(
+        solution, bound=(-1, None), certificates=(replace(first, claim=-1),), termination=Termination.FEASIBLE
+    )
+    assert not certify(BY_MAPS, lower).valid
+    less = replace(second, claim=second.claim - 1)
+    assert not certify(BY_MAPS, replace(solution, certificates=(first, less))).valid
+    none = np.array([0])
+    assert utilisation_certificate(BY_MAPS, 0, none, none, 1).claim >= second.claim
+    assert utilisation_certificate(BY_MAPS, 0, none, none + 1, 1).claim >= second.claim

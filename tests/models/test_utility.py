@@ -1,12 +1,17 @@
-"""Models of `utility`: what they refuse."""
+"""Models of `utility`: what they refuse, and reduces that take more beside placed maps."""
 
 from __future__ import annotations
 
 import pytest
-from utility_instances import SWAPS
+from hypothesis import given, settings
+from utility_instances import SWAPS, problems
 
 from optsched import models
 from optsched.errors import TooLarge, UsageError
+from optsched.problems import Utility
+from optsched.searches.enumeration import best_placement
+from optsched.solvers.algebraic import solve_pulp, solve_pyomo
+from optsched.solvers.profiles import load_profile
 
 
 def test_models_refuse() -> None:
@@ -19,3 +24,26 @@ def test_models_refuse() -> None:
         module.build_pulp(SWAPS, max_variables=3)
     size, model = module.literal_size(SWAPS), module.build_pulp(SWAPS)
     assert (len(model.variables()), len(model.constraints())) == (size.variables, size.constraints)
+
+
+@given(problems(tasks=6, nodes=2, phase="by-maps"))
+@settings(max_examples=15)
+def test_both_models_by_maps(problem: Utility) -> None:
+    """Tests both programs of both models against enumeration, and the literal one's stated size."""
+    module, exact = models.module("utility"), load_profile("exact")
+    best = best_placement(problem)
+    assert best is not None
+    size, literal = module.literal_size(problem), module.build_pulp(problem)
+    assert len(literal.variables()) <= size.variables
+    assert len(literal.constraints()) <= size.constraints
+    for limit in (None, best[0][0]):
+        compact, literal = module.build_pyomo(problem, limit=limit), module.build_pulp(problem, limit=limit)
+        for model, outcome in ((compact, solve_pyomo(compact, exact)), (literal, solve_pulp(literal, exact))):
+            placement = module.decode(model, problem)
+            assert not problem.violations(placement)
+            value = problem.evaluate(placement)
+            assert value == best[0] if limit is not None else value[0] == best[0][0]
+            wanted = float(best[0][0]) if limit is None else float(best[0][1]) * 2**20
+            if limit is not None and problem.fixed is not None and model is compact:
+                continue  # fixed reduces are no part of its objective
+            assert outcome.objective == pytest.approx(wanted, rel=1e-6, abs=1e-5 if limit is None else 1)
