@@ -44,6 +44,4 @@ def test_both_models_by_maps(problem: Utility) -> None:
             value = problem.evaluate(placement)
             assert value == best[0] if limit is not None else value[0] == best[0][0]
             wanted = float(best[0][0]) if limit is None else float(best[0][1]) * 2**20
-            if limit is not None and problem.fixed is not None and model is compact:
-                continue  # fixed reduces are no part of its objective
             assert outcome.objective == pytest.approx(wanted, rel=1e-6, abs=1e-5 if limit is None else 1)
