@@ -142,6 +142,14 @@ def test_gap_stops_where_the_bound_of_a_later_component_is_unknown() -> None:
     assert not report.within(0.0)
 
 
+def test_what_is_no_problem_is_refused_by_name() -> None:
+    """Tests that a gap and a reference say who takes a problem."""
+    with pytest.raises(UsageError, match=r"^gap takes a problem, not"):
+        gap("lsap", "dl")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"^Reference takes a problem, not"):
+        Reference("lsap")  # type: ignore[arg-type]
+
+
 def test_reference_of_another_problem_is_refused() -> None:
     """Tests that a solution of another problem or instance cannot be a reference."""
     with pytest.raises(UsageError, match="another problem or instance"):

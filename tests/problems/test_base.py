@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_problems import small_problem
 
 from optsched.errors import InputError, MissingField, UsageError
 from optsched.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
@@ -79,6 +80,11 @@ def test_wrong_parameters() -> None:
         (sequence(2, number()), [1, 2], (1, 2)),
         (choice("a", "b"), "b", "b"),
         (switch, "No", False),
+        (switch, "0", False),
+        (switch, "false", False),
+        (switch, "Yes", True),
+        (switch, "1", True),
+        (switch, "true", True),
         (switch, True, True),
     ],
 )
@@ -120,6 +126,7 @@ def test_exact_numbers() -> None:
     assert (exact(7), exact(7, 2), exact(8, 4), exact(-3, 6)) == (7, Fraction(7, 2), 2, Fraction(-1, 2))
     assert isinstance(exact(8, 4), int)
     assert on_grid([0.1, 0.5 / GRID, 1.5 / GRID, -1.0]).tolist() == [104858, 0, 2, -GRID]
+    assert on_grid([2.0**33, -(2.0**33), 2.0**33 + 1]).tolist() == [2**53, -(2**53), 2**60]
 
 
 def test_applies() -> None:
@@ -185,6 +192,22 @@ def test_numbers_of_numpy_are_numbers() -> None:
     instance = Instance(Cluster(["a"]), Workload(["t"]))
     assert Lsap(instance, levels=np.array([0, 1, 2])).parameters["levels"] == (0, 1, 2)
     assert Latency(instance, w_rem=np.int64(4)).parameters["w_rem"] == 4
+
+
+def test_what_a_problem_is_posed_on_and_places() -> None:
+    """Tests that anything but an instance is refused by name, and so are nodes that are no indices."""
+    with pytest.raises(UsageError, match=r"^lsap is posed on an instance or a flow network"):
+        Lsap("papers/guo-fig2")  # type: ignore[arg-type]
+    posed = Lsap(simple())
+    for wrong in ([0.0, 1.0], [True, False], ["a", "b"], [0]):
+        with pytest.raises(UsageError, match="lsap places 2 tasks: give a node index, or -1, for each"):
+            posed.placement(wrong)
+
+
+def test_less_is_better() -> None:
+    """Tests that values of what is maximised compare by their negatives."""
+    assert small_problem("utility", 1).minimised((3, Fraction(1, 2))) == (-3, Fraction(-1, 2))
+    assert small_problem("latency", 1).minimised((3, 5)) == (3, 5)
 
 
 def test_what_stands_for_a_problem() -> None:

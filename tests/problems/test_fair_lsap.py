@@ -282,3 +282,26 @@ def test_group_without_a_share_is_warned_of() -> None:
     assert problem.overflow_cost[1] == 0
     with pytest.raises(ValueError, match="weight 0"):
         problem.fairness_distance(relative=True)
+
+
+def test_cheap_bound_by_hand() -> None:
+    """Tests the bound of the two cheapest: t3 and t4 are within their ration, t1 and t2 are local."""
+    (bound,) = example().cheap_bounds()
+    assert bound.value == 2 * on_grid(Fraction(100, 3))
+
+
+def test_distance_where_a_group_has_no_weight() -> None:
+    """Tests that the plain distance is known there: |0 - 0| and |1 - 1|, and only the relative one is refused."""
+    workload = Workload(
+        ["t"],
+        job=[0],
+        job_ids=["i"],
+        job_group=[1],
+        group_ids=["g", "h"],
+        group_weight=[0, 1],
+        group_running_tasks=[0, 2],
+    )
+    problem = FairLsap(Instance(Cluster(["a"]), workload), gfc="difference", beta=10**6, overflow="flat")
+    assert problem.fairness_distance() == 0
+    with pytest.raises(ValueError, match="relative"):
+        problem.fairness_distance(relative=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.errors import InputError, MissingField, UsageError
+from optsched.errors import InputError, MissingField, TooLarge, UsageError
 from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Flow
 from optsched.problems.base import GRID
@@ -221,3 +221,13 @@ def test_costs_past_exact_arithmetic() -> None:
     """Tests that rates whose total leaves exact arithmetic on the grid are refused."""
     with pytest.raises(InputError, match=r"past 2\^53/1048576; scale the costs or rates down"):
         posed([[]], [2.0**40])
+
+
+def test_tables_past_memory() -> None:
+    """Tests that a table of more than 2^28 costs is refused with what it would take."""
+    many = 16_400
+    cluster = Cluster([f"n{node}" for node in range(many)], rate_in=[85.0] * many, rate_out=[85.0] * many)
+    workload = Workload([f"t{task}" for task in range(many)], rate_in=np.arange(1, many + 1) / 8)
+    told = r"make a table of 268,960,000 costs, which would take 2\.0 GB \(at most 2\): take fewer tasks or nodes"
+    with pytest.raises(TooLarge, match=told):
+        Flow(Instance(cluster, workload))

@@ -96,6 +96,10 @@ def test_numbers_that_are_not_exact(cost: float, demand: float, told: str) -> No
 def test_numbers_at_their_limits() -> None:
     """Tests that one cost and one demand of 2^53 are taken, and that every resource with a fault is told."""
     assert posed([[2.0**53]], {"weight": [[2.0**53]]}, {"weight": [2.0**53]}).evaluate(Placement.of([0])) == (2**53,)
+    fine = 2.0**42 + 2.0**-10  # as it is written, a multiple of 1/1000
+    assert posed([[1.0]] * 2, {"weight": [[fine]] * 2}, {"weight": [2.0**53]}).demand_grid.tolist() == [1000]
+    with pytest.raises(InputError, match=r"demands may total too much, past 2\^53/1000"):
+        posed([[1.0]] * 3, {"weight": [[fine]] * 3}, {"weight": [2.0**53]})
     with pytest.raises(InputError) as caught:
         posed([[1.0]], {"one": [[1 / 3]], "two": [[1 / 3]]}, {"one": [1.0], "two": [1.0]})
     assert [fault.place for fault in caught.value.faults] == ["pairs.demand.one", "pairs.demand.two"]

@@ -46,6 +46,9 @@ def test_data_of_a_reduce() -> None:
         Instance(instance.cluster, replace(instance.workload, shuffle=nothing), instance.state)
     )
     assert locality_counts(barred, barred.placement([2, 1])) == {"reduce": {"node": 1, "rack": 0, "remote": 1}}
+    little = replace(instance.workload, shuffle=replace(nothing, size=np.array([0.5, 0.0, 20.0, 10.0])))
+    held = TransmissionReduces(Instance(instance.cluster, little, instance.state))
+    assert locality_counts(held, held.placement([2, 1])) == {"reduce": {"node": 2, "rack": 0, "remote": 0}}
     joint = Transmission(example())
     assert locality_counts(joint, joint.placement([-1, -1, 0, 1]))["reduce"] == {"node": 0, "rack": 0, "remote": 2}
 

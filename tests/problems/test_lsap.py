@@ -126,3 +126,13 @@ def test_costs_at_their_limit() -> None:
         InputError, match=r"lsap: costs may total too much, past 2\^53/1; scale the costs or rates down"
     ):
         Lsap(Instance(Cluster(["a", "b"]), Workload(["t", "u"])), levels=(0, 0, 2**53))
+
+
+def test_prices_of_busy_nodes() -> None:
+    """Tests that only nodes with an idle slot are places to go to: a task without replicas goes to the cheapest one."""
+    cluster = Cluster(["a", "b", "busy"])
+    workload = Workload(["t"])
+    problem = Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 1, 0])))
+    pools = np.zeros(1, dtype=np.int64)
+    # Placed it pays 4, and costs 1 and the slot's 2; both slots, at 2 and 3, are paid back.
+    assert problem.price_bound(4, np.array([2, 3, 0]), pools) == 4 - (4 - (1 + 2)) - (2 + 3)

@@ -30,6 +30,13 @@ def test_value_and_violations() -> None:
         Violation("conservation", ("v1",), -2),
         Violation("conservation", ("v2",), 1),
     ]
+    assert SMALL.violations(NetworkFlow([4, 0, 4, 1])) == [
+        Violation("capacity", ("0",), 3),
+        Violation("conservation", ("v0",), 1),
+        Violation("conservation", ("v1",), -1),
+    ]
+    deeper = posed([(0, 1, 5, 9, 0)], [1, -1])
+    assert deeper.violations(NetworkFlow([1])) == [Violation("lower", ("0",), 4)]
     assert SMALL.violations(NetworkFlow([1])) == [Violation("length", (), -3)]
     with pytest.raises(ValueError, match="an infeasible flow has no value: lower"):
         SMALL.evaluate(NetworkFlow([1, 2, 4, 0]))

@@ -256,6 +256,7 @@ def test_prices_say_their_unit() -> None:
     congestion = FlowCongestion(snapshot)
     prices = np.zeros(2, dtype=np.int64), np.zeros(len(congestion.classes.size), dtype=np.int64)
     assert flow_congestion_certificate(congestion, *prices, 8).data["unit"] == f"1/{8 * GRID}"
+    assert flow_congestion_certificate(congestion, *prices, 8).data["class_prices"] == {}
     shared = load(folder("instances") / "examples" / "running-tasks.json")
     units = {proof.component: proof.data.get("unit") for proof in solve(problem("lsap-fairness", shared)).certificates}
     assert units == {"locality-cost": "1", "fairness-distance": "maps over 16"}
