@@ -1,4 +1,4 @@
-"""Code from outside: what installed packages bring by entry points, and how it is told what somebody's code raised.
+"""Code from outside: what installed packages bring by entry points, and how exceptions of such code are reported.
 
 Problems, heuristics, importers and families of instances each have a group of entry points. An entry point names a
 record of its group, or a tuple of records.
@@ -33,7 +33,7 @@ Entry = TypeVar("Entry", bound=Named)
 Given = TypeVar("Given")
 Loaded = TypeVar("Loaded")
 
-#: Where this package and the machinery of imports lie: what is above a user's code in a traceback.
+#: Where this package and the machinery of imports lie; their frames are above a user's code in a traceback.
 _MACHINERY = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen importlib")
 
 #: Other signs have a meaning in arguments: `P.K=V`, `H,K=V`, `package.module:function`.
@@ -58,13 +58,13 @@ def brought(
     taken
         The names of the shipped ones.
     check
-        Whatever else is asked of a record; may import what it names.
+        A further check of a record; it may import what the record names.
 
     Raises
     ------
     UsageError
-        If a module cannot be imported, what is named is something else, bears a name that is no name or is taken, or
-        does not pass the check; says of which package.
+        If a module cannot be imported, or what is named is not a record of `kind`, has a bad name or one that is taken,
+        or does not pass the check. The message names the package.
     """
     from importlib.metadata import entry_points  # takes a while to import
 
@@ -88,8 +88,8 @@ def brought(
 class Listed(Mapping[str, Entry]):
     """Records by their names: the shipped ones, each made when it is asked for, then what installed packages bring.
 
-    Packages are not looked at where a shipped name is asked for: one that is broken stops only who needs the whole
-    list, or a name that is not shipped.
+    A shipped name is found without a look at the packages. So a broken package matters only where the whole list is
+    needed, or a name that is not shipped.
 
     Parameters
     ----------

@@ -3,8 +3,8 @@
 Conventions: a float column uses NaN for "not given"; an index column uses -1; ids are numpy strings. Each part gives
 omitted columns their defaults and freezes all of them; what the columns say is checked in `instance_faults`.
 
-What a column is (whose records have it, as what it is held, what it says where it is left out) is said here once, with
-the attribute itself (`Column`). Files, archives, frames, checks and the view of policies follow.
+Each attribute says once what column it is (`Column`): which records have it, in what form it is held, and its value
+where it is left out. Files, archives, frames, checks and the view of policies follow from that.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ Form = Literal["integer", "number", "choice", "label", "reference", "resources",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """How a field of a record is held: in which attribute of which part of an instance, and as what.
+    """How a field of a record is held: in which attribute of which part of an instance, and in what form.
 
     Attributes
     ----------
     table, field
-        Whose field it is (`nodes`, `groups`, `jobs` or `tasks`), and its name in the instance format.
+        The records that have the field (`nodes`, `groups`, `jobs` or `tasks`), and its name in the instance format.
     part, attribute
         `cluster`, `workload` or `state`, and the attribute there.
     form
@@ -71,9 +71,9 @@ class Column:
         in `<attribute>_ids`), `reference` (an index into the table `target`), `resources` (a column for each key),
         `numbers` and `references` (ragged rows), and `rates` (a number, or one for each node type).
     default
-        What a record says that leaves it out; NaN: nothing.
+        The value in a record that leaves the field out; NaN: none.
     default_of
-        The attribute of the cluster that it is equal to instead where it is left out.
+        An attribute of the cluster whose value holds instead in such a record.
     signed
         Whether it may be negative.
     hindsight
@@ -98,11 +98,11 @@ class Column:
         return np.float64 if self.form in ("number", "numbers", "rates", "resources") else np.int64
 
     def default_in(self, cluster: Cluster) -> Any:
-        """What records say that leave it out: one value, or one for each."""
+        """The value in records that leave the field out: one for all, or one for each."""
         return getattr(cluster, self.default_of) if self.default_of else self.default
 
     def filled(self, values: Any, count: int) -> Any:
-        """The column of `count` records, read-only and of its type; None is what all of them leave out."""
+        """The column of `count` records, read-only and of its type. None: all of them leave the field out."""
         if self.form == "resources":
             return _resources(values)
         if self.form in ("numbers", "references"):
@@ -111,14 +111,14 @@ class Column:
 
 
 def _column(table: str, form: Form, default: float | None = None, **said: Any) -> dict[str, Any]:
-    """What is said of an attribute that is a column: its records, its form, and what else `Column` says of it."""
+    """The metadata of an attribute that is a column: its records, its form, and the other fields of `Column`."""
     if default is None:
         default = -1 if form in ("label", "reference") else math.nan
     return {"table": table, "form": form, "default": default, **said}
 
 
 def _rows_of(table: str) -> dict[str, Any]:
-    """What is said of an attribute that has an entry for each record of a table, but is no column of the format."""
+    """The metadata of an attribute that has an entry for each record of a table, but is no column of the format."""
     return {"table": table}
 
 
@@ -290,7 +290,7 @@ class Workload(Part):
         return read_only(groups[self.job], np.int64)
 
     def foreseen(self, tasks: Ints, jobs: Ints) -> Workload:
-        """The given tasks and jobs, renumbered, and all groups, without what hindsight, the shuffle and pairs tell."""
+        """The given tasks and jobs, renumbered, and all groups, without columns of hindsight, shuffle and pairs."""
         rows = {"tasks": tasks, "jobs": jobs, "groups": np.arange(len(self.group_ids))}
         seen = {
             name: _taken(getattr(self, name), rows[said["table"]])
@@ -307,8 +307,8 @@ class State(Part):
     """What changes from one snapshot to the next.
 
     `status`, `node`, `start` have shape (tasks,): one of `PENDING`, `RUNNING`, `FINISHED`; the node it runs or ran
-    on, or -1; the time it started, or NaN. `idle_slots`, `idle_reduce_slots`, `load` have shape (nodes,). A running
-    task does not take a slot away: `idle_slots` is what is free at this instant, and whoever makes the state says it.
+    on, or -1; the time it started, or NaN. `idle_slots`, `idle_reduce_slots`, `load` have shape (nodes,). `idle_slots`
+    is what is free at this instant, as given: it is not computed from the running tasks.
     """
 
     status: Annotated[Ints, _column("tasks", "choice", PENDING, field="state", choices=STATES)]
@@ -336,7 +336,7 @@ class State(Part):
         return cls(**{**defaults, **given})  # type: ignore[arg-type]
 
 
-#: What is said of the attributes of each part, by their names.
+#: The metadata of the attributes of each part, by their names.
 _SAID: dict[type, dict[str, dict[str, Any]]] = {
     part: {
         name: hint.__metadata__[0]
