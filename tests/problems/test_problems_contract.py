@@ -356,3 +356,11 @@ def test_sizes_that_are_refused() -> None:
     assert (flow_congestion.MOST_PATTERNS, flow_congestion.MOST_ENTRIES) == (2_000_000, 33_554_432)
     assert knapsack.MOST_STATES == 262_144
     assert transmission_bounds.MOST_PRODUCTS == 536_870_912
+
+
+def test_what_is_said_of_whole_classes() -> None:
+    """Tests which problems run in waves, and which may have no feasible decision: all others always have one."""
+    without_waves = {"flow-congestion", "latency", "utility", "traffic", "generalized-assignment", "min-cost-flow"}
+    assert {name for name, kind in PROBLEMS.items() if not kind.has_waves} == without_waves
+    may_fail = {"traffic", "generalized-assignment", "min-cost-flow"}
+    assert {name for name, kind in PROBLEMS.items() if not kind.always_feasible} == may_fail
