@@ -37,11 +37,14 @@ class ProgramLimit:
     meaning
         What is limited, as a noun: "the makespan".
     denominator
-        The limit is rounded to multiples of one over it; 1: it must be a whole number, 0 or more.
+        The limit is rounded to multiples of one over it; 1: it must be a whole number, 0 or more; None: any fraction.
+    component
+        Position of the component that is limited; of two, the other one is the objective then.
     """
 
     meaning: str
-    denominator: int = 1
+    denominator: int | None = 1
+    component: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +218,20 @@ SHIPPED = (
         scaling=Scaling((0, 0), {"groups": ("weight",)}),
     ),
     Record(
+        name="worst-group",
+        problem="optsched.problems.worst_group:WorstGroup",
+        models="optsched.models.worst_group",
+        routes="optsched.routes.worst_group",
+        provers={"dual": "optsched.certificates.worst_group:worst_group_proof"},
+        limit=ProgramLimit("the worst mean", None),
+        rivals=("dl",),
+        known=KnownOptimum("examples/worst-group", ("thresholds", "pulp")),
+        family="worst-group",
+        sizes={"nodes": 3, "tasks": 4, "slots": 2, "idle_ratio": 0.5, "replicas": 1, "groups": 2, "racks": 2},
+        variants=({"levels": (0, 1, 2)},),
+        scaling=Scaling((1, 1), parameters=("levels",), whole=True),
+    ),
+    Record(
         name="flow",
         problem="optsched.problems.flow:Flow",
         models="optsched.models.flow",
@@ -317,7 +334,7 @@ SHIPPED = (
         models="optsched.models.traffic",
         routes="optsched.routes.traffic",
         provers={"dual": "optsched.certificates.traffic:traffic_proof"},
-        limit=ProgramLimit("the load of the fullest datacenter"),
+        limit=ProgramLimit("the load of the fullest datacenter", component=1),
         rivals=("joss-t", "joss-j"),
         known=KnownOptimum("papers/joss-empty-datacenter", ("search", "pulp")),
         family="traffic",

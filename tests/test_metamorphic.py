@@ -216,7 +216,7 @@ def times(value: Any, factor: Fraction) -> Any:
 
 
 #: What scales in each problem: keys of nodes, groups, tasks, the shuffle, the topology and pairs; and each component.
-#: `lsap`, `latency` and `min-cost-flow` are in whole numbers, and take no tenths (`test_scaling`).
+#: `lsap`, `worst-group`, `latency` and `min-cost-flow` are in whole numbers, and take no tenths (`test_scaling`).
 SCALED: dict[str, tuple[dict[str, list[str]], tuple[int, ...]]] = {
     "fair-lsap": ({"groups": ["weight"]}, (0,)),
     "lsap-fairness": ({"groups": ["weight"]}, (0, 0)),
@@ -233,7 +233,7 @@ SCALED: dict[str, tuple[dict[str, list[str]], tuple[int, ...]]] = {
 
 def test_every_problem_has_its_law_of_tenths() -> None:
     """Tests that no problem is left out of the law below, but those that take whole numbers alone."""
-    assert set(PROBLEMS) == {*SCALED, "lsap", "latency", "min-cost-flow"}
+    assert set(PROBLEMS) == {*SCALED, "lsap", "worst-group", "latency", "min-cost-flow"}
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_every_scheduler_has_a_row_and_every_cell_is_filled() -> None:
     table = rows("Schedulers")
     assert all(cell for row in table for cell in row)
     assert sorted(row[2].strip("`") for row in table) == sorted(HEURISTICS)
-    slots = {"lsap", "fair-lsap", "lsap-fairness", "flow", "flow-congestion"}
+    slots = {"lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow", "flow-congestion"}
     stages = {"transmission", "transmission-maps", "transmission-reduces"}
     for row in table:
         serves = set(HEURISTICS[row[2].strip("`")].problems)

@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from optsched.certificates.assignment import assignment_proof
-from optsched.certificates.reading import integer, mapping
+from optsched.certificates.reading import integer, mapping, number, written
 from optsched.errors import CertificateInvalid
-from optsched.problems.base import exact
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["lsap_fairness_proof", "lsap_fairness_certificate"]
-
-#: A price has at most so many digits in numerator and denominator: more than shares of weights (decimals) ever take.
-_MOST_DIGITS = 1000
 
 
 def lsap_fairness_certificate(
@@ -34,11 +29,11 @@ def lsap_fairness_certificate(
     ids = problem.instance.cluster.node_ids
     data = {
         "locality_cost": locality_cost,
-        "locality_price": _written(locality_price),
-        "task_price": _written(task_price),
-        "node_prices": {str(ids[node]): _written(price) for node, price in node_prices.items()},
+        "locality_price": written(locality_price),
+        "task_price": written(task_price),
+        "node_prices": {str(ids[node]): written(price) for node, price in node_prices.items()},
         "group_prices": {
-            name: _written(price) for name, price in zip(problem.groups.ids, group_prices, strict=True) if price
+            name: written(price) for name, price in zip(problem.groups.ids, group_prices, strict=True) if price
         },
         "unit": f"maps over {len(problem.groups.ids) * problem.total}",
     }
@@ -60,30 +55,13 @@ def lsap_fairness_proof(problem: LsapFairness, certificate: Certificate, objecti
     for node in prices:
         if node not in problem.instance.node_index:
             raise CertificateInvalid(f'node_prices: there is no node "{node}"')
-        nodes[problem.instance.node_index[node]] = _read(prices, node)
+        nodes[problem.instance.node_index[node]] = number(prices, node)
     groups: list[Number] = [0] * len(problem.groups.ids)
     prices = mapping(data, "group_prices")
     for group in prices:
         if group not in problem.groups.ids:
             raise CertificateInvalid(f'group_prices: there is no group "{group}"')
-        groups[problem.groups.ids.index(group)] = _read(prices, group)
+        groups[problem.groups.ids.index(group)] = number(prices, group)
     return problem.distance_bound(
-        locality_cost, _read(data, "locality_price"), _read(data, "task_price"), nodes, groups
+        locality_cost, number(data, "locality_price"), number(data, "task_price"), nodes, groups
     )
-
-
-def _written(price: Fraction) -> int | str:
-    value = exact(price.numerator, price.denominator)
-    return value if isinstance(value, int) else str(value)
-
-
-def _read(data: Mapping[str, Any], key: str) -> Number:
-    """An integer, or a fraction that is written "p/q"."""
-    value = data.get(key)
-    if isinstance(value, str) and len(value) <= _MOST_DIGITS:
-        top, _, bottom = value.removeprefix("-").partition("/")
-        if top.isdecimal() and bottom.isdecimal() and value.isascii() and int(bottom):
-            return Fraction(value)
-    elif not isinstance(value, str):
-        return integer(data, key)
-    raise CertificateInvalid(f'{key}: must be an integer or a fraction "p/q", not {value[:40]!r}')

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Instance, Ints
+from optsched.problems.base import exact
+from optsched.results import Number
 
-__all__ = ["integer", "mapping", "node_prices", "priced"]
+__all__ = ["integer", "mapping", "node_prices", "number", "priced", "written"]
+
+#: A fraction has at most so many digits in numerator and denominator: more than shares of weights (decimals) ever take.
+_MOST_DIGITS = 1000
 
 
 def mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -27,6 +33,24 @@ def integer(data: Mapping[str, Any], key: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
         raise CertificateInvalid(f"{key}: must be an integer up to 2^53, not {value!r}")
     return value
+
+
+def number(data: Mapping[str, Any], key: str) -> Number:
+    """The integer called `key`, or the fraction that is written "p/q"."""
+    value = data.get(key)
+    if isinstance(value, str) and len(value) <= _MOST_DIGITS:
+        top, _, bottom = value.removeprefix("-").partition("/")
+        if top.isdecimal() and bottom.isdecimal() and value.isascii() and int(bottom):
+            return Fraction(value)
+    elif not isinstance(value, str):
+        return integer(data, key)
+    raise CertificateInvalid(f'{key}: must be an integer or a fraction "p/q", not {value[:40]!r}')
+
+
+def written(value: Number) -> int | str:
+    """A number as `number` reads it."""
+    value = exact(value.numerator, value.denominator)
+    return value if isinstance(value, int) else str(value)
 
 
 def priced(ids: Sequence[str] | np.ndarray, prices: Ints) -> dict[str, int]:

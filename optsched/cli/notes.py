@@ -24,6 +24,7 @@ _BY_REPLICAS = (
     "lsap",
     "fair-lsap",
     "lsap-fairness",
+    "worst-group",
     "latency",
     "transmission-maps",
     "transmission",

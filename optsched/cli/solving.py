@@ -328,8 +328,8 @@ _PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
 @click.option(
     "--limit",
     metavar="L",
-    help="The program at this limit: of latency and lsap-fairness on the first component, of traffic on the load; of "
-    "utility a lowest utility that is asked for, a number or p/q.",
+    help="The program at this limit: of latency, lsap-fairness and worst-group on the first component, of traffic on "
+    "the load; of utility a lowest utility that is asked for. Of worst-group and utility a number or p/q.",
 )
 def export(
     instance: str, problem_name: str | None, params: tuple[str, ...], target: str, model: str, limit: str | None
@@ -416,7 +416,7 @@ def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | Non
 
 
 def _limit(problem: str, text: str) -> int | Fraction:
-    """The limit that a text gives: of `utility` the unit of 2^-20 nearest to it, as utilities are rounded; else whole.
+    """The limit that a text gives, as the problem's record says: whole, a multiple of a unit (the nearest), or any.
 
     Raises
     ------
@@ -438,4 +438,6 @@ def _limit(problem: str, text: str) -> int | Fraction:
     if limit is None or abs(limit) > LARGEST or (whole and (limit < 0 or limit.denominator > 1)):
         must = "a whole number, 0 or more" if whole else "a number, such as 0.5, -2 or 1/3"
         raise UsageError(f'--limit "{text[:_LONGEST_NUMBER]}": of {problem} it must be {must}, and at most 2^53')
+    if limited.denominator is None:
+        return limit
     return int(limit) if whole else Fraction(round(limit * limited.denominator), limited.denominator)

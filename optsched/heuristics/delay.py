@@ -37,6 +37,7 @@ SLOT_PROBLEMS = (
     "lsap",
     "fair-lsap",
     "lsap-fairness",
+    "worst-group",
     "flow",
     "flow-congestion",
     "transmission-maps",

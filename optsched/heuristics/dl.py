@@ -103,7 +103,7 @@ HEURISTICS = (
         name="dl",
         paper="003",
         algorithm="III.A, dl-sched",
-        problems=("lsap", "fair-lsap", "lsap-fairness", "flow"),
+        problems=("lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow"),
         doc="Hadoop's default: a task with data on the offering node, else in its rack, else any",
         parameters=(_READING,),
         policy=_dl,
@@ -112,7 +112,7 @@ HEURISTICS = (
         name="rand",
         paper="003",
         algorithm="IV.D, rand-sched",
-        problems=("lsap", "fair-lsap", "lsap-fairness", "flow"),
+        problems=("lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow"),
         doc="with a chance of `randomness` any task, else as dl",
         parameters=(
             Parameter("randomness", 1, _share, "share of the slots that get a task at random (003: 0.3, 0.5, 0.7, 1)"),

@@ -89,7 +89,7 @@ HEURISTICS = (
         name="lsap-sched",
         paper="003",
         algorithm="III.C, lsap-sched",
-        problems=("lsap", "fair-lsap", "lsap-fairness", "flow"),
+        problems=("lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow"),
         doc="the most tasks on nodes with their data, by an assignment problem; knows no racks",
         parameters=(
             Parameter(

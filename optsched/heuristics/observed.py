@@ -48,6 +48,7 @@ HEURISTICS = (
             "lsap",
             "fair-lsap",
             "lsap-fairness",
+            "worst-group",
             "flow",
             "flow-congestion",
             "latency",

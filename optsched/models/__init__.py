@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # so that mypy names what a module lacks
         transmission_maps,
         transmission_reduces,
         utility,
+        worst_group,
     )
     from optsched.models.base import LimitedModelModule, ModelModule
 
@@ -46,8 +47,9 @@ if TYPE_CHECKING:  # so that mypy names what a module lacks
         transmission_maps,
         transmission_reduces,
         utility,
+        worst_group,
     )
-    _LIMITED: tuple[LimitedModelModule, ...] = (latency, lsap_fairness, traffic, utility)
+    _LIMITED: tuple[LimitedModelModule, ...] = (latency, lsap_fairness, traffic, utility, worst_group)
 
 __all__ = ["module", "names"]
 

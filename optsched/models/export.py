@@ -24,6 +24,7 @@ from optsched.errors import UsageError
 from optsched.models.program_files import mps_text, pulp_lp_text
 from optsched.problems import AnyProblem
 from optsched.problems.base import GRID
+from optsched.registry import record_of
 from optsched.results import Component
 from optsched.solvers.algebraic import injective_names
 
@@ -102,8 +103,8 @@ def about(problem: AnyProblem, limited: bool = False) -> Meaning:
     problem
         What is modelled.
     limited
-        Whether the model was built at a limit. Of `latency`, `lsap-fairness` and `utility` that is one on the first
-        component, and the second is the objective.
+        Whether the model was built at a limit. Where that is one on the first component (`ProgramLimit.component`), the
+        second is the objective.
 
     Examples
     --------
@@ -112,7 +113,8 @@ def about(problem: AnyProblem, limited: bool = False) -> Meaning:
     >>> about(Latency(Instance(Cluster(["s"]), Workload(["t"]))), limited=True).component.name
     'work'
     """
-    second = limited and problem.name in ("latency", "lsap-fairness", "utility")
+    limit = record_of(type(problem)).limit
+    second = limited and limit is not None and limit.component == 0
     in_grid = problem.name == "flow-congestion" or (second and problem.name == "utility")
     return Meaning(problem.components[int(second)], GRID if in_grid else 1)
 

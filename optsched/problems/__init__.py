@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from optsched.problems.transmission_maps import TransmissionMaps
     from optsched.problems.transmission_reduces import TransmissionReduces
     from optsched.problems.utility import Utility
+    from optsched.problems.worst_group import WorstGroup
 
 __all__ = [
     "PROBLEMS",
@@ -47,6 +48,7 @@ __all__ = [
     "TransmissionMaps",
     "TransmissionReduces",
     "Utility",
+    "WorstGroup",
     "problem",
     "problem_class",
 ]

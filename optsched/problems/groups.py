@@ -15,7 +15,7 @@ from optsched.decimals import decimal
 from optsched.errors import Fault
 from optsched.instance import MAP, PENDING, RUNNING, Instance, Ints
 
-__all__ = ["Groups", "missing_groups"]
+__all__ = ["Groups", "missing_group_of_tasks", "missing_groups"]
 
 
 def missing_groups(instance: Instance, problem: str, positive: str | None = None) -> Iterator[Fault]:
@@ -34,8 +34,13 @@ def missing_groups(instance: Instance, problem: str, positive: str | None = None
     elif positive is not None:
         for group in np.flatnonzero(workload.group_weight == 0).tolist():
             yield Fault(f"groups[{group}].weight", f"{positive}: give a positive share")
-    status = instance.state.status
-    active = (workload.kind == MAP) & ((status == PENDING) | (status == RUNNING))
+    yield from missing_group_of_tasks(instance, problem)
+
+
+def missing_group_of_tasks(instance: Instance, problem: str, running: bool = True) -> Iterator[Fault]:
+    """Pending maps without a group, and running ones too where `running` says that these count."""
+    workload, status = instance.workload, instance.state.status
+    active = (workload.kind == MAP) & ((status == PENDING) | (running & (status == RUNNING)))
     for task in np.flatnonzero(active & (workload.group < 0)).tolist():
         job = int(workload.job[task])
         place = f"tasks[{task}].job" if job < 0 else f"jobs[{job}].group"

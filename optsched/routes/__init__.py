@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # so that mypy names what a module lacks
         transmission,
         transmission_reduces,
         utility,
+        worst_group,
     )
     from optsched.routes.base import BoundsModule, FrontierModule, RouteModule, RoutesByProblem
     from optsched.routes.latency import latency_search, solve_by
@@ -57,6 +58,7 @@ if TYPE_CHECKING:  # so that mypy names what a module lacks
         transmission,
         transmission_reduces,
         utility,
+        worst_group,
     )
     _BY_PROBLEM: tuple[RoutesByProblem, ...] = (enumerated,)
     _WITH_BOUNDS: tuple[BoundsModule, ...] = (latency,)

@@ -248,7 +248,7 @@ def test_instance_of_which_nothing_can_be_posed(tmp_path: Path) -> None:
     file = write(tmp_path / "odd.json", parameters={"lsap": {"levels": [3, 2, 1]}, "latency": {"w_loc": -1}})
     result = run(file)
     assert result.exit_code == 3
-    assert "odd: none of lsap, fair-lsap, lsap-fairness, flow, " in result.stderr
+    assert "odd: none of lsap, fair-lsap, lsap-fairness, worst-group, flow, " in result.stderr
     assert "generalized-assignment can be posed" in result.stderr
 
 

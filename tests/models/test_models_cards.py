@@ -29,12 +29,14 @@ def test_components(card: str) -> None:
     text, names = cards.run(card)
     module = models.module(card)
     documented = module.__doc__ or ""
-    if card in ("fair-lsap", "lsap-fairness"):
+    if card in ("fair-lsap", "lsap-fairness", "worst-group"):
         documented += models.module("lsap").__doc__ or ""
     built = [module.build_pyomo(names["problem"])]
     if card == "latency":
         built.append(module.build_pyomo(names["loaded"], limit=8))
     if card == "lsap-fairness":
+        built.append(module.build_pyomo(names["problem"], limit=1))
+    if card == "worst-group":
         built.append(module.build_pyomo(names["problem"], limit=1))
     if card == "utility":
         built.append(module.build_pyomo(names["problem"], limit=-0.5))

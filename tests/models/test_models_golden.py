@@ -21,6 +21,8 @@ EXAMPLES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "lsap-guo-fig2": ("lsap", "problem", {}),
     "fair-lsap-three-groups": ("fair-lsap", "problem", {}),
     "lsap-fairness-three-groups": ("lsap-fairness", "problem", {"limit": 1}),
+    "worst-group-one-slot": ("worst-group", "problem", {}),
+    "worst-group-racks": ("worst-group", "racks", {"limit": 1}),
     "flow-table3": ("flow", "problem", {}),
     "flow-congestion-round": ("flow-congestion", "problem", {}),
     "latency-counterexample": ("latency", "problem", {"limit": 3}),

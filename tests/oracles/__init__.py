@@ -15,6 +15,7 @@ from .min_cost_flow import MinCostFlow
 from .traffic import Traffic
 from .transmission import Transmission, TransmissionMaps, TransmissionReduces
 from .utility import Utility
+from .worst_group import WorstGroup
 
 __all__ = ["ORACLES", "Oracle"]
 
@@ -25,6 +26,7 @@ ORACLES: dict[str, type[Oracle]] = {
     "flow": Flow,
     "latency": Latency,
     "lsap-fairness": LsapFairness,
+    "worst-group": WorstGroup,
     "flow-congestion": FlowCongestion,
     "transmission-maps": TransmissionMaps,
     "transmission-reduces": TransmissionReduces,

@@ -206,6 +206,13 @@ def lsap_fairness(draw: Drawing) -> tuple[Record, Record]:
     return document, parameters
 
 
+def worst_group(draw: Drawing) -> tuple[Record, Record]:
+    """Groups that compete for few nodes; weights are there to be passed over."""
+    document = of_maps(draw)
+    add_groups(draw, document, False)
+    return document, draw.chosen({"levels": [[0, 1, 2], [0, 1, 2], [0, 1, 1], [1, 2, 5], [0, 0, 3], [0, 2, 3]]})
+
+
 def add_rates(draw: Drawing, document: Record) -> None:
     """Rates of nodes and of tasks; not so large that doubles, of which penalties are made, would err by 2^-20."""
     draw.large = 10
@@ -438,6 +445,7 @@ FAMILIES: dict[str, Callable[[Drawing], tuple[Record, Record]]] = {
     "flow": flow,
     "latency": latency,
     "lsap-fairness": lsap_fairness,
+    "worst-group": worst_group,
     "flow-congestion": flow_congestion,
     "transmission-maps": transmission_maps,
     "transmission-reduces": transmission_reduces,

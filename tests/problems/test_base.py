@@ -24,7 +24,7 @@ def simple(parameters: dict[str, Any] | None = None, tasks: int = 2) -> Instance
 
 def test_problems_by_name() -> None:
     """Tests that a name gives its problem, and an unknown one the nearest."""
-    placed = ["lsap", "fair-lsap", "lsap-fairness", "flow", "flow-congestion", "latency"]
+    placed = ["lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow", "flow-congestion", "latency"]
     both_stages = ["transmission-maps", "transmission-reduces", "transmission", "utility", "traffic"]
     assert list(PROBLEMS) == [*placed, *both_stages, "generalized-assignment", "min-cost-flow"]
     assert isinstance(problem("latency", simple(), w_rem=5), Latency)

@@ -65,6 +65,13 @@ CONTRACT: dict[str, tuple[str, list[tuple[str, str, str]], dict[str, Any], list[
         ["groups[].weight", "jobs[].group", "tasks[].job"],
         "dual",
     ),
+    "worst-group": (
+        "003",
+        [("worst-mean", "min", "level a task"), ("locality-cost", "min", "level")],
+        {"levels": (0, 1, 1)},
+        ["jobs[].group", "tasks[].job"],
+        "dual",
+    ),
     "flow": (
         "002",
         [("penalty", "min", "MB/s")],
@@ -178,6 +185,12 @@ BOUNDS: list[tuple[str, str, list[tuple[str, str | None, Any]]]] = [
         "examples/running-tasks",
         "lsap-fairness",
         [("best-node", "locality-cost", 1), ("fair-share", "fairness-distance", None)],
+    ),
+    # Of two tasks of one group and one of the other two want the same slot, and each could have it alone.
+    (
+        "examples/worst-group",
+        "worst-group",
+        [("average", "worst-mean", 0), ("best-node-of-group", "worst-mean", 0), ("best-node", "locality-cost", 0)],
     ),
     ("examples/running-tasks", "fair-lsap", [("best-node", "fairness-and-locality-cost", None)]),
     ("papers/hsu-effective-load", "flow", [("best-node", "penalty", None)]),

@@ -93,7 +93,8 @@ def test_names_and_problems_that_do_not_fit(posed: Lsap) -> None:
     """Tests that unknown names and problems that a heuristic does not serve are wrong usage, with what to do."""
     with pytest.raises(UsageError, match='there is no heuristic "lsap-shed"; did you mean "lsap-sched"'):
         run(posed, "lsap-shed")
-    with pytest.raises(UsageError, match="dl does not serve latency, only lsap, fair-lsap, lsap-fairness, flow"):
+    served = "lsap, fair-lsap, lsap-fairness, worst-group, flow"
+    with pytest.raises(UsageError, match=f"dl does not serve latency, only {served}"):
         run(Latency(posed.instance), "dl")
     with pytest.raises(UsageError, match="lsap-sched is a batch heuristic: it has no rounds"):
         run(posed, "lsap-sched", max_idle_rounds=3)

@@ -1,6 +1,6 @@
 """Families after 003 (Guo, Fox, Zhou): random replicas, idle slots drawn from all slots, groups with weights.
 
-`lsap`, `fair-lsap` and `lsap-fairness` are the paper's model with free sizes; `guo-fig4`, `guo-table3`,
+`lsap`, `fair-lsap`, `lsap-fairness` and `worst-group` are the paper's model with free sizes; `guo-fig4`, `guo-table3`,
 `guo-table3-delay` and `guo-fairness` are its own experiments. The paper's multi-wave tests need one instance a wave:
 another seed each.
 """
@@ -124,6 +124,36 @@ def _fair(
     return _grouped(rng, cluster, idle, rows, weights)
 
 
+def _competing_groups(
+    rng: np.random.Generator,
+    *,
+    nodes: int,
+    slots: int,
+    idle_ratio: float,
+    tasks: int,
+    replicas: int,
+    groups: int,
+    racks: int,
+    exponent: float,
+) -> Drawn:
+    """One job a group, large and small ones; the data of all lie on popular nodes."""
+    require_distinct(replicas, nodes)
+    cluster, idle = locality_cluster(rng, nodes, slots, idle_ratio, racks)
+    counts = replica_counts(rng, tasks, replicas)
+    popular = zipf_weights(rng, nodes, exponent)
+    rows = distinct_nodes(rng, counts, nodes, weights=popular)
+    owner = distinct_nodes(rng, np.ones(tasks, dtype=np.int64), groups, weights=zipf_weights(rng, groups, 1.0))
+    workload = Workload(
+        numbered("t", tasks),
+        replicas=rows,
+        job=owner.values,
+        job_ids=numbered("j", groups),
+        job_group=np.arange(groups),
+        group_ids=numbered("g", groups),
+    )
+    return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle))
+
+
 def _fairness_experiment(rng: np.random.Generator) -> Drawn:
     """003 section IV.B; only its DLC varies, and that is the problem's `alpha`."""
     cluster, idle = locality_cluster(rng, nodes=60, slots=1, idle_ratio=0.5)
@@ -164,6 +194,18 @@ FAMILIES = (
             "racks": _RACKS,
         },
         _fair,
+    ),
+    Family(
+        "worst-group",
+        "",
+        "As skewed-lsap, with groups of very different size (Zipf) that compete for the popular nodes.",
+        {
+            **locality_sizes(60, 1, 0.5, 30, 2),
+            "groups": Parameter(5, "groups", 1, 1000),
+            "racks": _RACKS,
+            "exponent": Parameter(1.0, "popularity of nodes falls as rank^-exponent; 0 is uniform", 0, 3),
+        },
+        _competing_groups,
     ),
     Family(
         "skewed-lsap",

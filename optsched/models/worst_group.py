@@ -1,0 +1,168 @@
+"""Models of `worst-group`: the highest mean locality cost of a group, and the locality cost within a limit on it.
+
+The compact model of `build_pyomo` is that of `lsap` (see the table in `optsched.models.lsap`), with whole variables:
+what the groups pay crosses the network, so that its vertices need not be whole. Further components:
+
+=================== ========================================================================================
+component           what it is
+=================== ========================================================================================
+GROUPS              groups with pending tasks
+tasks_of[g]         how many
+group_cost[g]       expression: locality cost of the group's placed tasks
+worst_mean          variable: no group's mean is higher (only without a limit)
+group_mean[g]       group_cost[g] is at most tasks_of[g] times worst_mean (only without a limit)
+group_limit[g]      group_cost[g] is at most the highest cost within the limit (only with one)
+objective           without a limit: least worst_mean; with one: least locality_cost
+=================== ========================================================================================
+
+The literal model of `build_pulp` is 003's square LSAP with the variable `worst` and constraints `mean.g`; with a limit
+the square LSAP itself, and constraints `limit.g`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.errors import UsageError
+from optsched.models.assignment import (
+    add_levelled_network,
+    by_group,
+    class_model,
+    decode_levelled,
+    decode_square,
+    grouped,
+    square_model,
+    square_size,
+)
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, no_start, of_problem, refuse_too_large
+from optsched.problems.worst_group import WorstGroup
+from optsched.results import Number
+from optsched.solvers.algebraic import injective_names
+
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+
+
+@of_problem(WorstGroup)
+def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, aggregate: bool = True) -> Any:
+    """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
+
+    With a `limit`, it finds the least locality cost where no group's mean is above it; without, the least highest mean.
+    A limit that is no whole number or fraction, 0 or more, is a UsageError.
+
+    Examples
+    --------
+    Two groups compete for the slot on a; group h has two tasks, so that one of them off its data is half:
+
+    >>> from optsched.instance import Cluster, Instance, Ragged, State, Workload
+    >>> from optsched.solvers.algebraic import solve_pyomo
+    >>> from optsched.solvers.profiles import load_profile
+    >>> workload = Workload(
+    ...     ["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [1]]), job=[0, 1, 1], job_ids=["i", "j"],
+    ...     job_group=[0, 1], group_ids=["g", "h"])
+    >>> cluster = Cluster(["a", "b"], slots=[1, 2])
+    >>> problem = WorstGroup(Instance(cluster, workload, State.initial(cluster, workload)))
+    >>> model = build_pyomo(problem)
+    >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
+    (0.5, [0, 1, 1])
+    """
+    base = class_model(problem, aggregate)
+    model = base.model
+    locality_cost = add_levelled_network(problem, base)
+    for variable in model.component_data_objects(pyo.Var):
+        variable.domain = pyo.NonNegativeIntegers
+    sizes = {name: size for name, size in zip(problem.group_ids, problem.sizes, strict=True) if size}
+    owners = [problem.group_ids[group] for group in problem.pool[base.classes.first].tolist()]
+    classes = grouped(zip(owners, base.names, strict=True), 0)
+    nodes_of, racks_of = grouped(model.PAIRS, 0), grouped(model.RACK_PAIRS, 0)
+    on_node, in_rack, off_rack = problem.levels
+
+    def group_cost(model: Any, group: str) -> Any:
+        members = [name for _, name in classes[group]]
+        local = pyo.quicksum(model.place[pair] for name in members for pair in nodes_of.get(name, []))
+        near = pyo.quicksum(model.place_in_rack[pair] for name in members for pair in racks_of.get(name, []))
+        far = pyo.quicksum(model.place_anywhere[name] for name in members)
+        return on_node * local + in_rack * near + off_rack * far
+
+    model.GROUPS = pyo.Set(initialize=list(sizes), doc="groups with pending tasks")
+    model.tasks_of = pyo.Param(model.GROUPS, initialize=sizes)
+    model.group_cost = pyo.Expression(model.GROUPS, rule=group_cost)
+    if limit is None:
+        model.worst_mean = pyo.Var(within=pyo.NonNegativeReals)
+        model.group_mean = pyo.Constraint(
+            model.GROUPS,
+            rule=lambda model, group: model.group_cost[group] <= model.tasks_of[group] * model.worst_mean,
+        )
+        model.objective = pyo.Objective(expr=model.worst_mean)
+    else:
+        most = _limits(problem, limit)
+        model.group_limit = pyo.Constraint(
+            model.GROUPS, rule=lambda model, group: (None, model.group_cost[group], most[group])
+        )
+        model.objective = pyo.Objective(expr=locality_cost)
+    return model
+
+
+def _limits(problem: WorstGroup, limit: Any) -> dict[str, int]:
+    """The highest cost of each group within a limit on the means."""
+    if isinstance(limit, np.generic):
+        limit = limit.item()
+    if isinstance(limit, bool) or not isinstance(limit, int | Fraction) or limit < 0:
+        raise UsageError(f"limit={limit!r}: give a mean cost of a group as a whole number or a fraction, 0 or more")
+    return dict(zip(problem.group_ids, problem.most_within(limit), strict=True))
+
+
+@of_problem(WorstGroup)
+def literal_size(problem: WorstGroup, limit: Number | None = None) -> LiteralSize:
+    """What `build_pulp` would take: max(tasks, idle slots) squared variables, and a constraint a group."""
+    size = square_size(problem)
+    variables = size.variables
+    if limit is None:  # `worst` for the constant of the dummies
+        variables += 1 - (len(problem.tasks) != int(problem.capacity.sum()))
+    groups = sum(1 for tasks in problem.sizes if tasks)
+    return LiteralSize(variables, size.constraints + groups, size.megabytes)
+
+
+@of_problem(WorstGroup)
+def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build 003's square LSAP, padded with dummies at constant 1, with the means of its groups.
+
+    Returns
+    -------
+    pulp.LpProblem
+        Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> workload = Workload(["t"], job=[0], job_ids=["j"], job_group=[0], group_ids=["g"])
+    >>> model = build_pulp(WorstGroup(Instance(Cluster(["a"]), workload)))
+    >>> model.objective, model.constraints()[-1]
+    (1*worst + 0, 1.0*place.t.a.1 + -1*worst + 0.0 <= 0)
+    """
+    refuse_too_large(problem, literal_size(problem, limit), max_variables, 'route="arrays" or build_pyomo')
+    model = square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
+    costs = dict(model.objective)
+    most = None if limit is None else _limits(problem, limit)
+    worst: Any = model.add_variable("worst", 0) if most is None else None
+    rows = by_group(model, problem, problem.pool, len(problem.group_ids))
+    names = injective_names(problem.group_ids)
+    for name, group, row, size in zip(names, problem.group_ids, rows, problem.sizes, strict=True):
+        if not size:
+            continue
+        spent = pulp.LpAffineExpression([(variable, costs.get(variable, 0.0)) for variable in row])
+        if most is not None:
+            model.addConstraint(spent <= most[group], f"limit.{name}")
+        else:
+            model.addConstraint(spent - size * worst <= 0, f"mean.{name}")
+    if worst is not None:
+        model.setObjective(worst + 0)
+    return model
+
+
+decode = decoder(WorstGroup, compact=decode_levelled, literal=decode_square)
+start_values = no_start

@@ -1,0 +1,408 @@
+"""The search of `worst-group`: the least mean within which every group can stay, and the least locality cost then.
+
+A limit on the mean is a limit on each group's cost, in whole steps. Either the tasks can be placed within the limits,
+or prices of groups and slots prove that they cannot, and the same prices prove the first mean at which they might:
+that is the next limit. Few limits are tried. Where tasks cost either nothing or one same level, a limit is a capacity
+in a network, maximum flows settle it, and prices are a minimum cut (`FlowEngine`). In general the limits cross the
+network, and HiGHS solves its linear program, and an integer one where that is not whole (`ProgramEngine`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+from optsched.certificates.worst_group import GroupPrices, cost_certificate, mean_certificate
+from optsched.deadline import check
+from optsched.errors import SolverDisagreement
+from optsched.instance import LARGEST, Ints
+from optsched.placement import Placement
+from optsched.problems.worst_group import WorstGroup
+from optsched.results import Certificate, Limit, Number, Proof, Termination
+from optsched.searches.assignment import TransportNetwork, fill_idle_slots, network_program, solve_network_program
+from optsched.solvers.answers import whole_numbers, whole_prices
+from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
+from optsched.solvers.networks import maximum_b_matching
+from optsched.solvers.outcome import STOPPED, stopped
+from optsched.solvers.profiles import Profile
+
+__all__ = ["Cheapest", "Engine", "FlowEngine", "GroupSearch", "Priced", "ProgramEngine", "is_flow"]
+
+#: What prices are multiplied with before they are rounded, 1 first: small denominators are exact, others nearly so.
+_SCALES = (1, 2520, 2**30)
+
+#: Excess over all limits that a solver may leave where there is none.
+_NO_EXCESS = 1e-6
+
+#: How far a value may be from a whole number and stand for it.
+_WHOLE = 1e-5
+
+
+class Priced(NamedTuple):
+    """Prices in the unit 1/`scale`, as `WorstGroup.cost_bound` takes them."""
+
+    scale: int
+    prices: GroupPrices
+
+
+class Cheapest(NamedTuple):
+    """What is known of the cheapest placement within a mean.
+
+    `nodes` has the node of each of `problem.tasks`, or -1, in the cheapest that was found (None without any);
+    `feasible` says whether there is one at all (None where a limit struck first); `bound` is what the engine says of
+    the least cost (None if nothing).
+    """
+
+    nodes: Ints | None
+    feasible: bool | None
+    bound: float | None
+    limit: Limit | None
+
+
+class Engine(Protocol):
+    """What settles a limit on the mean of each group."""
+
+    solver: Mapping[str, Any]
+    raw_status: str
+
+    def excluded(self, mean: Number) -> GroupPrices | None:
+        """Prices that exclude any placement within the mean, as far as rounding leaves them; None without any."""
+
+    def priced(self, mean: Number) -> Priced | None:
+        """Prices that bound the cost of placements within the mean, if there are some."""
+
+    def cheapest(self, mean: Number, start: Placement | None) -> Cheapest:
+        """The placement of least cost within the mean, beginning from one within it."""
+
+
+class _LimitedNetwork:
+    """The compact network of the problem, and where in it the groups pay: what both engines start from.
+
+    Attributes
+    ----------
+    network
+        `TransportNetwork`: source, groups, classes, and nodes, racks and "anywhere", sink.
+    paying
+        Arcs from classes that cost something.
+    group
+        Group that pays for each of them.
+    """
+
+    def __init__(self, problem: WorstGroup) -> None:
+        check()
+        self.problem = problem
+        self.network = TransportNetwork(problem)
+        check()
+        self.paying = np.flatnonzero(self.network.cost > 0)
+        first_class = 1 + len(problem.group_ids)
+        self.group = problem.pool[self.network.classes.first][self.network.tail[self.paying] - first_class]
+
+
+def is_flow(problem: WorstGroup) -> bool:
+    """Whether each task costs nothing or one same level: limits on the groups' costs are capacities then."""
+    on_node, in_rack, off_rack = problem.levels
+    return on_node == 0 and (in_rack in (0, off_rack) or not len(problem.instance.cluster.rack_ids))
+
+
+class FlowEngine:
+    """Maximum flows (SciPy): the tasks of a group that cost something pass one vertex, whose capacity is the limit.
+
+    Only for problems of which `is_flow` is true.
+    """
+
+    raw_status = "maximum flow"
+
+    def __init__(self, problem: WorstGroup) -> None:
+        parts = _LimitedNetwork(problem)
+        self.problem, self._network = problem, parts.network
+        self.solver: Mapping[str, Any] = {"name": "SciPy maximum_flow", "version": scipy.__version__}
+        self._level = max(1, problem.levels[2])
+        network, groups = parts.network, len(problem.group_ids)
+        self._toll = len(network.labels) + np.arange(groups)
+        self._tolls = len(network.labels) + groups  # where all tasks that cost something come together
+        self._first_toll = len(network.tail)
+        head = network.head.copy()
+        head[parts.paying] = self._toll[parts.group]
+        anywhere = network.head[parts.paying][:1]
+        onwards = np.full(len(anywhere), self._tolls)
+        self._tail = np.concatenate([network.tail, self._toll, onwards])
+        self._head = np.concatenate([head, np.full(groups, self._tolls), anywhere])
+        room = np.minimum(network.capacity, problem.count)
+        self._room = np.concatenate([room, np.zeros(groups + len(anywhere), dtype=np.int64)])
+        self._order = np.lexsort((self._head, self._tail))
+        self._starts = np.searchsorted(self._tail[self._order], np.arange(self._tolls + 2)).astype(np.int32)
+
+    def excluded(self, mean: Number) -> GroupPrices | None:
+        network, flow, total = self._flow(self.problem.most_within(mean), self.problem.count)
+        return None if total == self.problem.count else self._cut(network, flow)
+
+    def priced(self, mean: Number) -> Priced:
+        return self._fewest[1]
+
+    def cheapest(self, mean: Number, start: Placement | None) -> Cheapest:
+        """A placement with the fewest tasks that cost something of all, wherever they are: some within the mean has it.
+
+        Sets of tasks that can run at their data at once are independent in a matroid, so that each is part of a largest
+        one (Guo et al. 2012, note 12).
+        """
+        dear, _ = self._fewest
+        _, flow, total = self._flow(self.problem.most_within(mean), dear)
+        if total != self.problem.count:
+            told = f"SciPy places {total} of {self.problem.count} tasks"
+            raise SolverDisagreement(f"{self.problem.name}: {told}")
+        arcs = slice(self._first_toll)
+        sent = np.asarray(flow[self._tail[arcs], self._head[arcs]]).ravel().astype(np.int64)
+        return Cheapest(self._network.decode(sent), True, dear * self._level, None)
+
+    @cached_property
+    def _fewest(self) -> tuple[int, Priced]:
+        """The fewest tasks that cost something in any placement, and the prices that prove it."""
+        network, flow, total = self._flow([0] * len(self._toll), 0)
+        cut = self._cut(network, flow)
+        return self.problem.count - total, Priced(1, cut._replace(groups=[0] * len(cut.groups)))
+
+    def _flow(self, most: Sequence[int], dear: int) -> tuple[Any, Any, int]:
+        """A network with these limits and at most `dear` tasks that cost something, its maximum flow, and the value."""
+        check()
+        capacity = self._room.copy()
+        limits = [min(self.problem.count, cost // self._level) for cost in most]
+        capacity[self._first_toll : self._first_toll + len(limits)] = limits
+        capacity[self._first_toll + len(limits) :] = dear
+        parts = (capacity[self._order].astype(np.int32), self._head[self._order].astype(np.int32), self._starts)
+        network = sp.csr_array(parts, shape=(self._tolls + 1, self._tolls + 1))
+        found = maximum_flow(network, 0, self._network.sink)
+        return network, found.flow, int(found.flow_value)
+
+    def _cut(self, network: Any, flow: Any) -> GroupPrices:
+        """The minimum cut as prices: one level for whatever leads out of what the residual network reaches."""
+        residual = sp.csr_array(network - flow)
+        residual.eliminate_zeros()
+        height = np.zeros(self._tolls + 1, dtype=np.int64)
+        height[breadth_first_order(residual, 0, return_predecessors=False)] = self._level
+        found = self._network.prices(height[: self._network.sink + 1])
+        return GroupPrices(found.task, found.nodes, (height[self._toll] // self._level).tolist())
+
+
+class ProgramEngine:
+    """HiGHS with arrays: the network's linear program with a row for each group, and the integer one if need be."""
+
+    def __init__(self, problem: WorstGroup, profile: Profile) -> None:
+        self.problem, self._profile, self._began = problem, profile, time.perf_counter()
+        self.solver: Mapping[str, Any] = {}
+        self.raw_status = ""
+        parts = _LimitedNetwork(problem)
+        self._network = network = parts.network
+        self._groups, arcs = len(problem.group_ids), len(network.tail)
+        base = network_program(network.tail, network.head, network.capacity, network.cost, network.supply)
+        costs = sp.csc_array((base.objective[parts.paying], (parts.group, parts.paying)), shape=(self._groups, arcs))
+        self._program = replace(
+            base,
+            matrix=sp.vstack([base.matrix, costs], format="csc"),
+            row_lower=np.append(base.row_lower, np.full(self._groups, -np.inf)),
+            row_upper=np.append(base.row_upper, np.zeros(self._groups)),
+        )
+
+    def excluded(self, mean: Number) -> GroupPrices | None:
+        """Prices where the groups must exceed their limits: those of the program of least excess."""
+        program, groups = self._within(mean), self._groups
+        above = sp.csc_array((program.matrix.shape[0] - groups, groups))
+        found = self._solved(
+            replace(
+                program,
+                objective=np.append(np.zeros_like(program.objective), np.ones(groups)),
+                col_lower=np.append(program.col_lower, np.zeros(groups)),
+                col_upper=np.append(program.col_upper, np.full(groups, np.inf)),
+                integer=np.append(program.integer, np.zeros(groups, dtype=bool)),
+                matrix=sp.hstack([program.matrix, sp.vstack([above, -sp.eye_array(groups)])], format="csc"),
+            )
+        )
+        if found.row_duals is None or found.outcome.objective is None or found.outcome.objective <= _NO_EXCESS:
+            return None
+
+        def proved(prices: GroupPrices) -> Number:
+            return self.problem.mean_bound(prices.groups, prices.task, prices.nodes)
+
+        candidates = (prices for _, prices in self._rounded(found.row_duals))
+        return max(candidates, key=proved, default=GroupPrices.none(self.problem))
+
+    def priced(self, mean: Number) -> Priced | None:
+        duals = self._solved(self._within(mean)).row_duals
+        if duals is None:
+            return None
+
+        def proved(priced: Priced) -> Number:
+            prices = priced.prices
+            return self.problem.cost_bound(mean, priced.scale, prices.groups, prices.task, prices.nodes)
+
+        return max(self._rounded(duals), key=proved, default=None)
+
+    def cheapest(self, mean: Number, start: Placement | None) -> Cheapest:
+        program = self._within(mean)
+        relaxed = self._solved(program)
+        if relaxed.x is not None and (np.abs(relaxed.x - np.rint(relaxed.x)) <= _WHOLE).all():
+            return Cheapest(self._decode(relaxed.x), True, relaxed.outcome.bound, None)
+        hint = None
+        if start is not None:
+            hint = self._network.flow_of(self.problem.nodes_of(start)).astype(np.float64)
+        found = self._solved(replace(program, integer=np.ones_like(program.integer)), hint)
+        outcome = found.outcome
+        if found.x is not None:
+            return Cheapest(self._decode(found.x), True, outcome.bound, outcome.limit)
+        return Cheapest(None, False if outcome.status is Termination.INFEASIBLE else None, None, outcome.limit)
+
+    def _within(self, mean: Number) -> LinearProgram:
+        limits = np.array(self.problem.most_within(mean), dtype=np.float64)
+        return replace(self._program, row_upper=np.append(self._program.row_upper[: -self._groups], limits))
+
+    def _solved(self, program: LinearProgram, start: npt.NDArray[np.float64] | None = None) -> ArraySolution:
+        """What HiGHS finds in the time that is left; KeyboardInterrupt where Ctrl-C leaves nothing."""
+        check()
+        profile = self._profile.since(self._began)
+        if program.integer.any():
+            found = solve_arrays(program, profile, start)
+        else:
+            found = solve_network_program(program, profile)
+        self.solver, self.raw_status = found.outcome.solver, found.outcome.raw_status
+        if found.x is None and found.outcome.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+        return found
+
+    def _rounded(self, duals: npt.NDArray[np.float64]) -> Iterator[Priced]:
+        """Duals of the rows as prices, at each of the scales at which they are exact as doubles."""
+        for scale in _SCALES:
+            scaled = whole_prices(duals * scale)
+            if scaled is None:
+                continue
+            found = self._network.prices(scaled[: -self._groups])
+            groups = np.maximum(-scaled[-self._groups :], 0).tolist()
+            if max(abs(found.task), int(found.nodes.max(initial=0))) <= LARGEST:
+                yield Priced(scale, GroupPrices(found.task, found.nodes, groups))
+
+    def _decode(self, flow: npt.NDArray[np.float64]) -> Ints:
+        return self._network.decode(whole_numbers(flow))
+
+
+class GroupSearch:
+    """The least mean, then the least cost within it, with what proves them.
+
+    Parameters
+    ----------
+    problem
+        In which something is placed.
+    engine
+        What settles a limit on the mean.
+    start
+        A feasible placement to begin from.
+
+    Attributes
+    ----------
+    placement
+        The best that is held: the start, or a placement with most tasks at their data, until a better one is found.
+    certificates
+        Of the worst mean, and of the cost where the mean is settled.
+    limit, raw_status
+        What cut it short, and the words of the engine.
+    """
+
+    def __init__(self, problem: WorstGroup, engine: Engine, start: Placement | None = None) -> None:
+        self.problem, self.engine = problem, engine
+        self.placement = self._most_local() if start is None else start
+        self.certificates: tuple[Certificate, ...] = (mean_certificate(problem, GroupPrices.none(problem)),)
+        self.limit: Limit | None = None
+        self.raw_status = ""
+
+    def _most_local(self) -> Placement:
+        problem, local = self.problem, self.problem.idle_replicas
+        nodes = maximum_b_matching(local.starts, local.values, problem.capacity, len(problem.capacity)).node.copy()
+        fill_idle_slots(nodes, problem.capacity, problem.count)
+        return problem.placement(nodes)
+
+    def run(self) -> None:
+        """Search to the end, or to where a limit strikes: what is known by then is held."""
+        try:
+            mean = self.exclude_means()
+            mean, found = self._first_within(mean)
+            if found is not None and found.nodes is not None:
+                self.limit = found.limit
+                self.certificates += (self.cost_certificate(mean, found.bound),)
+        except STOPPED as error:
+            self.limit, self.raw_status = stopped(error)
+        else:
+            self.raw_status = self.engine.raw_status
+
+    def exclude_means(self) -> Number:
+        """The first mean that the engine does not exclude; of what prices prove of it there is a certificate then."""
+        mean = self.certificates[0].claim
+        while (prices := self.engine.excluded(mean)) is not None:
+            proved = mean_certificate(self.problem, prices)
+            if proved.claim > self.certificates[0].claim:
+                self.certificates = (proved,)
+            mean = proved.claim if proved.claim > mean else self._past(mean)
+        return mean
+
+    def _past(self, mean: Number) -> Number:
+        """The next mean, on the engine's word that nothing is within this one."""
+        following = self.problem.mean_above(mean)
+        self.certificates = (Certificate("worst-mean", Proof.SOLVER, following),)
+        return following
+
+    def _first_within(self, mean: Number) -> tuple[Number, Cheapest | None]:
+        """The least mean from this one on within which there is a placement, and the cheapest; by halving, if need be.
+
+        None where a limit struck first.
+        """
+        problem, best = self.problem, self.placement
+        found = self._try(mean)
+        if found.feasible:
+            return problem.evaluate(self.placement)[0], found
+        highest = problem.evaluate(best)[0]
+        within: tuple[Number, Cheapest] | None = None
+        first = True
+        while found.feasible is not None:
+            following = self._past(mean)
+            if following >= highest:
+                break
+            halfway = problem.mean_from(Fraction(mean + highest) / 2)
+            probe = following if first or not mean < halfway < highest else halfway
+            first = False
+            found = self._try(probe)
+            if found.feasible:
+                highest = problem.evaluate(self.placement)[0]
+                within = probe, found
+            elif found.feasible is False:
+                mean = probe
+        if found.feasible is None:
+            self.limit = found.limit
+            return mean, None
+        if within is None or within[0] != highest:
+            return highest, self._try(highest)
+        return within
+
+    def _try(self, mean: Number) -> Cheapest:
+        """The cheapest placement within a mean, which is held if it is better than what is."""
+        problem = self.problem
+        start = self.placement if problem.evaluate(self.placement)[0] <= mean else None
+        found = self.engine.cheapest(mean, start)
+        if found.nodes is not None:
+            self.placement = min(self.placement, problem.placement(found.nodes), key=problem.evaluate)
+        return found
+
+    def cost_certificate(self, mean: Number, bound: float | None) -> Certificate:
+        """What prices prove of the cost within a mean, or what an engine says of it where that is more."""
+        priced = self.engine.priced(mean) or Priced(1, GroupPrices.none(self.problem))
+        proved = cost_certificate(self.problem, mean, *priced)
+        said = None if bound is None else math.ceil(bound - _WHOLE * max(1.0, abs(bound)))
+        if said is None or said <= proved.claim:
+            return proved
+        return Certificate("locality-cost", Proof.SOLVER, said)

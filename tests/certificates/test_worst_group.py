@@ -1,0 +1,109 @@
+"""Prices of groups: what certificates hold and prove, solution files, and seeded faults that must be caught."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from worst_group_instances import ONE_SLOT, RACKS
+
+from optsched.certificates import certify, proved_bound
+from optsched.certificates.worst_group import GroupPrices, cost_certificate, mean_certificate
+from optsched.errors import CertificateInvalid
+from optsched.instances.solution_files import read_solution, write_solution
+from optsched.results import Number, Proof, Value
+from optsched.routes import solve
+
+SOLVED = solve(RACKS)
+
+
+def test_certificates_claim_what_they_prove() -> None:
+    """Tests both certificates by hand, and that free prices prove nothing but 0."""
+    mean, cost = SOLVED.certificates
+    assert (mean.component, mean.kind, mean.claim) == ("worst-mean", Proof.DUAL, 1)
+    assert (cost.component, cost.kind, cost.claim) == ("locality-cost", Proof.DUAL, 3)
+    assert proved_bound(RACKS, mean) == 1
+    assert proved_bound(RACKS, cost, SOLVED.objective) == 3
+    free = GroupPrices.none(ONE_SLOT)
+    assert mean_certificate(ONE_SLOT, free).claim == cost_certificate(ONE_SLOT, Fraction(1, 2), 1, free).claim == 0
+
+
+def test_solution_files_keep_the_proof(tmp_path: Path) -> None:
+    """Tests that fractions survive a solution file, and certify there."""
+    for problem in (ONE_SLOT, RACKS):
+        solution = solve(problem)
+        path = tmp_path / "solution.json"
+        write_solution(solution, problem.instance, path)
+        assert certify(problem, read_solution(path, problem.instance)).proved
+
+
+@pytest.mark.parametrize(
+    ("place", "changes", "message"),
+    [
+        (0, {"task_price": None}, "task_price: must be an integer"),
+        (0, {"task_price": 1.5}, "task_price: must be an integer"),
+        (0, {"node_prices": {"Z": 1}}, 'node_prices: there is no node "Z"'),
+        (0, {"node_prices": [1]}, "node_prices: must be an object"),
+        (0, {"group_prices": {"x": 1}}, 'group_prices: there is no group "x"'),
+        (0, {"group_prices": {"g": "1"}}, "g: must be an integer"),
+        (0, {"group_prices": {"g": 2**54}}, "g: must be an integer up to 2^53"),
+        (1, {"mean": "1/0"}, 'mean: must be an integer or a fraction "p/q"'),
+        (1, {"mean": 0.5}, "mean: must be an integer"),
+        (1, {"mean": "1/2"}, "mean: a proof for means up to 1/2 says nothing of this placement"),
+        (1, {"scale": 0}, "scale: must be above 0, not 0"),
+        (1, {"scale": "1"}, "scale: must be an integer"),
+    ],
+)
+def test_faulty_certificates(place: int, changes: dict[str, Any], message: str) -> None:
+    """Tests that data that is not what the proof needs is told."""
+    certificate = SOLVED.certificates[place]
+    with pytest.raises(CertificateInvalid) as caught:
+        proved_bound(RACKS, replace(certificate, data={**certificate.data, **changes}), SOLVED.objective)
+    assert message in str(caught.value)
+
+
+def test_a_proof_of_the_cost_needs_its_placement() -> None:
+    """Tests that a cost is proved within a mean only."""
+    with pytest.raises(CertificateInvalid, match="says nothing of this placement"):
+        proved_bound(RACKS, SOLVED.certificates[1])
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize(
+    ("key", "changed"), [("task_price", 0), ("node_prices", {"B": 100}), ("group_prices", {}), ("mean", 2)]
+)
+def test_changed_prices_prove_less(place: int, key: str, changed: Any) -> None:
+    """Tests that each of the prices is needed: without it the true claim is caught."""
+    certificate = SOLVED.certificates[place]
+    if key not in certificate.data:
+        return
+    faulty = replace(certificate, data={**certificate.data, key: changed})
+    assert proved_bound(RACKS, faulty, SOLVED.objective) < certificate.claim
+    certificates = tuple(faulty if entry is certificate else entry for entry in SOLVED.certificates)
+    assert not certify(RACKS, replace(SOLVED, certificates=certificates)).valid
+
+
+@pytest.mark.parametrize(
+    ("bound", "objective"),
+    [((2, 3), (2, 3)), ((Fraction(3, 2), 3), (Fraction(3, 2), 3)), ((1, 4), (1, 4)), ((1, 2), (1, 2))],
+)
+def test_false_claims_are_caught(bound: tuple[Number, ...], objective: Value) -> None:
+    """Tests that a claim other than what the prices prove, or the placement is worth, is not certified."""
+    mean, cost = SOLVED.certificates
+    certificates = (replace(mean, claim=bound[0]), replace(cost, claim=bound[1]))
+    assert not certify(RACKS, replace(SOLVED, bound=bound, certificates=certificates, objective=objective)).valid
+    assert not certify(RACKS, replace(SOLVED, objective=objective)).valid
+
+
+def test_prices_of_another_problem_prove_nothing() -> None:
+    """Tests the false optimum of the network of `lsap`: its prices call 1 the least mean, which they do not prove."""
+    first, second = solve(ONE_SLOT).certificates
+    sums = replace(first, claim=1, data={"task_price": 1, "node_prices": {"A": 1}, "pool_prices": {}, "unit": "1"})
+    with pytest.raises(CertificateInvalid, match="group_prices: must be an object"):
+        proved_bound(ONE_SLOT, sums)
+    placement = ONE_SLOT.placement([0, 1, 1])
+    false = replace(solve(ONE_SLOT), decision=placement, objective=(1, 1), bound=(1, 1), certificates=(sums, second))
+    assert not certify(ONE_SLOT, false).valid

@@ -1,0 +1,61 @@
+"""Small instances of `worst-group`: the two of the library, and random ones with two and three levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instances.files import load
+from optsched.problems import WorstGroup
+
+__all__ = ["LEVELS", "ONE_SLOT", "RACKS", "posed", "problems"]
+
+
+def library(name: str) -> WorstGroup:
+    """The problem on an instance of the library."""
+    instance = load(name)
+    assert isinstance(instance, Instance)
+    return WorstGroup(instance)
+
+
+#: Two groups that want one slot, and three levels where fairness costs locality.
+ONE_SLOT, RACKS = library("examples/worst-group"), library("examples/worst-group-racks")
+
+#: Two levels (the second of them in the rack), three, and a cost at the data too.
+LEVELS = [(0, 1, 1), (0, 0, 2), (0, 1, 2), (0, 2, 5), (1, 2, 4), (0, 0, 0)]
+
+
+def posed(
+    replicas: list[list[int]], groups: list[int], slots: list[int], racks: list[int] | None = None, **parameters: Any
+) -> WorstGroup:
+    """Tasks with these replicas, in these groups, on nodes with so many idle slots."""
+    nodes = [f"n{node}" for node in range(len(slots))]
+    cluster = Cluster(
+        nodes, slots=[max(slots)] * len(slots), rack=racks, rack_ids=None if racks is None else ["r", "s"]
+    )
+    number = max(groups, default=0) + 1
+    workload = Workload(
+        [f"t{task}" for task in range(len(groups))],
+        replicas=Ragged.from_rows(replicas),
+        job=groups,
+        job_ids=[f"j{group}" for group in range(number)],
+        job_group=list(range(number)),
+        group_ids=[f"g{group}" for group in range(number)],
+    )
+    return WorstGroup(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=slots)), **parameters)
+
+
+@st.composite
+def problems(draw: st.DrawFn, most: int = 5) -> WorstGroup:
+    """Up to `most` tasks of three groups on three nodes, some of them in racks."""
+    nodes, tasks = draw(st.integers(1, 3)), draw(st.integers(0, most))
+    holders = st.sets(st.integers(0, nodes - 1), max_size=2).map(sorted)
+    return posed(
+        draw(st.lists(holders, min_size=tasks, max_size=tasks)),
+        draw(st.lists(st.integers(0, 2), min_size=tasks, max_size=tasks)),
+        slots=draw(st.lists(st.integers(0, 2), min_size=nodes, max_size=nodes)),
+        racks=draw(st.none() | st.lists(st.integers(-1, 1), min_size=nodes, max_size=nodes)),
+        levels=draw(st.sampled_from(LEVELS)),
+    )
