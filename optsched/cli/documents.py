@@ -135,13 +135,14 @@ class _Generate(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from optsched.instances.generate import FAMILIES
+        from optsched.papers import cited
 
         named = next((FAMILIES[text] for text in ctx.meta.get("family", ()) if text in FAMILIES), None)
         for family in [named] if named else FAMILIES.values():
-            with formatter.section(f"{family.name}: {family.description} {family.paper}".strip()):
+            with formatter.section(f"{family.name}: {cited(f'{family.description} {family.paper}')}".strip()):
                 formatter.write_dl(
                     [
-                        (f"--{name.replace('_', '-')}", f"{parameter.doc} ({_default(parameter.default)})")
+                        (f"--{name.replace('_', '-')}", f"{cited(parameter.doc)} ({_default(parameter.default)})")
                         for name, parameter in family.parameters.items()
                     ]
                     or [("", "no parameters but --seed")]

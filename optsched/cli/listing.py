@@ -133,6 +133,9 @@ def _families() -> list[dict[str, Any]]:
     ]
 
 
+#: Columns of prose, in which papers are called by their authors.
+_PROSE = ("title", "paper", "doc", "description", "source")
+
 #: What can be listed: how it is found, and the columns of its table (JSON has all).
 LISTS: Mapping[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
     "problems": (_problems, ("name", "title", "paper", "components", "parameters", "requires", "certificate")),
@@ -149,14 +152,28 @@ LISTS: Mapping[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] 
 @arguments.format_option("table", "json")
 def list_(what: str, form: str) -> None:
     """List what there is: problems, heuristics, models, instances, solver profiles, families of instances."""
+    from optsched.papers import cited
+
     find, columns = LISTS[what]
     found = find()
     if form == "json":
-        arguments.emit_json(found)
+        arguments.emit_json(
+            [{**entry, "cited": cited(entry["paper"])} if "paper" in entry else entry for entry in found]
+        )
         return
     from optsched.report import Table
 
-    arguments.emit_table(Table(columns, [[_cell(entry[name]) for name in columns] for entry in found]))
+    rows = [[_read(name, entry[name]) for name in columns] for entry in found]
+    arguments.emit_table(Table(columns, rows))
+
+
+def _read(column: str, content: Any) -> str:
+    """A cell as people read it: papers by authors and year where it is prose or a list of tags."""
+    from optsched.papers import cited
+
+    if column == "tags":
+        return ", ".join(map(cited, content))
+    return cited(_cell(content)) if column in _PROSE else _cell(content)
 
 
 def _cell(content: Any) -> str:
