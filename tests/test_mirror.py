@@ -28,6 +28,14 @@ COVERED = {
         "cli/listing": '"list", "problems"',
         "cli/self_test": '"self-test"',
     },
+    # What a problem is held against is run on every problem, and on wrong ones.
+    "contract/test_contract.py": {
+        "testing/__init__": "check_problem",
+        "testing/__main__": "optsched.testing.__main__",
+        "testing/cases": "CHECKS",
+        "testing/checks": "CHECKS",
+    },
+    "contract/test_wrong_problem.py": {"testing/changes": "check_problem", "testing/tampering": "ContractBroken"},
     "cli/test_solving.py": {"cli/proofs": '"certify"'},
     "cli/test_streams.py": {"instances/documents/writing": "GrowingFile"},
     "test_package.py": {"__init__": "optsched.__all__"},
