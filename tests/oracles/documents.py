@@ -368,7 +368,7 @@ def utility(draw: Drawing) -> tuple[Record, Record]:
         {
             "reduces": ["free", "fixed", "fixed"],
             "tables": ["literal", "smoothed"],
-            "phase": ["shuffle", "reduce"],
+            "phase": ["shuffle", "reduce", "by-maps", "by-maps"],
             "penalty": [2.1, 3.33, 1000],
         }
     )
