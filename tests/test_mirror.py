@@ -80,6 +80,7 @@ COVERED = {
     "searches/test_min_cost_flow.py": {"routes/min_cost_flow": "routes.min_cost_flow"},
     "searches/test_traffic.py": {"routes/traffic": "routes.traffic"},
     "searches/test_transmission_reduces.py": {"routes/transmission_reduces": "solve("},
+    "searches/test_worst_group.py": {"routes/worst_group": "route"},
     "searches/test_utility_routes.py": {"routes/utility": "ROUTES"},
     "searches/test_utility.py": {
         "searches/utility_leximin": "leximin",
