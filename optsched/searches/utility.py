@@ -3,7 +3,7 @@
 From above, the linear program over patterns rules thresholds out, and its prices prove it in integers. From below, the
 fractions are rounded, what is left is packed greedily, and an integer program over the known patterns is given a few
 nodes. Only where the two do not meet, an exact program decides, and the proof is the solver's word. The utilisation is
-treated alike. `leximin` goes on where the lowest utility is settled: the second lowest, and so on.
+treated in the same way. `leximin` goes on where the lowest utility is settled: with the second lowest, and so on.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ __all__ = ["Decider", "UtilitySearch"]
 #: Branch-and-bound nodes for the programs over known patterns, which may well have no solution.
 _NODES_OF_A_TRY = 500
 
-#: Of patterns that are worth the same at the prices, those of large tasks go first: small ones fill what is left.
+#: Of patterns that are worth the same at the prices, those of large tasks go first, since small ones fill what is left.
 _TIE = 1e-3
 
 #: How far a solver's bound may be off, relative to it.
 _AGREES = 1e-6
 
-#: Finds counts that give each job at least a utility (in units), with most utilisation if so asked, and what the solver
-#: says of the negated utilisation; the counts are of items (maps of each job, then reduces) by node. None: this route
-#: has no exact program for the instance.
+#: Finds counts that give each job at least a utility (in units), and the most utilisation if asked. Returns the
+#: solver's outcome for the negated utilisation, and the counts of items (maps of each job, then reduces) by node. None
+#: where this route has no exact program for the instance.
 Decider = Callable[[Utility, int, bool, Profile, Ints | None], tuple[SolverOutcome, Ints | None] | None]
 
 
@@ -141,7 +141,7 @@ class UtilitySearch:
             self._fill()
 
     def _ruled_out(self, best: Certificate) -> tuple[Certificate, Relaxation | None]:
-        """The strongest bound that prices prove, and the relaxation at the highest threshold that has one."""
+        """The strongest bound that prices prove, and the relaxation at the highest threshold that is not ruled out."""
         problem = self.problem
         low, high = LEAST_FINITE - 1, problem.saturated_units
         held: Relaxation | None = None
@@ -217,7 +217,7 @@ class UtilitySearch:
         return True
 
     def _close(self, ceiling: int) -> tuple[int, bool]:
-        """The proved bound after exact programs at what is open; whether it is the one that prices proved."""
+        """Run exact programs at what is open. Returns the proved bound, and whether prices alone proved it."""
         by_prices, threshold = True, ceiling
         while self.lowest(self.counts) < ceiling and self.limit is None:
             answer = self._decided(threshold, False, None)
@@ -237,7 +237,7 @@ class UtilitySearch:
         return ceiling, by_prices
 
     def _decided(self, units: int, use: bool, start: Ints | None) -> tuple[SolverOutcome, Ints | None] | None:
-        """What decides a threshold, and counts that were looked at: feasible, and as good as was asked for."""
+        """What decides a threshold, with counts that were checked: feasible, and as good as was asked for."""
         answer = self._decide(self.problem, units, use, self._within(), start)
         counts = None if answer is None else answer[1]
         if counts is not None:
@@ -300,7 +300,7 @@ class UtilitySearch:
             self.counts = counts.copy()
 
     def _rounded(self, relaxation: Relaxation) -> Ints:
-        """Whole patterns of the fractions, then on each node that is left the pattern worth most of what is missing."""
+        """Whole patterns of the fractions; then each node left gets the pattern worth most of what is missing."""
         packing, items = relaxation.packing, relaxation.packing.items
         counts = np.zeros((len(items.limit), len(packing.room)), dtype=np.int64)
         left = items.limit.copy()
@@ -328,7 +328,7 @@ class UtilitySearch:
         return packing.folded(counts)
 
     def _fill(self) -> None:
-        """Add tasks where there is room left: on alike nodes alike, each time those that use most."""
+        """Add tasks where there is room left, on alike nodes the same, and always those that use most."""
         problem, items = self.problem, self.items
         counts = self.counts.copy()
         room = problem.room - counts.T @ items.demand
@@ -362,7 +362,7 @@ class UtilitySearch:
         return exact_patterns(Packing.of(self.problem, self.problem.lowest_units))
 
     def at_steps(self, steps: Sequence[int], use: bool) -> tuple[Packing, Ints]:
-        """One packing with the pairs of counts of several utilities, ascending, and of each pair which one it gives.
+        """One packing with the pairs of counts of several utilities, ascending; and the utility that each pair gives.
 
         `use` says whether there may be more tasks than a pair needs.
         """
@@ -393,6 +393,6 @@ class UtilitySearch:
         self.solver, self.raw_status = dict(outcome.solver), outcome.raw_status
 
     def _interrupted(self, outcome: SolverOutcome) -> None:
-        """An interrupt ends the search, and so does the time; the few nodes of a try do not."""
+        """An interrupt ends the search, and so does the time limit; the few nodes of a try do not."""
         if outcome.limit in (Limit.INTERRUPTED, Limit.TIME, Limit.MEMORY):
             self.limit = outcome.limit

@@ -1,11 +1,11 @@
 """`utility` with `phase=by-maps` exactly: the thresholds of `optsched.searches.utility`, with reduces by level.
 
 What a reduce takes there grows with its job's placed maps, wherever they are. At a given number of maps it is an item
-like any other, and a node is packed by itself: so a job chooses one of several levels, and each has reduces of its own
-(`optsched.problems.utility_levels`). For a lowest utility only those numbers of maps matter that need fewer reduces
-than one map less; for the utilisation all do. Where there are many, the linear program takes some of them as levels,
-and counts a reduce at what it takes at the first number of its level. Its prices still prove a bound; placements are
-packed with one number of maps chosen for each job, and the exact program has all numbers.
+like any other, and a node is packed by itself. So a job chooses one of several levels, and each level has reduces of
+its own (`optsched.problems.utility_levels`). For a lowest utility only some numbers of maps matter: those with which
+fewer reduces are needed than with one map less. For the utilisation all do. Where there are many, the linear program
+takes some of them as levels, and counts a reduce at what it takes at the first number of its level. Its prices still
+prove a bound. Placements are packed with one number of maps chosen for each job, and the exact program has all numbers.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["ByMapsSearch", "every_level", "utility_search"]
 
-#: Levels of one job in a linear program.
+#: A job has at most so many levels in a linear program.
 MOST_LEVELS = 12
 
 
@@ -72,8 +72,8 @@ def every_level(problem: Utility, units: int) -> Levels:
 class ByMapsSearch(UtilitySearch):
     """As `UtilitySearch`, for problems that are `coupled`.
 
-    Free reduces are first left where RAS spreads them: what is packed beside these, without an exact program and within
-    a quarter of the time, is a placement to begin with.
+    Free reduces are first left where RAS spreads them. What is packed beside these, without an exact program and within
+    a quarter of the time, is the placement to begin with.
     """
 
     def _run(self) -> None:

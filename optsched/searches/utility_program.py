@@ -1,8 +1,8 @@
 """The integer program of `utility` at a given lowest utility: which counts of tasks each node takes.
 
-Nodes of one type are either counted one by one, or all at once by the patterns that they take: the program has then no
-symmetry between them. With every maximal pattern of a type it is exact; with some of them, what it finds is a placement
-and what it rules out means nothing.
+Nodes of one type are counted one by one, or all at once by the patterns that they take, so that the program has no
+symmetry between them. With every maximal pattern of a type it is exact. With only some of them, what it finds is a
+placement, but what it rules out means nothing.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["MOST_COLUMNS", "Quota", "allocation_of", "counts_of", "exact_patterns", "solve_integer_program"]
 
-#: A type of nodes is exact by patterns up to this many, else node by node, up to so many columns in all.
+#: A type of nodes has at most so many patterns, else its nodes are counted one by one, with at most so many columns.
 _MOST_PATTERNS, MOST_COLUMNS = 5_000, 20_000
 
 
-#: Which pairs of counts belong to it, and how many jobs may take one of these.
+#: The pairs of counts that belong to the quota, and how many jobs may take one of them.
 Quota = tuple[Bools, int]
 
 
 def exact_patterns(packing: Packing) -> dict[int, Ints] | None:
-    """For which types of nodes an exact program takes patterns, and these; None where it would be too large."""
+    """The types of nodes for which an exact program takes patterns, with these; None where it would be too large."""
     patterns: dict[int, Ints] = {}
     # What fixed reduces take depends on other nodes: those have no patterns.
     several = packing.type_size > (1 if packing.taken is None else len(packing.room))
@@ -113,13 +113,13 @@ def solve_integer_program(
 
 
 def allocation_of(problem: Utility, counts: Ints) -> Allocation:
-    """Counts of items by node, shape (items, nodes), as maps and reduces; fixed reduces are added."""
+    """Counts of items by node, shape (items, nodes), as maps and reduces, with the fixed reduces added."""
     maps, reduces = np.split(counts, 2)
     return Allocation(maps, reduces if problem.fixed is None else problem.fixed)
 
 
 def counts_of(problem: Utility, placement: Placement) -> Ints:
-    """Counts of items by node in a placement, shape (items, nodes); fixed reduces are none of them."""
+    """Counts of items by node in a placement, shape (items, nodes), without fixed reduces."""
     counts: Ints = np.concatenate(problem.allocated(placement))
     if problem.fixed is not None:
         counts[len(problem.jobs) :] = 0
@@ -133,11 +133,11 @@ class _Columns:
     Attributes
     ----------
     item, node
-        Of each count of an item on a single node.
+        Item and node of each count on a single node.
     kind, pattern
         Type of each pattern, and what it holds, shape (patterns, items).
     placed_item, placed_kind
-        Of each count of an item on the nodes of a type with patterns; at most what these hold.
+        Item and type of each count on the nodes of a type with patterns; it is at most what the patterns hold.
     """
 
     item: Ints
