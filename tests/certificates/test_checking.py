@@ -422,7 +422,7 @@ def test_enumeration_and_rivals_are_told() -> None:
         SOLVED["lsap"], termination=Termination.ERROR, raw_status="unbounded", bound=(None,), certificates=()
     )
     assert certify(LSAP, stopped).unproved == ("that there is no optimum to be found rests on: solver",)
-    weak = replace(MAKESPAN, data={"limit": 1, "cover": ["s1"]})
+    weak = replace(MAKESPAN, data={"cover": ["s1"]})
     false = certify(LATENCY, replace(words, bound=(3, None), certificates=(weak,), termination=Termination.FEASIBLE))
     assert false.unproved == ()
     assert len(false.contradicted) == 1

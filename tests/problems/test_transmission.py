@@ -14,6 +14,7 @@ from transmission_instances import DISTANCES, SENT, example, instances, problems
 from optsched.errors import InputError, MissingField
 from optsched.instance import (
     FINISHED,
+    MAP,
     PENDING,
     REDUCE,
     RUNNING,
@@ -280,3 +281,22 @@ def test_renumbering_nodes(instance: Instance, random: st.DataObject) -> None:
         state.load[order],
     )
     assert least(Instance(cluster, workload, moved)) == least(plain)
+
+
+def test_costs_go_from_the_map_to_the_reduce() -> None:
+    """Tests where distances differ by direction: what a map sends to a reduce that runs, and one fetches from a map."""
+    cluster = Cluster(["a", "b"], topology=Topology("distance", [[0.0, 3.0], [7.0, 0.0]]))
+    workload = Workload(
+        ["M1", "M2", "R1", "R2"],
+        kind=[MAP, MAP, REDUCE, REDUCE],
+        job=[0] * 4,
+        job_ids=["J"],
+        size=[1.0, 1.0, np.nan, np.nan],
+        replicas=Ragged.from_rows([[0, 1], [0, 1], [], []]),
+        shuffle=Shuffle([0, 1], [2, 3], [2.0, 2.0], [np.nan] * 2),
+    )
+    state = State.initial(cluster, workload, status=[PENDING, FINISHED, RUNNING, PENDING], node=[-1, 0, 0, -1])
+    problem = Transmission(Instance(cluster, workload, state), distinct=False)
+    # M1 sends 2 MB to R1 on a, and R2 fetches 2 MB from M2 on a.
+    assert problem.evaluate(problem.placement([1, 0])) == (2 * 7,)
+    assert problem.evaluate(problem.placement([0, 1])) == (2 * 3,)

@@ -11,7 +11,7 @@ from utility_instances import SWAPS, posed
 
 from optsched.certificates import certify
 from optsched.errors import InputError, MissingField, UsageError
-from optsched.instance import MAP, REDUCE, Cluster, Instance, Workload
+from optsched.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
 from optsched.placement import Placement
 from optsched.problems import Utility
 from optsched.problems.base import GRID
@@ -155,6 +155,20 @@ def test_demands_that_do_not_do(demands: list[float], told: str) -> None:
     workload = Workload(["a", "b"], job=[0, 0], job_ids=["j"], demand={"cpu": demands})
     with pytest.raises(InputError, match=re.escape(told)):
         Utility(Instance(Cluster(["n"], capacity={"cpu": [9.0]}), workload))
+
+
+def test_demands_of_several_resources_that_do_not_do() -> None:
+    """Tests that every resource with a fault is told, and that what runs counts in the total."""
+    demands = {"cpu": [1 / 3, 1 / 3], "memory": [1 / 3, 1 / 3]}
+    cluster = Cluster(["n"], capacity={"cpu": [9.0], "memory": [9.0]})
+    workload = Workload(["a", "b"], job=[0, 0], job_ids=["j"], demand=demands)
+    with pytest.raises(InputError) as caught:
+        Utility(Instance(cluster, workload))
+    assert [fault.place for fault in caught.value.faults] == ["tasks[].demand.cpu", "tasks[].demand.memory"]
+    large = Workload(["a", "b"], job=[0, 0], job_ids=["j"], demand={"cpu": [2.0**52 + 1] * 2})
+    state = State.initial(cluster, large, status=[RUNNING, PENDING], node=[0, -1])
+    with pytest.raises(InputError, match=r"demands may total too much, past 2\^53/1"):
+        Utility(Instance(cluster, large, state))
 
 
 def test_parameters() -> None:

@@ -240,6 +240,8 @@ def test_reduces_that_are_alike_in_any_order() -> None:
     for seed in range(200):
         problem = rich(seed)
         bounds = ReduceBounds(problem)
+        assert (problem.map_capacity[bounds.hosts] > 0).all()
+        assert bounds.room.sum() == max(problem.map_capacity.sum(), len(problem.maps))
         if (bounds.twin < 0).all():
             continue
         alike += 1
