@@ -291,6 +291,19 @@ def test_bounds_of_the_last_two_reduces_are_exact() -> None:
         assert bounds.children(fixed, int(some[0]), bounds.free).tolist() == expected.tolist(), seed
 
 
+def test_charges_and_known_bounds_never_make_a_bound_weaker() -> None:
+    """Tests that the better of the bounds with charges and without holds, and the better of new and known ones."""
+    for seed in range(25):
+        problem, rng = rich(seed), np.random.default_rng(seed)
+        bounds = ReduceBounds(problem)
+        for reduce in range(len(problem.reduces)):
+            fixed = np.full(len(problem.reduces), OPEN)
+            prices, charges = any_prices(rng, len(bounds.free)), any_tree(rng, bounds).charges
+            plain = bounds.children(fixed, reduce, bounds.free)
+            assert (bounds.children(fixed, reduce, bounds.free, charges) >= plain).all(), seed
+            assert (bounds.children(fixed, reduce, prices, charges, plain) >= plain).all(), seed
+
+
 def enlarged(instance: Instance, power: int) -> Transmission:
     """The problem with all sizes 2^power times as large."""
     workload, shuffle = instance.workload, instance.workload.shuffle
