@@ -13,7 +13,7 @@ from optsched.instance import Ints
 from optsched.problems.worst_group import WorstGroup
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["GroupPrices", "cost_certificate", "worst_group_proof", "mean_certificate"]
+__all__ = ["GroupPrices", "cost_certificate", "worst_group_certificate", "worst_group_proof"]
 
 
 class GroupPrices(NamedTuple):
@@ -29,7 +29,7 @@ class GroupPrices(NamedTuple):
         return cls(0, np.zeros_like(problem.capacity), [0] * len(problem.sizes))
 
 
-def mean_certificate(problem: WorstGroup, prices: GroupPrices) -> Certificate:
+def worst_group_certificate(problem: WorstGroup, prices: GroupPrices) -> Certificate:
     """The certificate that prices make of the worst mean (`WorstGroup.mean_bound`); it claims just what they prove."""
     claim = problem.mean_bound(prices.groups, prices.task, prices.nodes)
     return Certificate("worst-mean", Proof.DUAL, claim, _written(problem, prices))

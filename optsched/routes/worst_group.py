@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from optsched.certificates.worst_group import GroupPrices, cost_certificate, mean_certificate
+from optsched.certificates.worst_group import GroupPrices, cost_certificate, worst_group_certificate
 from optsched.placement import Placement
 from optsched.problems.worst_group import WorstGroup
 from optsched.results import Certificate, Proof, Solution
@@ -28,7 +28,7 @@ def by_route(call: Call[WorstGroup], profile: Profile) -> Solution:
     if not problem.count:
         free = GroupPrices.none(problem)
         nothing = problem.placement([-1] * len(problem.tasks))
-        return call.settled(nothing, mean_certificate(problem, free), cost_certificate(problem, 0, 1, free))
+        return call.settled(nothing, worst_group_certificate(problem, free), cost_certificate(problem, 0, 1, free))
     flows = call.route != "arrays" and is_flow(problem)
     engine: Engine = FlowEngine(problem) if flows else ProgramEngine(problem, profile)
     built = call.elapsed

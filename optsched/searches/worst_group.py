@@ -23,7 +23,7 @@ import scipy
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from optsched.certificates.worst_group import GroupPrices, cost_certificate, mean_certificate
+from optsched.certificates.worst_group import GroupPrices, cost_certificate, worst_group_certificate
 from optsched.deadline import check
 from optsched.errors import SolverDisagreement
 from optsched.instance import LARGEST, Ints
@@ -318,7 +318,7 @@ class GroupSearch:
     def __init__(self, problem: WorstGroup, engine: Engine, start: Placement | None = None) -> None:
         self.problem, self.engine = problem, engine
         self.placement = self._most_local() if start is None else start
-        self.certificates: tuple[Certificate, ...] = (mean_certificate(problem, GroupPrices.none(problem)),)
+        self.certificates: tuple[Certificate, ...] = (worst_group_certificate(problem, GroupPrices.none(problem)),)
         self.limit: Limit | None = None
         self.raw_status = ""
 
@@ -345,7 +345,7 @@ class GroupSearch:
         """The first mean that the engine does not exclude; of what prices prove of it there is a certificate then."""
         mean = self.certificates[0].claim
         while (prices := self.engine.excluded(mean)) is not None:
-            proved = mean_certificate(self.problem, prices)
+            proved = worst_group_certificate(self.problem, prices)
             if proved.claim > self.certificates[0].claim:
                 self.certificates = (proved,)
             mean = proved.claim if proved.claim > mean else self._past(mean)

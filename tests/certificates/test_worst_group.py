@@ -11,7 +11,7 @@ import pytest
 from worst_group_instances import ONE_SLOT, RACKS
 
 from optsched.certificates import certify, proved_bound
-from optsched.certificates.worst_group import GroupPrices, cost_certificate, mean_certificate
+from optsched.certificates.worst_group import GroupPrices, cost_certificate, worst_group_certificate
 from optsched.errors import CertificateInvalid
 from optsched.instances.solution_files import read_solution, write_solution
 from optsched.results import Number, Proof, Value
@@ -28,7 +28,9 @@ def test_certificates_claim_what_they_prove() -> None:
     assert proved_bound(RACKS, mean) == 1
     assert proved_bound(RACKS, cost, SOLVED.objective) == 3
     free = GroupPrices.none(ONE_SLOT)
-    assert mean_certificate(ONE_SLOT, free).claim == cost_certificate(ONE_SLOT, Fraction(1, 2), 1, free).claim == 0
+    assert (
+        worst_group_certificate(ONE_SLOT, free).claim == cost_certificate(ONE_SLOT, Fraction(1, 2), 1, free).claim == 0
+    )
 
 
 def test_solution_files_keep_the_proof(tmp_path: Path) -> None:
