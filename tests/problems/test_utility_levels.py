@@ -41,6 +41,7 @@ def test_prices_by_hand() -> None:
     # Beside three maps a reduce takes 3 of 4, so one fits on either tracker with memory: 3 < 6. Beside two, both fit.
     assert rules_out(APART, GRID // 2, dear)
     assert not rules_out(APART, 0, dear)
+    assert rules_out(APART, GRID // 2, LevelPrices(np.array([-1]), dear.reduces))
     assert rules_out(APART, 2 * GRID, LevelPrices(np.array([0]), [{}]))
     assert not rules_out(APART, GRID // 2, LevelPrices(np.array([0]), [{2: -2, 3: -3}]))
     none = LevelPrices(np.array([0]), [{}])
