@@ -15,6 +15,18 @@ __all__ = ["NONE", "NetworkFlow", "Placement"]
 NONE = -1
 
 
+def _frozen(numbers: npt.ArrayLike, told: str) -> npt.NDArray[np.int64]:
+    """A copy of a row of whole numbers that cannot be changed; ValueError where it is none."""
+    given = np.asarray(numbers)
+    if given.size and given.dtype.kind not in "iu":
+        raise ValueError(f"{told}: whole numbers, not {given.dtype}")
+    if given.ndim != 1:
+        raise ValueError(f"{told}: one dimension, not {given.ndim}")
+    frozen = np.array(given, dtype=np.int64, copy=True)
+    frozen.setflags(write=False)
+    return frozen
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Placement:
     """For each task of an instance, in file order, the index of the node it runs on, or `NONE` (-1).
@@ -38,14 +50,7 @@ class Placement:
     nodes: npt.NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        given = np.asarray(self.nodes)
-        if given.size and given.dtype.kind not in "iu":
-            raise ValueError(f"a placement is one node index a task: whole numbers, not {given.dtype}")
-        nodes = np.array(given, dtype=np.int64, copy=True)
-        if nodes.ndim != 1:
-            raise ValueError(f"a placement is one node index a task: one dimension, not {nodes.ndim}")
-        nodes.setflags(write=False)
-        object.__setattr__(self, "nodes", nodes)
+        object.__setattr__(self, "nodes", _frozen(self.nodes, "a placement is one node index a task"))
 
     @classmethod
     def of(cls, nodes: Iterable[int | None]) -> Placement:
@@ -100,14 +105,7 @@ class NetworkFlow:
     units: npt.NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        given = np.asarray(self.units)
-        if given.size and given.dtype.kind not in "iu":
-            raise ValueError(f"a flow is one number an arc: whole numbers, not {given.dtype}")
-        units = np.array(given, dtype=np.int64, copy=True)
-        if units.ndim != 1:
-            raise ValueError(f"a flow is one number an arc: one dimension, not {units.ndim}")
-        units.setflags(write=False)
-        object.__setattr__(self, "units", units)
+        object.__setattr__(self, "units", _frozen(self.units, "a flow is one number an arc"))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NetworkFlow) and np.array_equal(self.units, other.units)

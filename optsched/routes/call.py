@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-import numpy as np
-
 from optsched.doubts import FEW, examine
 from optsched.errors import SolverDisagreement
 from optsched.problems import AnyProblem
@@ -31,17 +29,14 @@ from optsched.results import (
     Termination,
     Value,
 )
-from optsched.solvers.answers import decoding
+from optsched.solvers.answers import check_claim, decoding, whole_bound
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ALL_TRIED", "Call", "Found", "Told", "check_claim", "modelled", "proof_of", "solver_of", "whole_bound"]
+__all__ = ["ALL_TRIED", "Call", "Found", "Told", "modelled", "proof_of", "solver_of"]
 
 #: The status where enumeration found nothing.
 ALL_TRIED = "no placement is feasible"
-
-#: How far a solver's own figure may be from the re-evaluated one, relative to it.
-_AGREES = 1e-6
 
 Posed = TypeVar("Posed", bound=AnyProblem)
 
@@ -110,7 +105,9 @@ class Found:
     def checked(self, problem: AnyProblem) -> Found:
         """The same; SolverDisagreement where a claimed optimum is not what the decision is worth."""
         if self.optimal and self.outcome.objective is not None:
-            check_claim(problem, self.outcome.objective / self.units, problem.evaluate(self.decision)[self.position])
+            check_claim(
+                problem.name, self.outcome.objective / self.units, problem.evaluate(self.decision)[self.position]
+            )
         return self
 
 
@@ -243,12 +240,6 @@ def _check_bound(problem: AnyProblem, objective: Value, bound: list[Number | Non
         raise SolverDisagreement(f"{problem.name}: {told}")
 
 
-def check_claim(problem: AnyProblem, claimed: float | None, value: Number) -> None:
-    """Raise SolverDisagreement where a solver's own figure is not the re-evaluated one."""
-    if claimed is not None and abs(claimed - float(value)) > _AGREES * max(1.0, abs(float(value))):
-        raise SolverDisagreement(f"{problem.name}: the solver says {claimed}, the placement is worth {float(value)}")
-
-
 def modelled(
     problem: AnyProblem,
     route: str,
@@ -327,8 +318,3 @@ def solver_of(route: str) -> Callable[..., SolverOutcome]:
     from optsched.solvers import algebraic
 
     return algebraic.solve_pyomo if route == "pyomo" else algebraic.solve_pulp
-
-
-def whole_bound(claimed: float) -> int:
-    """The least whole number that a lower bound in floating point leaves room for."""
-    return int(np.ceil(claimed - _AGREES * max(1.0, abs(claimed))))

@@ -11,8 +11,9 @@ from optsched.placement import Placement
 from optsched.problems import Latency
 from optsched.results import Bound, Certificate, FrontierPoint, Number, Proof, Solution, Termination, Value
 from optsched.routes.base import MODELS, Frontier
-from optsched.routes.call import Call, Found, modelled, whole_bound
+from optsched.routes.call import Call, Found, modelled
 from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
+from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = ["ROUTES", "Beside", "bounds", "by_route", "frontier", "latency_search", "solve_by"]

@@ -17,8 +17,9 @@ from optsched.placement import Placement
 from optsched.problems import LsapFairness
 from optsched.results import Certificate, FrontierPoint, Limit, Number, Solution, Value
 from optsched.routes.base import MODELS, Frontier
-from optsched.routes.call import Call, Found, Told, check_claim, modelled
+from optsched.routes.call import Call, Found, Told, modelled
 from optsched.searches.lsap_fairness import CappedNetwork, Fairest, most_local
+from optsched.solvers.answers import check_claim
 from optsched.solvers.networks import BMatching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
@@ -70,7 +71,7 @@ class _Search:
         if self.route in MODELS:
             found = modelled(self.problem, self.route, self.profile).checked(self.problem)
             if found.optimal:
-                check_claim(self.problem, found.outcome.objective, least)
+                check_claim(self.problem.name, found.outcome.objective, least)
 
     def fairest(self, off_data: int) -> Fairest:
         """The fairest placement with at most so many tasks off their data."""

@@ -26,7 +26,8 @@ from optsched.instance import Floats, Ints
 from optsched.placement import Placement
 from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
-from optsched.results import Certificate, FrontierPoint, Limit, Number, Proof, Termination
+from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
+from optsched.solvers.answers import check_claim, whole_bound
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -43,9 +44,6 @@ _LARGEST_PRICE = 2**53
 #: seconds.
 _MOST_CASES = 60
 _MOST_COLUMNS = 60_000
-
-#: How far a solver's bound is believed, relative to it.
-_AGREES = 1e-6
 
 #: How far from a whole number a solver's value may be.
 _WHOLE = 1e-5
@@ -209,22 +207,14 @@ class TrafficSearch:
             if wrong := self.problem.violations(placement):
                 raise SolverDisagreement(f"{self.problem.name}: a solver holds a placement that violates {wrong[0]}")
             if outcome.status is Termination.OPTIMAL:
-                self.check(outcome.objective, self.problem.objective(placement)[0])
+                check_claim(self.problem.name, outcome.objective, self.problem.objective(placement)[0])
         known = self._holding(known, placement)
         if outcome.bound is not None:
-            step, claimed = self.problem.step, outcome.bound * self.problem.grid
-            word = int(np.ceil((claimed - _AGREES * max(1.0, abs(claimed))) / step)) * step
+            word = whole_bound(outcome.bound * self.problem.grid, self.problem.step)
             if outcome.status is Termination.OPTIMAL and known.units is not None:
                 word = known.units
             known = replace(known, bound=max(known.bound, word))
         return known
-
-    def check(self, claimed: float | None, value: Number) -> None:
-        """Raise SolverDisagreement where a solver's own figure is not the re-evaluated one."""
-        if claimed is not None and abs(claimed - float(value)) > _AGREES * max(1.0, abs(float(value))):
-            raise SolverDisagreement(
-                f"{self.problem.name}: the solver says {claimed}, the placement is worth {float(value)}"
-            )
 
     def _holding(self, known: WithinLimit, placement: Placement | None) -> WithinLimit:
         """`known` with a placement, if that is feasible, within the limit, and better than what is held."""

@@ -35,6 +35,7 @@ from optsched.searches.utility_patterns import (
     most_use,
 )
 from optsched.searches.utility_program import allocation_of, counts_of, exact_patterns, solve_integer_program
+from optsched.solvers.answers import whole_bound
 from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
@@ -45,9 +46,6 @@ _NODES_OF_A_TRY = 500
 
 #: Of patterns that are worth the same at the prices, those of large tasks go first, since small ones fill what is left.
 _TIE = 1e-3
-
-#: How far a solver's bound may be off, relative to it.
-_AGREES = 1e-6
 
 #: Finds counts that give each job at least a utility (in units), and the most utilisation if asked. Returns the
 #: solver's outcome for the negated utilisation, and the counts of items (maps of each job, then reduces) by node. None
@@ -284,7 +282,7 @@ class UtilitySearch:
         self.limit = outcome.limit
         claimed = None
         if outcome.bound is not None:
-            claimed = int(np.floor(-outcome.bound + _AGREES * max(1.0, abs(outcome.bound))))
+            claimed = -whole_bound(outcome.bound)
         if outcome.status is Termination.OPTIMAL:
             claimed = self.used(self.counts)
         if claimed is not None and claimed < target:

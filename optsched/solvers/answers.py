@@ -15,8 +15,19 @@ import numpy.typing as npt
 
 from optsched.arrays import LARGEST
 from optsched.errors import SolverDisagreement, UsageError
+from optsched.results import Number
 
-__all__ = ["Rows", "check_duals", "check_objective", "check_values", "decoding", "whole_numbers", "whole_prices"]
+__all__ = [
+    "Rows",
+    "check_claim",
+    "check_duals",
+    "check_objective",
+    "check_values",
+    "decoding",
+    "whole_bound",
+    "whole_numbers",
+    "whole_prices",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -105,6 +116,26 @@ def check_objective(claimed: float, values: Floats, program: Rows) -> None:
     size = 1.0 + abs(program.offset) + float(np.abs(terms).sum())
     if not abs(claimed - value) <= _OBJECTIVE * size:
         raise SolverDisagreement(f"the solver says that its solution is worth {claimed}, which is worth {value}")
+
+
+def check_claim(who: str, claimed: float | None, value: Number) -> None:
+    """Raise SolverDisagreement where the figure that a solver claims is not the value that was evaluated again.
+
+    >>> check_claim("lsap", 17.0, 16)
+    Traceback (most recent call last):
+    optsched.errors.SolverDisagreement: lsap: the solver says 17.0, the placement is worth 16.0
+    """
+    if claimed is not None and abs(claimed - float(value)) > _OBJECTIVE * max(1.0, abs(float(value))):
+        raise SolverDisagreement(f"{who}: the solver says {claimed}, the placement is worth {float(value)}")
+
+
+def whole_bound(claimed: float, step: int = 1) -> int:
+    """The least multiple of `step` that a lower bound in floating point leaves room for.
+
+    >>> whole_bound(2.0000001), whole_bound(2.1), whole_bound(2.1, step=5)
+    (2, 3, 5)
+    """
+    return int(np.ceil((claimed - _OBJECTIVE * max(1.0, abs(claimed))) / step)) * step
 
 
 def check_duals(given: Any, length: int, what: str) -> Floats:
