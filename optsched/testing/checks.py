@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -33,7 +34,7 @@ from optsched.problems.base import GRID
 from optsched.registry import Record, imported, record_of
 from optsched.results import Certificate, Limit, Proof, Sense, Solution, Termination, Value
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
-from optsched.searches.enumeration import best_placement, judged
+from optsched.searches import enumeration
 from optsched.testing.cases import SEEDS, Case, cases, size_of
 from optsched.testing.changes import emptied, permuted, scaled, starved
 from optsched.testing.tampering import tampered
@@ -63,6 +64,9 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "permutation",
         "Guo et al. 2012 take equal tasks into a group's ration in the order of the file",
         {"selection": "fixed"},
+    ),
+    Exclusion(
+        "utility", "each-placement", "tasks of one job and kind are one another's equals: one of each set is tried"
     ),
     Exclusion(
         "fair-lsap",
@@ -186,6 +190,8 @@ def check_record(record: Record, seeds: Sequence[int]) -> None:
     for case in cases(record, seeds):
         applies = kind.applies(case.problem.instance)
         _expect(not applies, case.name, "; ".join(map(str, applies)))
+    told = "of no instance have two decisions different values: make `sizes` leave more to decide"
+    _expect(any(len(case.decisions) > 1 for case in cases(record, seeds)), record.problem, told)
     _expect(record.scaling is not None, record.problem, "no scaling: say what its optimum does in other units")
     other = type("Other", (kind,), {"__module__": __name__})
     _expect(record_of(other).routes is None, record.problem, "a subclass has its routes")
@@ -202,7 +208,7 @@ def check_record(record: Record, seeds: Sequence[int]) -> None:
 @_check(_places)
 def check_enumeration(record: Record, seeds: Sequence[int]) -> None:
     """The enumeration finds every value, with placements that have it, as judging every placement does."""
-    ways = {"judged": judged}
+    ways = {"judged": enumeration.judged}
     if record.enumeration is not None:
         ways[record.enumeration] = imported(record.enumeration)
     for case in cases(record, seeds):
@@ -219,12 +225,26 @@ def check_enumeration(record: Record, seeds: Sequence[int]) -> None:
             _expect(
                 [found[key] for key in sorted(found)] == list(case.decisions), case.name, f"{way}: in another order"
             )
-        best = best_placement(problem)
+        best = enumeration.best_placement(problem)
         _expect((best is None) == (case.best is None), case.name, "the best placement is not there, or should not be")
         if best is not None:
             _expect(
                 best[0] == case.best, case.name, f"the best placement is worth {_told(best[0])}, not {_told(case.best)}"
             )
+
+
+@_check(_places)
+def check_each_placement(record: Record, seeds: Sequence[int]) -> None:
+    """The enumeration gives each feasible placement once."""
+    enumerated = enumeration.judged if record.enumeration is None else imported(record.enumeration)
+    for case in _kept(record, seeds, "each-placement"):
+        problem = _placing(case)
+        found = Counter(tuple(nodes) for _, nodes in enumerated(problem))
+        _expect(not found or max(found.values()) == 1, case.name, "a placement is given twice")
+        numbers = Counter(problem.minimised(problem.objective(problem.placement(nodes))) for nodes in found)
+        for value, number in case.numbers.items():
+            told = f"{numbers[value]} of {number} placements of value {_told(problem.minimised(value))}"
+            _expect(numbers[value] == number, case.name, told)
 
 
 # Solutions ---------------------------------------------------------------------------------------------------------
@@ -291,9 +311,10 @@ def _beyond(case: Case, place: int, value: Any) -> bool:
 def _no_more(case: Case, solution: Solution, place: int, certificate: Certificate, count: int = 40) -> None:
     """Changed data is refused, or proves no more than the truth."""
     rng = np.random.default_rng(place)
+    beyond = certificate.claim + (1 if case.problem.components[place].sense is Sense.MIN else -1)
     for data in tampered(certificate.data, rng, count):
         try:
-            proved = proved_bound(case.problem, replace(certificate, data=data), solution.objective)
+            proved = proved_bound(case.problem, replace(certificate, data=data, claim=beyond), solution.objective)
         except CertificateInvalid:
             continue
         told = f"of {certificate.component} {data} proves {proved}, the optimum is {_told(case.best)}"
@@ -325,11 +346,14 @@ def _false_claims(case: Case, solution: Solution, where: str) -> None:
             )
             verdict = certify(problem, replace(solution, **lied), enumerated=Enumerated(case.best))
             _expect(not verdict.valid, where, f"accepts a false {entry} of {component.name}")
-    for value, decision in case.decisions.items():
-        if problem.minimised(value) != case.best:
-            verdict = certify(problem, replace(solution, decision=decision))
-            _expect(not verdict.valid, where, "accepts a decision of another value")
-            break
+    for minimised, decision in list(case.decisions.items())[1:2]:
+        value = problem.minimised(minimised)
+        verdict = certify(problem, replace(solution, decision=decision))
+        _expect(not verdict.valid, where, "accepts a decision of another value")
+        claims = dict(zip((part.name for part in problem.components), value, strict=True))
+        called = tuple(replace(entry, claim=claims[entry.component]) for entry in solution.certificates)
+        false = replace(solution, decision=decision, objective=value, bound=value, certificates=called)
+        _expect(not certify(problem, false).proved, where, f"{_told(value)} is proved to be the optimum")
 
 
 @_check()
