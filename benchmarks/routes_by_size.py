@@ -51,6 +51,12 @@ SIZES: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
         ("lsap-fairness", {"nodes": 1000, "tasks": 1500, "replicas": 3}, {}),
         ("lsap-fairness", {"nodes": 20_000, "tasks": 40_000, "replicas": 3}, {}),
     ],
+    "worst-group": [
+        ("worst-group", {}, {}),
+        ("worst-group", {"nodes": 1000, "tasks": 450, "groups": 20}, {}),
+        ("worst-group", {"nodes": 20_000, "tasks": 9000, "groups": 50}, {}),
+        ("worst-group", {"nodes": 300, "tasks": 140, "groups": 10, "racks": 15}, {"levels": (0, 1, 2)}),
+    ],
     "flow": [
         ("flow", {}, {}),
         ("flow", {"nodes": 140, "tasks": 1000}, {}),

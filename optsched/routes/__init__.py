@@ -128,6 +128,7 @@ def solve(
           SciPy's assignment where costs are a table (of kinds of tasks and nodes, with tasks and slots not many times
           as many), and else the compact network with HiGHS. `Solution.solver` names the engine.
         - `lsap-fairness`: `flows` (maximum flows, the smallest step of a group first), `arrays`, `network-simplex`.
+        - `worst-group`: `thresholds` (limits on the mean: maximum flows, or HiGHS with three levels), `arrays`.
         - `min-cost-flow`: `arrays`, `network-simplex`.
         - `latency` and `traffic`: `search`, `arrays`.
         - `generalized-assignment`: `network` (assignment to slots where each node only counts its tasks, else as
