@@ -27,7 +27,7 @@ from optsched.registry import record_of
 from optsched.results import Limit, Termination
 from optsched.searches.tabled_assignment import Prices, assign_table, is_tabled, table_prices
 from optsched.solvers.answers import whole_numbers, whole_prices
-from optsched.solvers.networks import DENSE_CELLS, assign_dense, maximum_b_matching, min_cost_flow
+from optsched.solvers.networks import DENSE_CELLS, assign_dense, few_b_matching, maximum_b_matching, min_cost_flow
 from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:
@@ -57,6 +57,10 @@ MOST_ARCS_IN_PYTHON = 2**20
 
 #: Costs of no more bits than this have never made HiGHS give up here.
 _QUIET_BITS = 24
+
+
+#: Up to so many pairs of task and node are matched in plain Python: milliseconds, where SciPy takes longer to import.
+FEW_PAIRS = 1000
 
 
 @dataclass(frozen=True)
@@ -405,11 +409,16 @@ def solve_assignment(
 
 
 def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
-    import scipy
-
     began = time.perf_counter()
     local = problem.idle_replicas
-    matching = maximum_b_matching(local.starts, local.values, problem.capacity, len(problem.capacity))
+    if len(local.values) <= FEW_PAIRS:
+        matching = few_b_matching(local.starts, local.values, problem.capacity)
+        solver = {"name": "augmenting paths"}
+    else:
+        import scipy
+
+        matching = maximum_b_matching(local.starts, local.values, problem.capacity, len(problem.capacity))
+        solver = {"name": "SciPy maximum_bipartite_matching", "version": scipy.__version__}
     nodes = matching.node.copy()
     fill_idle_slots(nodes, problem.capacity, problem.count)
     on_node, _, off_rack = problem.levels
@@ -420,7 +429,6 @@ def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
         np.array([problem.pools[0].tiers[0][0]], dtype=np.int64),
     )
     seconds = time.perf_counter() - began
-    solver = {"name": "SciPy maximum_bipartite_matching", "version": scipy.__version__}
     return AssignmentSolution(nodes, prices, None, "maximum matching", 0.0, seconds, solver)
 
 

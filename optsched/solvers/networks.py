@@ -22,6 +22,7 @@ __all__ = [
     "FlowStatus",
     "MinCostFlow",
     "assign_dense",
+    "few_b_matching",
     "maximum_b_matching",
     "min_cost_flow",
     "residual_potentials",
@@ -109,11 +110,73 @@ def maximum_b_matching(
     wanted = np.minimum(capacity, np.bincount(indices, minlength=n_nodes)).astype(np.int64)
     by_slots = int(wanted[indices].sum()) <= _SLOTS_A_PAIR * max(1, len(indices))
     node = (_matched_to_slots if by_slots else _matched_by_flow)(indptr, indices, wanted)
-    reached = _reached(indptr, indices, node, n_nodes)
+    return _proved(node, _reached(indptr, indices, node, n_nodes), capacity)
+
+
+def few_b_matching(
+    indptr: npt.NDArray[np.integer[Any]], indices: npt.NDArray[np.integer[Any]], capacity: npt.NDArray[np.integer[Any]]
+) -> BMatching:
+    """A maximum b-matching of few pairs, in less time than it takes to import SciPy's; parameters as there.
+
+    Notes
+    -----
+    A shortest augmenting path for one task after the other. Where there is none, what the search has reached stays as
+    it is whatever follows, so that it is left out of later searches, and is the cover.
+
+    Examples
+    --------
+    >>> matching = few_b_matching(np.array([0, 1, 2, 4]), np.array([0, 0, 0, 1]), np.array([1, 1]))
+    >>> matching.node.tolist(), matching.node_cover.tolist()
+    ([0, -1, 1], [True, False])
+    """
+    rows = [row.tolist() for row in np.split(indices, indptr[1:-1])] if len(indptr) > 1 else []
+    node_of = [-1] * len(rows)
+    on_node: list[list[int]] = [[] for _ in range(len(capacity))]
+    closed: set[int] = set()
+    for task in range(len(rows)):
+        mover_to: dict[int, int] = {}  # by node: which task would move there
+        free = _free_node(task, rows, on_node, capacity, mover_to, closed)
+        if free is None:
+            closed.update(mover_to)
+        while free is not None:  # back along the path, each task to the node that the next one leaves
+            mover = mover_to[free]
+            left = node_of[mover]
+            node_of[mover] = free
+            on_node[free].append(mover)
+            if left >= 0:
+                on_node[left].remove(mover)
+            free = left if left >= 0 else None
+    reached = np.zeros(len(capacity), dtype=bool)
+    reached[list(closed)] = True
+    return _proved(np.array(node_of, dtype=np.int64), reached, capacity)
+
+
+def _free_node(
+    task: int,
+    rows: list[list[int]],
+    on_node: list[list[int]],
+    capacity: npt.NDArray[np.integer[Any]],
+    mover_to: dict[int, int],
+    closed: set[int],
+) -> int | None:
+    """The nearest node with room for one more if tasks move along a path from `task`; fills `mover_to` on the way."""
+    queue = [task]
+    for mover in queue:
+        for node in rows[mover]:
+            if node not in mover_to and node not in closed:
+                mover_to[node] = mover
+                if len(on_node[node]) < capacity[node]:
+                    return node
+                queue += on_node[node]
+    return None
+
+
+def _proved(node: Ints, reached: Bools, capacity: npt.NDArray[np.integer[Any]]) -> BMatching:
+    """The matching with its cover: nodes that are reached, and tasks of which none is."""
     # A matched task is reached if its node is; a task without a match, always.
     matching = BMatching(node, (node >= 0) & ~np.append(reached, True)[node], reached)
     if int(matching.task_cover.sum()) + sum(capacity[reached].tolist()) != matching.size:
-        raise SolverDisagreement("the matching that SciPy found is not maximum: its cover weighs more")
+        raise SolverDisagreement("the matching that was found is not maximum: its cover weighs more")
     return matching
 
 

@@ -18,6 +18,7 @@ from optsched.solvers.networks import (
     UNBOUNDED,
     FlowStatus,
     assign_dense,
+    few_b_matching,
     maximum_b_matching,
     min_cost_flow,
 )
@@ -36,15 +37,22 @@ def bipartite(draw: st.DrawFn) -> tuple[list[list[int]], list[int]]:
     return draw(st.lists(accepted, max_size=6)), draw(st.lists(st.integers(0, 3), min_size=nodes, max_size=nodes))
 
 
-@given(case=bipartite(), slots=st.sampled_from([0, 8]))
-def test_b_matching(case: tuple[list[list[int]], list[int]], slots: int) -> None:
-    """Tests that the matching is one, is as large as the best of all, and is proved by a cover, either way."""
+@given(case=bipartite(), slots=st.sampled_from([0, 8, None]))
+def test_b_matching(case: tuple[list[list[int]], list[int]], slots: int | None) -> None:
+    """Tests that the matching is one, is as large as the best of all, and is proved by a cover, each way.
+
+    By a flow, by slots, and (None) by augmenting paths.
+    """
     accepted, capacity = case
     indptr = np.cumsum([0, *map(len, accepted)])
     indices = ints([node for nodes in accepted for node in nodes])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(networks, "_SLOTS_A_PAIR", slots)
-        matching = maximum_b_matching(indptr, indices, ints(capacity), len(capacity))
+        matching = (
+            few_b_matching(indptr, indices, ints(capacity))
+            if slots is None
+            else maximum_b_matching(indptr, indices, ints(capacity), len(capacity))
+        )
     assert matching.node.dtype == np.int64
     assert all(node == -1 or node in nodes for node, nodes in zip(matching.node.tolist(), accepted, strict=True))
     used = Counter(matching.node[matching.node >= 0].tolist())
@@ -71,6 +79,17 @@ def test_b_matching_at_scale() -> None:
     graph = nx.Graph((("task", t), ("node", n)) for t, row in enumerate(replicas) for n in row if capacity[n])
     tasks = [vertex for vertex in graph if vertex[0] == "task"]
     assert first.size == len(nx.bipartite.hopcroft_karp_matching(graph, tasks)) // 2
+
+
+def test_b_matching_of_few_pairs_has_the_same_cover() -> None:
+    """Tests augmenting paths of some length against SciPy's matching: as many tasks, and the same cover."""
+    rng = np.random.default_rng(3)
+    for tasks, nodes, replicas in ((60, 40, 2), (200, 150, 1), (90, 60, 3), (40, 40, 10)):
+        indices = np.concatenate([rng.choice(nodes, replicas, replace=False) for _ in range(tasks)])
+        indptr, capacity = np.arange(tasks + 1) * replicas, rng.integers(0, 3, nodes)
+        few, many = few_b_matching(indptr, indices, capacity), maximum_b_matching(indptr, indices, capacity, nodes)
+        assert few.size == many.size
+        assert np.array_equal(few.node_cover, many.node_cover)
 
 
 def test_b_matching_of_huge_capacities() -> None:
