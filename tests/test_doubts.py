@@ -20,7 +20,7 @@ from optsched.results import Certificate, Proof, Sense, Solution, Termination, V
 from optsched.routes import solve
 
 SEEDS = range(3)
-WORDS = (Proof.SOLVER, Proof.ENUMERATION, Proof.AGREEMENT)
+WORDS = (Proof.SOLVER, Proof.ENUMERATION)
 
 
 def worst(posed: AnyProblem, best: Value) -> Solution | None:
