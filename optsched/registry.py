@@ -372,14 +372,7 @@ SHIPPED = (
 )
 
 #: Problems that nobody poses by name, by their class: `gap --waves` makes them of `lsap`.
-_UNLISTED = (
-    Record(
-        name="lsap-waves",
-        problem="optsched.problems.lsap_waves:LsapWaves",
-        models="optsched.models.lsap",
-        **_ASSIGNMENT,
-    ),
-)
+_UNLISTED = (Record(name="lsap-waves", problem="optsched.problems.lsap_waves:LsapWaves", **_ASSIGNMENT),)
 
 
 _BY_NAME = {entry.name: entry for entry in SHIPPED}

@@ -147,6 +147,13 @@ def test_waves_have_a_record_of_their_own() -> None:
     assert "lsap-waves" not in records()
 
 
+def test_bug_waves_were_modelled_as_lsap() -> None:
+    """Tests that a problem whose record names no models has no routes by them: those of `lsap` know no waves."""
+    problem = LsapWaves(Lsap(three_tasks()), [np.array([1, 0, 0]), np.array([0, 1, 1])])
+    assert routes_of(problem) == ("network", "arrays", "network-simplex", "dense", "brute-force")
+    assert len({solve(problem, route=route).objective for route in routes_of(problem)}) == 1
+
+
 def test_limits_of_second_programs() -> None:
     """Tests which problems have a program at a limit, and what the limit means."""
     limits = {name: entry.limit for name, entry in records().items() if entry.limit is not None}

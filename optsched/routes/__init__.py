@@ -22,7 +22,7 @@ from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem
 from optsched.registry import record_of, records
 from optsched.results import Bound, Decision, FrontierPoint, Solution
-from optsched.routes.base import Frontier
+from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call
 from optsched.running.answers import placement_from
 from optsched.solvers.outcome import STOPPED, stopped
@@ -97,7 +97,8 @@ def routes_of(problem: AnyProblem) -> tuple[str, ...]:
     expect_problem(problem, "routes_of")
     module = _module(problem)
     routes: tuple[str, ...] = module.routes(problem) if hasattr(module, "routes") else module.ROUTES
-    return routes
+    without = MODELS if record_of(type(problem)).models is None else ()
+    return tuple(route for route in routes if route not in without)
 
 
 def solve(
