@@ -87,7 +87,7 @@ def test_bug_tampered_solutions_that_certify_passed(name: str) -> None:
             assert verdict.contradicted
             assert not verdict.accepted([*WORDS, "nothing"])
             tried += 1
-    assert tried >= 12
+    assert tried >= 3 * len(SEEDS)
 
 
 @pytest.mark.parametrize("name", NAMES)
