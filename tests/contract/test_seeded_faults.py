@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pulp
+import pyomo.environ as pyo
 import pytest
 
 from optsched.instances import solution_files
@@ -268,3 +269,48 @@ def test_fault_is_told(record: Record, fault: str, monkeypatch: Patch) -> None:
     seeded.inject(record, monkeypatch)
     with pytest.raises(ContractBroken, match=rf"^{record.name}, {seeded.check}: "):
         CHECKS[seeded.check].function(record, seeded.seeds)
+
+
+#: Rows of compact models that no optimum of such small instances needs: they tighten the program, or the objective
+#: keeps them by itself there.
+TIGHTENING: dict[str, set[str]] = {
+    "worst-group": {"group_limit"},
+    "latency": {"used_remote"},
+    "transmission": {"class_supply", "reduce_once", "reduce_slots"},
+    "utility": {"ordered"},
+}
+
+
+def families_of_rows(record: Record) -> set[str]:
+    """Names of the constraints of a problem's compact models, with and without a limit."""
+    found: set[str] = set()
+    for case in cases(record):
+        limits = [None] if record.limit is None or case.best is None else [None, case.best[0]]
+        for limit in limits:
+            build = models(record).build_pyomo
+            model = build(case.problem) if limit is None else build(case.problem, limit=limit)
+            found |= {rows.local_name for rows in model.component_objects(pyo.Constraint) if len(rows)}
+    return found
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", records())
+def test_dropped_constraint_is_told(name: str) -> None:
+    """Tests that a compact model without the rows of one constraint is told, whichever it is, but for those named."""
+    record = records()[name]
+    untold = set()
+    for rows in sorted(families_of_rows(record)):
+
+        def drop(model: Any, *_: Any, rows: str = rows) -> Any:
+            if hasattr(model, rows):
+                getattr(model, rows).deactivate()
+            return model
+
+        with pytest.MonkeyPatch.context() as patch:
+            wrap(patch, models(record), "build_pyomo", drop)
+            try:
+                CHECKS["models"].function(record, range(2, 12))
+                untold.add(rows)
+            except ContractBroken as error:
+                assert str(error).startswith(f"{name}, models: ")  # noqa: PT017
+    assert untold == TIGHTENING.get(name, set())
