@@ -137,7 +137,7 @@ def test_what_is_said_where_nothing_is_claimed() -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "min-cost-flow"])
 def test_quick_decisions(name: str) -> None:
     """Tests that what is found quickly is feasible, the same again, never better than the optimum, and as good here."""
-    posed = small_problem(name, 1)
+    posed = small_problem(name, 5)
     best = solve(posed).objective
     assert best is not None
     found, again = quick_decisions(posed), quick_decisions(posed)
