@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -383,3 +386,13 @@ def test_proof_of_infeasible_limits_by_a_program_is_called_so() -> None:
         assert verdict.proved is (solution.certificate is Proof.COMBINATORIAL)
         seen.add(solution.certificate)
     assert seen == {Proof.COMBINATORIAL, Proof.SOLVER}
+
+
+def test_bug_pyomo_printed_a_limit_among_the_data() -> None:
+    """Tests that a limit that meets Pyomo in a rule is a result: its log went to stdout, before the JSON."""
+    instance = "generated/planted-flow-n8-racks3-t20-seed0"
+    command = [sys.executable, "-m", "optsched", "solve", instance, "--problem", "flow"]
+    given = ["--route", "pyomo", "--time-limit", "0", "--format", "json"]
+    ended = subprocess.run([*command, *given], capture_output=True, text=True, check=True)
+    assert json.loads(ended.stdout)["limit"] == "TIME"
+    assert ended.stderr == ""

@@ -7,6 +7,8 @@ by then is the solution.
 
 from __future__ import annotations
 
+import logging
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -273,7 +275,8 @@ def modelled(
     module = imported(record_of(type(problem)).models or "")
     build = module.build_pyomo if route == "pyomo" else module.build_pulp
     began = time.perf_counter()
-    model = build(problem) if limit is None else build(problem, limit=limit)
+    with _stops_unlogged():
+        model = build(problem) if limit is None else build(problem, limit=limit)
     built = time.perf_counter() - began
     if prepare is not None:
         prepare(model)
@@ -286,6 +289,23 @@ def modelled(
         _worth(problem, decision)
     meaning = about(problem, limit is not None)
     return Found(outcome, decision, problem.components.index(meaning.component), meaning.units, built)
+
+
+@contextmanager
+def _stops_unlogged() -> Iterator[None]:
+    """Keep Pyomo from logging a limit or Ctrl-C that meets it in one of its rules as an error of that rule."""
+
+    def is_no_stop(record: logging.LogRecord) -> bool:
+        return not isinstance(sys.exception(), STOPPED)
+
+    handlers = logging.getLogger("pyomo").handlers
+    for handler in handlers:
+        handler.addFilter(is_no_stop)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(is_no_stop)
 
 
 def proof_of(problem: AnyProblem, priced: Certificate, found: Found, grid: int) -> Certificate:
