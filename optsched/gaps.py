@@ -582,7 +582,7 @@ def _whole(done: list[Wave], reports: list[GapReport]) -> tuple[LsapWaves, Heuri
     first = done[0].problem
     placements = [wave.run.placement for wave in done if wave.run.placement is not None]
     ran = sum(placement.placed for placement in placements)
-    if not isinstance(first, Lsap) or ran < len(first.tasks):
+    if type(first) is not Lsap or ran < len(first.tasks):  # a subclass has another objective, or other constraints
         return None
     problem = LsapWaves(first, [wave.problem.instance.state.idle_slots for wave in done])
     rounds = [wave.run.rounds for wave in done if wave.run.rounds is not None]

@@ -371,8 +371,11 @@ SHIPPED = (
     ),
 )
 
-#: Problems that nobody poses by name, by their class: `gap --waves` makes them of `lsap`.
-_UNLISTED = (Record(name="lsap-waves", problem="optsched.problems.lsap_waves:LsapWaves", **_ASSIGNMENT),)
+#: Problems that nobody poses by name: `gap --waves` makes them of `lsap`, and `sequential` of `transmission-maps`.
+_UNLISTED = (
+    Record(name="lsap-waves", problem="optsched.problems.lsap_waves:LsapWaves", **_ASSIGNMENT),
+    Record(name="ranked-maps", problem="optsched.heuristics.sequential:_Ranked", **_ASSIGNMENT),
+)
 
 
 _BY_NAME = {entry.name: entry for entry in SHIPPED}

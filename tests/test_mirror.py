@@ -38,7 +38,7 @@ COVERED = {
     "contract/test_wrong_problem.py": {"testing/changes": "check_problem", "testing/tampering": "ContractBroken"},
     "cli/test_solving.py": {"cli/proofs": '"certify"'},
     "cli/test_streams.py": {"instances/documents/writing": "GrowingFile"},
-    "test_package.py": {"__init__": "optsched.__all__"},
+    "test_package.py": {"__init__": "optsched.__all__", "solvers/utility_leximin": "optsched.solvers.utility_leximin"},
     "test_instance.py": {"arrays": "Ragged"},
     "test_wrong_arguments.py": {"errors": "UsageError"},
     "test_routes.py": {
@@ -57,7 +57,7 @@ COVERED = {
         "certificates/reading": "CertificateInvalid",
     },
     "problems/test_lsap_fairness.py": {
-        "certificates/lsap_fairness": "lsap_fairness as shares",
+        "certificates/lsap_fairness": "proved_bound",
         "models/lsap_fairness": "lsap_fairness_models",
         "problems/groups": "Groups",
         "routes/lsap_fairness": "routes_of",

@@ -85,3 +85,9 @@ def test_every_dependency_is_used() -> None:
     assert RUN.keys() <= names
     for name, (word, place) in RUN.items():
         assert word in (ROOT / place).read_text(encoding="utf-8"), name
+
+
+def test_former_path_still_works() -> None:
+    """Tests that the one path of the documents that has moved gives the same function as the new one."""
+    former = importlib.import_module("optsched.solvers.utility_leximin")
+    assert former.leximin is importlib.import_module("optsched.searches.utility_leximin").leximin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,14 +16,15 @@ from optsched.certificates.assignment import assignment_certificate
 from optsched.errors import CertificateInvalid, Fault, TooLarge, UsageError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instances.generate import generate
 from optsched.models import module, names
 from optsched.placement import NONE, Placement
-from optsched.problems import PROBLEMS, Lsap, problem_class
+from optsched.problems import PROBLEMS, GeneralizedAssignment, Latency, Lsap, problem_class
 from optsched.problems.assignment import LevelledProblem
 from optsched.problems.base import Parameter
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.registry import ProgramLimit, Record, imported, record, record_of, records
-from optsched.results import Bound, Component, Proof, Sense, Value
+from optsched.results import Bound, Certificate, Component, Proof, Sense, Value, Violation
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
 from optsched.searches.assignment import TransportNetwork, solve_assignment
 from optsched.searches.enumeration import best_placement
@@ -57,9 +59,6 @@ class WorstMean(LevelledProblem):
         means = [Fraction(int(cost[job == each].sum()), int((job == each).sum())) for each in np.unique(job)]
         return (max(means, default=Fraction(0)),)
 
-    def cheap_bounds(self) -> tuple[Bound, ...]:
-        return ()
-
 
 def three_tasks() -> Instance:
     """Two of three tasks have their data on one node: the one that gives way should be of the larger job."""
@@ -89,7 +88,7 @@ def test_bug_subclass_had_a_false_optimum_with_a_certificate() -> None:
     with pytest.raises(UsageError, match='has no route "network": no record names routes of its class'):
         solve(problem, route="network")
     for search in (solve_assignment, TransportNetwork):
-        with pytest.raises(UsageError, match="WorstMean defines objective anew, which the networks do not know"):
+        with pytest.raises(UsageError, match="no record names routes of WorstMean"):
             search(problem)
     prices = assignment_certificate(problem, 1, np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64))
     with pytest.raises(CertificateInvalid, match="worst-mean has no proof of kind dual"):
@@ -98,6 +97,53 @@ def test_bug_subclass_had_a_false_optimum_with_a_certificate() -> None:
     assert bounds(problem) == ()
     with pytest.raises(UsageError, match="it has one component"):
         frontier(problem)
+
+
+def test_bug_bounds_of_a_base_class_proved_a_false_optimum() -> None:
+    """Tests that a class without a record is not believed what its base states: no bound, and no reason.
+
+    The base's cheap bound "proved" a claim of 1 where the optimum is 1/2; a problem without the base's capacities was
+    "proved" infeasible, and one that may leave tasks out had an optimum that places all.
+    """
+    problem = WorstMean(three_tasks())
+    assert bounds(problem) == ()
+    claim = Certificate("worst-mean", Proof.SOLVER, 1)
+    held = problem.placement([2, 0, 1])
+    false = replace(solve(problem), decision=held, objective=(1,), bound=(1,), certificates=(claim,))
+    assert not certify(problem, false).proved
+
+    class Loose(GeneralizedAssignment):
+        def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+            return iter(())
+
+    base = generate("generalized-assignment", seed=0, nodes=2, tasks=3)
+    small = replace(base, cluster=replace(base.cluster, capacity={"weight": np.zeros(2)}))
+    assert GeneralizedAssignment(small).plainly_infeasible is not None
+    assert solve(Loose(small)).optimal
+
+    class Waiting(Latency):
+        def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+            return iter(())
+
+        def objective(self, placement: Placement, /) -> Value:
+            return (placement.placed, placement.placed)
+
+    assert solve(Waiting(three_tasks())).objective == (0, 0)
+
+
+def test_bug_proofs_that_the_decision_contradicts_were_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a bound beyond the value of the decision beside it is false, whatever proves it."""
+    problem = Lsap(three_tasks())
+    solution = solve(problem)
+    monkeypatch.setattr("optsched.certificates.assignment.assignment_proof", lambda *given: 2)
+    verdict = certify(problem, solution)
+    assert verdict.contradicted == ("dual proof of locality-cost: proves 2, claimed 1, but the placement is worth 1",)
+    monkeypatch.setattr(Lsap, "cheap_bounds", lambda self: (Bound("wrong", "locality-cost", 2, "", ""),))
+    word = Certificate("locality-cost", Proof.SOLVER, 1)
+    verdict = certify(problem, replace(solution, certificates=(word,)))
+    assert verdict.contradicted == (
+        "cheap bound wrong of locality-cost: proves 2, claimed 1, but the placement is worth 1",
+    )
 
 
 def test_gap_of_a_class_without_a_record() -> None:

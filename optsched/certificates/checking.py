@@ -9,7 +9,7 @@ from typing import Any
 
 from optsched.errors import CertificateInvalid, expect
 from optsched.problems import AnyProblem
-from optsched.problems.base import expect_problem
+from optsched.problems.base import expect_problem, stated
 from optsched.registry import imported, record_of
 from optsched.results import (
     Certificate,
@@ -277,16 +277,33 @@ class _Checking:
         except CertificateInvalid as error:
             self.check(what, False, str(error))
             return
-        holds = _at_least(component, value, certificate.claim)
-        self.check(what, holds, f"proves {value}, claimed {certificate.claim}", proof=True)
+        holds = _at_least(component, value, certificate.claim) and not self.beaten(component, value)
+        self.check(
+            what, holds, f"proves {value}, claimed {certificate.claim}{self.beaten(component, value)}", proof=True
+        )
+
+    def beaten(self, component: Component, value: Number) -> str:
+        """That the decision is better than what is said to be proved, as words; empty where it is not.
+
+        A bound of a later component is about decisions whose earlier components are at their bounds.
+        """
+        problem, solution = self.problem, self.solution
+        decision, position = solution.decision, problem.components.index(component)
+        if not isinstance(decision, problem.decided) or problem.violations(decision):
+            return ""
+        worth = problem.evaluate(decision)
+        if worth[:position] != solution.bound[:position] or _at_least(component, worth[position], value):
+            return ""
+        return f", but the {self.noun} is worth {worth[position]}"
 
     def word(self, position: int, component: Component, certificate: Certificate) -> None:
         """A claim without a proof: a cheap bound may prove it, or trying every decision; else it is but a claim."""
         claim = certificate.claim
-        for cheap in self.problem.cheap_bounds():
+        for cheap in stated(self.problem, "cheap_bounds", tuple)():
             if cheap.component == component.name and _at_least(component, cheap.value, claim):
-                found = f"proves {cheap.value}, claimed {claim}"
-                self.check(f"cheap bound {cheap.name} of {component.name}", True, found, proof=True)
+                beaten = self.beaten(component, cheap.value)
+                found = f"proves {cheap.value}, claimed {claim}{beaten}"
+                self.check(f"cheap bound {cheap.name} of {component.name}", not beaten, found, proof=True)
                 return
         best = None if self.enumerated is None else self.enumerated.value
         if best is not None and best[:position] == self.solution.bound[:position]:
@@ -308,11 +325,11 @@ class _Checking:
             found = f"{solution.termination}, {'closed' if closed else 'a gap is left'}"
             self.check("termination", optimal == closed, found)
         elif solution.termination is Termination.INFEASIBLE:
-            if problem.always_feasible or not nothing:
+            if stated(problem, "always_feasible", False) or not nothing:
                 told = f"{problem.name} always has a feasible one" if nothing else "there is one"
                 self.check("termination", False, f"INFEASIBLE: no {noun}, but {told}")
-            elif problem.plainly_infeasible is not None:
-                self.check("termination", True, f"INFEASIBLE: {problem.plainly_infeasible}", proof=True)
+            elif (plain := stated(problem, "plainly_infeasible", None)) is not None:
+                self.check("termination", True, f"INFEASIBLE: {plain}", proof=True)
             elif self.enumerated is not None:
                 holds = self.enumerated.value is None
                 found = f"every {noun} was tried: {'none is' if holds else 'one is'} feasible"

@@ -1,6 +1,6 @@
 """The heuristics: what a scheduler could run, batch or online, all on the problems' own instances.
 
-One module a family, named after its first heuristic, and imported when one of its heuristics is first asked for.
+One module a family, named after one of its heuristics, and imported when one of its heuristics is first asked for.
 `optsched.running` says what a heuristic is and runs it; `waves` goes on until all tasks ran. Some heuristics solve an
 exact problem of their own by a search of `optsched.searches`; none uses a model.
 

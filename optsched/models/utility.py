@@ -1,8 +1,8 @@
 """Models of `utility`: maps and reduces on trackers within their resources, the lowest utility highest (001, RAS).
 
-Both models come in two: without a limit the lowest utility is maximised, whatever the utilisation; with one, the
-utilisation is, among the counts that give every job at least that utility. Utilities are as they are; the utilisation
-is in units of 2^-20, so that no tolerance of a solver is as large as a difference.
+Each model has two forms. Without a limit it maximises the lowest utility, whatever the utilisation. With a limit it
+maximises the utilisation among the counts that give every job at least that utility. Utilities are as they are; the
+utilisation is in units of 2^-20, so that no tolerance of a solver is as large as a difference.
 
 The compact model of `build_pyomo` does not tell equal nodes apart: they are one host, which takes patterns (how many
 tasks of each job and kind one node holds), as far as these can be listed; a host of one node needs none.

@@ -1,4 +1,4 @@
-"""Assignment of tasks to idle slots: what `lsap`, `fair-lsap` and `flow` share.
+"""Assignment of tasks to idle slots: what `lsap`, `fair-lsap`, `flow`, `transmission-maps` and others share.
 
 Exactly min(tasks, idle slots) tasks are placed. The cost of a placement is a sum of pair costs, one for each placed
 task and its node, and of pool costs: each task belongs to one pool, and the k-th task placed of a pool pays the k-th

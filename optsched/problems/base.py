@@ -20,7 +20,7 @@ from optsched.errors import Fault, InputError, MissingField, UsageError, describ
 from optsched.instance import LARGEST, MAP, PENDING, Instance, Ints, Ragged
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, NetworkFlow, Placement
-from optsched.registry import records
+from optsched.registry import record_of, records
 from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "number",
     "expect_problem",
     "on_grid",
+    "stated",
     "switch",
 ]
 
@@ -352,6 +353,25 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
 #: A problem of either noun and decision.
 AnyProblem = BaseProblem[Any, Any]
+
+
+def stated(problem: AnyProblem, name: str, otherwise: Any) -> Any:
+    """What a problem states of itself by an attribute (its cheap bounds, why nothing is feasible, that all is placed).
+
+    A class that no record gives routes is believed what it states itself, not what it inherited: a statement of its
+    base is about the objective and the constraints of the base. `otherwise` stands for what was inherited.
+
+    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.problems.latency import Latency
+    >>> class Waiting(Latency):
+    ...     pass
+    >>> instance = Instance(Cluster(["a"]), Workload(["t"]))
+    >>> stated(Latency(instance), "places_all", False), stated(Waiting(instance), "places_all", False)
+    (True, False)
+    """
+    kind = type(problem)
+    return getattr(problem, name) if name in vars(kind) or record_of(kind).routes is not None else otherwise
+
 
 #: What to do where something else stands for an instance, or for a placement.
 HOW_TO_LOAD = 'read one first: optsched.load("papers/guo-fig2"), or the path of a file'

@@ -19,7 +19,7 @@ from optsched.deadline import deadline
 from optsched.errors import HeuristicFailed, UsageError, described, nearest
 from optsched.placement import NetworkFlow
 from optsched.problems import AnyProblem, Problem
-from optsched.problems.base import expect_problem
+from optsched.problems.base import expect_problem, stated
 from optsched.registry import record_of, records
 from optsched.results import Bound, Decision, FrontierPoint, Solution
 from optsched.routes.base import MODELS, Frontier
@@ -168,8 +168,9 @@ def solve(
     profile = profile.with_limits(time_limit=time_limit)
     route = _route(problem, route)
     call = Call(problem, route, None if start is None else _start(problem, start))
-    if problem.plainly_infeasible is not None:
-        return call.infeasible(problem.plainly_infeasible)
+    plain = stated(problem, "plainly_infeasible", None)
+    if plain is not None:
+        return call.infeasible(plain)
     module = import_module(_ENUMERATED) if route == "brute-force" else _module(problem)
     with call.until_stopped(), deadline(profile.time_limit):
         solution: Solution = module.by_route(call, profile)
@@ -220,7 +221,8 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     """
     expect_problem(problem, "bounds")
     module = _module(problem)
-    found: tuple[Bound, ...] = module.bounds(problem) if hasattr(module, "bounds") else problem.cheap_bounds()
+    cheap = stated(problem, "cheap_bounds", tuple)
+    found: tuple[Bound, ...] = module.bounds(problem) if hasattr(module, "bounds") else cheap()
     return found
 
 
@@ -242,7 +244,7 @@ def frontier(
     ------
     UsageError
         For an unknown route or profile, or if the problem has one component only, or two without a route to their
-        frontier (`utility`).
+        frontier (`utility`, `worst-group`).
 
     Examples
     --------

@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from optsched.doubts import FEW, examine
 from optsched.errors import SolverDisagreement
 from optsched.problems import AnyProblem
-from optsched.problems.base import exact
+from optsched.problems.base import exact, stated
 from optsched.registry import imported, record_of
 from optsched.results import (
     Certificate,
@@ -222,7 +222,7 @@ def _doubt(problem: AnyProblem, solution: Solution) -> None:
     if solution.limit is Limit.INTERRUPTED:
         return
     if solution.termination is Termination.INFEASIBLE:
-        word = problem.plainly_infeasible is None and solution.raw_status != ALL_TRIED
+        word = stated(problem, "plainly_infeasible", None) is None and solution.raw_status != ALL_TRIED
     else:
         word = any(certificate.kind is Proof.SOLVER for certificate in solution.certificates)
     if not word:

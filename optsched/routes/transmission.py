@@ -1,4 +1,4 @@
-"""Routes of `transmission`: branch and bound over the reduces, a linearised model, or enumeration."""
+"""Routes of `transmission`: branch and bound over the reduces, or a linearised model."""
 
 from __future__ import annotations
 

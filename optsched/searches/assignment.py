@@ -122,7 +122,7 @@ class TransportNetwork:
     """
 
     def __init__(self, problem: AssignmentProblem) -> None:
-        _expect_known_objective(problem)
+        _expect_registered(problem)
         self.problem = problem
         self.classes = problem.classes()
         check()
@@ -321,16 +321,10 @@ def compact_network(problem: AssignmentProblem) -> FlowNetwork:
     )
 
 
-def _expect_known_objective(problem: AssignmentProblem) -> None:
-    """Raise UsageError for a class that no record names and that changes what a placement costs, or which is feasible.
-
-    The networks have the pair costs and pools of `AssignmentProblem`, and would prove the wrong optimum.
-    """
-    kind = type(problem)
-    defined = ("evaluate", "objective", "units", "violations", "constraint_violations")
-    changed = [name for name in defined if getattr(kind, name) is not getattr(AssignmentProblem, name)]
-    if changed and record_of(kind).routes is None:
-        told = f"{kind.__name__} defines {', '.join(changed)} anew, which the networks do not know"
+def _expect_registered(problem: AssignmentProblem) -> None:
+    """Raise UsageError for a class without routes in a record: the networks do not know what it changed of its base."""
+    if record_of(type(problem)).routes is None:
+        told = f"no record names routes of {type(problem).__name__}, and the networks know its base class only"
         raise UsageError(f"{problem.name}: {told}; name its own routes in a record (optsched.registry)")
 
 
@@ -392,7 +386,7 @@ def solve_assignment(
     >>> solve_assignment(Lsap(Instance(Cluster(["a", "b"]), workload))).nodes.tolist()
     [1, 0]
     """
-    _expect_known_objective(problem)
+    _expect_registered(problem)
     if not problem.count:
         nothing = Prices(0, np.zeros_like(problem.capacity), np.zeros(len(problem.pools), dtype=np.int64))
         return AssignmentSolution(

@@ -18,6 +18,7 @@ from optsched.instance import LARGEST, Ints
 from optsched.placement import NONE
 from optsched.problems import Problem
 from optsched.problems.assignment import AssignmentProblem
+from optsched.problems.base import stated
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.latency import Latency
@@ -89,7 +90,7 @@ def pareto_front(problem: Problem) -> list[Value]:
 def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judged]:
     """Every feasible placement with its value, by the quicker enumeration that the problem's record names, if any."""
     record = record_of(type(problem))
-    choices = len(problem.instance.cluster) + (not problem.places_all)
+    choices = len(problem.instance.cluster) + (not stated(problem, "places_all", False))
     tasks = len(problem.tasks)
     if tasks > MOST_TASKS or choices**tasks > most:
         mend = "leave the route out and let optsched choose"
@@ -106,7 +107,7 @@ def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judge
 
 def judged(problem: Problem) -> Iterator[Judged]:
     """Each task on each node or nowhere, judged by the problem's own `violations` and `objective`."""
-    nodes = range(0 if problem.places_all else NONE, len(problem.instance.cluster))
+    nodes = range(0 if stated(problem, "places_all", False) else NONE, len(problem.instance.cluster))
     for chosen in itertools.product(nodes, repeat=len(problem.tasks)):
         placement = problem.placement(chosen)
         if not problem.violations(placement):

@@ -144,7 +144,7 @@ def all_patterns(room: Ints, items: Items, most: int) -> Ints | None:
     visits = 0
 
     def add(position: int, left: list[int]) -> bool:
-        """Go through the counts of the items from `place` on; False once there are too many."""
+        """Go through the counts of the items from `position` on; False once there are too many."""
         nonlocal visits
         visits += 1
         if visits > 20 * most or len(found) > most:

@@ -20,7 +20,7 @@ __all__ = [
     "UNBOUNDED",
     "BMatching",
     "FlowStatus",
-    "MinCostFlow",
+    "CheapestFlow",
     "assign_dense",
     "few_b_matching",
     "maximum_b_matching",
@@ -327,7 +327,7 @@ class FlowStatus(enum.StrEnum):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class MinCostFlow:
+class CheapestFlow:
     """A flow of least cost and the potentials that prove it; both None unless `status` is OPTIMAL.
 
     Parameters
@@ -346,7 +346,7 @@ class MinCostFlow:
     potential: Ints | None
 
 
-def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints) -> MinCostFlow:
+def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow:
     """Find a flow of least cost that takes each node's supply out of it; parallel arcs and loops stay what they are.
 
     Parameters
@@ -388,18 +388,18 @@ def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Int
     if (nodes + 1) * largest >= _EXACT:
         raise UsageError(f"potentials of {nodes} nodes with costs up to {largest} might pass 2^53: scale the costs")
     if (lower > capacity).any():
-        return MinCostFlow(FlowStatus.INFEASIBLE, None, None)
+        return CheapestFlow(FlowStatus.INFEASIBLE, None, None)
     free = np.flatnonzero(capacity == UNBOUNDED)
     if negative_cycle(tail[free], head[free], cost[free], nodes):  # round which networkx may go for ever
         flow = _network_simplex(tail, head, lower, capacity, np.zeros_like(cost), supply)
-        return MinCostFlow(flow if isinstance(flow, FlowStatus) else FlowStatus.UNBOUNDED, None, None)
+        return CheapestFlow(flow if isinstance(flow, FlowStatus) else FlowStatus.UNBOUNDED, None, None)
     flow = _network_simplex(tail, head, lower, capacity, cost, supply)
     if isinstance(flow, FlowStatus):
-        return MinCostFlow(flow, None, None)
+        return CheapestFlow(flow, None, None)
     potential = residual_potentials(tail, head, lower, capacity, cost, flow, nodes)
     if potential is None:
         raise SolverDisagreement("the flow that networkx found is not of least cost: its residual network has a cycle")
-    return MinCostFlow(FlowStatus.OPTIMAL, flow, potential)
+    return CheapestFlow(FlowStatus.OPTIMAL, flow, potential)
 
 
 def _network_simplex(

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import problems
 
-from optsched.certificates import certify, proved_bound
-from optsched.certificates import lsap_fairness as shares
+from optsched.certificates import certify, proved_bound, reading
 from optsched.cli import cli
 from optsched.errors import CertificateInvalid, MissingField, SolverDisagreement, UsageError
 from optsched.gaps import Reference, gap
@@ -483,8 +482,8 @@ def test_export(tmp_path: Path) -> None:
 def test_fractions_that_are_none(text: str) -> None:
     """Tests that a price spelled otherwise than p/q is a fault of the certificate by its name, and no other error."""
     with pytest.raises(CertificateInvalid, match='price: must be an integer or a fraction "p/q"'):
-        shares._read({"price": text}, "price")
-    assert [shares._read({"price": good}, "price") for good in ("-1/2", "6/4", 7)] == [
+        reading.number({"price": text}, "price")
+    assert [reading.number({"price": good}, "price") for good in ("-1/2", "6/4", 7)] == [
         Fraction(-1, 2),
         Fraction(3, 2),
         7,

@@ -11,7 +11,7 @@ from optsched.instance import MAP, REDUCE, Cluster, Ragged, State, Topology, Wor
 from optsched.instances.families.base import Drawn, Family, Parameter, require, require_distinct
 from optsched.instances.families.hsu import MAP_RATES, OUT_RATE, PROCESS_RATES
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
-from optsched.instances.importers.proportional import ASSUMED, proportional_shuffle
+from optsched.instances.proportional import ASSUMED, proportional_shuffle
 
 __all__ = ["FAMILIES"]
 

@@ -26,7 +26,7 @@ from optsched.instance import (
 )
 from optsched.instances.families.base import Drawn, Family, Parameter, require, require_distinct
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
-from optsched.instances.importers.proportional import ASSUMED, proportional_shuffle
+from optsched.instances.proportional import ASSUMED, proportional_shuffle
 
 __all__ = ["BATCHES", "FAMILIES", "MAPS", "REDUCES", "SHUFFLE_RATIOS"]
 
