@@ -77,7 +77,11 @@ class LiteralSize:
 
 
 class ModelModule(Protocol):
-    """What a module of models has; `optsched.models` lets mypy hold every module against it."""
+    """What a module of models has; `optsched.models` lets mypy hold every module against it.
+
+    A module whose objective is not in the unit of its component also has `OBJECTIVE_UNITS`: how many units of the first
+    program's objective, and of the second's, are one of the component's.
+    """
 
     def build_pyomo(self, problem: Any) -> Any:
         """Build the compact model; its components are in the table at the head of its module.

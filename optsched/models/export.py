@@ -23,8 +23,7 @@ from pyomo.repn.plugins.lp_writer import LPWriter
 from optsched.errors import UsageError
 from optsched.models.program_files import mps_text, pulp_lp_text
 from optsched.problems import AnyProblem
-from optsched.problems.base import GRID
-from optsched.registry import record_of
+from optsched.registry import imported, record_of
 from optsched.results import Component
 from optsched.solvers.algebraic import injective_names
 
@@ -113,10 +112,10 @@ def about(problem: AnyProblem, limited: bool = False) -> Meaning:
     >>> about(Latency(Instance(Cluster(["s"]), Workload(["t"]))), limited=True).component.name
     'work'
     """
-    limit = record_of(type(problem)).limit
-    second = limited and limit is not None and limit.component == 0
-    in_grid = problem.name == "flow-congestion" or (second and problem.name == "utility")
-    return Meaning(problem.components[int(second)], GRID if in_grid else 1)
+    record = record_of(type(problem))
+    second = limited and record.limit is not None and record.limit.component == 0
+    units: tuple[int, int] = getattr(imported(record.models or "optsched.models"), "OBJECTIVE_UNITS", (1, 1))
+    return Meaning(problem.components[int(second)], units[int(second)])
 
 
 def write_lp(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:

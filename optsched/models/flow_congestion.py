@@ -58,11 +58,15 @@ from optsched.models.base import (
     whole,
 )
 from optsched.placement import Placement
+from optsched.problems.base import GRID
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.searches.flow_congestion import distributed
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+
+#: Units of the first program's objective, and of the second's, that are one of the component's.
+OBJECTIVE_UNITS = (GRID, 1)
 
 
 @of_problem(FlowCongestion)

@@ -102,6 +102,9 @@ from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
+#: Units of the first program's objective, and of the second's, that are one of the component's.
+OBJECTIVE_UNITS = (1, GRID)
+
 #: Equal nodes become one host where it has up to this many patterns.
 MOST_PATTERNS = 1_000
 
