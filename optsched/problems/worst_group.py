@@ -6,7 +6,6 @@ worse than the others'. Its own fairness costs (`fair-lsap`, `lsap-fairness`) ar
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -128,7 +127,7 @@ class WorstGroup(LevelledProblem):
         >>> WorstGroup(load("examples/worst-group")).most_within(Fraction(3, 4))
         [0, 1]
         """
-        return self._rounded(math.floor(mean * size) for size in self.sizes)
+        return self._within(mean.numerator, mean.denominator)
 
     def most_below(self, mean: Number) -> list[int]:
         """As `most_within`, at a mean below `mean`."""
@@ -213,21 +212,23 @@ class WorstGroup(LevelledProblem):
         due = self.weighted_bound(prices, task_price, node_prices)
         if due <= 0:
             return 0
-        # Some price is positive here, or the weighted sum of any placement would be 0.
-        mean = Fraction(due, sum(price * size for price, size in zip(prices, self.sizes, strict=True)))
-        most = self.most_below(mean)
-        within = sum(price * cost for price, cost in zip(prices, most, strict=True))
-        following = [
-            (Fraction(cost + step, size), group)
-            for group, (cost, step, size, price) in enumerate(zip(most, self.steps, self.sizes, prices, strict=True))
-            if price
-        ]
-        heapq.heapify(following)
-        while within < due:
-            mean, group = following[0]
-            heapq.heapreplace(following, (mean + Fraction(self.steps[group], self.sizes[group]), group))
-            within += prices[group] * self.steps[group]
+        # Some price is positive here, or the weighted sum of any placement would be 0. Means with denominators up to n
+        # are at least 1/n^2 apart: of the intervals of that length, the first at whose end enough is within holds one.
+        total = sum(price * size for price, size in zip(prices, self.sizes, strict=True))
+        slack = sum(price * step for price, step in zip(prices, self.steps, strict=True))
+        unit = max(self.sizes) ** 2
+        short, enough = due * unit // total - 1, -(-(due + slack) * unit // total)
+        while enough - short > 1:
+            middle = (short + enough) // 2
+            within = sum(price * most for price, most in zip(prices, self._within(middle, unit), strict=True))
+            short, enough = (short, middle) if within >= due else (middle, enough)
+        entries = zip(prices, self._within(enough, unit), self.sizes, strict=True)
+        mean = max(Fraction(most, size) for price, most, size in entries if price)
         return exact(mean.numerator, mean.denominator)
+
+    def _within(self, numerator: int, denominator: int) -> list[int]:
+        """`most_within` of a fraction, without reducing it."""
+        return self._rounded(numerator * size // denominator for size in self.sizes)
 
     def cost_bound(
         self, mean: Number, scale: int, group_prices: Sequence[int], task_price: int, node_prices: Ints

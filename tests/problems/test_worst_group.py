@@ -148,6 +148,39 @@ def test_bug_prices_past_int64_wrapped() -> None:
     assert RACKS.cost_bound(1, large, [0, large], 4 * large, np.array([0, 2 * large, 0])) == 3
 
 
+@settings(max_examples=100)
+@given(problems(), st.data())
+def test_the_mean_bound_is_the_first_mean_with_enough_within(problem: WorstGroup, data: st.DataObject) -> None:
+    """Tests the bound against a walk over the means that the groups with a price can have, one after the other."""
+    prices = data.draw(st.lists(st.integers(0, 6), min_size=len(problem.sizes), max_size=len(problem.sizes)))
+    of_nodes = np.zeros(len(problem.instance.cluster), dtype=np.int64)
+    task = data.draw(st.integers(0, 40))
+    prices = [price if size else 0 for price, size in zip(prices, problem.sizes, strict=True)]
+    due = problem.weighted_bound(prices, task, of_nodes)
+    mean = Fraction(0)
+    if due > 0:
+        priced = [group for group, price in enumerate(prices) if price]
+        mean = Fraction(due, sum(prices[group] * problem.sizes[group] for group in priced))
+        most = problem.most_below(mean)
+        while sum(prices[group] * most[group] for group in priced) < due:
+            following = {group: Fraction(most[group] + problem.steps[group], problem.sizes[group]) for group in priced}
+            group = min(priced, key=following.__getitem__)
+            mean, most[group] = following[group], most[group] + problem.steps[group]
+    assert problem.mean_bound(prices, task, of_nodes) == mean
+
+
+@pytest.mark.parametrize("levels", [(0, 10000, 10000001), (0, 1, 2**50)])
+def test_bug_the_mean_bound_went_one_step_at_a_time(levels: tuple[int, int, int]) -> None:
+    """Tests a group that goes in steps of 1 beside one that goes in steps of a level, by hand."""
+    problem = posed([[], [], [0], []], [0, 0, 1, 1], slots=[1, 1], racks=[0, 0], levels=levels)
+    far = levels[2]
+    assert problem.steps == [far, 1]
+    free = np.zeros(2, dtype=np.int64)
+    assert problem.weighted_bound([1, 3], far, free) == far
+    assert problem.mean_bound([1, 1], far, free) == Fraction(far, 2)
+    assert problem.mean_bound([1, 3], far, free) == Fraction(-(-far // 3), 2)  # the second group alone may cost that
+
+
 @settings(max_examples=60)
 @given(problems())
 def test_cheap_bounds(problem: WorstGroup) -> None:
