@@ -18,7 +18,7 @@ __all__ = ["ROUTES", "by_route"]
 #: The default first.
 ROUTES = ("thresholds", "arrays", *MODELS, "brute-force")
 
-#: How far a mean that a solver says may be from one that a group can have.
+#: How far a mean that a solver says may be from one that a group can have, relative to it where it is above 1.
 _UNTOLD = Fraction(1, 10**6)
 
 
@@ -48,7 +48,8 @@ def _by_model(call: Call[WorstGroup], profile: Profile, search: GroupSearch) -> 
         found = call.by_model(profile)
         placement = found.decision or placement
         if found.bound is not None:
-            said = problem.mean_from(max(Fraction(0), Fraction(found.bound) - _UNTOLD))
+            bound = Fraction(found.bound)
+            said = problem.mean_from(max(Fraction(0), bound - _UNTOLD * max(Fraction(1), bound)))
             if said > search.certificates[0].claim:
                 search.certificates = (Certificate("worst-mean", Proof.SOLVER, said),)
         if found.optimal:

@@ -312,7 +312,7 @@ class GroupSearch:
     certificates
         Of the worst mean, and of the cost where the mean is settled.
     limit, raw_status
-        What cut it short, and the words of the engine.
+        What cut it short, and the words of the engine, or why they settle nothing.
     """
 
     def __init__(self, problem: WorstGroup, engine: Engine, start: Placement | None = None) -> None:
@@ -339,7 +339,7 @@ class GroupSearch:
         except STOPPED as error:
             self.limit, self.raw_status = stopped(error)
         else:
-            self.raw_status = self.engine.raw_status
+            self.raw_status = self.raw_status or self.engine.raw_status
 
     def exclude_means(self) -> Number:
         """The first mean that the engine does not exclude; of what prices prove of it there is a certificate then."""
@@ -376,6 +376,7 @@ class GroupSearch:
             halfway = problem.mean_from(Fraction(mean + highest) / 2)
             probe = following if first or not mean < halfway < highest else halfway
             first = False
+            assert mean < probe < highest, "each round excludes means from below or from above"
             found = self._try(probe)
             if found.feasible:
                 highest = problem.evaluate(self.placement)[0]
@@ -390,13 +391,21 @@ class GroupSearch:
         return within
 
     def _try(self, mean: Number) -> Cheapest:
-        """The cheapest placement within a mean, which is held if it is better than what is."""
+        """The cheapest placement within a mean, which is held if it is better than what is.
+
+        Where the engine's placement is not within the mean, its tolerances hide whether there is one: nothing is known.
+        """
         problem = self.problem
         start = self.placement if problem.evaluate(self.placement)[0] <= mean else None
         found = self.engine.cheapest(mean, start)
-        if found.nodes is not None:
-            self.placement = min(self.placement, problem.placement(found.nodes), key=problem.evaluate)
-        return found
+        if found.nodes is None:
+            return found
+        placement = problem.placement(found.nodes)
+        self.placement = min(self.placement, placement, key=problem.evaluate)
+        if problem.evaluate(placement)[0] <= mean:
+            return found
+        self.raw_status = "the solver's placement is beyond the limit on the mean, by its tolerances"
+        return Cheapest(None, None, None, found.limit)
 
     def cost_certificate(self, mean: Number, bound: float | None) -> Certificate:
         """What prices prove of the cost within a mean, or what an engine says of it where that is more."""

@@ -207,6 +207,47 @@ def test_a_limit_between_the_means() -> None:
     assert problem.evaluate(end.placement)[0] == 1
 
 
+class Tolerant(Scripted):
+    """An engine whose placements have a mean of `least` at any limit from `least` - 2/16 on."""
+
+    def cheapest(self, mean: Number, start: Placement | None) -> Cheapest:
+        return super().cheapest(mean + Fraction(2, 16), start)
+
+
+@pytest.mark.parametrize("least", [1, 2, 3, 9, 16])
+def test_a_placement_beyond_the_limit_settles_nothing(least: int) -> None:
+    """Tests that it is held where it is better, that no mean above its limit is excluded, and that the search ends."""
+    problem = ladder()
+    engine = Tolerant(problem, Fraction(least, 16))
+    end = searched(problem, engine, problem.placement([1] * 16 + [2]))
+    assert problem.evaluate(end.placement)[0] in (Fraction(least, 16), 1)
+    claims = {certificate.component: certificate.claim for certificate in end.certificates}
+    assert claims["worst-mean"] <= Fraction(least, 16)
+    if claims["worst-mean"] < Fraction(least, 16):
+        assert list(claims) == ["worst-mean"]
+        assert "beyond the limit on the mean" in end.raw_status
+
+
+def test_bug_a_limit_that_tolerances_pass_was_tried_for_ever() -> None:
+    """Tests levels of millions one apart, where HiGHS takes a cost of 4194304 for one of at most 4194292."""
+    problem = posed([[0], [0], [0], [0], []], [0, 0, 0, 1, 0], slots=[2], levels=[2097152, 3145728, 3145729])
+    solution = solve(problem)
+    assert solution.objective == (1048576, 4194304)
+    assert solution.optimal or solution.bound[1] is None
+    assert solution.bound[0] is not None
+    assert solution.bound[0] <= 1048576
+    assert certify(problem, solution).valid
+
+
+@pytest.mark.parametrize("route", ["thresholds", "pyomo", "pulp"])
+@pytest.mark.parametrize("level", [10**7, 2**40 - 3])
+def test_bug_a_models_mean_was_believed_to_a_millionth(route: str, level: int) -> None:
+    """Tests that what a solver says of a large mean counts only as far as its relative precision goes."""
+    problem = posed([[0]] * 5, [0] * 5, slots=[1], levels=[level] * 3)
+    solution = solve(problem, route=route)
+    assert (solution.optimal, solution.objective) == (True, (Fraction(level, 5), level))
+
+
 def test_prices_that_rounding_spoils(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a mean which prices exclude but do not prove is excluded on the engine's word."""
     monkeypatch.setattr(FlowEngine, "_cut", lambda self, network, flow: search.GroupPrices.none(self.problem))
