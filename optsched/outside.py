@@ -46,8 +46,10 @@ Check = Callable[[Entry], str | None]
 
 def brought(
     group: str, kind: type[Entry], taken: Collection[str], check: Check[Entry] | None = None
-) -> dict[str, Entry]:
+) -> tuple[dict[str, Entry], tuple[UsageError, ...]]:
     """What installed packages bring to a group, by its name, in the order of packages and of their entry points.
+
+    What is wrong with a package comes beside it, so that one package's fault need not hide what another brings.
 
     Parameters
     ----------
@@ -60,29 +62,40 @@ def brought(
     check
         A further check of a record; it may import what the record names.
 
-    Raises
-    ------
-    UsageError
-        If a module cannot be imported, or what is named is not a record of `kind`, has a bad name or one that is taken,
-        or does not pass the check. The message names the package.
+    Returns
+    -------
+    tuple
+        The records, and an error for each that is none: a module cannot be imported, or what is named is not a record
+        of `kind`, has a bad name or one that is taken, or does not pass the check. The message names the package.
     """
     from importlib.metadata import entry_points  # takes a while to import
 
     found: dict[str, Entry] = {}
+    faults: list[UsageError] = []
     points = [(_package(point), point) for point in entry_points(group=group)]
     for package, point in sorted(points, key=lambda known: (known[0], known[1].name)):
         told = f'the entry point "{point.name} = {point.value}" of {package} ({group})'
-        for entry in _entries(point, kind, told):
-            name = entry.name
-            if not isinstance(name, str) or not _NAME.fullmatch(name):
-                raise UsageError(f"{told} is called {name!r}; a name is of letters, digits, - and _; mend that package")
-            if name in taken or name in found:
-                raise UsageError(f'{told} bears the name "{name}", which is taken; rename it, or uninstall the package')
-            fault = None if check is None else _attempt(check, entry, told)
-            if fault is not None:
-                raise UsageError(f"{told}: {fault}; mend or uninstall that package")
-            found[name] = entry
-    return found
+        try:
+            for entry in _entries(point, kind, told):
+                _accept(entry, told, taken, found, check)
+        except UsageError as error:
+            faults.append(error)
+    return found, tuple(faults)
+
+
+def _accept(
+    entry: Entry, told: str, taken: Collection[str], found: dict[str, Entry], check: Check[Entry] | None
+) -> None:
+    """Put a record among those that were found, if nothing is wrong with it."""
+    name = entry.name
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise UsageError(f"{told} is called {name!r}; a name is of letters, digits, - and _; mend that package")
+    if name in taken or name in found:
+        raise UsageError(f'{told} bears the name "{name}", which is taken; rename it, or uninstall the package')
+    fault = None if check is None else _attempt(check, entry, told)
+    if fault is not None:
+        raise UsageError(f"{told}: {fault}; mend or uninstall that package")
+    found[name] = entry
 
 
 class Listed(Mapping[str, Entry]):
@@ -113,8 +126,19 @@ class Listed(Mapping[str, Entry]):
         self._shipped, self._find = shipped, find
 
     @cached_property
-    def _brought(self) -> Mapping[str, Entry]:
+    def _read(self) -> tuple[dict[str, Entry], tuple[UsageError, ...]]:
         return brought(self._group, self._kind, self._shipped, self._check)
+
+    @property
+    def _brought(self) -> Mapping[str, Entry]:
+        found, faults = self._read
+        if faults:
+            raise faults[0]
+        return found
+
+    def readable(self, name: str) -> Entry | None:
+        """What a package brings by a name, whatever is wrong with others; None: nothing that can be read."""
+        return self._read[0].get(name)
 
     def __getitem__(self, name: str) -> Entry:
         return self._find(name) if name in self._shipped else self._brought[name]

@@ -7,20 +7,23 @@ A problem is looked up by its own class, never by a base class: what a subclass 
 base do not know. A class without a record can be solved by trying every placement, judged by its own `objective` and
 `violations`, and in no other way.
 
-Packages outside name records as entry points of the group `optsched.problems`; these come after the shipped ones.
+Packages outside name records as entry points of the group `optsched.problems`; these come after the shipped ones. Their
+fields and their classes are checked when they are listed, their other parts when one of them is first asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from operator import attrgetter
 from typing import Any
 
 from optsched.errors import UsageError, described, nearest
-from optsched.outside import Listed
+from optsched.outside import Listed, raised
 
 __all__ = ["GROUP", "SHIPPED", "KnownOptimum", "ProgramLimit", "Record", "Scaling", "record", "record_of", "records"]
 
@@ -156,7 +159,7 @@ def imported(path: str) -> Any:
     """
     module, _, name = path.partition(":")
     found = import_module(module)
-    return getattr(found, name) if name else found
+    return attrgetter(name)(found) if name else found
 
 
 #: How the assignment problems are solved and proved: an exact network, or a table of costs.
@@ -382,8 +385,128 @@ _BY_NAME = {entry.name: entry for entry in SHIPPED}
 _BY_CLASS = {entry.problem: entry for entry in (*SHIPPED, *_UNLISTED)}
 
 
+# Records of packages outside ------------------------------------------------------------------------------------------
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, str) and re.fullmatch(r"[\w.]+:[\w.]+", given) is not None
+
+
+def _is_module(given: Any) -> bool:
+    return isinstance(given, str) and re.fullmatch(r"[\w.]+", given) is not None
+
+
+def _is_table(given: Any) -> bool:
+    return isinstance(given, Mapping) and all(isinstance(key, str) for key in given)
+
+
+#: What each field of a record may hold, beside its default: the fields, in words, and a test of it.
+_FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
+    (("problem", "enumeration", "network", "unlimited", "beside"), 'a text "package.module:name"', _is_path),
+    (("models", "routes"), 'a text "package.module"', _is_module),
+    (
+        ("provers",),
+        'a mapping of kinds of certificates to texts "package.module:name"',
+        lambda given: _is_table(given) and all(map(_is_path, given.values())),
+    ),
+    (("limit",), "a ProgramLimit", lambda given: isinstance(given, ProgramLimit)),
+    (("locality",), "True or False", lambda given: isinstance(given, bool)),
+    (
+        ("rivals",),
+        'a tuple of names of heuristics and texts "package.module:name"',
+        lambda given: isinstance(given, tuple) and all(isinstance(rival, str) for rival in given),
+    ),
+    (("known",), "a KnownOptimum", lambda given: isinstance(given, KnownOptimum)),
+    (("family",), "the name of a family", lambda given: isinstance(given, str)),
+    (("sizes",), "a mapping of parameters of the family", _is_table),
+    (
+        ("variants",),
+        "a tuple of mappings of parameters",
+        lambda given: isinstance(given, tuple) and all(map(_is_table, given)),
+    ),
+    (("scaling",), "a Scaling", lambda given: isinstance(given, Scaling)),
+)
+
+#: What a module or class that a record names must have.
+_HAVING = {
+    "models": ("build_pyomo", "build_pulp", "literal_size", "decode", "start_values"),
+    "routes": ("ROUTES", "by_route"),
+    "beside": ("fields", "solution", "gaps"),
+}
+
+
+def _fault(given: Record) -> str | None:
+    """What is wrong with the record of a package outside, as far as its fields and its class tell."""
+    optional = {name for name, known in Record.__dataclass_fields__.items() if known.default is None}
+    for names, wanted, holds in _FIELDS:
+        for name in names:
+            value = getattr(given, name)
+            if not holds(value) and not (value is None and name in optional):
+                return f"its {name} is {value!r}; give {wanted}"
+    for part in (given.models, given.routes):
+        if part is not None and find_spec(part) is None:
+            return f'there is no module "{part}"'
+    kind = given.problem_class
+    if not isinstance(kind, type) or not issubclass(kind, imported("optsched.problems.base:BaseProblem")):
+        return f"its problem, {given.problem}, is {described(kind)}; give a subclass of optsched.problems.base.Problem"
+    own = f"{kind.__module__}:{kind.__qualname__}"
+    if own != given.problem:
+        return f'its problem, {given.problem}, is a class of another place; give "{own}"'
+    named = getattr(kind, "name", None)
+    return None if named == given.name else f'the name of {given.problem} is {named!r}, not "{given.name}"'
+
+
+def _parts(given: Record) -> Iterator[tuple[str, str]]:
+    """The parts that a record names beside its class: the field, and what it says."""
+    for name in ("models", "routes", "enumeration", "network", "unlimited", "beside"):
+        if getattr(given, name) is not None:
+            yield name, getattr(given, name)
+    for prover in given.provers.values():
+        yield "provers", prover
+    for rival in given.rivals:
+        yield "rivals", rival
+
+
+def _lacking(name: str, value: str) -> str | None:
+    """What is wrong with a part of a record of a package outside."""
+    if name == "rivals" and ":" not in value:
+        heuristics = imported("optsched.heuristics:HEURISTICS")
+        return None if value in heuristics else f"there is no such heuristic; {nearest(value, list(heuristics))}"
+    try:
+        found = imported(value)
+    except (Exception, SystemExit) as error:
+        return f"it cannot be loaded: {raised(error)}"
+    lacks = [each for each in _HAVING.get(name, ()) if not hasattr(found, each)]
+    if lacks:
+        return f"it has no {lacks[0]}"
+    return (
+        None if name in ("models", "routes") or callable(found) else f"it is {described(found)}, which is no function"
+    )
+
+
+class _Records(Listed[Record]):
+    """Records by their names. Of a package's record all parts are looked at when it is first asked for by `whole`."""
+
+    def __init__(self) -> None:
+        super().__init__(GROUP, Record, _BY_NAME, _BY_NAME.__getitem__, _fault)
+        self._whole = dict(_BY_NAME)
+
+    def whole(self, given: Record) -> Record:
+        """The record of a name; UsageError where it names a part that is not there."""
+        if given.name not in self._whole:
+            for name, value in _parts(given):
+                wrong = _lacking(name, value)
+                if wrong is not None:
+                    raise UsageError(
+                        f'the record of the problem "{given.name}" ({given.problem}) names {value!r} in its {name}: '
+                        f"{wrong}; mend or uninstall the package that brings it"
+                    )
+            self._whole[given.name] = given
+        return given
+
+
 @cache
-def records() -> Mapping[str, Record]:
+def records() -> _Records:
     """Every listed problem's record by its name, the shipped ones first.
 
     What is installed is looked at for the first name that is not shipped, or for the whole list.
@@ -391,19 +514,10 @@ def records() -> Mapping[str, Record]:
     Raises
     ------
     UsageError
-        From the mapping, where a package outside names something else than a record, a name that is taken, or a class
-        or module that does not exist; says which package.
+        From the mapping, where a package outside names something else than a record, a name that is taken, a field that
+        holds what it must not, or a class or module that does not exist; says which package.
     """
-    return Listed(GROUP, Record, _BY_NAME, _BY_NAME.__getitem__, _fault)
-
-
-def _fault(given: Record) -> str | None:
-    """What is wrong with the record of a package outside."""
-    for part in (given.models, given.routes):
-        if part is not None and find_spec(part) is None:
-            return f'there is no module "{part}"'
-    named = getattr(given.problem_class, "name", None)
-    return None if named == given.name else f'the name of {given.problem} is {named!r}, not "{given.name}"'
+    return _Records()
 
 
 def record(name: str) -> Record:
@@ -416,12 +530,21 @@ def record(name: str) -> Record:
         raise UsageError(f"a problem is named by a text, not by {described(name)}; {nearest(name, list(records()))}")
     if name not in records():
         raise UsageError(f'there is no problem "{name}"; {nearest(name, list(records()))}')
-    return records()[name]
+    return records().whole(records()[name])
 
 
 def record_of(kind: type[Any]) -> Record:
     """The record of a class of problems; of one that is not registered a record of nothing but the class.
 
+    A package whose record cannot be read is as if it were not installed: the class is not its own.
+
+    Raises
+    ------
+    UsageError
+        If the record of a package outside names a part that is not there.
+
+    Examples
+    --------
     >>> from optsched.problems.lsap import Lsap
     >>> class Mine(Lsap):
     ...     pass
@@ -429,6 +552,9 @@ def record_of(kind: type[Any]) -> Record:
     ('optsched.routes.assignment', None)
     """
     own = f"{kind.__module__}:{kind.__qualname__}"
-    if own not in _BY_CLASS and kind.name in records() and records()[kind.name].problem == own:
-        return records()[kind.name]
-    return _BY_CLASS.get(own) or Record(name=kind.name, problem=own)
+    if own in _BY_CLASS:
+        return _BY_CLASS[own]
+    brought = None if kind.name in _BY_NAME else records().readable(kind.name)
+    return (
+        Record(name=kind.name, problem=own) if brought is None or brought.problem != own else records().whole(brought)
+    )

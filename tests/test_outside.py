@@ -76,7 +76,7 @@ def on_path(*folders: Path) -> Iterator[CommandLine]:
     def look_again() -> None:
         records.cache_clear()
         for listed in (HEURISTICS, IMPORTERS, FAMILIES):
-            listed.__dict__.pop("_brought", None)
+            listed.__dict__.pop("_read", None)
 
     known = set(sys.modules)
     with pytest.MonkeyPatch.context() as patched:

@@ -13,6 +13,7 @@ import pytest
 from optsched import registry
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.assignment import assignment_certificate
+from optsched.cli import self_test
 from optsched.errors import CertificateInvalid, Fault, TooLarge, UsageError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Ragged, Workload
@@ -23,7 +24,7 @@ from optsched.problems import PROBLEMS, GeneralizedAssignment, Latency, Lsap, pr
 from optsched.problems.assignment import LevelledProblem
 from optsched.problems.base import Parameter
 from optsched.problems.lsap_waves import LsapWaves
-from optsched.registry import ProgramLimit, Record, imported, record, record_of, records
+from optsched.registry import KnownOptimum, ProgramLimit, Record, imported, record, record_of, records
 from optsched.results import Bound, Certificate, Component, Proof, Sense, Value, Violation
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
 from optsched.searches.assignment import TransportNetwork, solve_assignment
@@ -252,6 +253,15 @@ def test_record_from_outside(outside: list[Point]) -> None:
         (Record(name="mine", problem="no_such_module:Mine"), "cannot be loaded: ModuleNotFoundError: .*no_such_module"),
         (Record(name="mine", problem=f"{__name__}:Mine"), "cannot be loaded: AttributeError: .*Mine"),
         (Record(name="mine", problem=f"{__name__}:WorstMean"), 'the name of .*:WorstMean is .worst-mean., not "mine"'),
+        (
+            Record(name="mine", problem="math:floor"),
+            r"its problem, math:floor, is .*; give a subclass of .*base\.Problem",
+        ),
+        (Record(name="mine", problem=f"{__name__}:Point"), "is the class Point; give a subclass of"),
+        (
+            Record(name="lsap-2", problem="optsched.problems:Lsap"),
+            'optsched.problems:Lsap, is a class of another place; give "optsched.problems.lsap:Lsap"',
+        ),
         (Record(name="mine", problem="math:pi", models="no_such_module"), 'there is no module "no_such_module"'),
         (Record(name="mine", problem="math:pi", routes="no.such.module"), "cannot be loaded: ModuleNotFoundError"),
     ],
@@ -263,3 +273,96 @@ def test_faults_of_packages_outside(outside: list[Point], loaded: Any, told: str
         list(records())
     assert 'entry point "outside = package:RECORD"' in str(caught.value)
     assert record("lsap").name == "lsap"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wanted"),
+    [
+        ("problem", 5, 'a text "package.module:name"'),
+        ("problem", None, 'a text "package.module:name"'),
+        ("problem", "package", 'a text "package.module:name"'),
+        ("enumeration", "package", 'a text "package.module:name"'),
+        ("models", "package:name", 'a text "package.module"'),
+        ("routes", 5, 'a text "package.module"'),
+        ("provers", None, 'a mapping of kinds of certificates to texts "package.module:name"'),
+        ("provers", {"dual": 5}, 'a mapping of kinds of certificates to texts "package.module:name"'),
+        ("limit", 5, "a ProgramLimit"),
+        ("locality", "yes", "True or False"),
+        ("rivals", "dl", 'a tuple of names of heuristics and texts "package.module:name"'),
+        ("known", 5, "a KnownOptimum"),
+        ("family", 5, "the name of a family"),
+        ("sizes", {3: 4}, "a mapping of parameters of the family"),
+        ("variants", ({}, 5), "a tuple of mappings of parameters"),
+        ("scaling", 5, "a Scaling"),
+    ],
+)
+def test_fields_of_records_from_outside(outside: list[Point], field: str, value: Any, wanted: str) -> None:
+    """Tests that a field of a wrong type is told when the package is read, with what to give."""
+    given: dict[str, Any] = {"name": "worst-mean", "problem": f"{__name__}:WorstMean"} | {field: value}
+    outside.append(Point(Record(**given)))
+    with pytest.raises(UsageError) as caught:
+        list(records())
+    told = f"its {field} is {value!r}; give {wanted}; mend or uninstall that package"
+    assert str(caught.value) == f'the entry point "outside = package:RECORD" of a package ({registry.GROUP}): {told}'
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("routes", "json", "'json' in its routes: it has no ROUTES"),
+        ("models", "json", "'json' in its models: it has no build_pyomo"),
+        ("beside", "math:floor", "'math:floor' in its beside: it has no fields"),
+        ("beside", "math:no_such", "'math:no_such' in its beside: it cannot be loaded: AttributeError"),
+        ("enumeration", "no_such_module:name", "in its enumeration: it cannot be loaded: ModuleNotFoundError"),
+        ("network", "math:pi", "'math:pi' in its network: it is .*, which is no function"),
+        ("unlimited", "math:no_such", "in its unlimited: it cannot be loaded"),
+        ("provers", {"dual": "math:no_such"}, "'math:no_such' in its provers: it cannot be loaded"),
+        ("rivals", ("dl", "last-cost"), '.last-cost. in its rivals: there is no such heuristic; .*"least-cost"'),
+        ("rivals", ("math:no_such",), "'math:no_such' in its rivals: it cannot be loaded"),
+    ],
+)
+def test_parts_of_records_from_outside(outside: list[Point], field: str, value: Any, told: str) -> None:
+    """Tests that a part that is not there is told when the problem is first asked for, and every time; not in lists."""
+    given: dict[str, Any] = {"name": "worst-mean", "problem": f"{__name__}:WorstMean", field: value}
+    outside.append(Point(Record(**given)))
+    assert "worst-mean" in list(records())
+    problem = WorstMean(three_tasks())
+    asks = (lambda: record("worst-mean"), lambda: record_of(WorstMean), lambda: solve(problem))
+    for ask in (*asks, asks[0]):
+        with pytest.raises(UsageError, match=told) as caught:
+            ask()
+        assert str(caught.value).startswith(f'the record of the problem "worst-mean" ({__name__}:WorstMean) names ')
+        assert str(caught.value).endswith("; mend or uninstall the package that brings it")
+
+
+def test_sound_parts_from_outside(outside: list[Point]) -> None:
+    """Tests that what a package takes of the shipped parts passes, and is looked at once."""
+    given = {each: getattr(record("lsap"), each) for each in ("models", "routes", "provers", "enumeration", "network")}
+    entry = Record(name="worst-mean", problem=f"{__name__}:WorstMean", rivals=("dl", "math:floor"), **given)
+    outside.append(Point(entry))
+    assert record("worst-mean") is record_of(WorstMean) is entry
+
+
+def test_bug_broken_package_stopped_classes_of_others(outside: list[Point]) -> None:
+    """Tests that a broken package is as if absent for a class without a record, and for one of another package."""
+    outside.append(Point(5))
+    problem = WorstMean(three_tasks())
+    assert record_of(WorstMean) == Record(name="worst-mean", problem=f"{__name__}:WorstMean")
+    assert solve(problem).objective == (Fraction(1, 2),)
+    entry = Record(name="worst-mean", problem=f"{__name__}:WorstMean", rivals=("dl",))
+    outside.append(Point(entry))
+    records.cache_clear()
+    assert record_of(WorstMean) is entry
+    with pytest.raises(UsageError, match="names an int"):
+        list(records())
+
+
+@pytest.mark.parametrize("instance", ["examples/none", "examples/knapsacks"])
+def test_known_optimum_that_the_library_has_not(monkeypatch: pytest.MonkeyPatch, instance: str) -> None:
+    """Tests that the self-test names the record whose instance has no known optimum of the problem."""
+    known = KnownOptimum(instance, ("arrays", "brute-force"))
+    entry = Record(name="worst-mean", problem=f"{__name__}:WorstMean", known=known)
+    monkeypatch.setattr(self_test, "records", lambda: {"worst-mean": entry})
+    monkeypatch.setattr(self_test, "wrong_answers", list)
+    with pytest.raises(UsageError, match=f'problem "worst-mean" .* names .{instance}. in its known, of which'):
+        list(self_test.checks())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from optsched.certificates import Check, certify
+from optsched.errors import UsageError
 from optsched.instances.files import load
 from optsched.instances.library import library
 from optsched.problems import AnyProblem, problem
@@ -26,7 +27,12 @@ def checks() -> Iterator[Check]:
     entries = library()
     for name, entry in records().items():
         if entry.known is not None:
-            listed = entries[entry.known.instance]
+            listed = entries.get(entry.known.instance)
+            if listed is None or name not in listed.optima:
+                raise UsageError(
+                    f'the record of the problem "{name}" ({entry.problem}) names {entry.known.instance!r} in its '
+                    "known, of which the library holds no optimum; mend or uninstall the package that brings it"
+                )
             yield from _by_routes(problem(name, load(listed.path)), listed.optima[name].value, entry.known.routes)
 
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from optsched.errors import UsageError, expect, nearest
-from optsched.registry import records
+from optsched.registry import record, records
 
 if TYPE_CHECKING:  # so that mypy names what a module lacks
     from optsched.models import (
@@ -73,7 +73,7 @@ def module(problem: str) -> ModuleType:
     'optsched.models.fair_lsap'
     """
     expect(problem, str, "module takes the name of a problem")
-    found = records()[problem].models if problem in records() else None
+    found = record(problem).models if problem in records() else None
     if found is None:
         raise UsageError(f'there is no model of "{problem}"; {nearest(problem, names())}')
     return import_module(found)
