@@ -29,8 +29,8 @@ def report(problems: Sequence[str], seeds: int) -> None:
     for entry in chosen:
         click.echo(entry.name)
         for name, check in CHECKS.items():
-            said = "ok" if check.applies(entry) else "-"
             try:
+                said = "ok" if check.applies(entry) else "-"
                 if said == "ok":
                     check.function(entry, range(seeds))
             except ContractBroken as error:

@@ -15,7 +15,7 @@ import numpy as np
 from optsched.errors import Fault, InputError
 from optsched.instances.generate import FAMILIES, generate
 from optsched.network import UNBOUNDED
-from optsched.placement import NONE, NetworkFlow
+from optsched.placement import NONE, NetworkFlow, Placement
 from optsched.problems import AnyProblem, MinCostFlow, Problem
 from optsched.registry import Record
 from optsched.results import Decision, Value
@@ -58,6 +58,11 @@ class Case:
         return {value: held[0] for value, held in self._feasible.items()}
 
     @property
+    def judged(self) -> dict[tuple[int, ...], Value]:
+        """The value of each feasible decision, by its columns."""
+        return {tuple(columns(decision)): value for value, held in self._feasible.items() for decision in held}
+
+    @property
     def numbers(self) -> dict[Value, int]:
         """How many feasible decisions have each value."""
         return {value: len(held) for value, held in self._feasible.items()}
@@ -86,6 +91,12 @@ class Case:
         )
         found = min((value[component] for value in fitting), default=None)
         return None if found is None else signs[component] * found
+
+
+def columns(decision: Decision) -> list[int]:
+    """The node of each task, or the units on each arc."""
+    found: list[int] = (decision.nodes if isinstance(decision, Placement) else decision.units).tolist()
+    return found
 
 
 def every_decision(problem: AnyProblem) -> Iterator[Decision]:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import MissingField
+from optsched.instances.documents.format import InstanceDocument, NetworkDocument, schema
 from optsched.instances.files import from_document, to_document
+from optsched.network import FlowNetwork
 from optsched.problems import AnyProblem
 from optsched.registry import Scaling
 
@@ -57,8 +59,31 @@ def _times(value: Any, factor: Fraction) -> Any:
     return product.numerator if product.denominator == 1 else float(product)
 
 
+def _known_fields(problem: AnyProblem) -> dict[str, set[str]]:
+    """The keys of the records of each part of the document that holds the problem's instance."""
+    kind = NetworkDocument if isinstance(problem.instance, FlowNetwork) else InstanceDocument
+    kinds = schema(kind)["$defs"]
+    held = {part: said.get("items", said) for part, said in kinds[kind.__name__]["properties"].items()}
+    return {
+        part: set(kinds[said["$ref"].rpartition("/")[2]]["properties"]) for part, said in held.items() if "$ref" in said
+    }
+
+
 def scaled(problem: AnyProblem, law: Scaling, factor: Fraction) -> AnyProblem:
-    """The problem in other units."""
+    """The problem in other units.
+
+    Raises
+    ------
+    ValueError
+        If the law names a field or parameter that does not exist, or nothing that is there.
+    """
+    known = _known_fields(problem)
+    strange = [
+        f"{part}.{name}" for part, names in law.fields.items() for name in names if name not in known.get(part, ())
+    ]
+    strange += sorted(set(law.parameters) - {parameter.name for parameter in problem.parameter_table})
+    if strange:
+        raise ValueError(f"the scaling names what there is not: {', '.join(strange)}")
     document = to_document(problem.instance)
     for part, names in law.fields.items():
         entries = document.get(part, [])
@@ -70,6 +95,8 @@ def scaled(problem: AnyProblem, law: Scaling, factor: Fraction) -> AnyProblem:
         for name, value in problem.parameters.items()
         if name in law.parameters and not isinstance(value, str | None)
     }
+    if document == to_document(problem.instance) and {**problem.parameters, **numbers} == problem.parameters:
+        raise ValueError("the scaling changes nothing: name what is written in these units")
     return _again(problem, document, **numbers)
 
 

@@ -13,13 +13,15 @@ import pulp
 import pyomo.environ as pyo
 import pytest
 
+from optsched import registry
 from optsched.instances import solution_files
+from optsched.instances.files import to_document
 from optsched.models.export import about
 from optsched.placement import NetworkFlow, Placement
 from optsched.problems import Problem
-from optsched.registry import Record, imported, records
-from optsched.results import Decision, Sense
-from optsched.routes import solve
+from optsched.registry import Record, Scaling, imported, records
+from optsched.results import Certificate, Decision, Proof, Sense, Termination
+from optsched.routes import routes_of, solve
 from optsched.searches import enumeration
 from optsched.testing import CHECKS, SEEDS, ContractBroken, forget
 from optsched.testing.cases import cases, every_decision
@@ -185,6 +187,65 @@ def frontier_loses(record: Record, patch: Patch) -> None:
     wrap(patch, imported(str(record.routes)), "frontier", change)
 
 
+def proofs_vanish(record: Record, patch: Patch) -> None:
+    """Every route gives a solver's word where it has a certificate that can be checked."""
+
+    def change(solution: Any, *_: Any) -> Any:
+        return replace(solution, certificates=tuple(word(entry) for entry in solution.certificates))
+
+    wrap(patch, imported(str(record.routes)), "by_route", change)
+
+
+def word(entry: Certificate, more: int = 0) -> Certificate:
+    """A solver's word for a claim, or for one that is higher."""
+    return Certificate(entry.component, Proof.SOLVER, entry.claim + more)
+
+
+def frontier_claims(certificate: Callable[[Certificate], Certificate]) -> Callable[[Record, Patch], None]:
+    """Certificates of the points of a frontier are others."""
+
+    def inject(record: Record, patch: Patch) -> None:
+        def change(found: Any, *_: Any) -> Any:
+            points = [replace(point, certificates=tuple(map(certificate, point.certificates))) for point in found]
+            return replace(found, points=tuple(points))
+
+        wrap(patch, imported(str(record.routes)), "frontier", change)
+
+    return inject
+
+
+def parameters_ignored(record: Record, patch: Patch) -> None:
+    """Every route but the enumeration solves the problem with its defaults."""
+    routes = imported(str(record.routes))
+    honest = routes.by_route
+
+    def faulty(call: Any, *given: Any) -> Any:
+        problem = call.problem
+        call.problem = type(problem)(problem.instance)
+        return replace(honest(call, *given), parameters=dict(problem.parameters))
+
+    patch.setattr(routes, "by_route", faulty)
+
+
+def other_routes_need_order(record: Record, patch: Patch) -> None:
+    """Every route but the usual one finds nothing where the nodes and tasks are not as they were drawn."""
+    drawn = {order(case.problem) for case in cases(record)}
+
+    def change(solution: Any, call: Any, *_: Any) -> Any:
+        if call.route == routes_of(call.problem)[0] or order(call.problem) in drawn:
+            return solution
+        nothing = {"decision": None, "objective": None, "certificates": (), "bound": (None,) * len(solution.bound)}
+        return replace(solution, termination=Termination.NO_SOLUTION, **nothing)
+
+    wrap(patch, imported(str(record.routes)), "by_route", change)
+
+
+def order(problem: Any) -> str:
+    """The names of an instance's records, in their order."""
+    document = to_document(problem.instance)
+    return repr([[entry.get("id") for entry in document.get(part, ())] for part in ("nodes", "tasks", "arcs")])
+
+
 def file_loses_fractions(record: Record, patch: Patch) -> None:
     """Solution files write numbers as decimals of six places."""
     wrap(patch, solution_files, "spelled", lambda text, value: value if value is None else round(float(value), 6))
@@ -246,6 +307,17 @@ FAULTS: dict[str, Fault] = {
     "component ignored": Fault(component_ignored, "routes", has_several),
     "constraint forgotten": Fault(constraint_forgotten, "routes"),
     "frontier loses": Fault(frontier_loses, "frontier", CHECKS["frontier"].applies),
+    "proofs vanish": Fault(proofs_vanish, "certificates"),
+    "frontier claims less": Fault(
+        frontier_claims(lambda entry: replace(entry, claim=entry.claim - 1)),
+        "frontier",
+        CHECKS["frontier"].applies,
+    ),
+    "frontier gives false words": Fault(
+        frontier_claims(lambda entry: word(entry, 99)), "frontier", CHECKS["frontier"].applies
+    ),
+    "parameters ignored": Fault(parameters_ignored, "routes", lambda record: bool(record.variants)),
+    "other routes need order": Fault(other_routes_need_order, "permutation"),
     "file loses fractions": Fault(file_loses_fractions, "solution-file", exact_values),
     "file loses parameters": Fault(
         file_loses_parameters, "solution-file", lambda record: bool(record.problem_class.parameter_table)
@@ -253,15 +325,28 @@ FAULTS: dict[str, Fault] = {
     "order matters": Fault(order_matters, "permutation"),
 }
 
+#: Faults that are told quickly, and in which problem.
+QUICK = {
+    ("lsap", "proofs vanish"),
+    ("worst-group", "parameters ignored"),
+    ("latency", "frontier claims less"),
+    ("traffic", "frontier gives false words"),
+    ("generalized-assignment", "other routes need order"),
+}
+
 PAIRS = [
-    pytest.param(entry, fault, id=f"{entry.name}-{fault.replace(' ', '-')}")
+    pytest.param(
+        entry,
+        fault,
+        id=f"{entry.name}-{fault.replace(' ', '-')}",
+        marks=() if (entry.name, fault) in QUICK else pytest.mark.thorough,
+    )
     for entry in records().values()
     for fault in FAULTS
     if FAULTS[fault].applies(entry)
 ]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("record", "fault"), PAIRS)
 def test_fault_is_told(record: Record, fault: str, monkeypatch: Patch) -> None:
     """Tests that a seeded fault breaks the contract of the problem that it is in, by the check that it is for."""
@@ -269,6 +354,44 @@ def test_fault_is_told(record: Record, fault: str, monkeypatch: Patch) -> None:
     seeded.inject(record, monkeypatch)
     with pytest.raises(ContractBroken, match=rf"^{record.name}, {seeded.check}: "):
         CHECKS[seeded.check].function(record, seeded.seeds)
+
+
+def put(record: Record, patch: Patch) -> Record:
+    """Another record in the place of the problem's own."""
+    patch.setitem(registry._BY_NAME, record.name, record)
+    patch.setitem(registry._BY_CLASS, record.problem, record)
+    return record
+
+
+@pytest.mark.parametrize("name", records())
+def test_scaling_of_nothing_is_told(name: str) -> None:
+    """Tests that a scaling that leaves the instance as it is, or names what there is not, breaks the contract."""
+    record = records()[name]
+    powers = tuple([0] * len(record.problem_class.components))
+    for law, told in (
+        (Scaling(powers), "the scaling changes nothing"),
+        (Scaling(powers, {"grops": ("weigth",)}), "there is not: grops.weigth"),
+        (Scaling(powers, {"nodes": ("lod",)}), "there is not: nodes.lod"),
+        (Scaling(powers, parameters=("levles",)), "there is not: levles"),
+    ):
+        with pytest.raises(ContractBroken, match=rf"^{name}, scaling: .*{told}"):
+            CHECKS["scaling"].function(replace(record, scaling=law))
+
+
+@pytest.mark.parametrize("name", records())
+def test_variant_that_changes_nothing_is_told(name: str, monkeypatch: Patch) -> None:
+    """Tests that a variant which is the problem with its defaults breaks the contract."""
+    record = put(replace(records()[name], variants=(*records()[name].variants, {})), monkeypatch)
+    with pytest.raises(ContractBroken, match=rf"^{name}, record: .*changes no decision's value"):
+        CHECKS["record"].function(record)
+
+
+def test_prover_without_certificates_is_told(monkeypatch: Patch) -> None:
+    """Tests that a prover of a kind that no route gives breaks the contract."""
+    provers = {**records()["lsap"].provers, "combinatorial": "builtins:print"}
+    record = put(replace(records()["lsap"], provers=provers), monkeypatch)
+    with pytest.raises(ContractBroken, match=r"^lsap, certificates: .*no route gives a certificate .* combinatorial"):
+        CHECKS["certificates"].function(record)
 
 
 #: Rows of compact models that no optimum of such small instances needs: they tighten the program, or the objective

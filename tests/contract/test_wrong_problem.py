@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from wrong_problems import BARE, BORROWED, WorstGroupWrong
 
 from optsched import registry
@@ -17,6 +18,7 @@ from optsched.registry import Record, records
 from optsched.results import Proof
 from optsched.routes import routes_of, solve
 from optsched.testing import CHECKS, ContractBroken, check_problem, forget
+from optsched.testing.__main__ import report
 
 
 class Point:
@@ -96,3 +98,26 @@ def test_bug_borrowed_parts_called_a_false_optimum_proved(registered: Record) ->
     assert all(told.startswith(f"worst-group-wrong, {name}: ") for name, told in broken.items())
     with pytest.raises(ContractBroken, match=r"^worst-group-wrong, "):
         check_problem("worst-group-wrong")
+
+
+class NoProblem:
+    """A class that is called like a problem, and is none."""
+
+    name = "no-problem"
+
+
+@pytest.mark.parametrize("registered", [Record(name="no-problem", problem=f"{__name__}:NoProblem")], indirect=True)
+def test_bug_record_of_no_problem_ended_the_report(registered: Record) -> None:
+    """Tests that a record of a class that is no problem is called broken, line for line, and ends nothing.
+
+    The question which checks are about it raised AttributeError.
+    """
+    with pytest.raises(ContractBroken, match=r"^no-problem, "):
+        check_problem("no-problem")
+    with pytest.raises(ContractBroken, match=r"^no-problem, waves: AttributeError: "):
+        CHECKS["waves"].applies(registered)
+    result = CliRunner().invoke(report, ["no-problem"])
+    assert result.exit_code == 4
+    lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines()[1:])
+    assert set(lines) == set(CHECKS)
+    assert lines["waves"].startswith("BROKEN  no-problem, waves: AttributeError: ")
