@@ -313,7 +313,7 @@ SHIPPED = (
         known=KnownOptimum("papers/pna-example", ("search", "pulp")),
         family="transmission",
         sizes={
-            "nodes": 3,
+            "nodes": 2,
             "tasks": 3,
             "jobs": 1,
             "reduces": 2,

@@ -399,7 +399,7 @@ def test_prover_without_certificates_is_told(monkeypatch: Patch) -> None:
 TIGHTENING: dict[str, set[str]] = {
     "worst-group": {"group_limit"},
     "latency": {"used_remote"},
-    "transmission": {"class_supply", "reduce_once", "reduce_slots"},
+    "transmission": {"class_supply", "reduce_slots"},
     "utility": {"ordered"},
 }
 
