@@ -106,16 +106,17 @@ class NoProblem:
     name = "no-problem"
 
 
-@pytest.mark.parametrize("registered", [Record(name="no-problem", problem=f"{__name__}:NoProblem")], indirect=True)
-def test_bug_record_of_no_problem_ended_the_report(registered: Record) -> None:
+def test_bug_record_of_no_problem_ended_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a record of a class that is no problem is called broken, line for line, and ends nothing.
 
-    The question which checks are about it raised AttributeError.
+    The question which checks are about it raised AttributeError. A package outside is refused before that.
     """
+    wrong = Record(name="no-problem", problem=f"{__name__}:NoProblem")
     with pytest.raises(ContractBroken, match=r"^no-problem, "):
-        check_problem("no-problem")
+        check_problem(wrong)
     with pytest.raises(ContractBroken, match=r"^no-problem, waves: AttributeError: "):
-        CHECKS["waves"].applies(registered)
+        CHECKS["waves"].applies(wrong)
+    monkeypatch.setitem(registry._BY_NAME, wrong.name, wrong)
     result = CliRunner().invoke(report, ["no-problem"])
     assert result.exit_code == 4
     lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines()[1:])
