@@ -1,8 +1,8 @@
-"""002's flow scheduler, and what it is compared with, against the proved optimum under the load that a round adds.
+"""Hsu and Freeh's flow scheduler and its rivals against the proved optimum under the load that a round adds.
 
     python benchmarks/congestion_study.py [--seeds 300] [--sizes 14 50 100 200] [--quick]
 
-Prints the tables of `docs/results-002.md`: small random rounds, the paper's workload as its jobs arrive, how often the
+Prints the tables of `docs/results-hsu.md`: small random rounds, the paper's workload as its jobs arrive, how often the
 cost of a node is not convex, and sizes with their proofs.
 """
 

@@ -41,7 +41,7 @@ Answer = int | tuple[int, ...]
 
 
 def dense_assignment(problem: AssignmentProblem) -> int:
-    """SciPy's assignment over the matrix of tasks and slots, as 003 poses it; SciPy takes it rectangular."""
+    """SciPy's assignment over the matrix of tasks and slots, as Guo et al. pose it; SciPy takes it rectangular."""
     slots = np.repeat(np.arange(len(problem.capacity)), problem.capacity)
     nodes, column = np.unique(slots, return_inverse=True)
     tasks = len(problem.tasks)
@@ -180,7 +180,7 @@ OURS, DENSE, SPARSE = "default route", "SciPy linear_sum_assignment", "SciPy min
 
 
 def lsap(nodes: int, tasks: int, *, dense: bool, models: bool) -> Case:
-    """`lsap` at 003's proportions: two slots a node, a tenth of them idle, up to three replicas."""
+    """`lsap` at Guo et al.'s proportions: two slots a node, a tenth of them idle, up to three replicas."""
     problem = optsched.problem("lsap", generate("lsap", nodes=nodes, slots=2, idle_ratio=0.1, tasks=tasks))
     assert isinstance(problem, Lsap)
     ways: dict[str, Callable[..., Answer]] = {OURS: route(None)}
@@ -198,7 +198,7 @@ def lsap(nodes: int, tasks: int, *, dense: bool, models: bool) -> Case:
 
 
 def flow(nodes: int, tasks: int, *, dense: bool, models: bool) -> Case:
-    """`flow` with the rates of 002: four slots a compute node, half of them idle."""
+    """`flow` with the rates of Hsu and Freeh: four slots a compute node, half of them idle."""
     problem = optsched.problem("flow", generate("flow", nodes=nodes, tasks=tasks))
     assert isinstance(problem, Flow)
     ways: dict[str, Callable[..., Answer]] = {OURS: route(None), DENSE: dense_assignment}
@@ -212,7 +212,7 @@ def flow(nodes: int, tasks: int, *, dense: bool, models: bool) -> Case:
 
 
 def latency(nodes: int, tasks: int, *, compact: bool, literal: bool) -> Case:
-    """`latency` at 004's proportions: up to four replicas, initial loads 0 to 5."""
+    """`latency` at Agosta et al.'s proportions: up to four replicas, initial loads 0 to 5."""
     problem = optsched.problem("latency", generate("latency", nodes=nodes, tasks=tasks, replicas=4))
     assert isinstance(problem, Latency)
     ways: dict[str, Callable[..., Answer]] = {OURS: route(None)}

@@ -1,8 +1,8 @@
-"""What equation (3) of 000 is worth where maps run: reduces placed by it, and by what maps have emitted so far.
+"""What Shen et al.'s equation (3) is worth where maps run: reduces placed by it, and by what maps have emitted so far.
 
     python benchmarks/estimate_study.py [--seeds 200]
 
-Prints the table "The estimate (3)" of `docs/results-000.md`: small snapshots with running maps. Reduces are placed at
+Prints the table "The estimate (3)" of `docs/results-shen.md`: small snapshots with running maps. Reduces are placed at
 least cost of the sizes that are believed, which is proved, and judged by what the maps emit in the end.
 """
 

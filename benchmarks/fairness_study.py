@@ -1,9 +1,9 @@
-"""003's Figure 5 with the frontier: what lsap-fair-sched makes of locality and fairness, and what could be had.
+"""Guo et al.'s Figure 5 with the frontier: what lsap-fair-sched makes of locality and fairness, and what could be had.
 
     python benchmarks/fairness_study.py [--repeats 40] [--format markdown|json]
 
 Every placement is judged by the problem `lsap-fairness`, every point of a frontier is proved. The tables are those of
-`docs/results-003.md`, section "Fairness". `--format json` gives the value of every instance.
+`docs/results-guo.md`, section "Fairness". `--format json` gives the value of every instance.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Outcome:
 
 
 def setting(seed: int) -> Setting:
-    """003, section IV.B: 60 nodes of one slot, 30 running and 90 pending tasks of five groups, one replica."""
+    """Guo et al. 2012, section IV.B: 60 one-slot nodes, 30 running and 90 pending tasks of five groups, one replica."""
     problem = LsapFairness(generate("guo-fairness", seed=seed))
     front = frontier(problem)
     assert front.complete
@@ -190,7 +190,7 @@ def study(repeats: int) -> tuple[dict[str, Any], str]:
 
 def main() -> None:
     """Print the study."""
-    parser = argparse.ArgumentParser(description="003's Figure 5 with the frontier of locality and fairness.")
+    parser = argparse.ArgumentParser(description="Guo et al.'s Figure 5 with the frontier of locality and fairness.")
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--format", choices=["markdown", "json"], default="markdown")
     options = parser.parse_args()

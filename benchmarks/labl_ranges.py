@@ -1,4 +1,4 @@
-"""004's sections 4.1 to 4.3 over the whole range of what each figure varies, and what becomes of each sentence there.
+"""Agosta et al.'s sections 4.1 to 4.3 over all that each figure varies, and what becomes of each sentence there.
 
     python benchmarks/labl_ranges.py [--part PART]... [--seeds 15] [--format markdown|json]
 
@@ -6,7 +6,7 @@ Parts: `performance` (Figure 5, tasks), `scalability` (Figure 6, servers), `task
 `replicas` (the figure after it, servers and the most replicas of a block). The flow-based algorithm runs with both
 rules for ties between thresholds. "Available servers" has two readings: `of 2000`, where a placement on 2000 servers is
 kept and only the first ones take part, and `own`, where the placement is drawn on those that there are. The tables are
-those of `docs/results-004.md`; the readings of LABL are compared by `labl_study`.
+those of `docs/results-agosta.md`; the readings of LABL are compared by `labl_study`.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def main() -> None:
     """Print the tables, or the points behind them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--part", action="append", choices=PARTS, help="only this part; all by default")
-    parser.add_argument("--seeds", type=int, default=15, help="instances of each setting; 004 has 30")
+    parser.add_argument("--seeds", type=int, default=15, help="instances of each setting; Agosta et al. have 30")
     parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
     chosen = parser.parse_args()
     found = {part: PARTS[part](chosen.seeds) for part in chosen.part or PARTS}

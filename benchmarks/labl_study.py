@@ -1,10 +1,10 @@
-"""004's experiment with the true frontier: round robin, flow-based and LABL at 1600 to 2000 servers.
+"""Agosta et al.'s experiment with the true frontier: round robin, flow-based and LABL at 1600 to 2000 servers.
 
     python benchmarks/labl_study.py [--seeds 30] [--size TITLE]... [--quick] [--format markdown|json]
 
 For each size and seed it proves the whole frontier, runs every heuristic, and prints what the two say of the paper's
 claims; for some seeds it also times the compact Pyomo model at each limit and compares the routes. The tables are
-those of `docs/results-004.md`. `--format json` gives the records behind them.
+those of `docs/results-agosta.md`. `--format json` gives the records behind them.
 """
 
 from __future__ import annotations
@@ -302,7 +302,9 @@ def model_table(studies: dict[str, list[dict[str, Any]]]) -> str:
 def main() -> None:
     """Print the tables, or the records behind them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=30, help="instances of each size; 004 has 30; 0: models only")
+    parser.add_argument(
+        "--seeds", type=int, default=30, help="instances of each size; Agosta et al. have 30; 0: models only"
+    )
     parser.add_argument("--size", action="append", choices=SIZES, help="only this size; all by default")
     parser.add_argument("--model-seeds", type=int, nargs="*", default=[0, 1], help="instances whose models are timed")
     parser.add_argument("--model-limits", type=int, nargs="*", default=[], help="only these limits, without comparing")

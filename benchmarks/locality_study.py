@@ -1,10 +1,10 @@
-"""003's figures with the optimum: Figures 2, 4 and 5, Table III with Figures 6 and 7; dl-sched in both readings.
+"""Guo et al.'s figures with the optimum: Figures 2, 4 and 5, Table III with Figures 6 and 7; dl-sched in both readings.
 
     python benchmarks/locality_study.py [--part NAME]... [--repeats 1000] [--quick] [--format markdown|json]
 
 Every scheduler is the project's own, run through the same driver as `optsched gap`. The optimum of Figure 4 is that of
 `lsap-sched`, which the certified `optsched.solve` confirms on the first instances of each point. The tables are those
-of `docs/results-003.md`. `--format json` gives the records behind them.
+of `docs/results-guo.md`. `--format json` gives the records behind them.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ def main() -> None:
     """Print the tables, or the records behind them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--part", action="append", choices=PARTS, help="only this part; all by default")
-    parser.add_argument("--repeats", type=int, default=1000, help="instances a point; 003 has 10 000")
+    parser.add_argument("--repeats", type=int, default=1000, help="instances a point; Guo et al. have 10,000")
     parser.add_argument("--quick", action="store_true", help="40 instances a point")
     parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
     chosen = parser.parse_args()

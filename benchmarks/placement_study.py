@@ -1,4 +1,4 @@
-"""000's experiment: the batches of its Table II through every scheduler, locality beside its Table III, and costs.
+"""Shen et al.'s experiment: the batches of their Table II through every scheduler, beside their Table III, and costs.
 
     python benchmarks/placement_study.py [--part PART]... [--divide 4] [--repeats 3] [--workers 1] [--quick]
                                          [--format markdown|json]
@@ -6,8 +6,8 @@
 Parts: `batches`, the batches of Table II wave after wave (`optsched.heuristics.waves`: what a wave placed is finished
 before the next) until every map and reduce ran; `orders`, the three schedulers of Table III where maps and reduces
 take turns in other ways; `joint`, batches so small that all their tasks start at once, against the proved optimum of
-both stages; `p-min`, 000's rule to tune its threshold. Without `--part` all four. The tables are those of
-`docs/results-000.md`; `orders` there also with `--divide 1`, which is Table II as it is. `--format json` gives the
+both stages; `p-min`, Shen et al.'s rule to tune its threshold. Without `--part` all four. The tables are those of
+`docs/results-shen.md`; `orders` there also with `--divide 1`, which is Table II as it is. `--format json` gives the
 records behind the tables.
 """
 
@@ -39,10 +39,11 @@ from optsched.solvers.profiles import load_profile
 
 Form = tuple[str, dict[str, Any]]
 
-#: 000, Table III: % of local node and of local rack tasks, of maps and reduces together; no task was remote.
+#: Shen et al. 2016, Table III: % of local node and of local rack tasks, of maps and reduces together; no task was
+#: remote.
 TABLE_3 = {"probabilistic": (89.84, 10.16), "coupling": (88.30, 11.70), "fair": (85.59, 14.41)}
 
-#: 000, section III: slave nodes.
+#: Shen et al. 2016, section III: slave nodes.
 NODES = 60
 
 #: Kinds of tasks.
@@ -502,7 +503,7 @@ def proof_table(cases: dict[str, list[Joint]]) -> str:
 
 
 def tuned(seed: int, divide: int) -> Tuning:
-    """000's rule on the first wave of Wordcount."""
+    """Shen et al.'s rule on the first wave of Wordcount."""
     return tune_p_min(Transmission(batch(1, seed, divide)), seed)
 
 

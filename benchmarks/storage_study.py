@@ -2,7 +2,7 @@
 
     python benchmarks/storage_study.py [--seeds 25]
 
-Prints the table "Storage" of `docs/results-002.md`: small random rounds, decided by trying every placement with every
+Prints the table "Storage" of `docs/results-hsu.md`: small random rounds, decided by trying every placement with every
 choice of sources.
 """
 
@@ -50,7 +50,8 @@ class Setting(NamedTuple):
     rate_out: float
 
 
-#: The first has 002's shares of storage nodes (section 5.1); in the others storage is scarcer, or the maps read more.
+#: The first has Hsu and Freeh's shares of storage nodes (section 5.1); in the others storage is scarcer, or the maps
+#: read more.
 SETTINGS = (
     Setting("three storage nodes, two in c1; four maps of any type", 4, (0, 0, 1), (0, 1, 2, 3), OUT_RATE),
     Setting("one storage node a segment; five maps of any type", 5, (0, 1), (0, 1, 2, 3), OUT_RATE),
@@ -93,8 +94,9 @@ def drawn(seed: int, setting: Setting) -> Instance:
 def surcharges(problem: FlowCongestion, nodes: Ints) -> tuple[float, float]:
     """What a placement costs more than `flow-congestion` says: by the best sources, and by those that seemed best.
 
-    r_out of a source is then what is in use of it and the rates of all the round's maps that read from it: 002's first
-    condition counts these rates (section 3.2). The effective load counts the round's tasks in the same way.
+    r_out of a source is then what is in use of it and the rates of all the round's maps that read from it: Hsu and
+    Freeh's first condition counts these rates (section 3.2). The effective load counts the round's tasks in the same
+    way.
     """
     cluster, f_c = problem.instance.cluster, problem.parameters["f_c"]
     rates = [problem.type_rates[kind, node] for kind, node in zip(problem.types.of_task, nodes, strict=True)]

@@ -1,6 +1,6 @@
 """Sizes that the joint `transmission` reaches: branch and bound, three linear models and heuristics, as a page.
 
-    python benchmarks/transmission_sizes.py [--time-limit SECONDS] [--processes N] > docs/results-000-sizes.md
+    python benchmarks/transmission_sizes.py [--time-limit SECONDS] [--processes N] > docs/results-shen-sizes.md
 
 Each instance is generated from its seed. The models run on the first seed only; all ways have the same time limit, and
 ratios are of one run. Each proof by a tree is checked anew. The last section of the page, how to read it, is written by
@@ -46,13 +46,13 @@ MODELS: tuple[tuple[str, Callable[[Transmission], Any], Callable[..., SolverOutc
     ("PuLP literal", models.build_pulp, solve_pulp),
 )
 
-HEAD = """# 000: sizes that the joint `transmission` reaches
+HEAD = """# Shen et al. 2016: sizes that the joint `transmission` reaches
 
-Instances of the family `transmission` (made up: 000 gives no such numbers), {processes} at a time, one solver thread
-each, on two cores that other work shared; {limit:g} s for each way. Printed by
+Instances of the family `transmission` (made up: Shen et al. give no such numbers), {processes} at a time, one solver
+thread each, on two cores that other work shared; {limit:g} s for each way. Printed by
 
 ```bash
-python benchmarks/transmission_sizes.py --time-limit {limit:g} --processes {processes} > docs/results-000-sizes.md
+python benchmarks/transmission_sizes.py --time-limit {limit:g} --processes {processes} > docs/results-shen-sizes.md
 ```
 
 A gap is (value - bound) / value; "proved" is a gap of 0. Sizes are maps, reduces, nodes.

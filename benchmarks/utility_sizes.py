@@ -1,6 +1,6 @@
 """Sizes that `utility` reaches: identical and different trackers, by the default route, as a Markdown table.
 
-    python benchmarks/utility_sizes.py [--time-limit SECONDS] > docs/results-001-sizes.md
+    python benchmarks/utility_sizes.py [--time-limit SECONDS] > docs/results-sharmilarani-sizes.md
 
 Each instance is generated from its seed. A gap is that of the bound, which a certificate proves or a solver claims.
 """
@@ -24,13 +24,13 @@ SIZES: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 SEEDS = range(2)
 
-HEAD = """# 001: sizes that `utility` reaches
+HEAD = """# Sharmilarani et al.: sizes that `utility` reaches
 
 Instances of the family `utility` (made up: the paper gives no numbers), one solver thread on two cores that other work
 shared, by the default route with {limit:g} s each. Printed by
 
 ```bash
-python benchmarks/utility_sizes.py --time-limit {limit:g} > docs/results-001-sizes.md
+python benchmarks/utility_sizes.py --time-limit {limit:g} > docs/results-sharmilarani-sizes.md
 ```
 
 `dual` is a proof by prices that `optsched certify` checks in integers; `solver` is a branch and bound's word. The gap

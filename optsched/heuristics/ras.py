@@ -23,7 +23,8 @@ from optsched.running.base import Heuristic
 
 __all__ = ["HEURISTICS", "ROUNDS", "Rounds", "map_rounds", "ras"]
 
-#: Rounds after which the controller stops by default; on all instances of docs/results-001.md it settles within five.
+#: Rounds after which the controller stops by default; it settles within five on all instances of
+#: docs/results-sharmilarani.md.
 ROUNDS = 100
 
 

@@ -204,9 +204,9 @@ class Latency(Problem):
                 "makespan" if harmless else None,
                 average,
                 "makespan of the job and of the cluster" if harmless else "makespan of the cluster, not of the job",
-                "004, Problem 1",
+                "Agosta et al., Problem 1",
             ),
-            Bound("l**", "makespan", self.counting_bound(), "makespan of the job", "004, Problem 2"),
+            Bound("l**", "makespan", self.counting_bound(), "makespan of the job", "Agosta et al., Problem 2"),
             Bound("least-work", "work", self.least_work, "work, at any makespan"),
         )
 

@@ -192,5 +192,7 @@ class LsapFairness(LevelledProblem):
         The start of the frontier may be above the latter.
         """
         told = "fairness distance of any placement, whatever its locality"
-        fairest = Bound("fair-share", "fairness-distance", self.least_distance, told, "003, equations 14 and 15")
+        fairest = Bound(
+            "fair-share", "fairness-distance", self.least_distance, told, "Guo et al. 2012, equations 14 and 15"
+        )
         return (*super().cheap_bounds(), fairest)

@@ -564,7 +564,9 @@ class Utility(Problem):
         for position, resource in enumerate(self.resources):
             units = self.utility_bound(self.demand_map[:, position], self.demand_reduce[:, position])
             told = f"lowest utility, with {resource} the only resource that limits the trackers together"
-            found.append(Bound(f"all-of-{resource}", "lowest-utility", exact(units, GRID), told, "001, (10)"))
+            found.append(
+                Bound(f"all-of-{resource}", "lowest-utility", exact(units, GRID), told, "Sharmilarani et al., (10)")
+            )
         told = "utilisation with every task where its share is most"
         return (*found, Bound("all-placed", "utilisation", exact(most, GRID), told))
 
