@@ -19,10 +19,9 @@ from optsched.heuristics import HeuristicRun, run
 from optsched.heuristics.waves import Wave, waves
 from optsched.instance import Instance
 from optsched.placement import Placement
-from optsched.problems import Lsap, Problem, problem_class
+from optsched.problems import Problem, problem_class
 from optsched.problems.base import expect_problem
 from optsched.problems.locality_counts import locality_counts
-from optsched.problems.lsap_waves import LsapWaves
 from optsched.registry import imported, record_of
 from optsched.results import Limit, Number, Proof, Sense, Solution, Value, Violation
 from optsched.routes import routes_of, solve
@@ -575,16 +574,17 @@ def each_wave(
         yield gap_of(problem, run_, seed, Reference(problem, profile, time_limit), in_waves=True)
 
 
-def _whole(done: list[Wave], reports: list[GapReport]) -> tuple[LsapWaves, HeuristicRun] | None:
+def _whole(done: list[Wave], reports: list[GapReport]) -> tuple[Problem, HeuristicRun] | None:
     """All waves as one problem and one run of it; None where that means nothing."""
     if not done or not all(report.feasible for report in reports):
         return None
     first = done[0].problem
     placements = [wave.run.placement for wave in done if wave.run.placement is not None]
     ran = sum(placement.placed for placement in placements)
-    if type(first) is not Lsap or ran < len(first.tasks):  # a subclass has another objective, or other constraints
+    waves_of = record_of(type(first)).waves
+    if waves_of is None or ran < len(first.tasks):
         return None
-    problem = LsapWaves(first, [wave.problem.instance.state.idle_slots for wave in done])
+    problem = imported(waves_of)(first, [wave.problem.instance.state.idle_slots for wave in done])
     rounds = [wave.run.rounds for wave in done if wave.run.rounds is not None]
     waited = [wave.run.idle_slot_time for wave in done if wave.run.idle_slot_time is not None]
     return problem, replace(

@@ -111,6 +111,11 @@ class Record:
         What the limit of its second program means.
     beside
         What a gap says beside itself, from the frontier: a class (`optsched.routes.base.Beside`).
+    waves
+        What a run of waves is measured against as a whole: a problem of all waves, made from the first wave's problem
+        and the idle slots of each, with `placed(placements of the waves)`.
+    leximin
+        `(problem, profile) -> Leximin`: the lowest entry highest, then the second lowest, for `optsched leximin`.
     locality
         Whether a gap counts tasks on their node, in the rack and remote.
     rivals
@@ -137,6 +142,8 @@ class Record:
     unlimited: str | None = None
     limit: ProgramLimit | None = None
     beside: str | None = None
+    waves: str | None = None
+    leximin: str | None = None
     locality: bool = False
     rivals: tuple[str, ...] = ()
     known: KnownOptimum | None = None
@@ -185,6 +192,7 @@ SHIPPED = (
         problem="optsched.problems.lsap:Lsap",
         models="optsched.models.lsap",
         **_ASSIGNMENT,
+        waves="optsched.problems.lsap_waves:LsapWaves",
         rivals=("dl",),
         known=KnownOptimum("generated/planted-lsap-n30-t25-remote4-seed0", ("network", "pulp")),
         family="lsap",
@@ -333,6 +341,7 @@ SHIPPED = (
         provers={"dual": "optsched.certificates.utility:utility_proof"},
         enumeration="optsched.searches.enumeration:allocations",
         limit=ProgramLimit("a lowest utility that is asked for", 2**20),
+        leximin="optsched.searches.utility_leximin:leximin",
         rivals=("ras", "fair-sharing"),
         known=KnownOptimum("papers/ras-endless-swap", ("thresholds", "pulp")),
         family="utility",
@@ -411,7 +420,11 @@ def _is_table(given: Any) -> bool:
 
 #: What each field of a record may hold, beside its default: the fields, in words, and a test of it.
 _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
-    (("problem", "enumeration", "network", "unlimited", "beside"), 'a text "package.module:name"', _is_path),
+    (
+        ("problem", "enumeration", "network", "unlimited", "beside", "waves", "leximin"),
+        'a text "package.module:name"',
+        _is_path,
+    ),
     (("models", "routes"), 'a text "package.module"', _is_module),
     (
         ("provers",),
@@ -467,7 +480,7 @@ def _fault(given: Record) -> str | None:
 
 def _parts(given: Record) -> Iterator[tuple[str, str]]:
     """The parts that a record names beside its class: the field, and what it says."""
-    for name in ("models", "routes", "enumeration", "network", "unlimited", "beside"):
+    for name in ("models", "routes", "enumeration", "network", "unlimited", "beside", "waves", "leximin"):
         if getattr(given, name) is not None:
             yield name, getattr(given, name)
     for prover in given.provers.values():

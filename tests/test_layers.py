@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from optsched.registry import _BY_CLASS, SHIPPED
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -48,3 +51,98 @@ def test_breach_is_caught(tmp_path: Path, module: str, statement: str, contract:
     checked = lint_imports(tmp_path)
     assert checked.returncode == 1
     assert re.search(rf"^{contract}.* BROKEN", checked.stdout, re.MULTILINE), checked.stdout + checked.stderr
+
+
+# Problems are told to the program in one place ----------------------------------------------------------------------
+
+#: Rooms with one module a problem or a family; their own shared modules are among `_SHARED`.
+_OF_PROBLEMS = (
+    "problems",
+    "certificates",
+    "searches",
+    "heuristics",
+    "models",
+    "routes",
+    "instances/families",
+    "instances/importers",
+)
+
+#: Modules of these rooms that all problems share.
+_SHARED = {
+    "problems/base.py",
+    "certificates/__init__.py",
+    "certificates/checking.py",
+    "searches/__init__.py",
+    "heuristics/__init__.py",
+    "models/__init__.py",
+    "models/base.py",
+    "models/export.py",
+    "models/program_files.py",
+    "routes/__init__.py",
+    "routes/base.py",
+    "routes/call.py",
+    "routes/enumerated.py",
+    "instances/families/__init__.py",
+    "instances/families/base.py",
+    "instances/importers/__init__.py",
+    "instances/importers/foreign.py",
+}
+
+#: Texts that are names of problems and mean something else there, or reasons why they may stand there.
+_ALLOWED = {
+    ("placement.py", "flow"): "what a NetworkFlow is called",
+    ("instances/solution_files.py", "flow"): "the field that holds one",
+    (
+        "testing/checks.py",
+        "fair-lsap",
+    ): "EXCLUSIONS of the contract suite, each with its reason and tested to be needed",
+    ("testing/checks.py", "utility"): "as above",
+}
+
+
+def hand_kept(package: Path) -> list[str]:
+    """Where a module that all problems share names one of them: its class, its module, or its name as a text."""
+    names = {entry.name for entry in SHIPPED}
+    modules, classes = zip(*(kind.split(":") for kind in _BY_CLASS), strict=True)
+    found = []
+    for file in sorted(package.rglob("*.py")):
+        place = file.relative_to(package).as_posix()
+        if place in ("registry.py", "problems/__init__.py"):
+            continue
+        if place.startswith(tuple(f"{room}/" for room in _OF_PROBLEMS)) and place not in _SHARED:
+            continue
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            told = ""
+            if isinstance(node, ast.Constant) and node.value in names and (place, node.value) not in _ALLOWED:
+                told = f'the text "{node.value}"'
+            elif isinstance(node, ast.ImportFrom) and (
+                node.module in modules
+                or (node.module == "optsched.problems" and {alias.name for alias in node.names} & set(classes))
+            ):
+                told = f"an import from {node.module}"
+            if told:
+                found.append(f"{place}:{node.lineno}: {told}")
+    return found
+
+
+def test_no_shared_module_names_a_problem() -> None:
+    """Tests that what depends on the problem stands in its record or its class, and in no list or test of a class."""
+    assert hand_kept(ROOT / "optsched") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'LISTED = ("lsap", "mine")',
+        "from optsched.problems import Lsap",
+        "def late():\n    from optsched.problems.min_cost_flow import MinCostFlow",
+    ],
+)
+def test_hand_kept_lists_are_caught(tmp_path: Path, line: str) -> None:
+    """Tests that a name of a problem, or its class, is found in a module that all share, and not in a problem's own."""
+    for name in ("gaps.py", "searches/lsap.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{line}\n")
+    (told,) = hand_kept(tmp_path)
+    assert told.startswith("gaps.py:")

@@ -40,10 +40,15 @@ class Commands(click.Group):
             raise click.UsageError(f'there is no command "{name}"; {nearest(name, known)}', ctx)
 
 
-profile_option = click.option(
-    "--profile", default="exact", metavar="NAME|FILE", help="Solver profile: exact, quick, ci, ..., or a TOML file."
-)
-time_limit_option = click.option("--time-limit", type=float, metavar="S", help="Seconds for each solve.")
+def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Arguments and options that several commands take, in this order, as one."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -64,18 +69,55 @@ def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> flo
 #: Seconds for each reference and each run of a heuristic, where neither the command nor the profile says.
 DEFAULT_LIMIT = 10.0
 
-gap_limit_option = click.option(
-    "--time-limit",
-    callback=_limit,
-    metavar="S|none",
-    help="Seconds for each reference, and for each run of a heuristic. By default the profile's, else "
-    f"{DEFAULT_LIMIT:g}; none lifts it.",
+_profile = click.option(
+    "--profile", default="exact", metavar="NAME|FILE", help="Solver profile: exact, quick, ci, ..., or a TOML file."
 )
-problem_option = click.option("--problem", "problem_name", required=True, metavar="P", help="See `list problems`.")
 param_option = click.option(
     "--param", "params", multiple=True, metavar="[P.]K=V", help="Parameter of a problem; lists with commas."
 )
 output_option = click.option("--output", metavar="FILE", help="Write there instead: the whole file or none.")
+
+#: One problem on one instance, and how long to solve it.
+posed_options = _together(
+    click.argument("instance"),
+    click.option("--problem", "problem_name", required=True, metavar="P", help="See `list problems`."),
+    param_option,
+)
+limit_options = _together(
+    _profile, click.option("--time-limit", type=float, metavar="S", help="Seconds for each solve.")
+)
+
+#: Heuristics on problems, how long for each, and where the records go.
+measured_options = _together(
+    click.option("--problem", "problems", multiple=True, metavar="P", help="By default every one that can be posed."),
+    click.option(
+        "--heuristic",
+        "heuristics",
+        multiple=True,
+        metavar="H[,K=V...]",
+        help="By default every applicable one; your own as package.module:function. Lists with colons.",
+    ),
+    param_option,
+)
+gap_limit_options = _together(
+    _profile,
+    click.option(
+        "--time-limit",
+        callback=_limit,
+        metavar="S|none",
+        help="Seconds for each reference, and for each run of a heuristic. By default the profile's, else "
+        f"{DEFAULT_LIMIT:g}; none lifts it.",
+    ),
+)
+record_options = _together(
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(["table", "csv", "json"]),
+        help="By default as --output ends, else a table.",
+    ),
+    output_option,
+)
 
 
 def format_option(*formats: str) -> Callable[[Command], Command]:
@@ -89,7 +131,7 @@ def format_of(form: str | None, output: str | None) -> str:
 
 
 def limited(profile: str, time_limit: float | None) -> tuple[Profile, float | None]:
-    """The profile for the references and the seconds for each run of a heuristic, by what `gap_limit_option` gave."""
+    """The profile for the references and the seconds for each run of a heuristic, by what `gap_limit_options` gave."""
     from optsched.solvers.profiles import load_profile
 
     loaded = load_profile(profile)

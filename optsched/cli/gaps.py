@@ -37,25 +37,13 @@ class _Work:
 
 @click.command()
 @click.argument("instances", nargs=-1, metavar="[INSTANCE]...")
-@click.option("--problem", "problems", multiple=True, metavar="P", help="By default every one that can be posed.")
-@click.option(
-    "--heuristic",
-    "heuristics",
-    multiple=True,
-    metavar="H[,K=V...]",
-    help="By default every applicable one; your own as package.module:function. Lists with colons.",
-)
-@arguments.param_option
+@arguments.measured_options
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
-@arguments.profile_option
-@arguments.gap_limit_option
+@arguments.gap_limit_options
 @click.option("--max-gap", type=float, metavar="X", help="Exit code 4 if a relative gap is over X, or unknown.")
 @click.option("--waves", is_flag=True, help="Go on, wave after wave, until all tasks ran.")
-@click.option(
-    "--format", "form", type=click.Choice(["table", "csv", "json"]), help="By default as --output ends, else a table."
-)
-@arguments.output_option
+@arguments.record_options
 def gap(
     instances: tuple[str, ...],
     problems: tuple[str, ...],
@@ -100,7 +88,7 @@ def gap(
     posed = _posed(arguments.load_instances(instances or _shipped()), chosen, values, bool(problems), notes)
     work = _work(posed, choices, strict=bool(instances))
     if instances:  # the shipped ones are as they are meant
-        _note(work, values, bool(choices), waves, notes)
+        _note(work, bool(choices), waves, notes)
         notes.tell()
     runs = repeats * sum(len(part.choices) for part in work)
     form = arguments.format_of(form, output)
@@ -222,7 +210,7 @@ def _work(posed: Sequence[Problem], choices: Sequence[Choice], strict: bool) -> 
     return work
 
 
-def _note(work: Sequence[_Work], values: dict[str, dict[str, Any]], chosen: bool, waves: bool, notes: Notes) -> None:
+def _note(work: Sequence[_Work], chosen: bool, waves: bool, notes: Notes) -> None:
     """What is to be said of the problems before they are solved; `chosen`: whether the heuristics were."""
     import numpy as np
 
@@ -232,7 +220,7 @@ def _note(work: Sequence[_Work], values: dict[str, dict[str, Any]], chosen: bool
         problem = part.problem
         if not part.choices:
             notes.add("no heuristic", problem.instance, "{}: no heuristic of the list serves it", problem.name)
-        notes.of(problem, values[problem.name], waves=waves)
+        notes.of(problem, waves)
         recorded = int(np.count_nonzero(problem.instance.workload.observed[problem.tasks] >= 0))
         if not chosen and 0 < recorded < len(problem.tasks):
             tasks = len(problem.tasks)

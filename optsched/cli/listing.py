@@ -52,6 +52,7 @@ def _heuristics() -> list[dict[str, Any]]:
 def _models() -> list[dict[str, Any]]:
     from optsched.models import module, names
     from optsched.problems import PROBLEMS
+    from optsched.registry import record
     from optsched.resources import folder
 
     cards, modelled = folder("models"), names()
@@ -62,6 +63,7 @@ def _models() -> list[dict[str, Any]]:
             "compact": "Pyomo",
             "literal": "PuLP",
             "module": module(name).__name__,
+            "limit": None if (limit := record(name).limit) is None else limit.meaning,
             "files": sorted(path.name for path in cards.iterdir() if _belongs(path.name, name, modelled)),
         }
         for name in modelled
@@ -140,7 +142,7 @@ _PROSE = ("title", "paper", "doc", "description", "source")
 LISTS: Mapping[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
     "problems": (_problems, ("name", "title", "paper", "components", "parameters", "requires", "certificate")),
     "heuristics": (_heuristics, ("name", "problems", "parameters", "paper", "doc")),
-    "models": (_models, ("name", "compact", "literal", "module", "files")),
+    "models": (_models, ("name", "compact", "literal", "limit", "module", "files")),
     "instances": (_instances, ("name", "tags", "optima", "source")),
     "profiles": (_profiles, ("name", "description")),
     "families": (_families, ("name", "parameters", "paper", "description")),
@@ -184,7 +186,7 @@ def _cell(content: Any) -> str:
         return " ".join(
             f"{entry['name']}:{entry['sense']}" if isinstance(entry, Mapping) else str(entry) for entry in content
         )
-    return str(content)
+    return "-" if content is None else str(content)
 
 
 def _told(entry: Any) -> str:

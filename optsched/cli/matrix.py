@@ -30,22 +30,10 @@ _WIDTH = 9
 
 @click.command()
 @click.argument("instance")
-@click.option("--problem", "problems", multiple=True, metavar="P", help="By default every one that can be posed.")
-@click.option(
-    "--heuristic",
-    "heuristics",
-    multiple=True,
-    metavar="H[,K=V...]",
-    help="By default every applicable one; your own as package.module:function. Lists with colons.",
-)
-@arguments.param_option
+@arguments.measured_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@arguments.profile_option
-@arguments.gap_limit_option
-@click.option(
-    "--format", "form", type=click.Choice(["table", "csv", "json"]), help="By default as --output ends, else a table."
-)
-@arguments.output_option
+@arguments.gap_limit_options
+@arguments.record_options
 def matrix(
     instance: str,
     problems: tuple[str, ...],
@@ -76,7 +64,7 @@ def matrix(
     loaded, notes = arguments.load_instance(instance), Notes()
     posed = posable(loaded, problems, parameters, partial(notes.left_out, loaded))
     for problem in posed:
-        notes.of(problem, parameters[problem.name])
+        notes.of(problem)
     notes.tell()
     listed = heuristics_of(posed, chosen)
     form = arguments.format_of(form, output)

@@ -6,8 +6,7 @@ One line each on stderr, each once, whether or not stderr is a terminal; for man
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -15,21 +14,9 @@ from optsched.cli import arguments
 from optsched.errors import InputError, MissingField
 from optsched.instance import KINDS, MAP, Instance
 from optsched.network import FlowNetwork
-from optsched.problems import AnyProblem, Lsap, Problem
+from optsched.problems import AnyProblem, Problem
 
 __all__ = ["Notes", "assumed", "pose", "tell_assumed"]
-
-#: Problems to which it matters where a map's block is.
-_BY_REPLICAS = (
-    "lsap",
-    "fair-lsap",
-    "lsap-fairness",
-    "worst-group",
-    "latency",
-    "transmission-maps",
-    "transmission",
-    "traffic",
-)
 
 #: Instances that are told of one by one; of more there is one line.
 _TOLD = 3
@@ -51,11 +38,8 @@ class Notes:
         said = self._found.setdefault(sort, {}).setdefault((instance.name, words), {})
         said[problem] = None
 
-    def of(self, problem: AnyProblem, given: Mapping[str, Any], waves: bool = False) -> None:
-        """All that there is to say of a problem.
-
-        `given` are its parameters from the command line; with `waves` what waits has its turn.
-        """
+    def of(self, problem: AnyProblem, waves: bool = False) -> None:
+        """All that there is to say of a problem; with `waves` what waits has its turn."""
         if not isinstance(problem, Problem):
             return
         instance, name = problem.instance, problem.name
@@ -73,7 +57,7 @@ class Notes:
             self.add(
                 "waits", instance, f"{{}}: {count - problem.due} of {count} {what} wait for want of idle slots", name
             )
-        if name in _BY_REPLICAS:
+        if problem.by_replicas:
             maps = instance.workload.kind[problem.tasks] == MAP
             bare = int(np.count_nonzero(maps & (instance.workload.replicas.lengths[problem.tasks] == 0)))
             if bare:
@@ -90,14 +74,8 @@ class Notes:
                 f"{{}}: {later} of {count} {what} arrive after the snapshot; the optimum and batch heuristics know them"
             )
             self.add("later", instance, words, name)
-        if isinstance(problem, Lsap) and problem.levels[1] == problem.levels[2]:
-            told = "levels" in given or "levels" in instance.parameters.get(name, {})
-            if len(instance.cluster.rack_ids) > 1 and not told:
-                levels = ",".join(map(str, problem.levels))
-                words = (
-                    f"racks are given, but no cost tells them apart (levels {levels}); --param lsap.levels=0,1,2 does"
-                )
-                self.add("racks", instance, words)
+        if problem.remark is not None:
+            self.add("remark", instance, problem.remark)
 
     def left_out(self, instance: Instance, problem: str, error: InputError) -> None:
         """A problem that was not asked for by name and cannot be posed, unless its fields just are not there."""
@@ -123,7 +101,7 @@ def pose(argument: str, problem_name: str, params: Sequence[str]) -> AnyProblem:
     """As `arguments.pose`, and what a user should hear of the problem is told."""
     posed = arguments.pose(argument, problem_name, params)
     notes = Notes()
-    notes.of(posed, arguments.parameters_of([problem_name], params)[problem_name])
+    notes.of(posed)
     notes.tell()
     return posed
 

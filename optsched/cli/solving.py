@@ -17,7 +17,7 @@ from optsched.errors import UsageError
 if TYPE_CHECKING:
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
-    from optsched.problems import AnyProblem, Problem
+    from optsched.problems import AnyProblem
     from optsched.results import Solution
     from optsched.routes import Frontier
 
@@ -31,11 +31,8 @@ _LONGEST_NUMBER = 40
 
 
 @click.command()
-@click.argument("instance")
-@arguments.problem_option
-@arguments.param_option
-@arguments.profile_option
-@arguments.time_limit_option
+@arguments.posed_options
+@arguments.limit_options
 @click.option("--route", metavar="R", help="Which way; by default the quickest that proves its answer.")
 @click.option("--start", metavar="SOLUTION.json", help="Begin from the placement of this solution file.")
 @arguments.format_option("table", "json")
@@ -142,9 +139,7 @@ def _shown(given: Any) -> str:
 
 
 @click.command()
-@click.argument("instance")
-@arguments.problem_option
-@arguments.param_option
+@arguments.posed_options
 @arguments.format_option("table", "json")
 def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str) -> None:
     """Every bound that is cheap to prove, with what it bounds."""
@@ -161,11 +156,8 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
 
 
 @click.command()
-@click.argument("instance")
-@arguments.problem_option
-@arguments.param_option
-@arguments.profile_option
-@arguments.time_limit_option
+@arguments.posed_options
+@arguments.limit_options
 @click.option("--plot", metavar="FILE", help="Draw it (.png, .pdf, .svg); needs matplotlib.")
 @arguments.format_option("table", "json")
 @click.pass_context
@@ -196,21 +188,8 @@ def frontier(
         if file is not None and plot is not None:
             file.write(_picture(found, posed.instance.name, Path(plot).suffix))
     if form == "json":
-        from optsched import __version__
-
         points = [{"objective": list(point.objective), "certificate": str(point.certificate)} for point in found.points]
-        arguments.emit_json(
-            {
-                "version": __version__,
-                "instance": posed.instance.name,
-                "problem": posed.name,
-                "parameters": posed.parameters,
-                "components": list(found.components),
-                "points": points,
-                "complete": found.complete,
-                "limit": found.limit,
-            }
-        )
+        _emit_found(posed, components=list(found.components), points=points, complete=found.complete, limit=found.limit)
     else:
         rows = [(*map(number, point.objective), str(point.certificate)) for point in found.points]
         arguments.emit_table(Table((*found.components, "proof"), rows, frozenset(found.components)))
@@ -223,59 +202,63 @@ def frontier(
 
 @click.command()
 @click.argument("instance")
+@click.option("--problem", "problem_name", metavar="P", help="By default the first that the search knows.")
 @arguments.param_option
-@arguments.profile_option
-@arguments.time_limit_option
+@arguments.limit_options
 @arguments.format_option("table", "json")
 @click.pass_context
 def leximin(
     ctx: click.Context,
     instance: str,
+    problem_name: str | None,
     params: tuple[str, ...],
     profile: str,
     time_limit: float | None,
     form: str,
 ) -> None:
-    """The lowest utility of a job highest, then the second lowest, and so on: `utility` decided to the end.
+    """The lowest utility of a job highest, then the second lowest, and so on: the problem decided to the end.
 
     A time limit holds for each of the programs.
     """
-    from optsched.problems import Utility
+    from optsched.registry import SHIPPED, imported, record
     from optsched.report import Table, number, progress
     from optsched.results import Limit
-    from optsched.searches.utility_leximin import leximin
     from optsched.solvers.profiles import load_profile
 
-    posed = arguments.pose(instance, Utility.name, params)
-    assert isinstance(posed, Utility)
+    entry = next(known for known in SHIPPED if known.leximin) if problem_name is None else record(problem_name)
+    if entry.leximin is None:
+        raise UsageError(f"{entry.name} has no leximin: its record names no search for it")
+    posed = arguments.pose(instance, entry.name, params)
     with progress(sys.stderr) as step:
         step(f"{posed.instance.name} leximin")
-        found = leximin(posed, load_profile(profile).with_limits(time_limit=time_limit))
+        found = imported(entry.leximin)(posed, load_profile(profile).with_limits(time_limit=time_limit))
     if form == "json":
-        from optsched import __version__
-
-        arguments.emit_json(
-            {
-                "version": __version__,
-                "instance": posed.instance.name,
-                "problem": posed.name,
-                "parameters": posed.parameters,
-                "utilities": list(found.utilities),
-                "proofs": list(found.proofs),
-                "objective": list(posed.evaluate(found.placement)),
-                "limit": found.limit,
-            }
+        _emit_found(
+            posed,
+            utilities=list(found.utilities),
+            proofs=list(found.proofs),
+            objective=list(posed.evaluate(found.placement)),
+            limit=found.limit,
         )
     else:
+        unit = posed.components[0].unit
         rows = [
             (str(rank), number(utility), str(proof) if proof else "no proof")
             for rank, (utility, proof) in enumerate(zip(found.utilities, found.proofs, strict=True), 1)
         ]
-        arguments.emit_table(Table(("", "utility", "proof"), rows, frozenset({"utility"})))
+        arguments.emit_table(Table(("", unit, "proof"), rows, frozenset({unit})))
     if found.limit is not None:
         arguments.note(f"not all utilities are proved: {found.limit} cut it short", "warning")
     if found.limit is Limit.INTERRUPTED:
         ctx.exit(INTERRUPTED)
+
+
+def _emit_found(problem: AnyProblem, **found: Any) -> None:
+    """Put out as JSON what was found of a problem, after what it was found of."""
+    from optsched import __version__
+
+    asked = {"instance": problem.instance.name, "problem": problem.name, "parameters": problem.parameters}
+    arguments.emit_json({"version": __version__, **asked, **found})
 
 
 def _check_plotting(path: str) -> None:
@@ -328,8 +311,7 @@ _PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
 @click.option(
     "--limit",
     metavar="L",
-    help="The program at this limit: of latency, lsap-fairness and worst-group on the first component, of traffic on "
-    "the load; of utility a lowest utility that is asked for. Of worst-group and utility a number or p/q.",
+    help="The problem's second program, at this limit: a number or p/q. `list models` says what is limited.",
 )
 def export(
     instance: str, problem_name: str | None, params: tuple[str, ...], target: str, model: str, limit: str | None
@@ -341,40 +323,39 @@ def export(
     """
     from optsched.instances.documents.writing import write_whole
     from optsched.network import FlowNetwork
-    from optsched.problems import problem as posed
+    from optsched.problems import network_problem
 
     suffix = Path(target).suffix
     if suffix not in _PROGRAMS + _NETWORKS:
         known = _PROGRAMS + _NETWORKS
         raise UsageError(f"--to {target}: the name must end in {', '.join(known)}")
     loaded = arguments.load_any(instance)
-    if isinstance(loaded, FlowNetwork):
-        if problem_name not in (None, "min-cost-flow"):
-            raise UsageError(f"{instance} is a flow network: export it as min-cost-flow, or without --problem")
-        if suffix in _NETWORKS:
-            write_whole(target, _network_text(loaded, suffix))
-        else:
-            _write_program(posed("min-cost-flow", loaded), target, model, limit)
-        return
-    problem = _problem(loaded, problem_name, params)
+    if problem_name is None and isinstance(loaded, FlowNetwork):
+        problem = network_problem(loaded)
+    else:
+        problem = _problem(loaded, problem_name, params)
     if suffix in _NETWORKS:
-        write_whole(target, _network_text(_network(problem), suffix))
-        return
-    _write_program(problem, target, model, limit)
+        network = _network(problem)
+        write_whole(target, (network.to_dimacs() if suffix == ".dimacs" else network.to_graphml()).encode())
+    else:
+        _write_program(problem, target, model, limit)
 
 
-def _problem(instance: Instance, name: str | None, params: tuple[str, ...]) -> Problem:
-    from optsched.problems import PROBLEMS, problem
+def _problem(noun: Instance | FlowNetwork, name: str | None, params: tuple[str, ...]) -> AnyProblem:
+    from optsched.problems import PROBLEMS, problem_class
 
     if name is None:
         raise UsageError(f"--problem is missing; known: {', '.join(PROBLEMS)}")
-    return problem(name, instance, **arguments.parameters_of([name], params)[name])
+    return problem_class(name)(noun, **arguments.parameters_of([name], params)[name])
 
 
-def _network(problem: Problem) -> FlowNetwork:
-    """The compact network of a problem that is one, with costs in units of its grid."""
+def _network(problem: AnyProblem) -> FlowNetwork:
+    """What a problem is posed on, or the compact network of one that has one, with costs in units of its grid."""
+    from optsched.network import FlowNetwork
     from optsched.registry import imported, record_of
 
+    if isinstance(problem.instance, FlowNetwork):
+        return problem.instance
     named = record_of(type(problem)).network
     if named is None:
         raise UsageError(f"{problem.name} is no flow network; export it to .lp or .mps")
@@ -383,10 +364,6 @@ def _network(problem: Problem) -> FlowNetwork:
     if grid > 1:
         arguments.note(f"costs in units of 1/{grid} {problem.components[0].unit}")
     return network
-
-
-def _network_text(network: FlowNetwork, suffix: str) -> bytes:
-    return (network.to_dimacs() if suffix == ".dimacs" else network.to_graphml()).encode()
 
 
 def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | None) -> None:

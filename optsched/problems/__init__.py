@@ -49,6 +49,7 @@ __all__ = [
     "TransmissionReduces",
     "Utility",
     "WorstGroup",
+    "network_problem",
     "problem",
     "problem_class",
 ]
@@ -84,6 +85,15 @@ def problem_class(name: str) -> type[AnyProblem]:
     """The class of the problem called `name`; UsageError with the nearest name where there is none."""
     found: type[AnyProblem] = record(name).problem_class
     return found
+
+
+def network_problem(network: FlowNetwork) -> AnyProblem:
+    """What a flow network poses where no problem is named: the first that is posed on networks.
+
+    >>> network_problem(FlowNetwork(["a", "b"], tail=[0], head=[1], capacity=[1], cost=[3], supply=[1, -1])).name
+    'min-cost-flow'
+    """
+    return next(kind for kind in PROBLEMS.values() if kind.posed_on is FlowNetwork)(network)
 
 
 @overload

@@ -332,6 +332,7 @@ class LevelledProblem(AssignmentProblem):
     task is off-rack, except those that have a replica on it.
     """
 
+    by_replicas = True
     levels: tuple[int, int, int]
 
     def prepare(self) -> None:

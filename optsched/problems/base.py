@@ -262,6 +262,8 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         except UsageError as error:  # a bad value that came with the file is bad input, not wrong usage
             raise InputError([Fault(f"parameters.{self.name}", str(error))], instance.name) from None
         values = resolve(self.name, self.parameter_table, own, parameters)
+        #: Parameters that the caller or the instance gave; the others have their defaults.
+        self.given = frozenset({*own, *parameters})
         self.parameters: Mapping[str, Any] = MappingProxyType(values)
         missing = list(self.missing(instance, self.parameters))
         if missing:
@@ -285,6 +287,11 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     @abstractmethod
     def prepare(self) -> None:
         """Compute what evaluation needs from instance and parameters."""
+
+    @property
+    def remark(self) -> str | None:
+        """What a user is told who may not mean the problem as it is posed; None: nothing."""
+        return None
 
     @property
     def plainly_infeasible(self) -> str | None:
@@ -415,6 +422,8 @@ class Problem(BaseProblem[Instance, Placement]):
         Of the class: which kinds of tasks it places, maps unless it says otherwise.
     tasks
         int64: indices of the tasks to place, that is the pending ones of these kinds.
+    by_replicas
+        Of the class: whether it matters where a map's block is.
     replicas
         One row for each of `tasks`.
     """
@@ -422,6 +431,7 @@ class Problem(BaseProblem[Instance, Placement]):
     posed_on = Instance
     decided = Placement
     kinds: ClassVar[tuple[int, ...]] = (MAP,)
+    by_replicas: ClassVar[bool] = False
 
     tasks: Ints
     replicas: Ragged

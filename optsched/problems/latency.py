@@ -62,6 +62,7 @@ class Latency(Problem):
     requires = ("nodes[].load in whole units of work",)
     proof = Proof.COMBINATORIAL
     places_all = True
+    by_replicas = True
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:

@@ -57,3 +57,11 @@ class Lsap(LevelledProblem):
 
     def prepare_costs(self) -> None:
         self.levels = self.parameters["levels"]
+
+    @property
+    def remark(self) -> str | None:
+        """That racks are given and do not count, where nobody chose so."""
+        if "levels" in self.given or self.levels[1] < self.levels[2] or len(self.instance.cluster.rack_ids) < 2:
+            return None
+        levels = ",".join(map(str, self.levels))
+        return f"racks are given, but no cost tells them apart (levels {levels}); --param lsap.levels=0,1,2 does"

@@ -124,6 +124,7 @@ class Traffic(Problem):
     title = "maps and reduces to datacenters, least traffic between them, then least load of the fullest"
     paper = "001"
     kinds = (MAP, REDUCE)
+    by_replicas = True
     components = (Component("traffic", Sense.MIN, "MB"), Component("load", Sense.MIN, "maps"))
     parameter_table = (
         Parameter(

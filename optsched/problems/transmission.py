@@ -96,6 +96,7 @@ class Transmission(Problem):
     requires = ("topology", "shuffle", "tasks[].size and replicas of pending maps")
     proof = Proof.COMBINATORIAL
     has_waves = True
+    by_replicas = True
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:

@@ -40,6 +40,7 @@ class TransmissionMaps(TabledProblem):
     parameter_table = ()
     requires = ("topology", "tasks[].size and replicas of pending maps")
     proof = Proof.DUAL
+    by_replicas = True
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:

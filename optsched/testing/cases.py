@@ -14,9 +14,9 @@ import numpy as np
 
 from optsched.errors import Fault, InputError
 from optsched.instances.generate import FAMILIES, generate
-from optsched.network import UNBOUNDED
+from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import NONE, NetworkFlow, Placement
-from optsched.problems import AnyProblem, MinCostFlow, Problem
+from optsched.problems import AnyProblem, Problem
 from optsched.registry import Record
 from optsched.results import Decision, Value
 
@@ -107,8 +107,8 @@ def every_decision(problem: AnyProblem) -> Iterator[Decision]:
     ValueError
         If there are too many of them.
     """
-    if isinstance(problem, MinCostFlow):
-        yield from _flows(problem)
+    if isinstance(problem.instance, FlowNetwork):
+        yield from _flows(problem.instance)
         return
     assert isinstance(problem, Problem)
     places = range(NONE, len(problem.instance.cluster))
@@ -122,12 +122,11 @@ def _refuse_many(number: int) -> None:
         raise ValueError(f"an instance has {number:,} decisions, more than {MOST_DECISIONS:,}: make `sizes` smaller")
 
 
-def _flows(problem: MinCostFlow) -> Iterator[NetworkFlow]:
+def _flows(network: FlowNetwork) -> Iterator[NetworkFlow]:
     """Flows arc by arc, those without a limit last; the last arc at a node takes what is left there, or one more.
 
     Each other arc flows from one less than its lower limit to one more than its capacity: judging has to tell.
     """
-    network = problem.instance
     order = sorted(range(network.arcs), key=lambda arc: int(network.capacity[arc]))
     ends = list(zip(network.tail.tolist(), network.head.tolist(), strict=True))
     capacity = np.where(network.capacity == UNBOUNDED, network.enough_capacity(), network.capacity).tolist()

@@ -28,7 +28,7 @@ from optsched.instances.files import from_document
 from optsched.instances.importers.dimacs import import_dimacs
 from optsched.instances.solution_files import read_solution, write_solution
 from optsched.network import FlowNetwork
-from optsched.problems import AnyProblem, MinCostFlow, Problem
+from optsched.problems import AnyProblem, Problem, network_problem
 from optsched.problems.base import GRID
 from optsched.registry import Record, imported, record_of
 from optsched.results import Certificate, Limit, Proof, Sense, Solution, Termination, Value
@@ -547,7 +547,7 @@ def check_export(record: Record, seeds: Sequence[int]) -> None:
                 path = Path(folder, "network.dimacs")
                 path.write_text(network.to_dimacs())
                 (document,) = import_dimacs(path).documents
-                least = solve(MinCostFlow(_as_network(from_document(document)))).objective
+                least = solve(network_problem(_as_network(from_document(document)))).objective
                 units = getattr(problem, "grid", 1)
                 told_best = None if case.best is None else (case.best[0] * units,)
                 _expect(least == told_best, case.name, f"the network costs {_told(least)}, in units {_told(told_best)}")

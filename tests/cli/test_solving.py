@@ -365,6 +365,9 @@ def test_leximin() -> None:
     refused = run("leximin", "papers/guo-fig2")
     assert refused.exit_code == 3
     assert "utility needs" in refused.stderr
+    refused = run("leximin", name, "--problem", "lsap")
+    assert refused.exit_code == 2
+    assert "lsap has no leximin: its record names no search for it" in refused.stderr
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -462,7 +465,7 @@ def test_flow_network(tmp_path: Path) -> None:
     for suffix, words in (("lp", []), ("mps", ["--problem", "min-cost-flow"]), ("lp", ["--model", "literal"])):
         assert run("export", str(file), "--to", str(tmp_path / f"x.{suffix}"), *words).exit_code == 0
     result = run("export", str(file), "--problem", "lsap", "--to", str(target))
-    assert (result.exit_code, "export it as min-cost-flow" in result.stderr) == (2, True)
+    assert (result.exit_code, "lsap is posed on an instance, not on a flow network" in result.stderr) == (3, True)
     flow = ["--problem", "min-cost-flow"]
     held = tmp_path / "solution.json"
     assert "optimal" in run("solve", str(file), *flow, "--output", str(held)).stdout.lower()
