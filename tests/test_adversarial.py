@@ -12,7 +12,6 @@ from optsched.certificates import certify
 from optsched.errors import InputError, SolverDisagreement, TooLarge, UsageError
 from optsched.gaps import Reference, gap
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
-from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, problem
 from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes import frontier, solve
@@ -199,10 +198,3 @@ def test_a_dense_table_that_cannot_fit_is_refused_at_once() -> None:
     instance = Instance(Cluster([f"n{n}" for n in range(10**5)]), Workload([f"t{t}" for t in range(10**5)]))
     with pytest.raises(TooLarge, match='route "dense" would need a matrix of 100,000 tasks x 100,000 slots'):
         solve(Lsap(instance), route="dense")
-
-
-@pytest.mark.parametrize("nodes", [[0.9, 1.0], [True, False], [2**70, 0], ["a", "b"]])
-def test_a_placement_is_of_whole_numbers(nodes: list[Any]) -> None:
-    """Tests that what is no node index is not rounded to one."""
-    with pytest.raises(ValueError, match="whole numbers"):
-        Placement.of(nodes)

@@ -16,14 +16,13 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 
-#: Folders that mirror no folder of the package.
-SUITES = {"contract"}
+#: Folders that mirror no folder of the package: the contract suite, and the studies of `benchmarks`.
+SUITES = {"benchmarks", "contract"}
 
 #: Modules without a file of their own, by the file that tests them, each with a word of that file that reaches it.
 #: They are parts of what that file tests (a noun, a search, a model, a policy), or a command, reached by its name.
 COVERED = {
     "cli/test_cli.py": {
-        "__main__": '"-m", "optsched"',
         "cli/arguments": "arguments.",
         "cli/listing": '"list", "problems"',
         "cli/self_test": '"self-test"',
@@ -38,11 +37,8 @@ COVERED = {
     "contract/test_wrong_problem.py": {"testing/changes": "check_problem", "testing/tampering": "ContractBroken"},
     "cli/test_solving.py": {"cli/proofs": '"certify"'},
     "cli/test_streams.py": {"instances/documents/writing": "GrowingFile"},
-    "test_package.py": {"__init__": "optsched.__all__", "solvers/utility_leximin": "optsched.solvers.utility_leximin"},
-    "test_instance.py": {"arrays": "Ragged"},
-    "test_wrong_arguments.py": {"errors": "UsageError"},
+    "test_package.py": {"solvers/utility_leximin": "optsched.solvers.utility_leximin"},
     "test_routes.py": {
-        "results": "Termination",
         "routes/__init__": "routes_of",
         "routes/assignment": "ASSIGNMENT_ROUTES",
         "routes/latency": "LATENCY_ROUTES",
@@ -110,7 +106,6 @@ COVERED = {
         "instances/documents/format": "InstanceDocument",
     },
     "instances/test_solution_files.py": {"instances/documents/rationals": "1/3"},
-    "instances/documents/test_diagnosis.py": {"instance_faults": "DEEPEST"},
     # Every family: the same for the same seed, sound, and fit for its problems.
     "instances/test_generate.py": {
         "instances/families/joss": '"traffic"',
@@ -149,17 +144,20 @@ def module_of(file: str) -> str | None:
     """The module that a file of tests belongs to: of its folder, the longest that its name begins with."""
     folder, _, name = f"/{file}".rpartition("/")
     folder, words = folder.removeprefix("/"), name.removeprefix("test_").removesuffix(".py").split("_")
+    own = {"main": "__main__", folder.rpartition("/")[2] or "package": "__init__"}
     for length in range(len(words), 0, -1):
         part = "_".join(words[:length])
-        if (module := f"{folder}/{part}".removeprefix("/")) in MODULES:
+        module = f"{folder}/{own.get(part, part)}".removeprefix("/")
+        if module in MODULES or part == folder.rpartition("/")[2]:
             return module
-        if part == folder.rpartition("/")[2]:
-            return f"{folder}/__init__"
     return None
 
 
 def test_names_tell_the_module() -> None:
     """Tests that the longest name counts, that a folder's own name is the folder, and that nothing else belongs."""
+    assert module_of("test_package.py") == "__init__"
+    assert module_of("cli/test_cli.py") == "cli/__init__"
+    assert module_of("test_main.py") == "__main__"
     assert module_of("searches/test_latency_packing.py") == "searches/latency_packing"
     assert module_of("searches/test_latency_at_length.py") == "searches/latency"
     assert module_of("models/test_models_golden.py") == "models/__init__"

@@ -12,7 +12,7 @@ import pytest
 
 import optsched
 from optsched import models
-from optsched.errors import InputError, UsageError, described
+from optsched.errors import InputError, UsageError
 from optsched.gaps import Reference, gap_waves
 from optsched.heuristics import applicable, run
 from optsched.heuristics.waves import waves
@@ -245,10 +245,3 @@ def test_other_kinds_of_the_right_type() -> None:
     assert lsap().placement([0, 1, -1]) == Placement([0, 1, -1])
     with pytest.raises(UsageError, match="gap takes a problem that places tasks, not min-cost-flow"):
         optsched.gap(flow(), "dl")
-
-
-def test_what_is_shown_of_a_long_text() -> None:
-    """Tests that a long text is not printed whole."""
-    assert len(described("x" * 5000)) < 100
-    with pytest.raises(UsageError, match=r"takes a problem, not the text .*; pose one first$"):
-        optsched.solve("x" * 5000)  # type: ignore[arg-type]

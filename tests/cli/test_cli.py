@@ -114,14 +114,6 @@ print(*sys.modules, file=sys.stderr)
     assert {name for name in own if not name.startswith("optsched.cli")} == {"optsched", "optsched.errors"}
 
 
-def test_module_and_version() -> None:
-    """Tests that `python -m optsched --version` prints the version."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "optsched", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout == "0.1.0\n"
-
-
 @pytest.mark.parametrize(
     ("args", "told"),
     [

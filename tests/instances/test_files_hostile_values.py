@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from instance_documents import FULL, NETWORK
 
 from optsched.cli import cli
-from optsched.errors import Fault, InputError, OptschedError, UsageError, printable
+from optsched.errors import InputError, UsageError, printable
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.documents.diagnosis import decode
 from optsched.instances.files import from_document, load, parse, save
@@ -174,13 +174,6 @@ def test_messages_show_what_a_terminal_would_obey(tmp_path: Path, odd: str) -> N
     assert all(line.isprintable() for line in shown.split("\n"))
     assert printable(f"a{odd}b") in shown
     assert len(shown.splitlines()) == 3
-
-
-def test_lines_of_a_message_stay_lines() -> None:
-    """Tests that each argument of an error is a line of its own, whatever is in it, and nothing else makes a line."""
-    assert str(OptschedError("one\ntwo", "three\x1b")).split("\n") == ["one\\ntwo", "three\\x1b"]
-    error = InputError([Fault("a\rb", "c\nd"), Fault("", "e\x85f")], "g\x0bh")
-    assert str(error).split("\n") == ["g\\x0bh: a\\rb: c\\nd", "g\\x0bh: e\\x85f"]
 
 
 def test_command_line_tells_a_name_with_line_ends_in_one_line(tmp_path: Path) -> None:

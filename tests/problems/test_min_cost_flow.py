@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from min_cost_flow_instances import SMALL, posed
 
@@ -50,24 +49,6 @@ def test_what_is_left_to_send_above_the_lower_limits() -> None:
     stuck = FlowNetwork(["s", "t"], [0], [1], lower=[2], capacity=[2], supply=[3, -3])
     assert MinCostFlow(stuck).left_to_send == (1, -1)
     assert MinCostFlow(stuck).plainly_infeasible == "no arc can take what is left to send of s"
-
-
-def test_flow() -> None:
-    """Tests the noun: read-only, of one dimension, equal and hashed by its units."""
-    flow = NetworkFlow([1, 2])
-    assert (len(flow), flow == NetworkFlow([1, 2]), flow == NetworkFlow([1, 3]), flow == [1, 2]) == (
-        2,
-        True,
-        False,
-        False,
-    )
-    assert hash(flow) == hash(NetworkFlow([1, 2]))
-    with pytest.raises(ValueError, match="read-only"):
-        flow.units[0] = 3
-    with pytest.raises(ValueError, match="whole numbers, not float64"):
-        NetworkFlow(np.array([0.5]))
-    with pytest.raises(ValueError, match="one dimension"):
-        NetworkFlow(np.zeros((2, 2), dtype=np.int64))
 
 
 def test_totals_past_int64_are_exact() -> None:

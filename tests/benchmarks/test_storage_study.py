@@ -13,7 +13,7 @@ from oracles.flow import FlowCongestion as Oracle
 from optsched.instances.files import load
 from optsched.problems import FlowCongestion
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(name="study")

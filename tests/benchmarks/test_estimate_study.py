@@ -11,7 +11,7 @@ import pytest
 
 from optsched.problems.shuffle_sizes import estimated_sizes
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(name="study")

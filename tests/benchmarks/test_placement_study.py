@@ -15,7 +15,7 @@ from optsched.instances.files import load
 from optsched.problems import Transmission
 from optsched.problems.distances import distances
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 #: So far Table II is divided here: one or two maps and one reduce of each job.
 TINY = 600

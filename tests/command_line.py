@@ -1,0 +1,42 @@
+"""The command line in this process and in one of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from optsched.cli import cli
+
+__all__ = ["ENVIRONMENT", "PROGRAM", "answer", "in_process", "run"]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+#: Of a process that finds the package of this checkout.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+#: What starts the package as a program.
+PROGRAM = (sys.executable, "-m", "optsched")
+
+
+def run(*args: str) -> Result:
+    """What the command line does with the arguments."""
+    return CliRunner().invoke(cli, args)
+
+
+def answer(*args: str) -> Any:
+    """The JSON that a command prints, which must succeed."""
+    result = run(*args, "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def in_process(*args: str, code: str = "from optsched.cli import main; main()") -> subprocess.CompletedProcess[str]:
+    """What a process of its own does with the arguments."""
+    command = [sys.executable, "-c", code, *args]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=ENVIRONMENT)

@@ -1,0 +1,72 @@
+"""The arrays that an instance is made of: read-only copies, ids without spare width, rows of different length."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.arrays import Ragged, read_only, read_only_strings
+
+
+def test_what_may_be_written_to_is_copied() -> None:
+    """Tests that an array that its owner may change is copied, and one that nobody may change is shared."""
+    given = np.array([1, 2])
+    kept = read_only(given, np.int64)
+    given[0] = 9
+    assert kept.tolist() == [1, 2]
+    assert read_only(kept, np.int64) is kept
+    assert read_only(kept, np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="read-only"):
+        kept[0] = 3
+
+
+@pytest.mark.parametrize(
+    ("given", "dtype"),
+    [
+        (["a", "日本"], "<U2"),
+        (np.array(["a", "b"], dtype="<U90"), "<U1"),
+        (np.array(["ab"], dtype=">U2"), "<U2"),
+        (np.array(["ab", "c", "d"])[::2], "<U2"),
+        ([1, 20], "<U2"),
+        ([], "<U1"),
+        ("ab", "<U2"),
+    ],
+)
+def test_ids_have_no_spare_width(given: Any, dtype: str) -> None:
+    """Tests that ids are as wide as the longest, in the machine's byte order, one after another, and read-only."""
+    ids = read_only_strings(given)
+    assert ids.dtype == np.dtype(dtype)
+    assert ids.tolist() == np.asarray(given).astype(np.str_).tolist()
+    assert ids.flags.c_contiguous
+    assert not ids.flags.writeable
+
+
+def test_ragged_rows() -> None:
+    """Tests rows, taking rows, and transposing, against lists."""
+    rows = [[2, 0], [], [1], [2, 1, 0]]
+    ragged = Ragged.from_rows(rows)
+    assert [row.tolist() for row in ragged] == rows
+    assert ragged.lengths.tolist() == [2, 0, 1, 3]
+    assert ragged.row_of.tolist() == [0, 0, 2, 3, 3, 3]
+    assert [row.tolist() for row in ragged.take([3, 1, 0])] == [rows[3], rows[1], rows[0]]
+    assert [row.tolist() for row in ragged.transposed(4)] == [[0, 3], [2, 3], [0, 3], []]
+    assert [row.tolist() for row in Ragged.empty(2)] == [[], []]
+
+
+def test_no_row_and_no_column() -> None:
+    """Tests that no rows, no rows taken and no columns are empty, and not an error."""
+    ragged = Ragged.from_rows([])
+    assert (len(ragged), list(ragged), ragged.values.dtype) == (0, [], np.int64)
+    assert len(ragged.transposed(0)) == len(Ragged.from_rows([[1], [0]]).take([])) == 0
+    assert Ragged.empty(1, float).values.dtype == np.float64
+
+
+def test_pickled_rows_are_checked_again() -> None:
+    """Tests that rows come back from another process with their type, and read-only."""
+    again = pickle.loads(pickle.dumps(Ragged.from_rows([[0.5], []], float)))
+    assert [row.tolist() for row in again] == [[0.5], []]
+    assert not again.values.flags.writeable
+    assert not again.starts.flags.writeable
