@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -138,10 +138,6 @@ class Instance(Part):
             object.__setattr__(other, column.name, getattr(self, column.name))
         object.__setattr__(other, "state", state)
         return other
-
-    def with_parameters(self, parameters: Mapping[str, Mapping[str, Any]]) -> Instance:
-        """The same instance with other parameters."""
-        return replace(self, parameters=parameters)
 
     @cached_property
     def node_index(self) -> Mapping[str, int]:

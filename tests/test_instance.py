@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def test_states_share_the_static_part() -> None:
     assert other.sha256 != instance.sha256
     again = other.with_state(instance.state)
     assert again.sha256 == instance.sha256
-    assert instance.with_parameters({"lsap": {"levels": [0.0, 1]}}).sha256 == instance.sha256
+    assert replace(instance, parameters={"lsap": {"levels": [0.0, 1]}}).sha256 == instance.sha256
 
 
 def test_digest_reads_what_a_problem_may_read() -> None:

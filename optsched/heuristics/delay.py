@@ -1,4 +1,4 @@
-"""`delay`: delay scheduling, in which a job waits a number of offers for a node with its data, and its formulas.
+"""`delay`: delay scheduling, in which a job waits a number of offers for a node with its data.
 
 Hadoop's Fair Scheduler, which delays too, is in `fair`. Delay scheduling is by Zaharia et al., EuroSys 2010; 000
 compares with it as a part of the Fair Scheduler.
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.errors import UsageError
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
 from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.base import Parameter, choice, number
@@ -25,11 +24,8 @@ __all__ = [
     "SLOT_PROBLEMS",
     "DelayPolicy",
     "hadoop_delay",
-    "locality_bound",
-    "miss_probability",
     "parse_delay",
     "parse_offers",
-    "skips_for_locality",
 ]
 
 #: The problems whose slots are offered to policies.
@@ -50,84 +46,6 @@ AUTO = "auto"
 
 #: The delay of Hadoop 1's Fair Scheduler where none is set, in skipped heartbeats (`hadoop_delay`).
 HADOOP = "hadoop"
-
-
-def miss_probability(share: float, skips: int) -> float:
-    """(1 - p)^D: the chance that none of D nodes that offer a slot, drawn independently, holds data of a job.
-
-    Parameters
-    ----------
-    share
-        p, share of the nodes that hold data of a waiting task of the job.
-    skips
-        D.
-
-    References
-    ----------
-    Shen et al. 2016, note 12.
-
-    Examples
-    --------
-    >>> miss_probability(0.25, 2)
-    0.5625
-    """
-    if not 0 <= share <= 1 or skips < 0:
-        raise UsageError(f"share={share}, skips={skips}: give a share from 0 to 1 and 0 skips or more")
-    return (1 - share) ** skips
-
-
-def locality_bound(skips: int, nodes: int, replicas: int, tasks: int) -> float:
-    """A lower bound on the mean share of a job's tasks that run on their data, with D skips: 1 - x/(N (1 - x)).
-
-    Here x = exp(-R D/M). When K tasks are left, a random node has data of one with probability 1 - (1 - K/M)^R.
-
-    Parameters
-    ----------
-    skips, nodes, replicas, tasks
-        D; M, R and N: nodes of the cluster, replicas of a block, tasks of the job.
-
-    References
-    ----------
-    Zaharia et al., section 4.1.
-
-    Examples
-    --------
-    >>> round(locality_bound(skips=23, nodes=100, replicas=3, tasks=20), 3)
-    0.95
-    """
-    if skips < 0 or min(nodes, replicas, tasks) < 1:
-        raise UsageError("give 0 skips or more, and at least 1 node, replica and task")
-    if not skips:
-        return 0.0
-    missed = math.exp(-replicas * skips / nodes)
-    return max(0.0, 1 - missed / (tasks * (1 - missed)))
-
-
-def skips_for_locality(locality: float, nodes: int, replicas: int, tasks: int) -> int:
-    """The least D whose `locality_bound` reaches a target l: D >= -(M/R) ln((1 - l) N/(1 + (1 - l) N)).
-
-    Parameters
-    ----------
-    locality
-        l, from 0 up to but not 1.
-    nodes, replicas, tasks
-        M, R and N.
-
-    References
-    ----------
-    Shen et al. 2016, note 12; Zaharia et al., section 4.1.
-
-    Examples
-    --------
-    >>> skips_for_locality(0.95, nodes=100, replicas=3, tasks=20)
-    24
-    """
-    if not 0 <= locality < 1 or min(nodes, replicas, tasks) < 1:
-        raise UsageError("give a locality from 0 up to but not 1, and at least 1 node, replica and task")
-    if locality == 0:
-        return 0
-    left = (1 - locality) * tasks
-    return math.ceil(nodes / replicas * math.log1p(1 / left))
 
 
 def hadoop_delay(nodes: int) -> int:

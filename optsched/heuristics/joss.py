@@ -22,40 +22,20 @@ from optsched.instance import KINDS, MAP, PENDING, Ints
 from optsched.problems.base import Parameter, choice, number
 from optsched.running.base import Event, Heuristic, Offer, Policy, View
 
-__all__ = ["HEURISTICS", "JossPolicy", "threshold", "worst_case_a", "worst_case_b"]
+__all__ = ["HEURISTICS", "JossPolicy", "threshold"]
 
 
-def threshold(datacenters: int) -> float:
+def threshold(datacenters: int) -> Fraction | float:
     """The ratio beyond which a job is reduce-heavy, td = k/(k-1): where the worst cases of A and B cross (001, (5)).
 
     With one datacenter nothing ever crosses, and no job is reduce-heavy.
 
-    >>> [round(threshold(k), 3) for k in (1, 2, 3, 4)]
-    [inf, 2.0, 1.5, 1.333]
+    >>> [str(threshold(k)) for k in (1, 2, 3, 4)]
+    ['inf', '2', '3/2', '4/3']
     """
     if datacenters < 1:
         raise UsageError(f"datacenters={datacenters}: give 1 or more")
-    return math.inf if datacenters == 1 else datacenters / (datacenters - 1)
-
-
-def worst_case_a(sizes: npt.ArrayLike) -> float:
-    """TR1, MB that cross under policy A at worst: every block is elsewhere (001, (2)).
-
-    >>> worst_case_a([30, 30])
-    60.0
-    """
-    return float(np.sum(np.asarray(sizes, dtype=np.float64)))
-
-
-def worst_case_b(sizes: npt.ArrayLike, ratio: float, datacenters: int) -> float:
-    """TR2, MB that cross under policy B at worst: maps spread evenly, so (k-1)/k of the reduces' input (001, (3)).
-
-    The paper prints (K+1)/K before its formula; the formula's (k-1)/k is meant.
-
-    >>> worst_case_b([30, 30], 1.5, 3)
-    60.0
-    """
-    return (datacenters - 1) / datacenters * ratio * worst_case_a(sizes)
+    return math.inf if datacenters == 1 else Fraction(datacenters, datacenters - 1)
 
 
 class JossPolicy(Policy):
@@ -109,8 +89,7 @@ class JossPolicy(Policy):
         self._turn = {kind: [0] * self._centers for kind in KINDS}
         self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of a node that were offered in vain
         centers = max(1, self._centers)
-        crossing = Fraction(centers, centers - 1) if centers > 1 else math.inf
-        self._td = crossing if self.td == "auto" else decimal(self.td)
+        self._td = threshold(centers) if self.td == "auto" else decimal(self.td)
         self._large = float(cluster.slots.sum()) / centers if self.large == "auto" else float(self.large)
         for job in range(-1, len(view.workload.job_ids)):
             self._enter(job, view)

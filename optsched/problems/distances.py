@@ -9,7 +9,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from math import lcm
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +16,7 @@ from optsched.decimals import FINEST, common_denominator, decimal, whole_units
 from optsched.errors import Fault, InputError, MissingField
 from optsched.instance import LARGEST, Cluster, Floats, Instance, Topology
 
-if TYPE_CHECKING:
-    import networkx
-
-__all__ = ["MOST_NODES", "cluster_distances", "distances", "topology_of", "whole_distances"]
+__all__ = ["MOST_NODES", "cluster_distances", "distances", "whole_distances"]
 
 #: Clusters with more nodes have no dense matrix of distances here: it would take more than 512 MB.
 MOST_NODES = 2**13
@@ -118,38 +114,6 @@ def whole_distances(instance: Instance) -> tuple[Floats, int] | None:
 def missing_topology(wanted_by: str) -> Fault:
     """What is said where there is no topology."""
     return Fault("topology", f"{wanted_by} needs it: give one of distance, hops, rate and links")
-
-
-def topology_of(graph: networkx.Graph[Any], rate: str = "rate") -> Topology:
-    """The topology of a networkx graph whose nodes are named as nodes of the cluster, or else are switches.
-
-    Parameters
-    ----------
-    graph
-        Undirected; parallel links are kept, and the quickest counts.
-    rate
-        Name of the edges' attribute that holds their rate in MB/s.
-
-    Raises
-    ------
-    InputError
-        If the graph is directed, or an edge has no rate.
-
-    Examples
-    --------
-    >>> import networkx
-    >>> graph = networkx.Graph()
-    >>> graph.add_edge("a", "switch", rate=10.0)
-    >>> topology_of(graph).links
-    (('a', 'switch', 10.0),)
-    """
-    if graph.is_directed():
-        raise InputError([Fault("graph", "links are undirected: give an undirected graph, or a matrix of rates")])
-    links: list[tuple[Any, Any, Any]] = list(graph.edges(data=rate))
-    faults = [Fault(f"graph[{one}][{other}]", f'has no "{rate}"') for one, other, value in links if value is None]
-    if faults:
-        raise InputError(faults)
-    return Topology("links", links=tuple((str(one), str(other), float(value)) for one, other, value in links))
 
 
 def _by_matrix(cluster: Cluster, topology: Topology) -> Floats:

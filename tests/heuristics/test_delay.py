@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from policy_cases import first_view
 from transmission_instances import example
 
 from optsched.errors import UsageError
 from optsched.heuristics import run
-from optsched.heuristics.delay import DelayPolicy, locality_bound, miss_probability, skips_for_locality
+from optsched.heuristics.delay import DelayPolicy
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Lsap
 from optsched.problems.transmission_reduces import TransmissionReduces
@@ -130,52 +127,6 @@ def test_too_long_a_delay_starves() -> None:
     result = run(one_job([[3]]), "delay", D=61, max_idle_rounds=20)
     assert (result.starved, result.rounds, result.idle_slot_time) == (True, 20, 60)
     assert not run(one_job([[3]]), "delay", D=59, max_idle_rounds=20).starved
-
-
-class TestFormulas:
-    """P(miss D times), and the D that a locality needs (Shen et al. 2016, note 12)."""
-
-    def test_zaharias_example(self) -> None:
-        """Tests D >= .23 M for 95 % locality of 20 tasks with 3 replicas (Zaharia et al., section 4.1)."""
-        assert skips_for_locality(0.95, nodes=1000, replicas=3, tasks=20) == 232
-
-    @given(st.floats(0, 0.999), st.integers(1, 300), st.integers(1, 4), st.integers(1, 200))
-    def test_least_that_reaches(self, locality: float, nodes: int, replicas: int, tasks: int) -> None:
-        """Tests that the bound reaches the target with D skips, and not with one less."""
-        skips = skips_for_locality(locality, nodes, replicas, tasks)
-        assert locality_bound(skips, nodes, replicas, tasks) >= locality - 1e-12
-        if skips:
-            assert locality_bound(skips - 1, nodes, replicas, tasks) < locality + 1e-12
-
-    @given(st.integers(0, 60), st.integers(2, 40), st.integers(1, 4), st.data())
-    def test_bound_is_below_the_mean(self, skips: int, nodes: int, replicas: int, data: st.DataObject) -> None:
-        """Tests the bound against the mean that it bounds, computed in fractions: 1 - (1/N) sum (1 - K/M)^(R D)."""
-        tasks = data.draw(st.integers(1, nodes))
-        missed = [(1 - Fraction(left, nodes)) ** (replicas * skips) for left in range(1, tasks + 1)]
-        assert locality_bound(skips, nodes, replicas, tasks) <= float(1 - sum(missed) / tasks) + 1e-12
-
-    def test_misses(self) -> None:
-        """Tests (1 - p)^D by drawing nodes."""
-        rng = np.random.default_rng(0)
-        hit = (rng.random((20_000, 4)) < 0.3).any(axis=1).mean()
-        assert 1 - hit == pytest.approx(miss_probability(0.3, 4), abs=4 * 0.43 / 20_000**0.5)
-        assert (miss_probability(0, 9), miss_probability(1, 0), miss_probability(1, 1)) == (1, 1, 0)
-
-    @pytest.mark.parametrize(
-        ("function", "arguments"),
-        [
-            (miss_probability, (1.5, 1)),
-            (miss_probability, (0.5, -1)),
-            (locality_bound, (-1, 1, 1, 1)),
-            (locality_bound, (1, 0, 1, 1)),
-            (skips_for_locality, (1.0, 1, 1, 1)),
-            (skips_for_locality, (0.5, 1, 0, 1)),
-        ],
-    )
-    def test_wrong_values(self, function: Any, arguments: tuple[float, ...]) -> None:
-        """Tests that values out of range are wrong usage."""
-        with pytest.raises(UsageError, match="give"):
-            function(*arguments)
 
 
 @pytest.mark.parametrize("wrong", [{"D": -1}, {"D": "long"}, {"form": "three-level"}])

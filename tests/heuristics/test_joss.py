@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from optsched.errors import UsageError
 from optsched.gaps import gap
 from optsched.heuristics import View, run
-from optsched.heuristics.joss import JossPolicy, threshold, worst_case_a, worst_case_b
+from optsched.heuristics.joss import JossPolicy, threshold
 from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Workload
 from optsched.instances.files import load
 from optsched.instances.generate import generate
@@ -72,9 +74,22 @@ def centers(problem: Traffic, name: str = "joss-t", seed: int = 0, **parameters:
 
 def test_threshold() -> None:
     """Tests the table of td (001, (5)): td is 2, 1.5, 4/3 for 2, 3, 4 datacenters, and infinite for one."""
-    assert [threshold(k) for k in (1, 2, 3, 4)] == [math.inf, 2, 1.5, 4 / 3]
+    assert [threshold(k) for k in (1, 2, 3, 4)] == [math.inf, 2, Fraction(3, 2), Fraction(4, 3)]
     with pytest.raises(UsageError, match="datacenters=0: give 1 or more"):
         threshold(0)
+
+
+def worst_case_a(sizes: Sequence[float]) -> float:
+    """TR1, MB that cross under policy A at worst: every block is elsewhere (001, (2))."""
+    return float(sum(sizes))
+
+
+def worst_case_b(sizes: Sequence[float], ratio: Fraction | float, datacenters: int) -> float:
+    """TR2, MB that cross under policy B at worst: maps spread evenly, so (k-1)/k of the reduces' input (001, (3)).
+
+    The paper prints (K+1)/K before its formula; the formula's (k-1)/k is meant.
+    """
+    return (datacenters - 1) / datacenters * float(ratio) * worst_case_a(sizes)
 
 
 @pytest.mark.parametrize("datacenters", [2, 3, 4, 7])

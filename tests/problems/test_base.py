@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -184,7 +185,7 @@ def test_parameters_of_no_problem_are_bad_input() -> None:
     instance = Instance(Cluster(["a"]), Workload(["t"]), name="one", parameters={"lsapp": {"levels": [0, 1, 2]}})
     with pytest.raises(InputError, match=r'one: parameters\.lsapp: there is no such problem; did you mean "lsap"'):
         Lsap(instance)
-    assert Lsap(instance.with_parameters({"traffic": {"capacities": True}})).parameters["levels"] == (0, 1, 1)
+    assert Lsap(replace(instance, parameters={"traffic": {"capacities": True}})).parameters["levels"] == (0, 1, 1)
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

@@ -15,7 +15,7 @@ from transmission_instances import DISTANCES, topologies
 from optsched.errors import InputError, MissingField
 from optsched.instance import Cluster, Instance, State, Topology, Workload
 from optsched.problems import distances as module
-from optsched.problems.distances import cluster_distances, distances, topology_of, whole_distances
+from optsched.problems.distances import cluster_distances, distances, whole_distances
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -168,16 +168,3 @@ def test_slowest_link() -> None:
     assert whole_distances(instance) is None
     with pytest.raises(InputError, match=r"few: topology\.links: no path of links joins"):
         distances(posed(Topology("links", links=(("a", "b", 2.0**-53 - 2.0**-100),)), 2))
-
-
-def test_topology_of_a_graph() -> None:
-    """Tests that a networkx graph becomes links, parallel ones too, and that what is no such graph is refused."""
-    graph = networkx.MultiGraph()
-    graph.add_edge("a", "b", speed=2.0)
-    graph.add_edge("a", "b", speed=4.0)
-    assert distances(posed(topology_of(graph, "speed"), 2))[0, 1] == 0.25
-    graph.add_edge("b", "c")
-    with pytest.raises(InputError, match=r'graph\[b\]\[c\]: has no "speed"'):
-        topology_of(graph, "speed")
-    with pytest.raises(InputError, match=r"^graph: links are undirected"):
-        topology_of(networkx.DiGraph())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,10 +85,10 @@ def test_refused_weights_and_sizes() -> None:
     """Tests that remote work below local work, no server, and totals past 2^53 are bad input, other weights usage."""
     with pytest.raises(UsageError, match="latency: w_rem=1 is less than w_loc=2"):
         posed([0], [[0]], w_loc=2, w_rem=1)
-    own = posed([0], [[0]]).instance.with_parameters({"latency": {"w_loc": 2, "w_rem": 1}})
+    own = replace(posed([0], [[0]]).instance, parameters={"latency": {"w_loc": 2, "w_rem": 1}})
     with pytest.raises(InputError, match=r"posed: parameters\.latency\.w_rem: 1 is less than w_loc=2"):
         Latency(own)
-    equal = own.with_parameters({"latency": {"w_loc": 2, "w_rem": 2}})
+    equal = replace(own, parameters={"latency": {"w_loc": 2, "w_rem": 2}})
     with pytest.raises(UsageError, match="latency: w_rem=1 is less than w_loc=2"):
         Latency(equal, w_rem=1)
     with pytest.raises(InputError, match=r"^posed: latency: nodes: latency needs a server to place tasks on"):
