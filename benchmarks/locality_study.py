@@ -21,7 +21,6 @@ from study_tables import mean, spread, table
 
 from optsched.gaps import gap_waves
 from optsched.heuristics import run
-from optsched.heuristics.waves import waves
 from optsched.instance import Instance
 from optsched.instances.files import load
 from optsched.instances.generate import generate
@@ -31,6 +30,7 @@ from optsched.problems.fair_lsap import RationRuleWarning
 from optsched.problems.locality_theory import goodness_of_locality
 from optsched.resources import folder
 from optsched.routes import solve
+from optsched.waves import waves
 
 Record = dict[str, Any]
 

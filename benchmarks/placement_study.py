@@ -3,7 +3,7 @@
     python benchmarks/placement_study.py [--part PART]... [--divide 4] [--repeats 3] [--workers 1] [--quick]
                                          [--format markdown|json]
 
-Parts: `batches`, the batches of Table II wave after wave (`optsched.heuristics.waves`: what a wave placed is finished
+Parts: `batches`, the batches of Table II wave after wave (`optsched.waves`: what a wave placed is finished
 before the next) until every map and reduce ran; `orders`, the three schedulers of Table III where maps and reduces
 take turns in other ways; `joint`, batches so small that all their tasks start at once, against the proved optimum of
 both stages; `p-min`, Shen et al.'s rule to tune its threshold. Without `--part` all four. The tables are those of
@@ -26,8 +26,6 @@ import numpy as np
 from study_tables import mean, table
 
 from optsched.heuristics import HEURISTICS, run
-from optsched.heuristics.p_min import Tuning, tune_p_min
-from optsched.heuristics.waves import waves
 from optsched.instance import FINISHED, MAP, PENDING, REDUCE, Instance
 from optsched.instances.families.shen import BATCHES, MAPS, REDUCES
 from optsched.instances.generate import generate
@@ -36,6 +34,8 @@ from optsched.problems import Lsap, Problem, Transmission, TransmissionMaps, Tra
 from optsched.problems.locality_counts import CLASSES, locality_counts
 from optsched.routes import solve
 from optsched.solvers.profiles import load_profile
+from optsched.tuning import Tuning, tune_p_min
+from optsched.waves import waves
 
 Form = tuple[str, dict[str, Any]]
 

@@ -16,7 +16,6 @@ from typing import Any
 from optsched.deadline import check, deadline
 from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
 from optsched.heuristics import HeuristicRun, run
-from optsched.heuristics.waves import Wave, waves
 from optsched.instance import Instance
 from optsched.placement import Placement
 from optsched.problems import Problem, problem_class
@@ -28,6 +27,7 @@ from optsched.routes import routes_of, solve
 from optsched.routes.base import Beside
 from optsched.routes.call import Call
 from optsched.solvers.profiles import Profile, load_profile
+from optsched.waves import Wave, waves
 
 __all__ = ["GapReport", "Reference", "each_wave", "gap", "gap_of", "gap_waves", "record_fields"]
 
@@ -500,7 +500,7 @@ def gap_waves(
     instance
         The first snapshot.
     heuristic, seed, idle, parameters
-        As for `optsched.heuristics.waves.waves`.
+        As for `optsched.waves.waves`.
     profile, time_limit
         As for `gap`, for each reference and each wave's run.
 

@@ -37,7 +37,11 @@ COVERED = {
     "contract/test_wrong_problem.py": {"testing/changes": "check_problem", "testing/tampering": "ContractBroken"},
     "cli/test_solving.py": {"cli/proofs": '"certify"'},
     "cli/test_streams.py": {"instances/documents/writing": "GrowingFile"},
-    "test_package.py": {"solvers/utility_leximin": "optsched.solvers.utility_leximin"},
+    "test_package.py": {
+        "heuristics/p_min": "optsched.heuristics.p_min",
+        "heuristics/waves": "optsched.heuristics.waves",
+        "solvers/utility_leximin": "optsched.solvers.utility_leximin",
+    },
     "test_routes.py": {
         "routes/__init__": "routes_of",
         "routes/assignment": "ASSIGNMENT_ROUTES",

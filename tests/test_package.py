@@ -87,7 +87,16 @@ def test_every_dependency_is_used() -> None:
         assert word in (ROOT / place).read_text(encoding="utf-8"), name
 
 
-def test_former_path_still_works() -> None:
-    """Tests that the one path of the documents that has moved gives the same function as the new one."""
-    former = importlib.import_module("optsched.solvers.utility_leximin")
-    assert former.leximin is importlib.import_module("optsched.searches.utility_leximin").leximin
+@pytest.mark.parametrize(
+    ("former", "present"),
+    [
+        ("optsched.solvers.utility_leximin", "optsched.searches.utility_leximin"),
+        ("optsched.heuristics.waves", "optsched.waves"),
+        ("optsched.heuristics.p_min", "optsched.tuning"),
+    ],
+)
+def test_former_paths_still_work(former: str, present: str) -> None:
+    """Tests that the paths of the documents that have moved give all names of the new ones."""
+    before, now = importlib.import_module(former), importlib.import_module(present)
+    assert before.__all__ == now.__all__
+    assert all(getattr(before, name) is getattr(now, name) for name in now.__all__)

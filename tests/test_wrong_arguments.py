@@ -15,7 +15,6 @@ from optsched import models
 from optsched.errors import InputError, UsageError
 from optsched.gaps import Reference, gap_waves
 from optsched.heuristics import applicable, run
-from optsched.heuristics.waves import waves
 from optsched.instances import solution_files
 from optsched.instances.generate import generate
 from optsched.instances.library import library
@@ -23,6 +22,7 @@ from optsched.placement import Placement
 from optsched.problems import PROBLEMS, Latency, Lsap, MinCostFlow
 from optsched.routes import has_frontier, routes_of
 from optsched.solvers.profiles import load_profile
+from optsched.waves import waves
 
 INSTANCE, NETWORK = "papers/guo-fig2", "examples/negative-cycle"
 

@@ -1,8 +1,8 @@
 """The heuristics: what a scheduler could run, batch or online, all on the problems' own instances.
 
 One module a family, named after one of its heuristics, and imported when one of its heuristics is first asked for.
-`optsched.running` says what a heuristic is and runs it; `waves` goes on until all tasks ran. Some heuristics solve an
-exact problem of their own by a search of `optsched.searches`; none uses a model.
+`optsched.running` says what a heuristic is and runs it; `optsched.waves` goes on until all tasks ran. Some heuristics
+solve an exact problem of their own by a search of `optsched.searches`; none uses a model.
 
 Packages outside bring heuristics as entry points of the group `optsched.heuristics`; these come after the shipped ones.
 """

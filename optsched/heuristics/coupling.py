@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.heuristics.job_order import JobPolicy
-from optsched.heuristics.probabilistic import PROBLEMS, parse_share
+from optsched.heuristics.probabilistic import PROBLEMS, SHARE
 from optsched.heuristics.seen_costs import SeenCosts
 from optsched.instance import KINDS, MAP, REDUCE
 from optsched.problems.base import Parameter, choice, number
@@ -99,8 +99,8 @@ HEURISTICS = (
         problems=PROBLEMS,
         doc="a random map, with a chance by its locality; reduces as maps progress, each awaiting a central node",
         parameters=(
-            Parameter("p_rack", 0.8, parse_share, "chance of a map with data in the rack (assumed)"),
-            Parameter("p_off", 0.5, parse_share, "chance of a map with data in other racks only (assumed)"),
+            Parameter("p_rack", 0.8, SHARE, "chance of a map with data in the rack (assumed)"),
+            Parameter("p_off", 0.5, SHARE, "chance of a map with data in other racks only (assumed)"),
             Parameter(
                 "progress",
                 "launched",

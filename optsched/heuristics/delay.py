@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
 from optsched.instance import KINDS, MAP, Ints
-from optsched.problems.base import Parameter, choice, number
+from optsched.problems.base import Parameter, choice, either, number
 from optsched.running.base import Heuristic, Offer, View
 
 __all__ = [
@@ -24,8 +24,8 @@ __all__ = [
     "SLOT_PROBLEMS",
     "DelayPolicy",
     "hadoop_delay",
-    "parse_delay",
-    "parse_offers",
+    "OFFERS",
+    "SKIPS",
 ]
 
 #: The problems whose slots are offered to policies.
@@ -46,6 +46,10 @@ AUTO = "auto"
 
 #: The delay of Hadoop 1's Fair Scheduler where none is set, in skipped heartbeats (`hadoop_delay`).
 HADOOP = "hadoop"
+
+#: Parsers of a number of offers, and of one that may be that of Hadoop.
+OFFERS = either((AUTO,), number(lowest=0, integer=True))
+SKIPS = either((HADOOP,), OFFERS)
 
 
 def hadoop_delay(nodes: int) -> int:
@@ -151,16 +155,6 @@ class DelayPolicy(JobPolicy):
         return self._auto[job] if delay == AUTO else int(delay)
 
 
-def parse_offers(given: object) -> int | str:
-    """A parser of a number of offers, or `auto`."""
-    return AUTO if given == AUTO else int(number(lowest=0, integer=True)(given))
-
-
-def parse_delay(given: object) -> int | str:
-    """As `parse_offers`, or `hadoop`."""
-    return HADOOP if given == HADOOP else parse_offers(given)
-
-
 HEURISTICS = (
     Heuristic(
         name="delay",
@@ -170,9 +164,9 @@ HEURISTICS = (
         doc="jobs by fewest running tasks; one without data on the node lets a number of offers pass",
         parameters=(
             Parameter("form", "skip-count", choice("skip-count", "two-level"), "one delay, or one for node and rack"),
-            Parameter("D", AUTO, parse_delay, "offers before any slot will do; auto: nodes with a free slot"),
-            Parameter("D1", AUTO, parse_delay, "two-level: offers before a slot in a rack with data will do"),
-            Parameter("D2", AUTO, parse_delay, "two-level: offers more before any slot will do"),
+            Parameter("D", AUTO, SKIPS, "offers before any slot will do; auto: nodes with a free slot"),
+            Parameter("D1", AUTO, SKIPS, "two-level: offers before a slot in a rack with data will do"),
+            Parameter("D2", AUTO, SKIPS, "two-level: offers more before any slot will do"),
         ),
         policy=DelayPolicy,
     ),

@@ -83,13 +83,6 @@ _READING = Parameter(
 )
 
 
-def _share(given: object) -> float:
-    share = float(number(lowest=0)(given))
-    if share > 1:
-        raise ValueError("give a share from 0 to 1")
-    return share
-
-
 def _dl(reading: str) -> LocalityPolicy:
     return LocalityPolicy(reading)
 
@@ -115,7 +108,12 @@ HEURISTICS = (
         problems=("lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow"),
         doc="with a chance of `randomness` any task, else as dl",
         parameters=(
-            Parameter("randomness", 1, _share, "share of the slots that get a task at random (003: 0.3, 0.5, 0.7, 1)"),
+            Parameter(
+                "randomness",
+                1,
+                number(lowest=0, highest=1),
+                "share of the slots that get a task at random (003: 0.3, 0.5, 0.7, 1)",
+            ),
             _READING,
         ),
         policy=_rand,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.heuristics.delay import AUTO, HADOOP, SLOT_PROBLEMS, DelayPolicy, parse_delay, parse_offers
+from optsched.heuristics.delay import AUTO, HADOOP, OFFERS, SKIPS, SLOT_PROBLEMS, DelayPolicy
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
 from optsched.heuristics.seen_costs import SeenCosts
 from optsched.instance import KINDS, MAP, Ints
@@ -170,7 +170,7 @@ HEURISTICS = (
         problems=SLOT_PROBLEMS,
         doc="fair shares between groups and their jobs, with delay scheduling for maps; reduces at random",
         parameters=(
-            Parameter("delay", HADOOP, parse_delay, "heartbeats to be skipped for node, and for rack; hadoop, auto, 0"),
+            Parameter("delay", HADOOP, SKIPS, "heartbeats to be skipped for node, and for rack; hadoop, auto, 0"),
             Parameter("assign", "multiple", choice("multiple", "single"), "slots that a heartbeat fills: all, or one"),
         ),
         policy=FairPolicy,
@@ -182,7 +182,7 @@ HEURISTICS = (
         problems=SLOT_PROBLEMS,
         doc="the group furthest below its share, and in it the job whose data is nearest to the slot",
         parameters=(
-            Parameter("reduce_delay", AUTO, parse_offers, "offers that a job lets pass for a node with its map output"),
+            Parameter("reduce_delay", AUTO, OFFERS, "offers that a job lets pass for a node with its map output"),
         ),
         policy=CapacityPolicy,
     ),

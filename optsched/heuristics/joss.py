@@ -19,7 +19,7 @@ import numpy.typing as npt
 from optsched.decimals import decimal, total
 from optsched.errors import UsageError
 from optsched.instance import KINDS, MAP, PENDING, Ints
-from optsched.problems.base import Parameter, choice, number
+from optsched.problems.base import Parameter, choice, either, number
 from optsched.running.base import Event, Heuristic, Offer, Policy, View
 
 __all__ = ["HEURISTICS", "JossPolicy", "threshold"]
@@ -220,15 +220,12 @@ class _Queue:
         raise AssertionError("a queue that is not empty has a waiting task")
 
 
-def _number_or_auto(given: Any) -> float | str:
-    """A parser of a number, 0 or more, or of "auto"."""
-    return "auto" if given == "auto" else float(number(lowest=0)(given))
-
+_NUMBER_OR_AUTO = either(("auto",), number(lowest=0))
 
 _PARAMETERS = (
-    Parameter("td", "auto", _number_or_auto, "ratio beyond which a job is reduce-heavy; auto: k/(k-1) (001)"),
+    Parameter("td", "auto", _NUMBER_OR_AUTO, "ratio beyond which a job is reduce-heavy; auto: k/(k-1) (001)"),
     Parameter("policy", "auto", choice("auto", "A", "B", "C"), "one policy for all jobs: an ablation; auto: by class"),
-    Parameter("large", "auto", _number_or_auto, "most maps of a small job; auto: map slots of the average datacenter"),
+    Parameter("large", "auto", _NUMBER_OR_AUTO, "most maps of a small job; auto: map slots of the average datacenter"),
     Parameter(
         "idle",
         "wait",

@@ -1,6 +1,6 @@
 """`probabilistic` and `least-cost`: 000's scheduler, its Algorithms 1 and 2, and what is left of it without chance.
 
-How P_min is tuned, and up to which value nothing can starve, is in `p_min`.
+How P_min is tuned, and up to which value nothing can starve, is in `optsched.tuning`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import numpy as np
 from optsched.heuristics.job_order import JobPolicy
 from optsched.heuristics.seen_costs import SeenCosts, missing_sizes, sizes_parameter
 from optsched.instance import KINDS, MAP, Bools, Floats, Ints
-from optsched.problems.base import Parameter, choice, number
+from optsched.problems.base import Parameter, choice, either, number
 from optsched.running.base import Heuristic, Offer, View
 
 __all__ = ["HEURISTICS", "LeastCostPolicy", "ProbabilisticPolicy", "probability"]
+
+#: A parser of shares and probabilities.
+SHARE = number(lowest=0, highest=1)
 
 PROBLEMS = ("transmission-maps", "transmission-reduces", "transmission")
 
@@ -153,19 +156,6 @@ class LeastCostPolicy(JobPolicy):
         return ()
 
 
-def parse_share(given: object) -> float:
-    """A parser of numbers from 0 to 1."""
-    share = float(number(lowest=0)(given))
-    if share > 1:
-        raise ValueError("give a share from 0 to 1")
-    return share
-
-
-def parse_limit(given: object) -> int | None:
-    """A parser of a whole number from 0, or none."""
-    return None if given in (None, "none") else int(number(lowest=0, integer=True)(given))
-
-
 HEURISTICS = (
     Heuristic(
         name="probabilistic",
@@ -174,7 +164,7 @@ HEURISTICS = (
         problems=PROBLEMS,
         doc="the task whose cost here is least beside its average over free nodes, started with that probability",
         parameters=(
-            Parameter("p_min", 0.4, parse_share, "a probability below it leaves the slot idle (000: 0.4)"),
+            Parameter("p_min", 0.4, SHARE, "a probability below it leaves the slot idle (000: 0.4)"),
             Parameter(
                 "average",
                 "free",
@@ -190,7 +180,10 @@ HEURISTICS = (
             sizes_parameter("extrapolated"),
             Parameter("jobs", "first", choice("first", "each"), "ask the first job alone, or each until one starts"),
             Parameter(
-                "skip_limit", None, parse_limit, "offers that a job may decline in a row because of p_min; none: any"
+                "skip_limit",
+                None,
+                either({"none": None}, number(lowest=0, integer=True)),
+                "offers that a job may decline in a row because of p_min; none: any",
             ),
         ),
         policy=ProbabilisticPolicy,

@@ -30,6 +30,7 @@ __all__ = [
     "Parameter",
     "Problem",
     "choice",
+    "either",
     "exact",
     "exact_sum",
     "number",
@@ -117,8 +118,14 @@ def resolve(owner: str, table: tuple[Parameter, ...], *layers: Mapping[str, Any]
     return values
 
 
-def number(lowest: float | None = None, *, above: float | None = None, integer: bool = False) -> Callable[[Any], Any]:
-    """A parser of numbers; integers stay integers. `lowest` is allowed, `above` is not.
+def number(
+    lowest: float | None = None,
+    highest: float | None = None,
+    *,
+    above: float | None = None,
+    integer: bool = False,
+) -> Callable[[Any], Any]:
+    """A parser of numbers; integers stay integers. `lowest` and `highest` are allowed, `above` is not.
 
     >>> number(lowest=0)("0.5"), number(integer=True)("3")
     (0.5, 3)
@@ -144,6 +151,8 @@ def number(lowest: float | None = None, *, above: float | None = None, integer: 
             raise ValueError("give a whole number")
         if lowest is not None and value < lowest:
             raise ValueError(f"give a number that is {lowest} or more")
+        if highest is not None and value > highest:
+            raise ValueError(f"give a number that is {highest} or less")
         if above is not None and value <= above:
             raise ValueError(f"give a number above {above}")
         return value
@@ -166,6 +175,24 @@ def sequence(length: int, entry: Callable[[Any], Any]) -> Callable[[Any], tuple[
         return tuple(entry(part.strip() if isinstance(part, str) else part) for part in parts)
 
     return parse
+
+
+def either(words: Mapping[str, Any] | Sequence[str], parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A parser of one of some words, each of which may stand for another value, or of what `parse` takes.
+
+    >>> parse = either({"none": None}, number(lowest=0))
+    >>> parse("none"), parse(None), parse("3")
+    (None, None, 3)
+    """
+    meanings = dict(words) if isinstance(words, Mapping) else {word: word for word in words}
+    values = list(meanings.values())
+
+    def parse_either(given: Any) -> Any:
+        if isinstance(given, str) and given in meanings:
+            return meanings[given]
+        return given if any(given is value for value in values) else parse(given)
+
+    return parse_either
 
 
 def choice(*names: str) -> Callable[[Any], str]:

@@ -20,7 +20,7 @@ from optsched.errors import Fault
 from optsched.instance import Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import LevelledProblem, Pool
-from optsched.problems.base import GRID, Parameter, choice, exact_sum, number
+from optsched.problems.base import GRID, Parameter, choice, either, exact_sum, number
 from optsched.problems.groups import Groups, missing_groups
 from optsched.results import Component, Proof, Sense
 
@@ -29,10 +29,6 @@ __all__ = ["FairLsap", "RationRuleWarning", "rations"]
 
 class RationRuleWarning(UserWarning):
     """With this beta a task beyond its group's ration may be cheaper than one within another group's ration."""
-
-
-def _beta(given: Any) -> Any:
-    return None if given in (None, "auto") else number(lowest=0)(given)
 
 
 def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
@@ -86,7 +82,12 @@ class FairLsap(LevelledProblem):
     components = (Component("fairness-and-locality-cost", Sense.MIN, "cost"),)
     parameter_table = (
         Parameter("alpha", 50, number(lowest=0), "cost of a task off its replicas' nodes (DLC, 003 eq. 11)"),
-        Parameter("beta", None, _beta, "scale of the overflow cost; auto: 1.01 max(GFC)/min(w), at least 1"),
+        Parameter(
+            "beta",
+            None,
+            either({"auto": None}, number(lowest=0)),
+            "scale of the overflow cost; auto: 1.01 max(GFC)/min(w), at least 1",
+        ),
         Parameter("gfc", "ratio", choice("ratio", "difference"), "GFC (003 eq. 10): 100 s/w, or 100 (s - w)"),
         Parameter(
             "rations",

@@ -16,13 +16,14 @@ from optsched.decimals import decimal, total
 from optsched.errors import Fault
 from optsched.instance import KINDS, MAP, PENDING, RUNNING, Floats, Instance, Ints, Ragged
 from optsched.problems.assignment import TabledProblem
-from optsched.problems.base import GRID, Parameter, number, on_grid, sequence, switch
+from optsched.problems.base import GRID, Parameter, either, number, on_grid, sequence, switch
 from optsched.results import Component, Proof, Sense
 
 __all__ = [
+    "F_C",
+    "SCALE",
     "Flow",
     "effective_load",
-    "parse_scale",
     "rate_faults",
     "running_rates",
     "source_faults",
@@ -48,9 +49,14 @@ def effective_load(rates: np.ndarray) -> float:
     return float(whole) - math.sqrt(variance)
 
 
-def parse_scale(given: Any) -> Any:
-    """A parser of what divides the effective load: the name of a rate of nodes, or a number above 0."""
-    return given if given in ("rate_in", "rate_process") else number(above=0)(given)
+#: How far a read goes, and what divides the effective load.
+F_C = Parameter("f_c", (0, 0.1, 1), sequence(3, number(lowest=0)), "distance term: same node, same rack, across")
+SCALE = Parameter(
+    "scale",
+    "rate_in",
+    either(("rate_in", "rate_process"), number(above=0)),
+    "divides e_m: the node's rate_in or rate_process, or MB/s (1: literal)",
+)
 
 
 class Flow(TabledProblem):
@@ -77,10 +83,8 @@ class Flow(TabledProblem):
     paper = "002"
     components = (Component("penalty", Sense.MIN, "MB/s"),)
     parameter_table = (
-        Parameter("f_c", (0, 0.1, 1), sequence(3, number(lowest=0)), "distance term: same node, same rack, across"),
-        Parameter(
-            "scale", "rate_in", parse_scale, "divides e_m: the node's rate_in or rate_process, or MB/s (1: literal)"
-        ),
+        F_C,
+        SCALE,
         Parameter("include_task", False, switch, "whether e_m counts the task that is being placed"),
     )
     requires = (

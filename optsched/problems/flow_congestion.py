@@ -20,15 +20,8 @@ from optsched.errors import Fault, InputError, TooLarge
 from optsched.instance import KINDS, LARGEST, MAP, PENDING, REDUCE, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid, sequence, switch
-from optsched.problems.flow import (
-    parse_scale,
-    rate_faults,
-    running_rates,
-    source_faults,
-    source_terms,
-    task_rates,
-)
+from optsched.problems.base import GRID, Parameter, Problem, choice, exact, on_grid, switch
+from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms, task_rates
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["FlowCongestion"]
@@ -100,10 +93,8 @@ class FlowCongestion(Problem):
     kinds = (MAP, REDUCE)
     components = (Component("penalty", Sense.MIN, "MB/s"),)
     parameter_table = (
-        Parameter("f_c", (0, 0.1, 1), sequence(3, number(lowest=0)), "distance term: same node, same rack, across"),
-        Parameter(
-            "scale", "rate_in", parse_scale, "divides e_m: the node's rate_in or rate_process, or MB/s (1: literal)"
-        ),
+        F_C,
+        SCALE,
         Parameter("deviation", True, switch, "whether e_m is less the standard deviation of the rates (002), or not"),
         Parameter(
             "weights",

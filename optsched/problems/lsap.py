@@ -11,7 +11,7 @@ from optsched.problems.assignment import LevelledProblem
 from optsched.problems.base import Parameter, number, sequence
 from optsched.results import Component, Proof, Sense
 
-__all__ = ["Lsap", "parse_levels"]
+__all__ = ["LEVELS", "Lsap", "parse_levels"]
 
 
 def parse_levels(given: Any) -> tuple[int, ...]:
@@ -24,6 +24,9 @@ def parse_levels(given: Any) -> tuple[int, ...]:
     if not levels[0] <= levels[1] <= levels[2]:
         raise ValueError("give costs that do not decrease from node to rack to off-rack")
     return levels
+
+
+LEVELS = Parameter("levels", (0, 1, 1), parse_levels, "cost on a replica's node, in its rack, off-rack (003, eq. 5)")
 
 
 class Lsap(LevelledProblem):
@@ -45,9 +48,7 @@ class Lsap(LevelledProblem):
     title = "tasks to idle slots, least locality cost"
     paper = "003"
     components = (Component("locality-cost", Sense.MIN, "level"),)
-    parameter_table = (
-        Parameter("levels", (0, 1, 1), parse_levels, "cost on a replica's node, in its rack, off-rack (003, eq. 5)"),
-    )
+    parameter_table = (LEVELS,)
     requires = ()
     proof = Proof.DUAL
 

@@ -40,13 +40,6 @@ class Allocation(NamedTuple):
     reduces: Ints
 
 
-def _penalty(given: Any) -> int | float:
-    value: int | float = number(above=2)(given)
-    if value > GRID:
-        raise ValueError(f"give at most {GRID}")
-    return value
-
-
 class Utility(Problem):
     """Pending maps and reduces on trackers within their resources: highest lowest utility, then most utilisation.
 
@@ -147,7 +140,9 @@ class Utility(Problem):
             "which demand of reduces holds: in the shuffle or after it, where both are given; or from none of what is "
             "not memory on, in proportion to the job's placed maps (001, III.J)",
         ),
-        Parameter("penalty", 1000, _penalty, "-penalty stands for a utility of minus infinity; above 2"),
+        Parameter(
+            "penalty", 1000, number(above=2, highest=GRID), "-penalty stands for a utility of minus infinity; above 2"
+        ),
     )
     requires = (
         "tasks[].job",

@@ -17,9 +17,9 @@ from optsched.errors import Fault
 from optsched.instance import Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
-from optsched.problems.base import Parameter, exact
+from optsched.problems.base import exact
 from optsched.problems.groups import missing_group_of_tasks
-from optsched.problems.lsap import parse_levels
+from optsched.problems.lsap import LEVELS
 from optsched.results import Bound, Component, Number, Proof, Sense, Value
 
 __all__ = ["WorstGroup"]
@@ -63,9 +63,7 @@ class WorstGroup(LevelledProblem):
         Component("worst-mean", Sense.MIN, "level a task"),
         Component("locality-cost", Sense.MIN, "level"),
     )
-    parameter_table = (
-        Parameter("levels", (0, 1, 1), parse_levels, "cost on a replica's node, in its rack, off-rack (003, eq. 5)"),
-    )
+    parameter_table = (LEVELS,)
     requires = ("jobs[].group", "tasks[].job")
     proof = Proof.DUAL
 

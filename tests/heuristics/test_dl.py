@@ -167,7 +167,7 @@ def test_locality_falls_with_randomness() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "complaint"),
     [
-        ("rand", {"randomness": 1.5}, "rand: randomness=1.5: give a share from 0 to 1"),
+        ("rand", {"randomness": 1.5}, "rand: randomness=1.5: give a number that is 1 or less"),
         ("rand", {"randomness": -1}, "give a number that is 0 or more"),
         ("dl", {"reading": "sweeps"}, "dl: reading='sweeps': did you mean \"sweep\""),
         ("dl", {"randomness": 1}, 'dl has no parameter "randomness"'),

@@ -222,7 +222,7 @@ class TestStarvation:
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
-        ({"p_min": 1.5}, "give a share from 0 to 1"),
+        ({"p_min": 1.5}, "give a number that is 1 or less"),
         ({"p_min": -0.1}, "give a number that is 0 or more"),
         ({"average": "all"}, "average='all'"),
         ({"select": "least"}, "select='least'"),

@@ -9,10 +9,10 @@ import pytest
 from policy_cases import barred_case, equal_costs
 
 from optsched.errors import UsageError
-from optsched.heuristics.p_min import GRID, LIVENESS_LIMIT, Trial, liveness_limit, tune_p_min
 from optsched.heuristics.probabilistic import probability
 from optsched.instances.generate import generate
 from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.tuning import GRID, LIVENESS_LIMIT, Trial, liveness_limit, tune_p_min
 
 
 def test_the_best_node_is_never_below_the_limit() -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from optsched.errors import UsageError
 from optsched.heuristics import Offer, Policy, View, run
-from optsched.heuristics.waves import Wave, waves
 from optsched.instance import FINISHED, MAP, PENDING, REDUCE, Cluster, Instance, Shuffle, State, Topology, Workload
 from optsched.instances.families.sampling import distinct_nodes, idle_slots
 from optsched.placement import Placement
 from optsched.problems import Lsap, Problem, TransmissionReduces
 from optsched.routes import solve
+from optsched.waves import Wave, waves
 
 
 def snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
