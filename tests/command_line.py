@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from optsched.cli import cli
 
-__all__ = ["ENVIRONMENT", "PROGRAM", "answer", "in_process", "run"]
+__all__ = ["ENVIRONMENT", "PROGRAM", "answer", "in_process", "run", "solved"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,6 +34,13 @@ def answer(*args: str) -> Any:
     result = run(*args, "--format", "json")
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
+
+
+def solved(folder: Path, problem: str = "latency") -> Path:
+    """A solution file of a small instance that every problem takes."""
+    target = folder / f"{problem}.json"
+    assert run("solve", "examples/running-tasks", "--problem", problem, "--output", str(target)).exit_code == 0
+    return target
 
 
 def in_process(*args: str, code: str = "from optsched.cli import main; main()") -> subprocess.CompletedProcess[str]:

@@ -22,11 +22,6 @@ SUITES = {"benchmarks", "contract"}
 #: Modules without a file of their own, by the file that tests them, each with a word of that file that reaches it.
 #: They are parts of what that file tests (a noun, a search, a model, a policy), or a command, reached by its name.
 COVERED = {
-    "cli/test_cli.py": {
-        "cli/arguments": "arguments.",
-        "cli/listing": '"list", "problems"',
-        "cli/self_test": '"self-test"',
-    },
     # What a problem is held against is run on every problem, and on wrong ones.
     "contract/test_contract.py": {
         "testing/__init__": "check_problem",
@@ -35,8 +30,6 @@ COVERED = {
         "testing/checks": "CHECKS",
     },
     "contract/test_wrong_problem.py": {"testing/changes": "check_problem", "testing/tampering": "ContractBroken"},
-    "cli/test_solving.py": {"cli/proofs": '"certify"'},
-    "cli/test_streams.py": {"instances/documents/writing": "GrowingFile"},
     "test_package.py": {
         "heuristics/p_min": "optsched.heuristics.p_min",
         "heuristics/waves": "optsched.heuristics.waves",

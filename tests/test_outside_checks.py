@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 
 from optsched.certificates import certify
-from optsched.cli import cli
 from optsched.instances.files import from_document
 from optsched.instances.importers.dimacs import import_dimacs
 from optsched.instances.importers.foreign import Imported
@@ -138,14 +137,14 @@ def test_import_commands(args: list[str], real_data: Path, tmp_path: Path) -> No
     """Tests that the command line imports each format to a file that it describes."""
     target = str(tmp_path / "imported.json")
     words = [args[0], str(real_data / args[1]), *args[2:], "--output", target]
-    result = CliRunner().invoke(cli, ["import", *words])
+    result = run("import", *words)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert "applies" in CliRunner().invoke(cli, ["describe", target]).stdout
+    assert "applies" in run("describe", target).stdout
 
 
 def test_import_assign_command(tmp_path: Path) -> None:
     """Tests that the command line imports an assignment file to standard output, and tells of a missing one."""
     file = tmp_path / "assign2.txt"
     file.write_text("2\n 4 1\n 2 3\n")
-    assert '"assign2"' in CliRunner().invoke(cli, ["import", "orlib-assign", str(file)]).stdout
-    assert CliRunner().invoke(cli, ["import", "orlib-assign", str(tmp_path / "no.txt")]).exit_code == 3
+    assert '"assign2"' in run("import", "orlib-assign", str(file)).stdout
+    assert run("import", "orlib-assign", str(tmp_path / "no.txt")).exit_code == 3

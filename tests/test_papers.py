@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command_line import answer, run
 
-from optsched.cli import cli
 from optsched.papers import PAPERS, cited
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "papers.md"
@@ -42,8 +40,8 @@ def test_texts(text: str, told: str) -> None:
 @pytest.mark.parametrize("what", ["problems", "heuristics", "families", "instances"])
 def test_lists_name_authors(what: str) -> None:
     """Tests that no table says 000 to 004, and that JSON has the short name and the authors."""
-    assert SHORT.search(CliRunner().invoke(cli, ["list", what]).stdout) is None
-    entries = json.loads(CliRunner().invoke(cli, ["list", what, "--format", "json"]).stdout)
+    assert SHORT.search(run("list", what).stdout) is None
+    entries = answer("list", what)
     for entry in entries:
         if "paper" in entry:
             assert entry["cited"] == cited(entry["paper"])
@@ -53,6 +51,6 @@ def test_lists_name_authors(what: str) -> None:
 
 def test_help_of_generate_names_authors() -> None:
     """Tests that the help of families calls the papers by their authors."""
-    told = CliRunner().invoke(cli, ["generate", "--help"]).stdout
+    told = run("generate", "--help").stdout
     assert SHORT.search(told) is None
     assert "Guo et al." in told

@@ -19,7 +19,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-QUICK, THOROUGH = ("README.md",), ("docs/guide.md", "docs/certificates.md", "docs/schedulers.md", "docs/results-agosta.md")
+QUICK, THOROUGH = (
+    ("README.md",),
+    ("docs/guide.md", "docs/certificates.md", "docs/schedulers.md", "docs/results-agosta.md"),
+)
 FENCED = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 #: What the commands are in the environment that runs the tests, installed or not.

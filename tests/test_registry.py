@@ -13,7 +13,6 @@ import pytest
 from optsched import registry
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.assignment import assignment_certificate
-from optsched.cli import self_test
 from optsched.errors import CertificateInvalid, Fault, TooLarge, UsageError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Ragged, Workload
@@ -24,7 +23,7 @@ from optsched.problems import PROBLEMS, GeneralizedAssignment, Latency, Lsap, pr
 from optsched.problems.assignment import LevelledProblem
 from optsched.problems.base import Parameter
 from optsched.problems.lsap_waves import LsapWaves
-from optsched.registry import KnownOptimum, ProgramLimit, Record, imported, record, record_of, records
+from optsched.registry import ProgramLimit, Record, imported, record, record_of, records
 from optsched.results import Bound, Certificate, Component, Proof, Sense, Value, Violation
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
 from optsched.searches.assignment import TransportNetwork, solve_assignment
@@ -355,14 +354,3 @@ def test_bug_broken_package_stopped_classes_of_others(outside: list[Point]) -> N
     assert record_of(WorstMean) is entry
     with pytest.raises(UsageError, match="names an int"):
         list(records())
-
-
-@pytest.mark.parametrize("instance", ["examples/none", "examples/knapsacks"])
-def test_known_optimum_that_the_library_has_not(monkeypatch: pytest.MonkeyPatch, instance: str) -> None:
-    """Tests that the self-test names the record whose instance has no known optimum of the problem."""
-    known = KnownOptimum(instance, ("arrays", "brute-force"))
-    entry = Record(name="worst-mean", problem=f"{__name__}:WorstMean", known=known)
-    monkeypatch.setattr(self_test, "records", lambda: {"worst-mean": entry})
-    monkeypatch.setattr(self_test, "wrong_answers", list)
-    with pytest.raises(UsageError, match=f'problem "worst-mean" .* names .{instance}. in its known, of which'):
-        list(self_test.checks())

@@ -9,29 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from command_line import ENVIRONMENT, PROGRAM, in_process, run
 
-from optsched.cli import arguments, cli
-from optsched.errors import InputError, UsageError
-from optsched.problems import PROBLEMS
+from optsched.cli import cli
 
 COMMANDS = sorted(cli.commands)
-ROOT = Path(__file__).resolve().parents[2]
 
 
 IMPORTERS = ["rumen", "dimacs", "orlib-gap", "orlib-assign", "sls", "swim"]
-
-
-def run(*args: str) -> Result:
-    """What the command line does with the arguments."""
-    return CliRunner().invoke(cli, args)
-
-
-def in_process(*args: str, code: str = "from optsched.cli import main; main()") -> subprocess.CompletedProcess[str]:
-    """The same in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code, *args]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=ROOT)
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS), *(["import", name] for name in IMPORTERS)])
@@ -194,9 +179,8 @@ def test_interrupt() -> None:
 
 def test_closed_pipe_is_quiet() -> None:
     """Tests that a reader who leaves early ends the command without a word, as `| head` does."""
-    command = [sys.executable, "-m", "optsched", "list", "families", "--format", "json"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    command = [*PROGRAM, "list", "families", "--format", "json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
@@ -208,72 +192,11 @@ def test_closed_pipe_is_quiet() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_full_disk_is_told() -> None:
     """Tests that a stdout that takes nothing more is one line and exit code 3."""
-    command = [sys.executable, "-m", "optsched", "versions"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [*PROGRAM, "versions"]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT)
     assert done.returncode == 3
     assert done.stderr == "optsched: error: stdout: cannot be written: No space left on device\n"
-
-
-@pytest.mark.parametrize("what", ["problems", "heuristics", "models", "instances", "profiles", "families"])
-def test_list(what: str) -> None:
-    """Tests that each list is a table, and in JSON a list of objects with different names."""
-    table = run("list", what)
-    assert table.exit_code == 0
-    entries = json.loads(run("list", what, "--format", "json").stdout)
-    names = [entry["name"] for entry in entries]
-    assert len(set(names)) == len(names) > 0
-    assert len(table.stdout.splitlines()) == len(names) + 2
-
-
-def test_each_list_names_what_commands_take() -> None:
-    """Tests that what is listed is what the commands know, by the same names."""
-    from optsched.heuristics import HEURISTICS
-    from optsched.instances.generate import FAMILIES
-    from optsched.problems import PROBLEMS
-    from optsched.solvers.profiles import profile_names
-
-    for what, known in (
-        ("problems", PROBLEMS),
-        ("models", PROBLEMS),
-        ("heuristics", HEURISTICS),
-        ("families", FAMILIES),
-        ("profiles", profile_names()),
-    ):
-        assert [entry["name"] for entry in json.loads(run("list", what, "--format", "json").stdout)] == list(known)
-
-
-def test_models_own_their_files() -> None:
-    """Tests that a model's files are those that bear its name, and `lsap` does not claim those of `fair-lsap`."""
-    for entry in json.loads(run("list", "models", "--format", "json").stdout):
-        assert f"{entry['name']}.md" in entry["files"]
-        assert all(file.startswith(entry["name"]) for file in entry["files"])
-
-
-def test_versions() -> None:
-    """Tests that versions of the package, Python and the solvers are told."""
-    told = json.loads(run("versions", "--format", "json").stdout)
-    assert {"optsched", "python", "platform", "numpy", "highspy", "pyomo", "pulp"} <= set(told)
-    assert run("versions").stdout.count("\n") == len(told) + 2
-
-
-def test_self_test() -> None:
-    """Tests that the self-test passes here, with two routes for each problem."""
-    result = run("self-test", "--format", "json")
-    assert result.exit_code == 0
-    found = json.loads(result.stdout)
-    assert all(entry["holds"] for entry in found)
-    named = [entry["what"].split(" by ")[0] for entry in found]
-    assert {name: named.count(name) for name in named} == {"HiGHS": 1, **dict.fromkeys(PROBLEMS, 2)}
-
-
-def test_self_test_fails_on_a_broken_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a solver that gets a program wrong is told, with exit code 4."""
-    monkeypatch.setattr("optsched.cli.self_test.wrong_answers", lambda: ["HiGHS#2957: optimum 28.2, HiGHS says 28"])
-    result = run("self-test")
-    assert result.exit_code == 4
-    assert "FALSE  HiGHS" in result.stdout
 
 
 def test_warning_is_one_line_on_stderr(tmp_path: Path) -> None:
@@ -306,8 +229,8 @@ def test_terminal_gets_colours_and_progress() -> None:
     import pty
 
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "optsched", "gap", "papers/guo-fig2", "--problem", "lsap"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
+    command = [*PROGRAM, "gap", "papers/guo-fig2", "--problem", "lsap"]
+    environment = ENVIRONMENT | {"TERM": "xterm-256color"}
     process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
     told = b""
@@ -332,41 +255,3 @@ def test_names_that_a_terminal_would_obey(tmp_path: Path) -> None:
     assert result.exit_code == 3
     assert "\x1b" not in result.stderr
     assert r"a\x1b[31m.json" in result.stderr
-
-
-def test_parameters_of() -> None:
-    """Tests that a parameter goes to every problem that has it, or to the one that is named."""
-    assert arguments.parameters_of(["lsap", "flow"], ["levels=0,1,2", "flow.scale=1"]) == {
-        "lsap": {"levels": "0,1,2"},
-        "flow": {"scale": "1"},
-    }
-    with pytest.raises(UsageError, match="lsap has no parameter"):
-        arguments.parameters_of(["lsap", "flow"], ["lsap.scale=1"])
-
-
-def test_heuristic_choice() -> None:
-    """Tests that a listed heuristic's values stay texts for its parser, and a user's own become numbers and lists."""
-    assert arguments.heuristic_choice("labl,lbar=4,variant=strict").parameters == {"lbar": "4", "variant": "strict"}
-    own = arguments.heuristic_choice("operator:add,a=3,b=0:0.5:x,c=true")
-    assert own.parameters == {"a": 3, "b": [0, 0.5, "x"], "c": True}
-
-
-def test_several_inputs_tell_all_files(tmp_path: Path) -> None:
-    """Tests that the faults of every file are told, each with its file's name, before anything is computed."""
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.json").write_text('{"format": "optsched/1", "nodes": [{}], "tasks": [{}]}')
-    with pytest.raises(InputError) as caught:
-        arguments.load_instances([str(tmp_path / "a.json"), "papers/guo-fig2", str(tmp_path / "b.json")])
-    lines = str(caught.value).splitlines()
-    assert [Path(line.partition(": ")[0]).name for line in lines] == ["a.json", "a.json", "b.json", "b.json"]
-    assert len(caught.value.faults) == 4
-
-
-def test_names_of_instances_are_made_unlike(tmp_path: Path) -> None:
-    """Tests that an instance without a name, and two with the same one, are called by their files."""
-    paths = []
-    for name, title in (("a", "same"), ("b", "same"), ("c", "")):
-        path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps({"format": "optsched/1", "name": title, "nodes": [{"id": "n"}], "tasks": []}))
-        paths.append(str(path))
-    assert [instance.name for instance in arguments.load_instances(paths)] == paths

@@ -9,21 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from command_line import answer, run
 
 import optsched
-from optsched.cli import cli
 from optsched.instances.generate import FAMILIES, generate
-
-
-def run(*args: str) -> Result:
-    """What the command line does with the arguments."""
-    return CliRunner().invoke(cli, args)
 
 
 def test_describe_json() -> None:
     """Tests that sizes, labels, parameters and problems are told, with every missing field."""
-    known = json.loads(run("describe", "papers/guo-fig2", "--format", "json").stdout)
+    known = answer("describe", "papers/guo-fig2")
     assert (known["name"], known["sizes"]["nodes"], known["sizes"]["idle slots"]) == ("guo-fig2", 3, 3)
     assert [entry["name"] for entry in known["problems"] if entry["applies"]] == ["lsap", "latency"]
     flow = next(entry for entry in known["problems"] if entry["name"] == "flow")

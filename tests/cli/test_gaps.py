@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import command_line
 import pytest
-from click.testing import CliRunner, Result
-
-from optsched.cli import cli
+from click.testing import Result
 
 FIELDS = [
     "version",
@@ -76,7 +75,7 @@ def stop(problem, rng):
 
 def run(*args: str) -> Result:
     """What `optsched gap` does with the arguments."""
-    return CliRunner().invoke(cli, ["gap", *args])
+    return command_line.run("gap", *args)
 
 
 def records(*args: str, code: int = 0) -> list[dict[str, Any]]:
@@ -384,7 +383,7 @@ def test_yahoo_trace(real_data: Path, tmp_path: Path) -> None:
     hadoop = real_data / "hadoop"
     topology = str(hadoop / "yahoo4.topology.json.gz")
     args = ["import", "rumen", str(hadoop / "yahoo4.trace.json.gz"), "--topology", topology]
-    result = CliRunner().invoke(cli, [*args, "--slots", "observed", "--split-jobs", str(folder)])
+    result = command_line.run(*args, "--slots", "observed", "--split-jobs", str(folder))
     assert (result.exit_code, result.stdout) == (0, "")
     assert "has no maps; skipped" in result.stderr
     files = sorted(map(str, folder.iterdir()))

@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-
-from optsched.cli import cli
+from command_line import run
 
 
 def cells(text: str) -> dict[str, list[str]]:
@@ -19,7 +17,7 @@ def cells(text: str) -> dict[str, list[str]]:
 
 def test_table_of_the_worked_example() -> None:
     """Tests gaps, differences beside 0, marks of what is carried over, and one-word reasons."""
-    result = CliRunner().invoke(cli, ["matrix", "papers/guo-fig2", "--problem", "lsap", "--problem", "latency"])
+    result = run("matrix", "papers/guo-fig2", "--problem", "lsap", "--problem", "latency")
     assert result.exit_code == 0
     table = cells(result.stdout)
     assert table["heuristic"] == ["lsap", "latency"]
@@ -31,7 +29,7 @@ def test_table_of_the_worked_example() -> None:
 def test_json_and_csv_have_every_cell(tmp_path: Path) -> None:
     """Tests that there is a record a cell, with where it ran and why there is no gap."""
     names = ["--problem", "lsap", "--problem", "latency", "--heuristic", "dl", "--heuristic", "labl,lbar=inf"]
-    result = CliRunner().invoke(cli, ["matrix", "papers/guo-fig2", *names, "--format", "json"])
+    result = run("matrix", "papers/guo-fig2", *names, "--format", "json")
     records = json.loads(result.stdout)
     assert [(record["heuristic"], record["problem"], record["ran_in"]) for record in records] == [
         ("dl", "lsap", "lsap"),
@@ -43,7 +41,7 @@ def test_json_and_csv_have_every_cell(tmp_path: Path) -> None:
         record["absolute_gap"] is not None for record in records
     ]
     target = tmp_path / "matrix.csv"
-    assert CliRunner().invoke(cli, ["matrix", "papers/guo-fig2", *names, "--output", str(target)]).exit_code == 0
+    assert run("matrix", "papers/guo-fig2", *names, "--output", str(target)).exit_code == 0
     assert len(target.read_text().splitlines()) == 1 + len(records)
 
 
@@ -53,7 +51,7 @@ def test_failing_heuristic_is_a_word_and_an_exit_code(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     names = ["--heuristic", "broken_rule:rule", "--heuristic", "lsap-sched", "--problem", "lsap"]
-    result = CliRunner().invoke(cli, ["matrix", "papers/guo-fig2", *names])
+    result = run("matrix", "papers/guo-fig2", *names)
     assert result.exit_code == 4
     assert cells(result.stdout) == {
         "heuristic": ["lsap"],
@@ -76,7 +74,7 @@ def test_failing_heuristic_is_a_word_and_an_exit_code(tmp_path: Path, monkeypatc
 )
 def test_wrong_usage_is_one_message(arguments: list[str], code: int, told: str) -> None:
     """Tests exit codes and messages of what cannot be done."""
-    result = CliRunner().invoke(cli, ["matrix", *arguments])
+    result = run("matrix", *arguments)
     assert result.exit_code == code
     assert told in result.stderr
     assert not result.stdout
@@ -89,6 +87,6 @@ def test_interrupted_solver_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> No
         raise KeyboardInterrupt
 
     monkeypatch.setattr("optsched.routes.assignment.solve_assignment", interrupted)
-    result = CliRunner().invoke(cli, ["matrix", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "lsap-sched"])
+    result = run("matrix", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "lsap-sched")
     assert result.exit_code == 130
     assert "lsap-sched" in result.stdout

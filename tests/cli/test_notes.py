@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 
-from optsched.cli import cli
 from optsched.instances.files import save
 from optsched.instances.generate import generate
 
 
 def told(*args: str, code: int = 0) -> list[str]:
     """The notes of a command, without what stands before each."""
-    result = CliRunner().invoke(cli, args)
+    result = run(*args)
     assert result.exit_code == code, result.stderr
     lines = result.stderr.splitlines()
     assert all(line.startswith("optsched: note: ") for line in lines)
@@ -180,6 +179,6 @@ def test_notes_are_told_before_the_figures(tmp_path: Path, monkeypatch: pytest.M
         raise KeyboardInterrupt
 
     monkeypatch.setattr("optsched.gaps.Reference.solved", press)
-    result = CliRunner().invoke(cli, ["gap", write(tmp_path / "small.json", nodes=RACKS)])
+    result = run("gap", write(tmp_path / "small.json", nodes=RACKS))
     assert result.exit_code == 130
     assert result.stderr.splitlines()[0] == f"optsched: note: {RACKS_TOLD}"

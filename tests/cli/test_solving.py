@@ -1,4 +1,4 @@
-"""`optsched solve`, `bounds`, `frontier`, `certify` and `export`: results, files, exit codes."""
+"""`optsched solve`, `bounds`, `frontier`, `leximin` and `export`: results, files, exit codes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from command_line import PROGRAM, answer, run, solved
 
 import optsched
-from optsched.cli import cli
 from optsched.results import Limit, Solution, Termination
 
 FIELDS = [
@@ -33,25 +32,6 @@ FIELDS = [
 ]
 
 PROBLEMS = ["lsap", "fair-lsap", "flow", "latency"]
-
-
-def run(*args: str) -> Result:
-    """What the command line does with the arguments."""
-    return CliRunner().invoke(cli, args)
-
-
-def answer(*args: str) -> Any:
-    """The JSON that a command prints."""
-    result = run(*args, "--format", "json")
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
-
-
-def solved(folder: Path, problem: str = "latency") -> Path:
-    """A solution file of a small instance that every problem takes."""
-    target = folder / f"{problem}.json"
-    assert run("solve", "examples/running-tasks", "--problem", problem, "--output", str(target)).exit_code == 0
-    return target
 
 
 def test_solve_is_one_object() -> None:
@@ -76,26 +56,6 @@ def test_solve_table() -> None:
     ]
     for told in ("OPTIMAL", "9, 20", "proof: combinatorial", "search in"):
         assert told in result.stdout
-
-
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("route", [None, "pulp", "pyomo"])
-def test_solution_file_certifies(tmp_path: Path, problem: str, route: str | None) -> None:
-    """Tests that `certify` finds true what each sort of route writes, if asked with the same parameters, else false."""
-    target = tmp_path / "solution.json"
-    way = [] if route is None else ["--route", route]
-    param = {"lsap": "levels=0,1,2", "fair-lsap": "alpha=7", "flow": "f_c=0,0.25,1", "latency": "w_rem=4"}[problem]
-    args = ["examples/running-tasks", "--problem", problem, "--param", param, *way]
-    assert run("solve", *args, "--output", str(target)).exit_code == 0
-    verdict = answer("certify", "examples/running-tasks", str(target), "--param", param)
-    assert verdict["valid"]
-    assert verdict["proved"] == (not verdict["claims"])
-    others = run("certify", "examples/running-tasks", str(target))
-    assert (others.exit_code, "of other parameters than those asked for" in others.stdout) == (4, True)
-    document = json.loads(target.read_text())
-    assert list(document) == FIELDS
-    assert isinstance(document["objective"], list)
-    assert not any(isinstance(value, float) for value in document["objective"] + document["bound"])
 
 
 def test_start(tmp_path: Path) -> None:
@@ -208,129 +168,6 @@ def test_plot_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("frontier", "examples/half-units", "--problem", "latency", "--plot", "frontier.png")
     assert result.exit_code == 2
     assert "pip install matplotlib" in result.stderr
-
-
-# Certify ----------------------------------------------------------------------------------------------------------
-
-
-def changed(path: Path, change: Any) -> str:
-    """The solution file with a change, beside it."""
-    document = json.loads(path.read_text())
-    change(document)
-    target = path.with_name("changed.json")
-    target.write_text(json.dumps(document))
-    return str(target)
-
-
-def swap(document: dict[str, Any]) -> None:
-    """Another placement, which is worth another value or infeasible."""
-    tasks = [task for task, node in document["placement"].items() if node is not None]
-    document["placement"][tasks[0]] = None
-
-
-@pytest.mark.parametrize(
-    ("problem", "change"),
-    [
-        ("lsap", swap),
-        ("latency", swap),
-        ("lsap", lambda document: document["objective"].__setitem__(0, 0)),
-        ("flow", lambda document: document["objective"].__setitem__(0, "1/3")),
-        ("lsap", lambda document: document["certificates"][0]["data"].__setitem__("node_prices", {"n1": 50})),
-        ("latency", lambda document: document["certificates"][0]["data"].__setitem__("limit", 99)),
-        ("lsap", lambda document: (document["bound"].__setitem__(0, 9), document["certificates"][0].update(claim=9))),
-        ("lsap", lambda document: document.update(termination="FEASIBLE", limit="TIME")),
-        ("lsap", lambda document: document.update(certificates=[])),
-        ("lsap", lambda document: document.update(instance_sha256="0" * 64)),
-        ("lsap", lambda document: document.update(objective=[1, 2])),
-        ("latency", lambda document: document.update(bound=[1])),
-    ],
-)
-def test_false_claims(tmp_path: Path, problem: str, change: Any) -> None:
-    """Tests that a corrupted placement, value, bound, dual, termination or digest is exit code 4."""
-    file = changed(solved(tmp_path, problem), change)
-    result = run("certify", "examples/running-tasks", file)
-    assert result.exit_code == 4, result.stderr
-    assert "FALSE" in result.stdout
-    assert "a claim is false" in result.stdout
-    assert "Traceback" not in result.stderr
-
-
-def test_another_instance(tmp_path: Path) -> None:
-    """Tests that a solution of another instance is exit code 4, also where the problem could not be posed there."""
-    result = run("certify", "papers/guo-fig2", str(solved(tmp_path, "flow")))
-    assert result.exit_code == 4
-    assert "FALSE  instance" in result.stdout
-
-
-def test_word_is_no_proof(tmp_path: Path) -> None:
-    """Tests that a solver's word that nothing proves is exit code 4 unless its kind is allowed, and told as such."""
-    target = tmp_path / "solution.json"
-    name = "generated/generalized-assignment-n5-t30-seed0"
-    assert run("solve", name, "--problem", "generalized-assignment", "--output", str(target)).exit_code == 0
-    result = run("certify", name, str(target))
-    assert result.exit_code == 4
-    assert "claim" in result.stdout
-    assert "rests on: solver" in result.stdout
-    assert "nothing is contradicted, but nothing is proved (--allow solver takes it)" in result.stdout
-    assert "found nothing better than the bound" in result.stdout
-    assert run("certify", name, str(target), "--allow", "enumeration").exit_code == 4
-    result = run("certify", name, str(target), "--allow", "solver")
-    assert result.exit_code == 0
-    assert "taken without a proof, as allowed: solver" in result.stdout
-
-
-def test_enumeration_is_done_again(tmp_path: Path) -> None:
-    """Tests that a bound by enumeration, or by a solver's word, is proved by trying all placements of a small one."""
-    target = tmp_path / "solution.json"
-    for name, *args in (
-        ("papers/guo-fig2", "--problem", "lsap", "--route", "brute-force"),
-        ("examples/packing", "--problem", "latency"),
-    ):
-        assert run("solve", name, *args, "--output", str(target)).exit_code == 0
-        result = run("certify", name, str(target))
-        assert (result.exit_code, "every claim is proved" in result.stdout) == (0, True)
-    assert "every placement was tried" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        (
-            {"certificates": [{"component": "locality-cost", "kind": "solver", "claim": 999, "data": {}}]},
-            "claimed 999",
-        ),
-        ({"termination": "INFEASIBLE", "certificates": []}, "lsap always has a feasible one"),
-        ({"certificates": []}, "no bound is claimed"),
-    ],
-)
-def test_bug_claims_that_were_not_checked(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
-    """Tests that a bound of 999, a claimed INFEASIBLE and no claim at all are no success, and what is said of each."""
-    document = json.loads(solved(tmp_path, "lsap").read_text())
-    claim = next((entry["claim"] for entry in changes["certificates"]), None)
-    document |= {"placement": None, "objective": None, "bound": [claim], "termination": "NO_SOLUTION", **changes}
-    file = tmp_path / "changed.json"
-    file.write_text(json.dumps(document))
-    result = run("certify", "examples/running-tasks", str(file))
-    assert (result.exit_code, told in result.stdout) == (4, True), result.stdout
-    assert "every claim is proved" not in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (lambda document: document.update(problem="lsapp"), 'there is no problem "lsapp"'),
-        (lambda document: document.update(parameters={"level": 1}), 'has no parameter "level"'),
-        (lambda document: document["placement"].update(t9="n1"), 'placement.t9: the instance has no task "t9"'),
-        (lambda document: document.pop("bound"), "bound: is missing"),
-        (lambda document: document.update(extra=1), "extra: there is no such field"),
-    ],
-)
-def test_bad_solution_file(tmp_path: Path, change: Any, told: str) -> None:
-    """Tests that a solution file of the wrong form is exit code 3, with file and place."""
-    result = run("certify", "examples/running-tasks", changed(solved(tmp_path, "lsap"), change))
-    assert result.exit_code == 3
-    assert "changed.json" in result.stderr
-    assert told in result.stderr
 
 
 # Export -----------------------------------------------------------------------------------------------------------
@@ -536,9 +373,29 @@ def test_literal_model_that_does_not_fit(tmp_path: Path) -> None:
 
 def test_output_to_a_device() -> None:
     """Tests that --output /dev/null, which no file can replace, takes the solution."""
-    command = [sys.executable, "-m", "optsched", "solve", "papers/guo-fig2", "--problem", "lsap"]
+    command = [*PROGRAM, "solve", "papers/guo-fig2", "--problem", "lsap"]
     root = str(Path(optsched.__file__).parent.parent)
     done = subprocess.run(
         [*command, "--output", "/dev/null"], capture_output=True, text=True, check=False, env={"PYTHONPATH": root}
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("route", [None, "pulp", "pyomo"])
+def test_solution_file_certifies(tmp_path: Path, problem: str, route: str | None) -> None:
+    """Tests that `certify` finds true what each sort of route writes, if asked with the same parameters, else false."""
+    target = tmp_path / "solution.json"
+    way = [] if route is None else ["--route", route]
+    param = {"lsap": "levels=0,1,2", "fair-lsap": "alpha=7", "flow": "f_c=0,0.25,1", "latency": "w_rem=4"}[problem]
+    args = ["examples/running-tasks", "--problem", problem, "--param", param, *way]
+    assert run("solve", *args, "--output", str(target)).exit_code == 0
+    verdict = answer("certify", "examples/running-tasks", str(target), "--param", param)
+    assert verdict["valid"]
+    assert verdict["proved"] == (not verdict["claims"])
+    others = run("certify", "examples/running-tasks", str(target))
+    assert (others.exit_code, "of other parameters than those asked for" in others.stdout) == (4, True)
+    document = json.loads(target.read_text())
+    assert list(document) == FIELDS
+    assert isinstance(document["objective"], list)
+    assert not any(isinstance(value, float) for value in document["objective"] + document["bound"])

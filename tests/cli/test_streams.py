@@ -13,11 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-
-from optsched.cli import cli
-from optsched.errors import InputError
-from optsched.instances.documents.writing import GrowingFile, write_whole
+from command_line import ENVIRONMENT, PROGRAM, run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,7 +51,7 @@ def interrupted(folder: Path, *args: str) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a command that gets a real SIGINT once the scheduler `waits` has begun."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
     process = subprocess.Popen(
-        [sys.executable, "-m", "optsched", *args],
+        [*PROGRAM, *args],
         cwd=folder,
         env=environment | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -125,10 +121,8 @@ def test_ctrl_c_keeps_the_cells_of_a_matrix(folder: Path) -> None:
 @pytest.mark.thorough
 def test_rows_come_as_they_are_ready(folder: Path) -> None:
     """Tests that the row of a heuristic is on stdout while the next one runs, though stdout is no terminal."""
-    args = [sys.executable, "-m", "optsched", "gap", *LSAP, "dl", "--heuristic", "own:waits", "--time-limit", "none"]
-    process = subprocess.Popen(
-        args, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True
-    )
+    args = [*PROGRAM, "gap", *LSAP, "dl", "--heuristic", "own:waits", "--time-limit", "none"]
+    process = subprocess.Popen(args, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(3)]
@@ -140,11 +134,6 @@ def test_rows_come_as_they_are_ready(folder: Path) -> None:
 
 
 # Out of time ------------------------------------------------------------------------------------------------------
-
-
-def run(*args: str) -> Any:
-    """What a command does."""
-    return CliRunner().invoke(cli, args)
 
 
 @pytest.fixture
@@ -180,40 +169,6 @@ def test_out_of_time_is_a_cell() -> None:
     assert result.exit_code == 0
     assert result.stdout.splitlines()[2].split() == ["own:waits", "out-of-time", "out-of-time"]
     assert "2 runs of heuristics were out of time after 0.2 s" in result.stderr
-
-
-def test_limit_is_told_by_option_profile_or_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Tests that reference and heuristic have 10 s by default, else the profile's, else what is asked, or none."""
-    from optsched import gaps, heuristics
-
-    seen: list[tuple[float | None, float | None]] = []
-    real_run, real_solve = heuristics.run, gaps.solve
-    limits: list[float | None] = []
-
-    def solving(problem: Any, profile: Any) -> Any:
-        limits.append(profile.time_limit)
-        return real_solve(problem, profile)
-
-    def running(*args: Any, time_limit: float | None, **more: Any) -> Any:
-        seen.append((limits[-1], time_limit))
-        return real_run(*args, time_limit=time_limit, **more)
-
-    monkeypatch.setattr(gaps, "solve", solving)
-    monkeypatch.setattr(heuristics, "run", running)
-    own = tmp_path / "own.toml"
-    own.write_text("time_limit = 33.0\n")
-    args = ["gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl"]
-    for more in ([], ["--profile", str(own)], ["--profile", str(own), "--time-limit", "44"], ["--time-limit", "none"]):
-        assert run(*args, *more).exit_code == 0
-    assert seen == [(10, 10), (33, 33), (44, 44), (None, None)]
-
-
-@pytest.mark.parametrize("limit", ["-1", "nan", "inf", "soon"])
-def test_wrong_limit(limit: str) -> None:
-    """Tests that a limit that is no number of seconds is wrong usage, told before anything is done."""
-    result = run("gap", "papers/guo-fig2", f"--time-limit={limit}")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "no number of seconds" in result.stderr
 
 
 # Faults while writing ---------------------------------------------------------------------------------------------
@@ -270,9 +225,7 @@ def test_full_device(form: str) -> None:
     assert result.exit_code == 3
     assert "/dev/full: cannot be written: No space left on device" in result.stderr
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "optsched", "gap", *args], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT
-        )
+        done = subprocess.run([*PROGRAM, "gap", *args], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     assert done.returncode == 3
     assert "stdout: cannot be written: No space left on device" in done.stderr
 
@@ -308,76 +261,3 @@ def test_interrupted_solve_leaves_the_older_solution(folder: Path, monkeypatch: 
     assert (held["termination"], held["limit"]) == ("FEASIBLE", "INTERRUPTED")
     assert "solution.json.partial" in result.stderr
     assert "INTERRUPTED" in result.stdout
-
-
-# Files that grow --------------------------------------------------------------------------------------------------
-
-
-def test_growing_file(tmp_path: Path) -> None:
-    """Tests that the file is there only once it is whole, and what is beside it holds each part by then."""
-    target = tmp_path / "a.txt"
-    target.write_text("old")
-    growing = GrowingFile(target)
-    growing.write(b"one\n")
-    assert (target.read_text(), growing.partial and growing.partial.read_text()) == ("old", "one\n")
-    growing.write(b"two\n")
-    growing.finish()
-    assert target.read_text() == "one\ntwo\n"
-    assert list(tmp_path.iterdir()) == [target]
-
-
-def test_growing_file_that_is_abandoned(tmp_path: Path) -> None:
-    """Tests that what was written stays under the other name, and nothing where nothing was written."""
-    target = tmp_path / "a.txt"
-    assert GrowingFile(target).abandon() is None
-    assert not list(tmp_path.iterdir())
-    growing = GrowingFile(target)
-    growing.write(b"one")
-    assert growing.abandon() == tmp_path / "a.txt.partial"
-    assert not target.exists()
-
-
-@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_part_is_written_whole_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: BaseException) -> None:
-    """Tests that a fault, or Ctrl-C, in the middle of a part takes back the whole part, and no other."""
-    real, calls = os.write, []
-
-    def write(file: int, data: bytes) -> int:
-        calls.append(1)
-        if len(calls) == 3:
-            raise fault
-        return real(file, data[:4] if len(calls) == 2 else data)
-
-    growing = GrowingFile(tmp_path / "a.txt")
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "write", write)
-        growing.write(b"first\n")
-        with pytest.raises(InputError if isinstance(fault, OSError) else KeyboardInterrupt):
-            growing.write(b"second\n")
-    growing.write(b"third\n")
-    growing.finish()
-    assert (tmp_path / "a.txt").read_text() == "first\nthird\n"
-
-
-def test_links_stay(tmp_path: Path) -> None:
-    """Tests that through a link the file is replaced that it leads to."""
-    (tmp_path / "real").mkdir()
-    target, link = tmp_path / "real" / "a.txt", tmp_path / "link.txt"
-    link.symlink_to(target)
-    write_whole(link, b"whole")
-    assert (link.is_symlink(), target.read_text()) == (True, "whole")
-    growing = GrowingFile(link)
-    growing.write(b"grown")
-    assert growing.partial == tmp_path / "real" / "a.txt.partial"
-    growing.finish()
-    assert (link.is_symlink(), target.read_text()) == (True, "grown")
-
-
-@pytest.mark.parametrize("name", ["", "a\0b", "no/such/folder/a.txt", "."])
-def test_names_that_are_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Tests that what cannot be written is told as bad input, with its name."""
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="cannot be written"):
-        GrowingFile(name)
-    with pytest.raises(InputError, match="cannot be written"):
-        write_whole(name, b"")

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_line import run
 from instance_documents import FULL, NETWORK
 
-from optsched.cli import cli
 from optsched.errors import InputError, UsageError, printable
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.documents.diagnosis import decode
@@ -184,7 +183,7 @@ def test_command_line_tells_a_name_with_line_ends_in_one_line(tmp_path: Path) ->
         (["solve", "examples/knapsacks", "--problem", "ls\x85ap"], 2),
         (["frobni\x1bcate"], 2),
     ):
-        result = CliRunner().invoke(cli, arguments)
+        result = run(*arguments)
         assert result.exit_code == code
         assert result.stdout == ""
         assert [line[:16] for line in result.stderr.split("\n")] == ["optsched: error:", ""]

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command_line import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import problems
 
 from optsched.certificates import certify, proved_bound, reading
-from optsched.cli import cli
 from optsched.errors import CertificateInvalid, MissingField, SolverDisagreement, UsageError
 from optsched.gaps import Reference, gap
 from optsched.heuristics import applicable
@@ -432,11 +431,6 @@ def test_start_is_kept() -> None:
 
 
 # Command line ------------------------------------------------------------------------------------------------------
-
-
-def run(*arguments: str) -> Any:
-    """The command's result."""
-    return CliRunner().invoke(cli, list(arguments))
 
 
 def test_frontier_on_the_command_line(tmp_path: Path) -> None:

@@ -13,16 +13,16 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import command_line
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transmission_instances import drawn, example, problems, rich
 
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.transmission import transmission_certificate
-from optsched.cli import cli
 from optsched.deadline import deadline
 from optsched.errors import CertificateInvalid, TooLarge, UsageError
 from optsched.heuristics.sequential import sequential
@@ -611,7 +611,7 @@ def test_what_is_too_large_to_be_searched(monkeypatch: pytest.MonkeyPatch) -> No
 
 def run(*args: str) -> Result:
     """What the command line does with the arguments, on 000's example."""
-    return CliRunner().invoke(cli, [args[0], "papers/pna-example", *args[1:]])
+    return command_line.run(args[0], "papers/pna-example", *args[1:])
 
 
 @pytest.fixture(name="solved")

@@ -1,0 +1,130 @@
+"""`optsched certify`: what is proved, what is only claimed, what is false."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import run, solved
+
+
+def changed(path: Path, change: Any) -> str:
+    """The solution file with a change, beside it."""
+    document = json.loads(path.read_text())
+    change(document)
+    target = path.with_name("changed.json")
+    target.write_text(json.dumps(document))
+    return str(target)
+
+
+def swap(document: dict[str, Any]) -> None:
+    """Another placement, which is worth another value or infeasible."""
+    tasks = [task for task, node in document["placement"].items() if node is not None]
+    document["placement"][tasks[0]] = None
+
+
+@pytest.mark.parametrize(
+    ("problem", "change"),
+    [
+        ("lsap", swap),
+        ("latency", swap),
+        ("lsap", lambda document: document["objective"].__setitem__(0, 0)),
+        ("flow", lambda document: document["objective"].__setitem__(0, "1/3")),
+        ("lsap", lambda document: document["certificates"][0]["data"].__setitem__("node_prices", {"n1": 50})),
+        ("latency", lambda document: document["certificates"][0]["data"].__setitem__("limit", 99)),
+        ("lsap", lambda document: (document["bound"].__setitem__(0, 9), document["certificates"][0].update(claim=9))),
+        ("lsap", lambda document: document.update(termination="FEASIBLE", limit="TIME")),
+        ("lsap", lambda document: document.update(certificates=[])),
+        ("lsap", lambda document: document.update(instance_sha256="0" * 64)),
+        ("lsap", lambda document: document.update(objective=[1, 2])),
+        ("latency", lambda document: document.update(bound=[1])),
+    ],
+)
+def test_false_claims(tmp_path: Path, problem: str, change: Any) -> None:
+    """Tests that a corrupted placement, value, bound, dual, termination or digest is exit code 4."""
+    file = changed(solved(tmp_path, problem), change)
+    result = run("certify", "examples/running-tasks", file)
+    assert result.exit_code == 4, result.stderr
+    assert "FALSE" in result.stdout
+    assert "a claim is false" in result.stdout
+    assert "Traceback" not in result.stderr
+
+
+def test_another_instance(tmp_path: Path) -> None:
+    """Tests that a solution of another instance is exit code 4, also where the problem could not be posed there."""
+    result = run("certify", "papers/guo-fig2", str(solved(tmp_path, "flow")))
+    assert result.exit_code == 4
+    assert "FALSE  instance" in result.stdout
+
+
+def test_word_is_no_proof(tmp_path: Path) -> None:
+    """Tests that a solver's word that nothing proves is exit code 4 unless its kind is allowed, and told as such."""
+    target = tmp_path / "solution.json"
+    name = "generated/generalized-assignment-n5-t30-seed0"
+    assert run("solve", name, "--problem", "generalized-assignment", "--output", str(target)).exit_code == 0
+    result = run("certify", name, str(target))
+    assert result.exit_code == 4
+    assert "claim" in result.stdout
+    assert "rests on: solver" in result.stdout
+    assert "nothing is contradicted, but nothing is proved (--allow solver takes it)" in result.stdout
+    assert "found nothing better than the bound" in result.stdout
+    assert run("certify", name, str(target), "--allow", "enumeration").exit_code == 4
+    result = run("certify", name, str(target), "--allow", "solver")
+    assert result.exit_code == 0
+    assert "taken without a proof, as allowed: solver" in result.stdout
+
+
+def test_enumeration_is_done_again(tmp_path: Path) -> None:
+    """Tests that a bound by enumeration, or by a solver's word, is proved by trying all placements of a small one."""
+    target = tmp_path / "solution.json"
+    for name, *args in (
+        ("papers/guo-fig2", "--problem", "lsap", "--route", "brute-force"),
+        ("examples/packing", "--problem", "latency"),
+    ):
+        assert run("solve", name, *args, "--output", str(target)).exit_code == 0
+        result = run("certify", name, str(target))
+        assert (result.exit_code, "every claim is proved" in result.stdout) == (0, True)
+    assert "every placement was tried" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"certificates": [{"component": "locality-cost", "kind": "solver", "claim": 999, "data": {}}]},
+            "claimed 999",
+        ),
+        ({"termination": "INFEASIBLE", "certificates": []}, "lsap always has a feasible one"),
+        ({"certificates": []}, "no bound is claimed"),
+    ],
+)
+def test_bug_claims_that_were_not_checked(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+    """Tests that a bound of 999, a claimed INFEASIBLE and no claim at all are no success, and what is said of each."""
+    document = json.loads(solved(tmp_path, "lsap").read_text())
+    claim = next((entry["claim"] for entry in changes["certificates"]), None)
+    document |= {"placement": None, "objective": None, "bound": [claim], "termination": "NO_SOLUTION", **changes}
+    file = tmp_path / "changed.json"
+    file.write_text(json.dumps(document))
+    result = run("certify", "examples/running-tasks", str(file))
+    assert (result.exit_code, told in result.stdout) == (4, True), result.stdout
+    assert "every claim is proved" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda document: document.update(problem="lsapp"), 'there is no problem "lsapp"'),
+        (lambda document: document.update(parameters={"level": 1}), 'has no parameter "level"'),
+        (lambda document: document["placement"].update(t9="n1"), 'placement.t9: the instance has no task "t9"'),
+        (lambda document: document.pop("bound"), "bound: is missing"),
+        (lambda document: document.update(extra=1), "extra: there is no such field"),
+    ],
+)
+def test_bad_solution_file(tmp_path: Path, change: Any, told: str) -> None:
+    """Tests that a solution file of the wrong form is exit code 3, with file and place."""
+    result = run("certify", "examples/running-tasks", changed(solved(tmp_path, "lsap"), change))
+    assert result.exit_code == 3
+    assert "changed.json" in result.stderr
+    assert told in result.stderr
