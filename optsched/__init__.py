@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from optsched.certificates import certify
     from optsched.errors import InputError, OptschedError, UsageError
+    from optsched.explaining import Explanation, explain
     from optsched.gaps import GapReport, gap
     from optsched.instance import Instance, State
     from optsched.instances.files import load, save
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Certificate",
+    "Explanation",
     "FlowNetwork",
     "GapReport",
     "InputError",
@@ -44,6 +46,7 @@ __all__ = [
     "__version__",
     "bounds",
     "certify",
+    "explain",
     "frontier",
     "gap",
     "load",
@@ -60,6 +63,7 @@ _MODULES = {
     for module, names in {
         "certificates": ["certify"],
         "errors": ["InputError", "OptschedError", "UsageError"],
+        "explaining": ["Explanation", "explain"],
         "gaps": ["GapReport", "gap"],
         "instance": ["Instance", "State"],
         "instances.files": ["load", "save"],

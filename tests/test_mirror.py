@@ -86,6 +86,7 @@ COVERED = {
     },
     "problems/test_utility.py": {"problems/resource_units": "capacity"},
     "problems/test_utility_shuffle_demand.py": {"problems/shuffle_demand": "by-maps"},
+    "explaining/test_explaining.py": {"explaining/explanation": "to_dict"},
     "heuristics/test_ras_by_maps.py": {"problems/utility_rooms": "utility_rooms"},
     # The programs of each model are read again by other tools, and solved against enumeration.
     "models/test_export.py": {"models/program_files": "read_by_all"},

@@ -22,7 +22,7 @@ import numpy as np
 from optsched.errors import Fault, InputError, TooLarge
 from optsched.instance import KINDS, LARGEST, Bools, Ints, Ragged
 from optsched.placement import NONE, Placement
-from optsched.problems.base import Problem, exact
+from optsched.problems.base import OwnCosts, Problem, exact
 from optsched.results import Bound, Value, Violation
 
 __all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TabledProblem", "TaskClasses", "minimum_by_row"]
@@ -191,6 +191,18 @@ class AssignmentProblem(Problem):
     @property
     def due(self) -> int:
         return self.count
+
+    @property
+    def own_costs(self) -> OwnCosts:
+        """Pair units, surcharge and the one tier of the pool; of a pool with more tiers the tasks are counted."""
+        tiers = [[units for units, size in pool.tiers if size] for pool in self.pools]
+        constant = np.array([of[0] if len(of) == 1 else 0 for of in tiers], dtype=np.int64)[self.pool]
+        several = np.array([1 + pool if len(of) > 1 else 0 for pool, of in enumerate(tiers)], dtype=np.int64)
+
+        def units(positions: Ints, nodes: Ints) -> Ints:
+            return self.pair_units(positions, nodes) + self.surcharge[nodes] + constant[positions]
+
+        return OwnCosts(0, self.grid, units, several[self.pool], self.capacity)
 
     def units(self, placement: Placement) -> int:
         """Total cost of a placement in units of 1/`grid`."""

@@ -27,6 +27,7 @@ __all__ = [
     "GRID",
     "AnyProblem",
     "BaseProblem",
+    "OwnCosts",
     "Parameter",
     "Problem",
     "choice",
@@ -389,6 +390,33 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 AnyProblem = BaseProblem[Any, Any]
 
 
+@dataclass(frozen=True, eq=False)
+class OwnCosts:
+    """What each task pays by itself on a node: the part of one component of the objective that no other task changes.
+
+    Attributes
+    ----------
+    component
+        Position of that component. It is the sum of the placed tasks' own costs and of what `counted` tells of.
+    grid
+        Costs are whole multiples of 1/`grid`.
+    units
+        `(positions in problem.tasks, nodes) -> int64 units`, both of shape (n,).
+    counted
+        int64, shape (len(problem.tasks),): a label of each task. Between placements that place as many tasks of each
+        label, nothing but own costs changes the objective. None: other things do, or nobody knows.
+    slots
+        int64, shape (nodes,): where a placement is feasible exactly if no node gets more tasks than this, and as many
+        tasks are placed as must be. None: there are other constraints.
+    """
+
+    component: int
+    grid: int
+    units: Callable[[Ints, Ints], Ints]
+    counted: Ints | None = None
+    slots: Ints | None = None
+
+
 def stated(problem: AnyProblem, name: str, otherwise: Any) -> Any:
     """What a problem states of itself by an attribute (its cheap bounds, why nothing is feasible, that all is placed).
 
@@ -501,6 +529,11 @@ class Problem(BaseProblem[Instance, Placement]):
     def due(self) -> int:
         """How many tasks the slots are to be filled with, where there are any."""
         return 0
+
+    @property
+    def own_costs(self) -> OwnCosts | None:
+        """What tasks pay by themselves; None where costs are of tasks together alone."""
+        return None
 
     def placement(self, nodes: npt.ArrayLike) -> Placement:
         """A placement of the instance from one node index (or -1) for each of `tasks`; UsageError for anything else."""

@@ -16,7 +16,7 @@ from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, Bools, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import Parameter, Problem, choice, exact
+from optsched.problems.base import OwnCosts, Parameter, Problem, choice, exact
 from optsched.problems.resource_units import capacity_units, demand_fault
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
@@ -129,6 +129,11 @@ class GeneralizedAssignment(Problem):
             return None
         task = self.instance.workload.task_ids[self.tasks[self.stranded[0]]]
         return f"{task} fits on no node that it may use"
+
+    @property
+    def own_costs(self) -> OwnCosts:
+        """The cost of each pair of task and node."""
+        return OwnCosts(0, self.grid, lambda positions, nodes: self.units[positions, nodes], np.zeros_like(self.tasks))
 
     def classes(self) -> TaskClasses:
         """Tasks that are the same to the problem: same costs, demands and nodes that they may use."""

@@ -17,7 +17,7 @@ from optsched.decimals import decimal
 from optsched.errors import Fault, InputError, UsageError
 from optsched.instance import LARGEST, Bools, Floats, Instance, Ints, Ragged
 from optsched.placement import NONE, Placement
-from optsched.problems.base import Parameter, Problem, exact_sum, number, resolve
+from optsched.problems.base import OwnCosts, Parameter, Problem, exact_sum, number, resolve
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["Latency"]
@@ -96,6 +96,18 @@ class Latency(Problem):
         finish = self.initial_load + self.w_loc * local + self.w_rem * remote
         makespan = int(finish[worked].max(initial=0))
         return makespan, self.w_loc * int(local.sum()) + self.w_rem * int(remote.sum())
+
+    @property
+    def own_costs(self) -> OwnCosts:
+        """The work of each task; the makespan is of all tasks of a server together."""
+        return OwnCosts(1, 1, self.work_of)
+
+    def work_of(self, positions: Ints, nodes: Ints) -> Ints:
+        """Work of the tasks at `positions` on `nodes`: `w_loc` where the server holds a replica, else `w_rem`."""
+        rows = self.replicas.take(positions)
+        local = np.zeros(len(positions), dtype=bool)
+        local[rows.row_of[rows.values == nodes[rows.row_of]]] = True
+        return np.where(local, self.w_loc, self.w_rem).astype(np.int64)
 
     def counts(self, placement: Placement) -> tuple[Ints, Ints]:
         """Local and remote tasks that each server gets, shape (nodes,) each."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +18,7 @@ from optsched.errors import Fault
 from optsched.instance import Instance
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
-from optsched.problems.base import Parameter, choice, exact
+from optsched.problems.base import OwnCosts, Parameter, choice, exact
 from optsched.problems.groups import Groups, missing_groups
 from optsched.results import Bound, Component, Number, Proof, Sense, Value
 
@@ -101,6 +102,11 @@ class LsapFairness(LevelledProblem):
         past = int(towards < tasks and 0 < due - towards < 1)
         steps = (-scale, towards), ((1 - 2 * (due - towards)) * scale, past), (scale, tasks - towards - past)
         return tuple((step, size) for step, size in steps if size)
+
+    @property
+    def own_costs(self) -> OwnCosts:
+        """Of the locality cost; the distance depends on how many tasks of each group are placed."""
+        return replace(super().own_costs, counted=self.pool)
 
     def placed_by_group(self, placement: Placement) -> list[int]:
         """How many tasks of each group are placed."""

@@ -16,7 +16,7 @@ from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, REDUCE, Bools, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import Parameter, Problem, exact, exact_sum, switch
+from optsched.problems.base import OwnCosts, Parameter, Problem, exact, exact_sum, switch
 from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission_costs import Scale, missing_of_shuffle, summed_units, too_much
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
@@ -121,6 +121,11 @@ class TransmissionReduces(Problem):
         return TaskClasses.from_keys(
             [(job, row.tobytes()) for job, row in zip(self.job.tolist(), self.units, strict=True)]
         )
+
+    @property
+    def own_costs(self) -> OwnCosts:
+        """What each reduce pays for fetching."""
+        return OwnCosts(0, self.grid, lambda positions, nodes: self.units[positions, nodes], np.zeros_like(self.tasks))
 
     def cost_units(self, nodes: Ints) -> int:
         """Total cost in units where each of `tasks` runs on its node (or on none, -1)."""

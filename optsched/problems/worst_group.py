@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +18,7 @@ from optsched.errors import Fault
 from optsched.instance import Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
-from optsched.problems.base import exact
+from optsched.problems.base import OwnCosts, exact
 from optsched.problems.groups import missing_group_of_tasks
 from optsched.problems.lsap import LEVELS
 from optsched.results import Bound, Component, Number, Proof, Sense, Value
@@ -97,6 +98,11 @@ class WorstGroup(LevelledProblem):
                 yield lowest * size, math.gcd(*(level - lowest for level in levels)) or 1
 
     # Value -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def own_costs(self) -> OwnCosts:
+        """Of the locality cost; of the worst group's mean no task pays a part of its own."""
+        return replace(super().own_costs, component=1, counted=None)
 
     def costs_by_group(self, placement: Placement) -> list[int]:
         """The locality cost of each group's placed tasks."""

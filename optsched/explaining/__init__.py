@@ -1,0 +1,129 @@
+"""Why a gap is there: what a heuristic's placement and an optimal one do differently, and what each difference costs.
+
+The moves from one to the other are chains and cycles, each with its gain; the gains add up to the gap. Objectives and
+feasibility come from `problems` alone, references and runs from `gaps`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import HeuristicFailed, UsageError, expect
+from optsched.explaining.chains import Chain, Difference, better_by, difference
+from optsched.explaining.explanation import Explanation, Move
+from optsched.gaps import GapReport, Reference, gap, gap_of
+from optsched.heuristics import HeuristicRun
+from optsched.placement import Placement
+from optsched.problems import Problem
+from optsched.problems.base import expect_problem
+from optsched.results import Solution
+from optsched.running.answers import placement_from
+from optsched.solvers.profiles import Profile
+
+__all__ = ["Chain", "Difference", "Explanation", "Move", "explain", "explained"]
+
+#: What a placement is called that no heuristic made.
+GIVEN = "the placement"
+
+
+def explain(
+    problem: Problem,
+    heuristic: Any,
+    seed: int = 0,
+    reference: Reference | Solution | None = None,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    **parameters: Any,
+) -> Explanation:
+    """Why a heuristic's placement is no optimum: which tasks are placed differently, and what each difference costs.
+
+    Parameters
+    ----------
+    problem
+        What is decided, and at what cost.
+    heuristic
+        A heuristic as `optsched.gap` takes it; or a `Placement`, a `Solution`, or a list with a node id, a node index
+        or None for each of `problem.tasks`.
+    seed, reference, profile, time_limit
+        As for `optsched.gap`.
+    **parameters
+        Of the heuristic.
+
+    Returns
+    -------
+    Explanation
+        Its chains' gains add up to the gap, exactly. `print` it for sentences; `to_dict` is for JSON.
+
+    Raises
+    ------
+    UsageError
+        For an unknown heuristic, one that does not serve the problem, a reference or solution of another problem, and
+        an infeasible placement, which has no gap.
+    HeuristicFailed
+        If the heuristic raised, or answered nonsense or an infeasible placement.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))
+    >>> found = explain(problem, ["a", "b"])
+    >>> found.gap, [chain.gain for chain in found.chains]
+    ((1,), [(1,)])
+    >>> print(found)
+    instance, lsap: the placement has 1 locality-cost (level); the proved optimum: 0.
+    2 tasks of 2 are placed differently, and none of these moves is idle.
+    Each line is a change that can be made without the others, and saves as much in any company:
+      1. 1 less locality-cost: t2 from b to a, where its data is (pays 0, not 1), which pushes t1 from a to b \
+(still pays 0), to the slot that t2 leaves
+    Together: 1 less locality-cost, which is the gap.
+    """
+    expect_problem(problem, "explain", Problem)
+    expect(reference, (Reference, Solution, type(None)), "explain takes a reference or a solution to compare with")
+    placed = _given(problem, heuristic)
+    if placed is None:
+        return explained(gap(problem, heuristic, seed, reference, profile, time_limit, **parameters))
+    if parameters:
+        raise UsageError(f"a placement takes no parameters: leave {', '.join(parameters)} out")
+    run = HeuristicRun(GIVEN, {}, placed, 0.0)
+    held = reference if isinstance(reference, Reference) else Reference(problem, profile, time_limit, reference)
+    return explained(gap_of(problem, run, seed, held))
+
+
+def _given(problem: Problem, given: Any) -> Placement | None:
+    """The placement that was given in place of a heuristic."""
+    if isinstance(given, Solution):
+        Reference(problem, solution=given)  # which says where it is of another problem
+        if not isinstance(given.decision, Placement):
+            raise UsageError("the solution holds no placement: there is nothing to explain")
+        return given.decision
+    if not isinstance(given, Placement | list | tuple | np.ndarray):
+        return None
+    try:
+        return placement_from(given, problem)
+    except HeuristicFailed as error:
+        raise UsageError(
+            *(line.replace("answered", "the placement has", 1) for line in str(error).split("\n"))
+        ) from None
+
+
+def explained(report: GapReport) -> Explanation:
+    """The explanation of a gap that is there already; raises as `explain` does."""
+    problem, run = report.problem, report.run
+    if run.placement is None:
+        raise HeuristicFailed(*(report.error or "").split("\n")) from run.cause
+    if report.objective is None:
+        told = "; ".join(map(str, report.violations[:5]))
+        failed = UsageError if run.name == GIVEN else HeuristicFailed
+        who = run.name if run.name == GIVEN else f"the placement of {run.name}"
+        raise failed(f"{problem.place}: {who} is infeasible, so that there is no gap to explain: {told}")
+    best = report.reference.solution
+    better = None if best.objective is None else better_by(problem, report.objective, best.objective)
+    if better is None or better <= (0,) * len(better):
+        return Explanation(problem, report, run.name, better if best.optimal else None, None)
+    assert isinstance(best.decision, Placement)
+    return Explanation(problem, report, run.name, better, difference(problem, run.placement, best.decision))

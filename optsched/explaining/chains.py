@@ -1,0 +1,365 @@
+"""What tells a placement from a better one: chains and cycles of moves, each with its gain, which add up to the gap.
+
+Where the cost is a sum of what each task pays by itself (`Problem.own_costs`), a chain gains the same whichever others
+are made. Elsewhere the moves are made one after another, the one that gains most first. Each is judged by the problem
+as it comes, and gains what it does there: in another order it may gain more or less. What is feasible only together is
+one step. Either way gains are exact, and add up to the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain as joined
+from typing import Literal
+
+import numpy as np
+
+from optsched.deadline import check
+from optsched.explaining.exchange import alike_kept, chains_of, without_idle_start
+from optsched.instance import KINDS, Ints
+from optsched.placement import NONE, Placement
+from optsched.problems import Problem
+from optsched.problems.assignment import TaskClasses
+from optsched.problems.base import OwnCosts, exact, stated
+from optsched.results import Number, Sense, Value
+
+__all__ = ["Chain", "Difference", "better_by", "difference", "own_costs_of", "total_gain"]
+
+#: A problem is asked for the value of so many placements at most, and of fewer where each takes long.
+MOST_VALUES, MOST_ENTRIES = 2000, 3_000_000
+#: But of so many always.
+LEAST_VALUES = 60
+
+Kind = Literal["chain", "cycle", "together", "rest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Moves that belong together.
+
+    Attributes
+    ----------
+    positions
+        The tasks that move, positions in `problem.tasks`, in the order of the moves.
+    gain
+        By how much the value gets better, one number a component.
+    kind
+        `chain`: each move needs the slot that the next one leaves. `cycle`: so does the last, of the first. `together`:
+        feasible only all at once. `rest`: moves that were not told apart, since there are too many.
+    ordered
+        Whether it gains so much only after the ordered ones before it; else it does in any company.
+    """
+
+    positions: tuple[int, ...]
+    gain: Value
+    kind: Kind
+    ordered: bool = False
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The way from one placement to a better one.
+
+    Attributes
+    ----------
+    here, there
+        int64: node (or -1) of each of `problem.tasks`. `there` has the better placement's value; it may be nearer.
+    chains
+        Those that gain by themselves first, largest gain first; then the ordered ones, in their order.
+    needed
+        Whether no chain can be left out: without any one of them the value is not that of the better placement.
+    """
+
+    here: Ints
+    there: Ints
+    chains: tuple[Chain, ...]
+    needed: bool
+
+
+def own_costs_of(problem: Problem) -> OwnCosts | None:
+    """What a problem says of its tasks' own costs; a class that no record gives routes is not believed its base's."""
+    found: OwnCosts | None = stated(problem, "own_costs", None)
+    return found
+
+
+def difference(problem: Problem, here: Placement, there: Placement) -> Difference:
+    """The moves from one feasible placement to another one.
+
+    Parameters
+    ----------
+    problem
+        What judges both.
+    here, there
+        Feasible placements. `there` is taken as no worse; where it is worse, gains are negative.
+
+    Returns
+    -------
+    Difference
+        The gains add up to the difference of the two values, exactly and in each component.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))
+    >>> difference(problem, problem.placement([0, 1]), problem.placement([1, 0])).chains
+    (Chain(positions=(1, 0), gain=(1,), kind='cycle', ordered=False),)
+    """
+    start, goal = problem.evaluate(here), problem.evaluate(there)
+    first, last = problem.nodes_of(here), _nearer(problem, problem.nodes_of(here), problem.nodes_of(there), goal)
+    moves = _Moves(problem, first, last)
+    own = own_costs_of(problem)
+    if own is not None and own.counted is not None and own.slots is not None:
+        found = _by_own_costs(moves, own, own.counted)
+        if total_gain(problem, found.chains) == better_by(problem, start, goal):
+            return found
+    return _Ordered(moves).found(moves.chains(own))
+
+
+def better_by(problem: Problem, value: Value, other: Value) -> Value:
+    """By how much the other value is better."""
+    pairs = zip(problem.minimised(value), problem.minimised(other), strict=True)
+    return tuple(_plain(one - two) for one, two in pairs)
+
+
+def _plain(number: Number) -> Number:
+    return number.numerator if number.denominator == 1 else number
+
+
+def total_gain(problem: Problem, chains: Iterable[Chain]) -> Value:
+    """What chains gain together, one number a component."""
+    zero: Value = (0,) * len(problem.components)
+    return tuple(_plain(sum(column)) for column in zip(zero, *(chain.gain for chain in chains), strict=True))
+
+
+def _nearer(problem: Problem, first: Ints, last: Ints, goal: Value) -> Ints:
+    """The second placement with tasks that are alike swapped, so that fewer move, where a problem knows of such."""
+    classes = getattr(problem, "classes", None)
+    classes = classes() if callable(classes) else classes
+    if not isinstance(classes, TaskClasses):
+        return last
+    swapped = alike_kept(classes.of_task, first, last)
+    placement = problem.placement(swapped)
+    same = not problem.violations(placement) and problem.objective(placement) == goal
+    return swapped if same else last
+
+
+class _Moves:
+    """The tasks that are placed differently, as arcs between places.
+
+    Attributes
+    ----------
+    positions
+        int64: which of `problem.tasks` they are.
+    tail, head
+        int64: the places, each a node or waiting, for one kind of task.
+    """
+
+    def __init__(self, problem: Problem, first: Ints, last: Ints) -> None:
+        self.problem, self.first, self.last = problem, first, last
+        self.positions: Ints = np.flatnonzero(first != last)
+        self._width = len(problem.instance.cluster) + 1
+        self.kind: Ints = problem.instance.workload.kind[problem.tasks]
+        self.tail, self.head = (self._place(nodes)[self.positions] for nodes in (first, last))
+
+    def _place(self, nodes: Ints) -> Ints:
+        """The place of each task: that of waiting is the first of its kind."""
+        return self.kind * self._width + nodes + 1
+
+    def waits(self, place: int) -> bool:
+        """Whether a place is waiting."""
+        return place % self._width == 0
+
+    def spare(self) -> dict[int, int]:
+        """How many more tasks each place may hold, here and there; not of places without a limit."""
+        found: dict[int, int] = {}
+        for kind, slots in self.problem.offered.items():
+            number = KINDS.index(kind)
+            which = self.kind == number
+            placed = (nodes[which & (nodes != NONE)] for nodes in (self.first, self.last))
+            left = np.maximum(slots - np.maximum(*(np.bincount(nodes, minlength=len(slots)) for nodes in placed)), 0)
+            first = number * self._width
+            found |= {first: 0, **dict(zip(range(first + 1, first + self._width), left.tolist(), strict=True))}
+        return found
+
+    def own_gain(self, own: OwnCosts) -> list[int]:
+        """What each move gains of the task's own costs, in units."""
+        sign = 1 if self.problem.components[own.component].sense is Sense.MIN else -1
+        gain = np.zeros(len(self.positions), dtype=np.int64)
+        for factor, nodes in ((sign, self.first), (-sign, self.last)):
+            placed = np.flatnonzero(nodes[self.positions] != NONE)
+            which = self.positions[placed]
+            gain[placed] += factor * own.units(which, nodes[which])
+        return gain.tolist()
+
+    def chains(self, own: OwnCosts | None, gain: list[int] | None = None) -> list[list[int]]:
+        """Positions in `positions` of the moves of each chain."""
+        if gain is None:
+            gain = [0] * len(self.positions) if own is None else self.own_gain(own)
+        return chains_of(self.tail, self.head, gain, self.spare())
+
+    def kind_of(self, arcs: Sequence[int]) -> Kind:
+        """Whether a chain closes."""
+        return "cycle" if self.tail[arcs[0]] == self.head[arcs[-1]] else "chain"
+
+    def tasks(self, arcs: Iterable[int]) -> tuple[int, ...]:
+        """The tasks that some moves are of."""
+        return tuple(int(self.positions[arc]) for arc in arcs)
+
+    def after(self, nodes: Ints, positions: Sequence[int]) -> Ints:
+        """Nodes once the tasks at `positions` are where they shall be."""
+        changed = nodes.copy()
+        which = np.array(positions, dtype=np.int64)
+        changed[which] = self.last[which]
+        return changed
+
+
+def _by_own_costs(moves: _Moves, own: OwnCosts, counted: Ints) -> Difference:
+    """The chains where nothing but own costs changes the value, unless other labels are placed; idle ones left out."""
+    gain = moves.own_gain(own)
+    tails, heads = moves.tail.tolist(), moves.head.tolist()
+    components = len(moves.problem.components)
+    found: list[Chain] = []
+    others: list[list[int]] = []
+    for arcs in moves.chains(own, gain):
+        label: dict[int, int] = {}
+        waiting = [arc for arc in arcs if moves.waits(tails[arc]) or moves.waits(heads[arc])]
+        for arc in waiting:
+            of = int(counted[moves.positions[arc]])
+            label[of] = label.get(of, 0) + moves.waits(tails[arc]) - moves.waits(heads[arc])
+        if any(label.values()):
+            others.append(arcs)
+            continue
+        kept = without_idle_start(arcs, tails, heads, gain)
+        if kept:
+            if tails[kept[0]] == heads[kept[-1]]:  # a cycle begins where something waits, or where most is gained
+                begin = max(range(len(kept)), key=lambda at: (moves.waits(tails[kept[at]]), gain[kept[at]]))
+                kept = [*kept[begin:], *kept[:begin]]
+            total = [0 if part != own.component else sum(gain[arc] for arc in kept) for part in range(components)]
+            value = tuple(exact(units, own.grid) for units in total)
+            found.append(Chain(moves.tasks(kept), value, moves.kind_of(kept)))
+    found.sort(key=lambda chain: chain.gain, reverse=True)
+    rest = _Ordered(moves).found(others)
+    there = moves.after(rest.there, [*joined.from_iterable(chain.positions for chain in found)])
+    return Difference(moves.first, there, (*found, *rest.chains), rest.needed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Moves of a step in the making."""
+
+    positions: tuple[int, ...]
+    kind: Kind
+
+
+class _Ordered:
+    """Makes steps one after another, each judged by the problem."""
+
+    def __init__(self, moves: _Moves) -> None:
+        self.moves, self.problem = moves, moves.problem
+        entries = len(self.problem.tasks) + len(self.problem.instance.cluster) + 500
+        self._thorough = True
+        self.left = max(LEAST_VALUES, min(MOST_VALUES, MOST_ENTRIES // entries))
+
+    def _value(self, nodes: Ints) -> Value | None:
+        """The value as it compares; None where infeasible."""
+        check()
+        self.left -= 1
+        placement = self.problem.placement(nodes)
+        if self.problem.violations(placement):
+            return None
+        return self.problem.minimised(self.problem.objective(placement))
+
+    def found(self, chains: list[list[int]]) -> Difference:
+        """The chains as steps from the first placement on; those that are not needed are left out."""
+        moves = self.moves
+        if not chains:
+            return Difference(moves.first, moves.first, (), True)
+        steps = self._coarse([_Step(moves.tasks(arcs), moves.kind_of(arcs)) for arcs in chains])
+        steps, needed = self._needed(steps)
+        done = tuple(self._made(steps))
+        there = moves.after(moves.first, [*joined.from_iterable(chain.positions for chain in done)])
+        return Difference(moves.first, there, done, needed)
+
+    def _coarse(self, steps: list[_Step]) -> list[_Step]:
+        """At most a quarter as many steps as values can be asked for: by where they begin, and one of all the rest."""
+        most = self.left // 4
+        if len(steps) <= most:
+            return steps
+        groups: dict[int, list[_Step]] = {}
+        for step in steps:
+            groups.setdefault(int(self.moves.first[step.positions[0]]), []).append(step)
+        ordered = sorted(groups.values(), key=lambda group: -sum(len(step.positions) for step in group))
+        cut = most if len(ordered) <= most else most - 1
+        parts = [*ordered[:cut], [*joined.from_iterable(ordered[cut:])]]
+        return [_together(part, "rest") for part in parts if part]
+
+    def _needed(self, steps: list[_Step]) -> tuple[list[_Step], bool]:
+        """The steps without those that can be left out, and whether each was tried; the last are tried first."""
+        moves = self.moves
+        everything = [*joined.from_iterable(step.positions for step in steps)]
+        goal = self._value(moves.after(moves.first, everything))
+        kept = list(steps)
+        for step in reversed(steps):
+            rest = [other for other in kept if other is not step]
+            if self._value(self._after(moves.first, rest)) == goal:
+                kept = rest
+        return kept, all(step.kind != "rest" for step in kept)
+
+    def _after(self, nodes: Ints, steps: Iterable[_Step]) -> Ints:
+        return self.moves.after(nodes, [*joined.from_iterable(step.positions for step in steps)])
+
+    def _made(self, steps: list[_Step]) -> Iterable[Chain]:
+        nodes = self.moves.first
+        value = self._value(nodes)
+        assert value is not None
+        waiting = self._sorted(nodes, steps)
+        while waiting:
+            if self.left <= 0:
+                waiting = [_together(waiting, "rest")]
+            chosen, after = self._next(nodes, waiting)
+            nodes = self.moves.after(nodes, chosen.positions)
+            gain = tuple(_plain(before - now) for before, now in zip(value, after, strict=True))
+            yield Chain(chosen.positions, gain, chosen.kind, True)
+            taken = set(chosen.positions)
+            value, waiting = after, [step for step in waiting if not taken & set(step.positions)]
+
+    def _sorted(self, nodes: Ints, steps: list[_Step]) -> list[_Step]:
+        """The steps, best first as each is alone, where there are too many to look for the best again and again."""
+        self._thorough = len(steps) ** 2 // 2 <= self.left
+        if self._thorough or len(steps) > self.left // 2:
+            return steps
+        alone = [(self._value(self.moves.after(nodes, step.positions)), step) for step in steps]
+        feasible = sorted(((value, step) for value, step in alone if value is not None), key=lambda pair: pair[0])
+        return [*(step for _, step in feasible), *(step for value, step in alone if value is None)]
+
+    def _next(self, nodes: Ints, waiting: list[_Step]) -> tuple[_Step, Value]:
+        """The best feasible step, or the first one; where none is, a smallest set of them that is."""
+        best: tuple[_Step, Value] | None = None
+        for step in waiting:
+            value = self._value(self.moves.after(nodes, step.positions))
+            if value is not None and (best is None or value < best[1]):
+                best = step, value
+                if not self._thorough:
+                    break
+        return best or self._smallest(nodes, waiting)
+
+    def _smallest(self, nodes: Ints, waiting: list[_Step]) -> tuple[_Step, Value]:
+        """Steps that are feasible together, and without any one of them not."""
+        group = list(waiting)
+        value = self._value(self._after(nodes, group))
+        assert value is not None  # all of them together make the other placement
+        for step in reversed(waiting):
+            rest = [other for other in group if other is not step]
+            without = self._value(self._after(nodes, rest)) if rest else None
+            if without is not None:
+                group, value = rest, without
+        return _together(group, "together"), value
+
+
+def _together(steps: Sequence[_Step], kind: Kind) -> _Step:
+    if len(steps) == 1:
+        return steps[0]
+    return _Step(tuple(joined.from_iterable(step.positions for step in steps)), kind)

@@ -1,0 +1,207 @@
+"""What explaining a gap gives: the tasks placed differently, the chains that they make, and what the gap is made of.
+
+Numbers are exact. `Explanation.to_dict` has everything in the instance's ids, for JSON; `words` says it in sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from optsched.explaining.chains import Chain, Difference, own_costs_of, total_gain
+from optsched.instance import Ints
+from optsched.instances.documents.rationals import spelled
+from optsched.placement import NONE
+from optsched.problems import Problem
+from optsched.problems.base import exact
+from optsched.results import Number, Value
+
+if TYPE_CHECKING:
+    from optsched.gaps import GapReport
+
+__all__ = ["Explanation", "Move"]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A task that is placed differently.
+
+    Attributes
+    ----------
+    task
+        Its id.
+    here, there
+        Ids of the nodes where the heuristic and the better placement have it; None where it waits.
+    cost_here, cost_there
+        What the task pays by itself there, in the component that `Explanation.cost_of` names; None where it waits, and
+        where costs are of tasks together alone.
+    data_here, data_there
+        `node`, `rack` or `remote`: how far a map is from the nearest replica of its block; None where it waits, and for
+        a task without replicas.
+    """
+
+    task: str
+    here: str | None
+    there: str | None
+    cost_here: Number | None
+    cost_there: Number | None
+    data_here: str | None
+    data_there: str | None
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Why the gap of a placement is there.
+
+    Attributes
+    ----------
+    problem
+        What is decided.
+    report
+        The gap: the heuristic's placement, the reference, and what was found of them.
+    who
+        What placed the tasks: the heuristic's name, or "the placement".
+    gap
+        By how much the better placement is better, one number a component: positive where it is. All components are
+        told, also after the first that differs. None without a better placement.
+    difference
+        The moves from the heuristic's placement to the better one; None where no better one is known.
+    """
+
+    problem: Problem
+    report: GapReport
+    who: str
+    gap: Value | None
+    difference: Difference | None
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the better placement is a proved optimum; else it is the best that is known."""
+        return self.report.reference.solution.optimal
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """The chains and cycles of moves; their gains add up to the gap."""
+        return () if self.difference is None else self.difference.chains
+
+    @cached_property
+    def moved(self) -> int:
+        """How many tasks are placed differently."""
+        return sum(len(chain.positions) for chain in self.chains)
+
+    @property
+    def cost_of(self) -> str | None:
+        """The component that `Move.cost_here` and `cost_there` are of; None where tasks pay nothing by themselves."""
+        own = own_costs_of(self.problem)
+        return None if own is None else self.problem.components[own.component].name
+
+    def moves(self, chain: Chain) -> list[Move]:
+        """The moves of a chain, in their order."""
+        assert self.difference is not None
+        tasks = self.problem.instance.workload.task_ids[self.problem.tasks[list(chain.positions)]].tolist()
+        sides = [list(self._side(chain.positions, nodes)) for nodes in (self.difference.here, self.difference.there)]
+        return [
+            Move(task, here[0], there[0], here[1], there[1], here[2], there[2])
+            for task, here, there in zip(tasks, *sides, strict=True)
+        ]
+
+    def _side(self, positions: Sequence[int], nodes: Ints) -> Iterator[tuple[str | None, Number | None, str | None]]:
+        """The node, the own cost and the distance from its data of each task."""
+        own, ids = own_costs_of(self.problem), self.problem.instance.cluster.node_ids
+        for position in positions:
+            node = int(nodes[position])
+            if node == NONE:
+                yield None, None, None
+                continue
+            cost = None
+            if own is not None:
+                units = own.units(self._one(position), self._one(node))
+                cost = exact(int(units[0]), own.grid)
+            yield str(ids[node]), cost, self._data(position, node)
+
+    def _one(self, number: int) -> Ints:
+        return self.problem.tasks[:1] * 0 + number
+
+    def _data(self, position: int, node: int) -> str | None:
+        """How far a task is from the nearest replica of its block."""
+        holders = self.problem.replicas[position]
+        if not len(holders):
+            return None
+        if node in holders:
+            return "node"
+        rack = self.problem.instance.cluster.rack
+        return "rack" if rack[node] != NONE and rack[node] in rack[holders] else "remote"
+
+    def to_dict(self, most: int | None = None) -> dict[str, Any]:
+        """All of it, in the instance's ids, for JSON; rationals that are no integers as `"p/q"`.
+
+        Parameters
+        ----------
+        most
+            So many chains are written out; what the others gain together is in `rest`. None: all of them.
+        """
+        report = self.report
+        shown = self.chains if most is None else self.chains[:most]
+        left = self.chains[len(shown) :]
+        return {
+            "instance": self.problem.instance.name,
+            "problem": self.problem.name,
+            "parameters": dict(self.problem.parameters),
+            "heuristic": self.who,
+            "heuristic_parameters": dict(report.run.parameters),
+            "seed": report.seed,
+            "components": [
+                {"name": part.name, "sense": str(part.sense), "unit": part.unit} for part in self.problem.components
+            ],
+            "objective": _spelled(report.objective),
+            "reference": _spelled(report.reference.solution.objective),
+            "reference_kind": "optimum" if self.optimal else "best-known",
+            "certificate": None if report.reference.certificate is None else str(report.reference.certificate),
+            "gap": _spelled(self.gap),
+            "moved": self.moved,
+            "cost_of": self.cost_of,
+            "fewest": self.difference is not None and self.difference.needed,
+            "chains": [self._chain(chain) for chain in shown],
+            "rest": {
+                "chains": len(left),
+                "moves": sum(len(chain.positions) for chain in left),
+                "gain": _spelled(total_gain(self.problem, left)),
+            },
+        }
+
+    def _chain(self, chain: Chain) -> dict[str, Any]:
+        return {
+            "kind": chain.kind,
+            "gain": _spelled(chain.gain),
+            "ordered": chain.ordered,
+            "moves": [
+                {
+                    "task": move.task,
+                    "from": move.here,
+                    "to": move.there,
+                    "cost_from": spelled(move.cost_here),
+                    "cost_to": spelled(move.cost_there),
+                    "data_from": move.data_here,
+                    "data_to": move.data_there,
+                }
+                for move in self.moves(chain)
+            ],
+        }
+
+    def __repr__(self) -> str:
+        told = "no better placement known" if self.gap is None else f"gap {', '.join(map(str, self.gap))}"
+        where = self.problem.instance.name or "instance"
+        sizes = (len(self.chains), "chain"), (self.moved, "move")
+        counts = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in sizes]
+        return f"<{self.who} on {where}, {self.problem.name}: {told}, {' of '.join(counts)}>"
+
+    def __str__(self) -> str:
+        from optsched.explaining.words import sentences
+
+        return "\n".join(sentences(self))
+
+
+def _spelled(value: Value | None) -> list[int | str | None] | None:
+    return None if value is None else [spelled(entry) for entry in value]

@@ -1,0 +1,133 @@
+"""An explanation in sentences, for a reader who is no optimiser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from optsched.explaining.chains import Chain, total_gain
+from optsched.explaining.explanation import Explanation, Move
+from optsched.problems import Problem
+from optsched.results import Number, Sense, Value
+
+__all__ = ["MOST", "gained", "sentences"]
+
+#: So many chains are told one by one, and so many moves of each, unless more are asked for.
+MOST, MOST_MOVES = 10, 8
+
+_DATA = {"node": "where its data is", "rack": "in the rack of its data", "remote": "away from its data"}
+
+
+def sentences(explanation: Explanation, most: int = MOST) -> Iterator[str]:
+    """The explanation, a line a sentence or a chain; `most` chains are told one by one."""
+    yield _values(explanation)
+    if not explanation.chains:
+        yield _nothing(explanation)
+        return
+    yield from _heading(explanation)
+    shown = explanation.chains[:most]
+    for number, chain in enumerate(shown, start=1):
+        yield f"{number:3}. {_chain(explanation, chain)}"
+    left = explanation.chains[len(shown) :]
+    if left:
+        moves = sum(len(chain.positions) for chain in left)
+        together = gained(explanation.problem, total_gain(explanation.problem, left))
+        yield f"     and {_counted(len(left), 'more')} of {_counted(moves, 'move')}: together {together}"
+    yield f"Together: {gained(explanation.problem, explanation.gap or ())}, which is the gap."
+
+
+def _values(explanation: Explanation) -> str:
+    problem, report = explanation.problem, explanation.report
+    here, there = report.objective, report.reference.solution.objective
+    names = ", then ".join(f"{part.name} ({part.unit})" for part in problem.components)
+    best = "the proved optimum" if explanation.optimal else "the best placement known, which is not proved the best"
+    told = f"{problem.instance.name or 'instance'}, {problem.name}: {explanation.who} has {_value(here)} {names}"
+    return f"{told}; {best}: {_value(there)}."
+
+
+def _nothing(explanation: Explanation) -> str:
+    if explanation.optimal:
+        return "There is no gap: the placement is as good as the optimum."
+    return "No better placement is known, so that there is nothing to compare it with."
+
+
+def _heading(explanation: Explanation) -> Iterator[str]:
+    problem, chains, found = explanation.problem, explanation.chains, explanation.difference
+    assert found is not None
+    tasks = f"{_counted(explanation.moved, 'task')} of {len(problem.tasks)}"
+    verb = "is" if explanation.moved == 1 else "are"
+    yield f"{tasks} {verb} placed differently{', and none of these moves is idle' if found.needed else ''}."
+    ordered = sum(chain.ordered for chain in chains)
+    if ordered < len(chains):
+        yield "Each line is a change that can be made without the others, and saves as much in any company:"
+    if ordered:
+        which = "The lines" if ordered == len(chains) else f"The last {_counted(ordered, 'line')}"
+        yield f"{which} are made one after another, from the top; in another order each may save more or less:"
+
+
+def _chain(explanation: Explanation, chain: Chain) -> str:
+    moves = explanation.moves(chain) if len(chain.positions) <= MOST_MOVES else explanation.moves(_cut(chain))
+    text = gained(explanation.problem, chain.gain) + ": "
+    pushes = chain.kind in ("chain", "cycle")
+    for number, move in enumerate(moves):
+        if number:
+            text += ", which pushes " if pushes else "; "
+        text += _move(move)
+    more = len(chain.positions) - len(moves)
+    if more:
+        text += f", and so on, {_counted(more, 'more move')}" if pushes else f"; and {_counted(more, 'more move')}"
+    if chain.kind == "cycle" and moves[-1].there is not None and not more:
+        text += f", to the slot that {moves[0].task} leaves"
+    return text + {"together": " (all at once)", "rest": " (not told apart)"}.get(chain.kind, "")
+
+
+def _cut(chain: Chain) -> Chain:
+    return Chain(chain.positions[:MOST_MOVES], chain.gain, chain.kind, chain.ordered)
+
+
+def _move(move: Move) -> str:
+    if move.there is None:
+        return f"{move.task} off {move.here}, to wait"
+    where = "" if move.data_there in (None, move.data_here) else f", {_DATA[move.data_there or '']}"
+    source = "from waiting" if move.here is None else f"from {move.here}"
+    return f"{move.task} {source} to {move.there}{where}{_pays(move)}"
+
+
+def _pays(move: Move) -> str:
+    if move.cost_there is None:
+        return ""
+    there = _shown(move.cost_there)
+    if move.cost_here is None:
+        return f" (pays {there})"
+    here = _shown(move.cost_here)
+    return f" (still pays {there})" if move.cost_here == move.cost_there else f" (pays {there}, not {here})"
+
+
+def gained(problem: Problem, gain: Value) -> str:
+    """A gain in words, by its components.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Latency
+    >>> gained(Latency(Instance(Cluster(["a"]), Workload(["t"]))), (3, -1))
+    '3 less makespan, 1 more work'
+    """
+    told = []
+    for part, entry in zip(problem.components, gain, strict=True):
+        if entry:
+            more = (entry > 0) == (part.sense is Sense.MAX)
+            told.append(f"{_shown(entry if entry > 0 else -entry)} {'more' if more else 'less'} {part.name}")
+    return ", ".join(told) or "no change by itself"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 or noun == 'more' else 's'}"
+
+
+def _value(value: Sequence[Number] | None) -> str:
+    return "nothing" if value is None else ", ".join(map(_shown, value))
+
+
+def _shown(number: Number) -> str:
+    return f"{float(number):.6g}" if isinstance(number, Fraction) else str(number)

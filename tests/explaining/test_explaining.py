@@ -1,0 +1,209 @@
+"""`optsched.explain`: what it takes, what it refuses and how, and that it works for every problem that places tasks."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.errors import HeuristicFailed, UsageError
+from optsched.explaining import explain
+from optsched.explaining.chains import better_by, total_gain
+from optsched.gaps import Reference
+from optsched.heuristics import applicable
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instances.generate import generate
+from optsched.placement import Placement
+from optsched.problems import Lsap, Problem, problem
+from optsched.registry import Record, records
+from optsched.routes import solve
+
+pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
+
+PLACING = [entry for entry in records().values() if entry.problem_class.decided is Placement]
+
+WORKLOAD = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+SWAPPED = Lsap(Instance(Cluster(["a", "b"]), WORKLOAD, name="two"))
+
+
+def wrong_way(problem: Problem, rng: np.random.Generator) -> list[str]:
+    """Each task on the other's node."""
+    return ["a", "b"]
+
+
+def crowd(problem: Problem, rng: np.random.Generator) -> list[str]:
+    """Both on one slot."""
+    return ["a", "a"]
+
+
+def broken(problem: Problem, rng: np.random.Generator) -> list[str]:
+    """Nothing."""
+    raise LookupError("lost")
+
+
+@pytest.mark.parametrize("record", PLACING, ids=lambda record: record.name)
+def test_every_problem_is_explained(record: Record) -> None:
+    """Tests that each heuristic of each problem of the registry is explained, up to the gap itself, or has no gap."""
+    posed = record.problem_class(generate(str(record.family), 2, **record.sizes))
+    reference = Reference(posed)
+    for entry in applicable(posed):
+        if entry.name == "observed":
+            continue
+        try:
+            found = explain(posed, entry, 1, reference)
+        except HeuristicFailed as error:
+            assert "infeasible" in str(error)  # noqa: PT017 (which is about the message of one of several)
+            continue
+        assert found.gap == better_by(posed, found.report.objective, reference.solution.objective)  # type: ignore[arg-type]
+        assert total_gain(posed, found.chains) == found.gap
+        assert str(found).splitlines()
+        assert found.to_dict()["moved"] == found.moved == sum(len(found.moves(chain)) for chain in found.chains)
+
+
+def test_min_cost_flow_is_refused() -> None:
+    """Tests that a problem whose decision is a flow is refused, in words."""
+    posed = problem("min-cost-flow", generate("min-cost-flow", 1))
+    with pytest.raises(UsageError, match="explain takes a problem that places tasks, not min-cost-flow"):
+        explain(posed, "dl")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["list", "indices", "array", "placement", "solution", "callable"],
+)
+def test_a_placement_in_any_form(given: str) -> None:
+    """Tests that a heuristic, a placement, ids, indices and a solution that place alike are explained alike."""
+    placed = SWAPPED.placement([0, 1])
+    forms: dict[str, Any] = {
+        "list": ["a", "b"],
+        "indices": (0, 1),
+        "array": np.array([0, 1]),
+        "placement": placed,
+        "solution": optsched.solve(SWAPPED, start=placed),
+        "callable": wrong_way,
+    }
+    found = explain(SWAPPED, forms[given])
+    if given == "solution":
+        assert (found.gap, found.chains) == ((0,), ())
+        assert str(found).endswith("There is no gap: the placement is as good as the optimum.")
+        return
+    assert [(chain.positions, chain.gain, chain.kind) for chain in found.chains] == [((1, 0), (1,), "cycle")]
+    assert found.moves(found.chains[0])[0].data_there == "node"
+
+
+def test_what_is_refused() -> None:
+    """Tests the messages for what cannot be explained: each says what is wrong."""
+    with pytest.raises(UsageError, match='there is no heuristic "dll"; did you mean "dl"'):
+        explain(SWAPPED, "dll")
+    with pytest.raises(UsageError, match="labl does not serve lsap"):
+        explain(SWAPPED, "labl")
+    with pytest.raises(UsageError, match=r"two: lsap: the placement is infeasible, .* explain: slots\(a\) by 1"):
+        explain(SWAPPED, ["a", "a"])
+    with pytest.raises(HeuristicFailed, match=r"the placement of .*crowd is infeasible, .*: slots\(a\) by 1"):
+        explain(SWAPPED, crowd)
+    with pytest.raises(HeuristicFailed, match="raised LookupError: lost") as raised:
+        explain(SWAPPED, broken)
+    assert isinstance(raised.value.__cause__, LookupError | HeuristicFailed)
+    with pytest.raises(UsageError, match='the placement has node "c" for task "t2": the instance has no such node'):
+        explain(SWAPPED, ["a", "c"])
+    with pytest.raises(UsageError, match="a placement takes no parameters: leave window out"):
+        explain(SWAPPED, ["a", "b"], window=3)
+    with pytest.raises(UsageError, match="explain takes a problem, not the text"):
+        explain("papers/guo-fig2", "dl")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="explain takes a reference or a solution"):
+        explain(SWAPPED, "dl", reference=3)  # type: ignore[arg-type]
+    other = solve(problem("latency", SWAPPED.instance))
+    with pytest.raises(UsageError, match="of another problem or instance: latency"):
+        explain(SWAPPED, other)
+    with pytest.raises(UsageError, match="of another problem or instance: latency"):
+        explain(SWAPPED, ["a", "b"], reference=other)
+
+
+def test_a_solution_without_a_placement_is_refused() -> None:
+    """Tests that a solution that a limit left without a placement says that there is nothing to explain."""
+    from dataclasses import replace
+
+    empty = replace(solve(SWAPPED), decision=None, objective=None)
+    with pytest.raises(UsageError, match="the solution holds no placement"):
+        explain(SWAPPED, empty)
+
+
+def test_without_a_proved_optimum_the_best_known_is_taken() -> None:
+    """Tests that an incumbent stands for the optimum, and is told to be no more than the best known."""
+    from dataclasses import replace
+
+    from optsched.results import Limit, Termination
+
+    best = solve(SWAPPED)
+    held = replace(best, termination=Termination.FEASIBLE, limit=Limit.TIME, bound=(None,), certificates=())
+    found = explain(SWAPPED, wrong_way, reference=held)
+    assert (found.optimal, found.gap, found.to_dict()["reference_kind"]) == (False, (1,), "best-known")
+    assert "the best placement known, which is not proved the best: 0" in str(found)
+    found = explain(SWAPPED, ["b", "a"], reference=held)
+    assert (found.gap, found.chains) == (None, ())
+    assert str(found).endswith("No better placement is known, so that there is nothing to compare it with.")
+    assert "no better placement known" in repr(found)
+    found = explain(SWAPPED, ["b", "a"], reference=replace(held, decision=None, objective=None))
+    assert (found.gap, found.to_dict()["reference"]) == (None, None)
+
+
+def test_the_record_in_ids() -> None:
+    """Tests every field of `to_dict`, and that what is not written out is counted in `rest`."""
+    document = explain(SWAPPED, wrong_way, 5).to_dict()
+    chains = document.pop("chains")
+    assert document == {
+        "instance": "two",
+        "problem": "lsap",
+        "parameters": {"levels": (0, 1, 1)},
+        "heuristic": f"{__name__}:wrong_way",
+        "heuristic_parameters": {},
+        "seed": 5,
+        "components": [{"name": "locality-cost", "sense": "min", "unit": "level"}],
+        "objective": [1],
+        "reference": [0],
+        "reference_kind": "optimum",
+        "certificate": "dual",
+        "gap": [1],
+        "moved": 2,
+        "cost_of": "locality-cost",
+        "fewest": True,
+        "rest": {"chains": 0, "moves": 0, "gain": [0]},
+    }
+    first, second = chains[0].pop("moves")
+    assert chains == [{"kind": "cycle", "gain": [1], "ordered": False}]
+    assert first == {
+        "task": "t2",
+        "from": "b",
+        "to": "a",
+        "cost_from": 1,
+        "cost_to": 0,
+        "data_from": "remote",
+        "data_to": "node",
+    }
+    assert (second["task"], second["cost_from"], second["cost_to"]) == ("t1", 0, 0)
+    shortened = explain(SWAPPED, wrong_way).to_dict(most=0)
+    assert shortened["chains"] == []
+    assert shortened["rest"] == {"chains": 1, "moves": 2, "gain": [1]}
+
+
+def test_fractions_are_written_exactly() -> None:
+    """Tests that gains on a grid are written as rationals, which add up to the gap."""
+    document = explain(flow(), "dl").to_dict()
+    gains = [Fraction(chain["gain"][0]) for chain in document["chains"]]
+    assert sum(gains) == Fraction(document["gap"][0])
+    assert any("/" in str(chain["gain"][0]) for chain in document["chains"])
+
+
+def flow() -> Problem:
+    """The example of two clusters."""
+    posed = optsched.problem("flow", "papers/hsu-two-clusters")
+    assert isinstance(posed, Problem)
+    return posed
+
+
+def test_repr_is_short() -> None:
+    """Tests that a notebook shows a line, whatever the size."""
+    assert repr(explain(SWAPPED, wrong_way)) == f"<{__name__}:wrong_way on two, lsap: gap 1, 1 chain of 2 moves>"

@@ -1,0 +1,101 @@
+"""An explanation in sentences: what a reader sees of each sort of chain."""
+
+from __future__ import annotations
+
+from optsched.explaining import explain
+from optsched.explaining.words import gained, sentences
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instances.generate import generate
+from optsched.problems import Lsap, Problem, problem
+
+
+def chain_of(length: int) -> Lsap:
+    """Tasks each of which has its data one node further on; the last node is free."""
+    nodes = [f"n{node}" for node in range(length + 1)]
+    rows = Ragged.from_rows([[task + 1] for task in range(length)])
+    workload = Workload([f"t{task}" for task in range(length)], replicas=rows)
+    return Lsap(Instance(Cluster(nodes), workload, name="row"))
+
+
+def lines(posed: Problem, nodes: list[int], most: int = 10) -> list[str]:
+    """The sentences on a placement."""
+    return list(sentences(explain(posed, posed.placement(nodes)), most))
+
+
+def test_a_chain_of_two() -> None:
+    """Tests the whole text of a chain that pushes on."""
+    assert lines(chain_of(2), [0, 1]) == [
+        "row, lsap: the placement has 2 locality-cost (level); the proved optimum: 0.",
+        "2 tasks of 2 are placed differently, and none of these moves is idle.",
+        "Each line is a change that can be made without the others, and saves as much in any company:",
+        "  1. 2 less locality-cost: t0 from n0 to n1, where its data is (pays 0, not 1), which pushes t1 from n1 "
+        "to n2, where its data is (pays 0, not 1)",
+        "Together: 2 less locality-cost, which is the gap.",
+    ]
+
+
+def test_a_long_chain_is_cut() -> None:
+    """Tests that of a chain of many moves the first are told, and how many there are more."""
+    told = lines(chain_of(12), list(range(12)))[3]
+    assert told.count("which pushes") == 7
+    assert told.endswith(", and so on, 4 more moves")
+
+
+def test_more_chains_than_asked_for() -> None:
+    """Tests that what is not told one by one is one line, with what it gains together."""
+    workload = Workload([f"t{task}" for task in range(3)], replicas=Ragged.from_rows([[3], [4], [5]]))
+    posed = Lsap(Instance(Cluster([f"n{node}" for node in range(6)]), workload))
+    told = lines(posed, [0, 1, 2], most=1)
+    assert told[0].startswith("instance, lsap: ")
+    assert told[-2:] == [
+        "     and 2 more of 2 moves: together 2 less locality-cost",
+        "Together: 3 less locality-cost, which is the gap.",
+    ]
+
+
+def test_waiting_tasks() -> None:
+    """Tests that a task which starts and one which waits instead are told as such."""
+    workload = Workload(["t0", "t1"], replicas=Ragged.from_rows([[1], [0]]))
+    cluster = Cluster(["a", "b"])
+    posed = Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 0])))
+    assert lines(posed, [0, -1])[3] == (
+        "  1. 1 less locality-cost: t1 from waiting to a, where its data is (pays 0), which pushes t0 off a, to wait"
+    )
+
+
+def test_racks_and_cycles() -> None:
+    """Tests that the rack of the data is told, and that a cycle says where it closes."""
+    cluster = Cluster(["a", "b", "c"], rack=[0, 1, 0], rack_ids=["r", "s"], slots=[0, 1, 1])
+    workload = Workload(["t0", "t1"], replicas=Ragged.from_rows([[0], [1]]))
+    posed = Lsap(Instance(cluster, workload), levels=(0, 1, 2))
+    assert lines(posed, [1, 2])[3] == (
+        "  1. 3 less locality-cost: t1 from c to b, where its data is (pays 0, not 2), which pushes t0 from b to c, "
+        "in the rack of its data (pays 1, not 2), to the slot that t1 leaves"
+    )
+
+
+def test_steps_in_an_order() -> None:
+    """Tests that ordered gains are said to depend on the order, and that components are told by their names."""
+    posed = problem("latency", generate("latency", 5, nodes=4, tasks=9, replicas=1))
+    assert isinstance(posed, Problem)
+    told = lines(posed, [0] * 9)
+    assert told[2].startswith("The lines are made one after another, from the top; in another order")
+    assert "makespan" in told[-1]
+    assert gained(posed, (-2, 3)) == "2 more makespan, 3 less work"
+    assert gained(posed, (0, 0)) == "no change by itself"
+
+
+def test_both_sorts_of_chains() -> None:
+    """Tests that where only some lines depend on an order, it is said of how many."""
+    posed = problem("lsap-fairness", generate("lsap-fairness", 4, nodes=8, tasks=14, slots=1, weights="1,2"))
+    assert isinstance(posed, Problem)
+    for seed in range(20):
+        found = explain(posed, "rand", seed)
+        kinds = {chain.ordered for chain in found.chains}
+        if kinds == {True, False}:
+            ordered = sum(chain.ordered for chain in found.chains)
+            text = str(found)
+            assert "Each line is a change that can be made without the others" in text
+            assert f"The last {ordered} line" in text or f"The last {ordered} lines" in text
+            return
+    raise AssertionError("no seed gives both sorts")
