@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from generalized_assignment_instances import SMALL, posed
+from generalized_assignment_instances import ODD, SMALL, posed
 
 from optsched import models
 from optsched.errors import TooLarge, UsageError
@@ -21,3 +21,12 @@ def test_models_refuse_what_is_stranded_or_too_large() -> None:
     size = module.literal_size(SMALL)
     model = module.build_pulp(SMALL)
     assert (len(model.variables()), len(model.constraints())) == (size.variables, size.constraints)
+
+
+def test_classes() -> None:
+    """Tests that equal tasks are one class of the compact model, and that `aggregate=False` keeps them apart."""
+    module = models.module("generalized-assignment")
+    model = module.build_pyomo(ODD)
+    assert list(model.CLASSES) == ["t0"]
+    assert model.members["t0"] == ("t0", "t1", "t2")
+    assert len(module.build_pyomo(ODD, aggregate=False).CLASSES) == 3

@@ -35,3 +35,11 @@ def test_models_agree_beyond_enumeration(seed: int) -> None:
         posed_again = Traffic(instance, capacity="slots", reduces=reduces)
         values = {solve(posed_again, route=route).objective for route in ("search", "arrays", "pyomo")}
         assert len(values) == 1
+
+
+def test_classes() -> None:
+    """Tests that equal maps are one class of the compact model, and that `aggregate=False` keeps them apart."""
+    module = models.module("traffic")
+    model = module.build_pyomo(EMPTY)
+    assert model.members["j0m0"] == ("j0m0", "j0m1", "j0m2")
+    assert (len(model.CLASSES), len(module.build_pyomo(EMPTY, aggregate=False).CLASSES)) == (2, 6)

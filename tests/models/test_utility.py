@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given, settings
-from utility_instances import SWAPS, problems
+from utility_instances import SWAPS, posed, problems
 
 from optsched import models
 from optsched.errors import TooLarge, UsageError
 from optsched.problems import Utility
+from optsched.problems.base import GRID
+from optsched.problems.utility import LEAST_FINITE, Allocation
+from optsched.results import Termination
+from optsched.routes import solve
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import load_profile
@@ -45,3 +51,19 @@ def test_both_models_by_maps(problem: Utility) -> None:
             assert value == best[0] if limit is not None else value[0] == best[0][0]
             wanted = float(best[0][0]) if limit is None else float(best[0][1]) * 2**20
             assert outcome.objective == pytest.approx(wanted, rel=1e-6, abs=1e-5 if limit is None else 1)
+
+
+def test_equal_trackers_are_one_host() -> None:
+    """Tests that the compact model lists patterns of equal trackers, and that its solution is dealt out to them."""
+    module = models.module("utility")
+    job = {"maps": 9, "map": {"cpu": 2}}
+    problem = posed({"cpu": [5] * 6}, [job, {"maps": 4, "map": {"cpu": 1}}])
+    model = module.build_pyomo(problem, limit=Fraction(1, 2))
+    assert list(model.HOSTS) == ["n0"]
+    assert len(model.PATTERNS) == 3
+    assert solve_pyomo(model, load_profile("exact")).status is Termination.OPTIMAL
+    placement = module.decode(model, problem)
+    assert problem.evaluate(placement) == solve(problem).objective
+    allocation = Allocation(*problem.allocated(placement))
+    assert allocation.maps.sum(axis=1).tolist() == [9, 4]
+    assert LEAST_FINITE == -2 * GRID

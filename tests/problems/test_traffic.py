@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -29,6 +30,7 @@ from optsched.instance import (
 from optsched.instances.files import load
 from optsched.placement import Placement
 from optsched.problems import Traffic
+from optsched.problems.traffic import Bundle, Job
 from optsched.resources import folder
 from optsched.results import Termination, Violation
 from optsched.routes import bounds, frontier, solve
@@ -353,3 +355,20 @@ def test_unlimited_optimum_piles_up() -> None:
 
 
 # Models ------------------------------------------------------------------------------------------------------------
+
+
+def test_bundles_are_alike_in_everything() -> None:
+    """Tests that bundles are alike only if they are as many, get as much of each map, and of maps that have ended."""
+
+    def bundle(reduces: int = 1, send: Sequence[int] = (3, 4), settled: Sequence[int] = (5, 0)) -> Bundle:
+        return Bundle(np.arange(reduces), np.array(send), np.array(settled))
+
+    def alike(*bundles: Bundle) -> bool:
+        return Job("j", np.arange(2), bundles).alike
+
+    assert alike()
+    assert alike(bundle())
+    assert alike(bundle(), bundle(), bundle())
+    for other in (bundle(reduces=2), bundle(send=(4, 3)), bundle(settled=(0, 5))):
+        assert not alike(bundle(), other)
+        assert not alike(bundle(), bundle(), other)

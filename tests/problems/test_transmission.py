@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transmission_instances import DISTANCES, SENT, example, instances, problems
+from transmission_instances import DISTANCES, SENT, example, instances, problems, rich
+from transmission_trees import least_costs
 
 from optsched.errors import InputError, MissingField
 from optsched.instance import (
@@ -300,3 +301,11 @@ def test_costs_go_from_the_map_to_the_reduce() -> None:
     # M1 sends 2 MB to R1 on a, and R2 fetches 2 MB from M2 on a.
     assert problem.evaluate(problem.placement([1, 0])) == (2 * 7,)
     assert problem.evaluate(problem.placement([0, 1])) == (2 * 3,)
+
+
+def test_sharing_nodes_never_costs_more() -> None:
+    """Tests that reduces of a job that may share a node cost no more, where as many of them are placed."""
+    for seed in range(40):
+        apart, shared = (Transmission(rich(seed).instance, distinct=distinct) for distinct in (True, False))
+        if apart.reduce_count == shared.reduce_count:
+            assert min(least_costs(shared).values()) <= min(least_costs(apart).values())

@@ -1,107 +1,20 @@
-"""The routes of `generalized-assignment` against enumeration; prices, limits, and solvers that err."""
+"""The engines of `generalized-assignment`: plain assignment, prices, and solvers that err."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pytest
-from generalized_assignment_instances import ODD, SMALL, enumerated, posed, problems
-from hypothesis import given, settings
+from generalized_assignment_instances import SMALL, posed
 
-from optsched import models
 from optsched.certificates import certify
 from optsched.deadline import deadline
-from optsched.errors import SolverDisagreement, TooLarge, UsageError
-from optsched.gaps import gap
-from optsched.instance import Cluster, Instance, Pairs, Workload
-from optsched.placement import NetworkFlow, Placement
-from optsched.problems import GeneralizedAssignment
-from optsched.results import Limit, Proof, Termination
-from optsched.routes import bounds, solve
-from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
+from optsched.errors import SolverDisagreement
+from optsched.results import Proof, Termination
+from optsched.routes import solve
 from optsched.searches import generalized_assignment as engine
-from optsched.searches.enumeration import best_placement
 from optsched.solvers.highs import ArraySolution
-from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
+from optsched.solvers.outcome import OUT_OF_MEMORY
 from optsched.solvers.profiles import Profile, load_profile
-
-
-@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
-def test_bug_both_solves_share_the_time(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the search for prices takes its time from the limit, so that the integer program has what is left."""
-    module = "optsched.routes.generalized_assignment"
-    given: list[float | None] = []
-    solve(SMALL, route=route)  # what is imported meanwhile keeps its own clock
-    now = iter(range(0, 1000, 4))
-    monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))
-
-    def noted(outcome: Any) -> Any:
-        return lambda problem, profile, *_: (given.append(profile.time_limit), outcome)[1]
-
-    stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.TIME, None, None, "stopped", 0.0, None)
-    monkeypatch.setattr(f"{module}.capacity_prices", noted((np.zeros((1, 2), dtype=np.int64), 1)))
-    monkeypatch.setattr(f"{module}.solve_integer_program", noted((stopped, None)))
-    monkeypatch.setattr("optsched.routes.call.solver_of", lambda route: noted(stopped))
-    assert solve(SMALL, route=route, time_limit=100).limit is Limit.TIME
-    prices, program = given
-    assert prices is not None
-    assert program is not None
-    assert 0 < program < prices == 100
-
-
-@pytest.mark.parametrize("route", GENERALIZED_ASSIGNMENT_ROUTES)
-def test_infeasible(route: str) -> None:
-    """Tests that a task that fits nowhere is proved, and that what only a solver knows is told as its word."""
-    stranded = posed([[1], [1]], {"weight": [[2], [4]]}, {"weight": [3]})
-    solution = solve(stranded, route=route)
-    assert (solution.termination, solution.decision, solution.limit) == (Termination.INFEASIBLE, None, None)
-    verdict = certify(stranded, solution)
-    assert verdict.proved
-    assert "t1 fits on no node" in str(verdict)
-    crowded = posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
-    solution = solve(crowded, route=route)
-    assert solution.termination is Termination.INFEASIBLE
-    verdict = certify(crowded, solution)
-    assert verdict.valid
-    assert verdict.unproved == ("that there is no feasible placement rests on: solver",)
-    claimed = replace(solution, decision=crowded.placement([0, 0]), objective=(2,))
-    assert not certify(crowded, claimed).valid
-
-
-def test_classes() -> None:
-    """Tests that equal tasks are one class of the compact model, and that `aggregate=False` keeps them apart."""
-    module = models.module("generalized-assignment")
-    model = module.build_pyomo(ODD)
-    assert list(model.CLASSES) == ["t0"]
-    assert model.members["t0"] == ("t0", "t1", "t2")
-    assert len(module.build_pyomo(ODD, aggregate=False).CLASSES) == 3
-
-
-def test_prices_close_or_the_solver_is_named() -> None:
-    """Tests that a bound which rounding closes is a dual proof, and that else the solver's word is told as such."""
-    closed = solve(SMALL)
-    assert (closed.objective, str(closed.certificate), certify(SMALL, closed).proved) == ((6,), "dual", True)
-    open_ = posed([[0, 10], [0, 10], [0, 10]], {"weight": [[2, 0]] * 3}, {"weight": [3, 9]})
-    solution = solve(open_)
-    assert (solution.objective, solution.bound, str(solution.certificate)) == ((20,), (20,), "solver")
-    verdict = certify(open_, solution)
-    assert verdict.valid
-    assert not verdict.proved
-
-
-def test_plain_assignment_is_closed_by_prices() -> None:
-    """Tests that one task a node, the plain assignment problem, is always proved by prices, fractions included."""
-    rng = np.random.default_rng(0)
-    for scale in (1.0, 1 / 8, 0.1):
-        cost = rng.integers(0, 100, (12, 12)) * scale
-        one = [[1.0] * 12] * 12
-        problem = posed(cost.tolist(), {"place": one}, {"place": [1.0] * 12})
-        solution = solve(problem)
-        assert solution.optimal
-        assert solution.certificate is Proof.DUAL
-        assert certify(problem, solution).proved
 
 
 def test_bug_plain_assignment_was_a_program() -> None:
@@ -154,37 +67,6 @@ def test_prices_of_slots_that_no_whole_prices_of_capacities_are() -> None:
     assert (solve(problem).objective, solve(problem).certificate) == ((1,), Proof.SOLVER)
 
 
-def test_start_and_node_limit() -> None:
-    """Tests that a start is kept where nothing better is found, and the better of the two bounds is claimed."""
-    rng = np.random.default_rng(3)
-    cost, weight = rng.integers(10, 50, (40, 5)), rng.integers(5, 25, (40, 5))
-    problem = posed(cost.tolist(), {"weight": weight.tolist()}, {"weight": [float(weight.sum() // 22)] * 5})
-    quick = replace(load_profile("exact"), node_limit=1)
-    best = solve(problem)
-    assert best.decision is not None
-    solution = solve(problem, quick, start=best.decision)
-    assert solution.objective == best.objective
-    assert solution.bound[0] is not None
-    assert solution.bound[0] <= best.objective[0]
-    assert certify(problem, solution).valid
-    with pytest.raises(UsageError, match="the start of generalized-assignment must be a placement"):
-        solve(problem, start=NetworkFlow(np.zeros(3, dtype=np.int64)))
-
-
-@pytest.mark.parametrize(("bound", "kind", "claim"), [(None, "dual", 0), (12.2, "solver", 13), (-4.0, "dual", 0)])
-def test_bound_at_a_limit(monkeypatch: pytest.MonkeyPatch, bound: float | None, kind: str, claim: int) -> None:
-    """Tests that at a limit the better of the prices' bound and the solver's, rounded to a whole cost, is claimed."""
-    problem = posed([[0, 10], [0, 10], [0, 10]], {"weight": [[2, 0]] * 3}, {"weight": [3, 9]})
-    stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.NODES, None, bound, "stopped", 0.0, 0)
-    monkeypatch.setattr("optsched.routes.generalized_assignment.solve_integer_program", lambda *_: (stopped, None))
-    monkeypatch.setattr(
-        "optsched.routes.generalized_assignment.capacity_prices", lambda *_: (np.zeros((1, 2), dtype=np.int64), 1)
-    )
-    solution = solve(problem, route="arrays")
-    assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.NODES)
-    assert (solution.bound, str(solution.certificate)) == ((claim,), kind)
-
-
 def test_prices_without_duals_or_beyond_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that without duals, and with such as are too large to be exact, the prices are none."""
     exact = load_profile("exact")
@@ -200,68 +82,3 @@ def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "solve_arrays", lambda *_: answer)
     with pytest.raises(SolverDisagreement, match="violates capacity"):
         engine.solve_integer_program(SMALL, Profile("exact"))
-
-
-def check_agreement(problem: GeneralizedAssignment) -> None:
-    """Every route finds the enumerated optimum or infeasibility, certifies, and no bound is beyond it."""
-    best = enumerated(problem)
-    for route in GENERALIZED_ASSIGNMENT_ROUTES:
-        solution = solve(problem, route=route)
-        assert certify(problem, solution).valid, route
-        assert solution.objective == best, route
-        if best is None:
-            assert solution.termination is Termination.INFEASIBLE
-            continue
-        assert solution.optimal, route
-        assert problem.minimised((bounds(problem)[0].value,)) <= problem.minimised(best)
-    if best is not None:
-        answer = solve(problem).decision
-        assert isinstance(answer, Placement)
-        nodes = problem.nodes_of(answer)
-        report = gap(problem, lambda problem, rng: problem.placement(nodes))
-        assert report.absolute_gap == (0,)
-
-
-def test_agreement() -> None:
-    """Tests that all routes agree with enumeration on 120 instances."""
-    settings(max_examples=120)(given(problems())(check_agreement))()
-
-
-@pytest.mark.thorough
-def test_agreement_at_length() -> None:
-    """Tests the same on 500 instances."""
-    settings(max_examples=500)(given(problems())(check_agreement))()
-
-
-def test_enumeration_refuses_what_it_cannot_finish() -> None:
-    """Tests that enumeration tells its size."""
-    with pytest.raises(TooLarge, match=r"2\^40 placements"):
-        solve(posed([[1, 2]] * 40), route="brute-force")
-
-
-def nearly_equal(seed: int, size: int) -> GeneralizedAssignment:
-    """Five tasks that demand about `size` of each of three nodes, whose capacities are about multiples of it."""
-    rng = np.random.default_rng(seed)
-    demand = size + rng.integers(-3, 4, (5, 3))
-    capacity = rng.integers(1, 4, 3) * size + rng.integers(-3, 4, 3)
-    pairs = Pairs(cost=rng.integers(1, 30, (5, 3)).astype(float), demand={"weight": demand.astype(float)})
-    cluster = Cluster(["a", "b", "c"], capacity={"weight": capacity.astype(float)})
-    return GeneralizedAssignment(Instance(cluster, Workload([f"t{task}" for task in range(5)], pairs=pairs)))
-
-
-@pytest.mark.parametrize("size", [10**8, 10**12])
-def test_bug_capacities_kept_to_a_millionth(size: int) -> None:
-    """Tests that a placement that exceeds a capacity by few units of 10^8 is cut off, and refused of a model."""
-    refused = 0
-    for seed in range(25):
-        problem = nearly_equal(seed, size)
-        best, found = best_placement(problem), solve(problem, route="arrays")
-        assert found.objective == (None if best is None else best[0])
-        assert found.termination is (Termination.INFEASIBLE if best is None else Termination.OPTIMAL)
-        try:
-            by_model = solve(problem, route="pulp")
-        except SolverDisagreement as error:
-            refused += "an infeasible placement has no value: capacity" in str(error)
-        else:
-            assert by_model.objective == found.objective
-    assert refused

@@ -12,11 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from transmission_instances import drawn, example
+from transmission_trees import enlarged
 
+from optsched.certificates import certify
 from optsched.instance import Topology
 from optsched.problems import transmission_bounds
 from optsched.problems.transmission import Transmission
-from optsched.results import Limit
+from optsched.results import Limit, Termination
+from optsched.routes import solve
 from optsched.searches import transmission as transmission_search
 from optsched.searches import transmission_stages, transmission_start
 from optsched.searches.transmission import Searched, TransmissionSearch
@@ -198,3 +201,21 @@ def test_a_tree_that_is_too_large_is_not_kept(monkeypatch: pytest.MonkeyPatch) -
     found = branching().run()
     assert (found.tree, found.bound) == (None, 263)
     assert found.states > 3
+
+
+@pytest.mark.parametrize("power", [30, 38, 41])
+def test_the_largest_costs_are_proved(power: int) -> None:
+    """Tests that prices of contended slots are not cut off where costs come near 2^53."""
+    problem = enlarged(drawn(2, 4, 3, 5, slots=1), power)
+    solution = solve(problem)
+    assert solution.objective == (444 * 2**power,)
+    assert certify(problem, solution).proved
+
+
+def test_prices_that_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a search whose prices are larger than bounds read them claims no more than they prove."""
+    monkeypatch.setattr("optsched.problems.transmission_bounds.LARGEST", 2**5)
+    problem = Transmission(drawn(2, 4, 3, 5, slots=1))
+    solution = solve(problem)
+    assert (solution.objective, solution.termination) == ((444,), Termination.FEASIBLE)
+    assert certify(problem, solution).proved

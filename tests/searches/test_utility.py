@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from utility_instances import posed, problems
 
 from optsched.certificates import certify
-from optsched.errors import SolverDisagreement, TooLarge, UsageError
+from optsched.errors import SolverDisagreement, TooLarge
 from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.problems.base import GRID
@@ -113,25 +113,6 @@ def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
         leximin(problem)
 
 
-@pytest.mark.parametrize("route", ["thresholds", "pyomo", "pulp"])
-def test_time_limit(route: str) -> None:
-    """Tests that no time at all still gives a certified result, never a false OPTIMAL."""
-    problem = Utility(generate("utility", seed=1, jobs=4, nodes=6, types=6, maps=9, reduces=3))
-    solution = solve(problem, route=route, time_limit=0.0)
-    assert certify(problem, solution).valid
-    if solution.termination is not Termination.OPTIMAL:
-        assert solution.limit is not None
-
-
-def test_start_is_kept() -> None:
-    """Tests that the result is never worse than a start, also where reduces are fixed."""
-    problem = Utility(generate("utility", seed=2, jobs=3, nodes=3, maps=5, reduces=2), reduces="fixed")
-    best = solve(problem)
-    assert best.objective is not None
-    again = solve(problem, start=best.decision, time_limit=0.0)
-    assert again.objective == best.objective
-
-
 def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C leaves what is held and proved."""
 
@@ -154,19 +135,6 @@ def test_solver_that_misses_the_threshold() -> None:
     )
     with pytest.raises(SolverDisagreement, match=r"violates a lowest utility of 1\.0"):
         search.run()
-
-
-def test_demands_beyond_what_a_solver_takes() -> None:
-    """Tests that programs count in the largest unit of all demands, and others of 1e15 are refused, not dropped."""
-    common = posed({"cpu": [2.0**53, 2.0**50]}, [{"maps": 9, "map": {"cpu": 2.0**49}}])
-    other = posed({"cpu": [2.0**51]}, [{"maps": 2, "map": {"cpu": 2.0**50 + 1}}, {"maps": 1, "map": {"cpu": 3}}])
-    for route in ("thresholds", "pyomo", "pulp"):
-        solution = solve(common, route=route)
-        assert solution.optimal
-        assert solution.objective == solve(common, route="brute-force").objective
-    for route in ("pyomo", "pulp"):
-        with pytest.raises(UsageError, match="HiGHS refuses"):
-            solve(other, route=route)
 
 
 def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

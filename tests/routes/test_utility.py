@@ -1,8 +1,7 @@
-"""The routes of `utility` against enumeration."""
+"""The routes of `utility` against enumeration, limits, starts, and demands that no solver takes."""
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,18 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from utility_instances import posed, problems
 
-from optsched import models
 from optsched.certificates import certify
+from optsched.errors import UsageError
 from optsched.gaps import gap
+from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.problems.base import GRID
-from optsched.problems.utility import LEAST_FINITE, Allocation
 from optsched.results import Proof, Termination
 from optsched.routes import solve
 from optsched.routes.utility import ROUTES
 from optsched.searches.enumeration import best_placement
-from optsched.solvers.algebraic import solve_pyomo
-from optsched.solvers.profiles import load_profile
 
 
 def check_agreement(problem: Utility) -> None:
@@ -69,18 +66,6 @@ def test_utilities_a_step_apart(route: str) -> None:
     assert solution.objective[0] == solution.bound[0] == Fraction(int(problem.map_utility[0][12]), GRID)
 
 
-@given(problems(tasks=5, nodes=2))
-@settings(max_examples=25)
-def test_counts_are_enough(problem: Utility) -> None:
-    """Tests the enumeration by counts against every placement task by task, judged by the problem itself."""
-    nodes = range(-1, len(problem.instance.cluster))
-    placements = (problem.placement(list(hosts)) for hosts in itertools.product(nodes, repeat=len(problem.tasks)))
-    values = [problem.evaluate(placement) for placement in placements if not problem.violations(placement)]
-    best = best_placement(problem)
-    assert best is not None
-    assert max(values) == best[0]
-
-
 @given(problems(reduces="free"), st.data())
 @settings(max_examples=25)
 def test_laws(problem: Utility, data: st.DataObject) -> None:
@@ -99,17 +84,33 @@ def test_laws(problem: Utility, data: st.DataObject) -> None:
     assert fixed <= best
 
 
-def test_equal_trackers_are_one_host() -> None:
-    """Tests that the compact model lists patterns of equal trackers, and that its solution is dealt out to them."""
-    module = models.module("utility")
-    job = {"maps": 9, "map": {"cpu": 2}}
-    problem = posed({"cpu": [5] * 6}, [job, {"maps": 4, "map": {"cpu": 1}}])
-    model = module.build_pyomo(problem, limit=Fraction(1, 2))
-    assert list(model.HOSTS) == ["n0"]
-    assert len(model.PATTERNS) == 3
-    assert solve_pyomo(model, load_profile("exact")).status is Termination.OPTIMAL
-    placement = module.decode(model, problem)
-    assert problem.evaluate(placement) == solve(problem).objective
-    allocation = Allocation(*problem.allocated(placement))
-    assert allocation.maps.sum(axis=1).tolist() == [9, 4]
-    assert LEAST_FINITE == -2 * GRID
+@pytest.mark.parametrize("route", ["thresholds", "pyomo", "pulp"])
+def test_time_limit(route: str) -> None:
+    """Tests that no time at all still gives a certified result, never a false OPTIMAL."""
+    problem = Utility(generate("utility", seed=1, jobs=4, nodes=6, types=6, maps=9, reduces=3))
+    solution = solve(problem, route=route, time_limit=0.0)
+    assert certify(problem, solution).valid
+    if solution.termination is not Termination.OPTIMAL:
+        assert solution.limit is not None
+
+
+def test_start_is_kept() -> None:
+    """Tests that the result is never worse than a start, also where reduces are fixed."""
+    problem = Utility(generate("utility", seed=2, jobs=3, nodes=3, maps=5, reduces=2), reduces="fixed")
+    best = solve(problem)
+    assert best.objective is not None
+    again = solve(problem, start=best.decision, time_limit=0.0)
+    assert again.objective == best.objective
+
+
+def test_demands_beyond_what_a_solver_takes() -> None:
+    """Tests that programs count in the largest unit of all demands, and others of 1e15 are refused, not dropped."""
+    common = posed({"cpu": [2.0**53, 2.0**50]}, [{"maps": 9, "map": {"cpu": 2.0**49}}])
+    other = posed({"cpu": [2.0**51]}, [{"maps": 2, "map": {"cpu": 2.0**50 + 1}}, {"maps": 1, "map": {"cpu": 3}}])
+    for route in ("thresholds", "pyomo", "pulp"):
+        solution = solve(common, route=route)
+        assert solution.optimal
+        assert solution.objective == solve(common, route="brute-force").objective
+    for route in ("pyomo", "pulp"):
+        with pytest.raises(UsageError, match="HiGHS refuses"):
+            solve(other, route=route)

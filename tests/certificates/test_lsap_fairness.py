@@ -1,0 +1,87 @@
+"""Prices of `lsap-fairness`: what solution files keep of them, and seeded faults that must be caught."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsap_fairness_instances import SMALL
+
+from optsched.certificates import certify, proved_bound
+from optsched.errors import CertificateInvalid
+from optsched.instances.generate import generate
+from optsched.instances.solution_files import read_solution, write_solution
+from optsched.placement import NONE
+from optsched.problems import LsapFairness
+from optsched.routes import frontier, solve
+
+
+@pytest.mark.parametrize("distance", ["absolute", "relative"])
+def test_solution_files_keep_the_proof(tmp_path: Path, distance: str) -> None:
+    """Tests that values and prices with many digits survive a solution file, and certify there."""
+    instance = generate("fair-lsap", weights=(0.1, 0.3, 0.7, 1.1, 1.3, 1.7))
+    problem = LsapFairness(instance, distance=distance)
+    solution = solve(problem)
+    assert certify(problem, solution).proved
+    path = tmp_path / "solution.json"
+    write_solution(solution, problem.instance, path)
+    assert certify(problem, read_solution(path, problem.instance)).proved
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"locality_cost": 1}, "a proof for up to 1 tasks off their data says nothing of this placement"),
+        ({"locality_cost": 2.0}, "locality_cost: must be an integer"),
+        ({"locality_price": 0.5}, "locality_price: must be an integer"),
+        ({"task_price": "1.5"}, "task_price: must be an integer or a fraction \"p/q\", not '1.5'"),
+        ({"task_price": "1/0"}, "must be an integer or a fraction"),
+        ({"task_price": "9" * 50 + "x"}, f"task_price: must be an integer or a fraction \"p/q\", not '{'9' * 40}'"),
+        ({"task_price": "9" * 999 + "/7"}, "must be an integer or a fraction"),
+        ({"task_price": "٣/7"}, "must be an integer or a fraction"),
+        ({"task_price": None}, "task_price: must be an integer"),
+        ({"node_prices": {"Z": 1}}, 'node_prices: there is no node "Z"'),
+        ({"node_prices": [1]}, "node_prices: must be an object"),
+        ({"group_prices": {"g9": 1}}, 'group_prices: there is no group "g9"'),
+        ({"group_prices": {"g1": "x"}}, "g1: must be an integer or a fraction"),
+    ],
+)
+def test_faulty_certificates(changes: dict[str, Any], message: str) -> None:
+    """Tests that data that is not what the proof needs is told."""
+    point = frontier(SMALL)[2]
+    certificate = replace(point.certificates[1], data={**point.certificates[1].data, **changes})
+    with pytest.raises(CertificateInvalid) as caught:
+        proved_bound(SMALL, certificate, point.objective)
+    assert message in str(caught.value)
+
+
+def test_a_proof_needs_its_placement() -> None:
+    """Tests that a distance is proved within a locality cost only."""
+    with pytest.raises(CertificateInvalid, match="says nothing of this placement"):
+        proved_bound(SMALL, frontier(SMALL)[0].certificates[1])
+
+
+@pytest.mark.parametrize("key", ["locality_price", "task_price", "node_prices", "group_prices"])
+def test_changed_prices_prove_less(key: str) -> None:
+    """Tests that each of the prices is needed: without it a true claim is caught."""
+    point = frontier(SMALL)[1]
+    certificate = point.certificates[1]
+    other = {"node_prices": {"A": 1, "B": 1}} if key == "node_prices" else {key: {} if key == "group_prices" else 0}
+    changed = replace(certificate, data={**certificate.data, **other})
+    assert proved_bound(SMALL, changed, point.objective) < certificate.claim
+    solution = replace(
+        solve(SMALL), certificates=(solve(SMALL).certificates[0], replace(changed, claim=Fraction(11, 30)))
+    )
+    assert not certify(SMALL, solution).valid
+
+
+def test_false_claims_are_caught() -> None:
+    """Tests that a lower distance, or a placement with more tasks off their data, is not certified."""
+    solution = solve(SMALL)
+    for objective in ((0, Fraction(1, 30)), (1, Fraction(11, 30))):
+        assert not certify(SMALL, replace(solution, objective=objective)).valid
+    unfair = replace(solution, decision=SMALL.placement([NONE, NONE, NONE, 1, 0]))
+    assert not certify(SMALL, unfair).valid

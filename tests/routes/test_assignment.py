@@ -1,0 +1,92 @@
+"""The engines of the assignment problems: which one is taken, what limits and interrupts leave, what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+from replica_instances import FIGURE_2, small
+
+from optsched.certificates import certify
+from optsched.errors import UsageError
+from optsched.instances.generate import generate
+from optsched.problems import FairLsap, Lsap
+from optsched.results import Limit, Termination
+from optsched.routes import solve
+
+
+def test_matching_is_taken_only_where_counting_local_tasks_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the default engine is a matching for two levels, with SciPy where it is large, and else a program."""
+    few = solve(Lsap(FIGURE_2))
+    assert few.solver["name"] == "augmenting paths"
+    monkeypatch.setattr("optsched.searches.assignment.FEW_PAIRS", 0)
+    many = solve(Lsap(FIGURE_2))
+    assert many.solver["name"] == "SciPy maximum_bipartite_matching"
+    assert (few.objective, few.certificates) == (many.objective, many.certificates)
+    assert solve(Lsap(FIGURE_2, levels=(0, 1, 2))).solver["name"] == "HiGHS"
+
+
+def test_no_idle_slot_places_nothing() -> None:
+    """Tests that without idle slots exactly no task is placed, and that this is optimal."""
+    solution = solve(Lsap(small([[0]], [0])))
+    assert (solution.objective, solution.termination) == ((0,), Termination.OPTIMAL)
+
+
+def test_dense_route_refuses_costs_of_groups() -> None:
+    """Tests that the dense assignment says that it cannot hold costs that depend on counts."""
+    posed = FairLsap(generate("fair-lsap", seed=1, nodes=40, tasks=200), selection="free")
+    with pytest.raises(UsageError, match='use route "network"'):
+        solve(posed, route="dense")
+
+
+def test_time_limit_leaves_a_placement_and_a_bound() -> None:
+    """Tests that an engine stopped at once leaves a feasible placement, a proved bound and the limit's name."""
+    posed = Lsap(generate("lsap", seed=1, nodes=400, tasks=300, racks=20), levels=(0, 1, 2))
+    solution = solve(posed, time_limit=0)
+    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
+    assert solution.objective is not None
+    assert solution.bound[0] is not None
+    assert solution.bound[0] <= solve(posed).objective[0] < solution.objective[0]
+    assert certify(posed, solution).proved
+
+
+def test_start_is_never_lost() -> None:
+    """Tests that a stopped engine answers the start where that is better than its own fallback."""
+    posed = Lsap(generate("lsap", seed=1, nodes=400, tasks=300, racks=20), levels=(0, 1, 2))
+    best = solve(posed)
+    again = solve(posed, time_limit=0, start=best.decision)
+    assert again.objective == best.objective
+    assert again.limit is Limit.TIME
+
+
+def test_interrupt_of_an_engine_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C while a network is built leaves the fallback and its bound."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.routes.assignment.solve_assignment", interrupted)
+    posed = Lsap(FIGURE_2)
+    solution = solve(posed)
+    assert (solution.limit, solution.objective) == (Limit.INTERRUPTED, (1,))
+    assert certify(posed, solution).valid
+
+
+def test_interrupt_of_a_proof_keeps_the_placement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C while the proof is made leaves the engine's placement, and a plain bound."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.routes.assignment._proof", interrupted)
+    posed = Lsap(FIGURE_2, levels=(0, 1, 2))
+    solution = solve(posed)
+    assert solution.objective == (0,)
+    assert certify(posed, solution).valid
+
+
+@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
+def test_assignment_models_out_of_time_fall_back(route: str) -> None:
+    """Tests that a linear program without time leaves a placement and a bound."""
+    posed = Lsap(generate("lsap", seed=1, nodes=60, tasks=50, racks=5), levels=(0, 1, 2))
+    solution = solve(posed, time_limit=0, route=route)
+    assert certify(posed, solution).valid
+    assert solution.objective is not None

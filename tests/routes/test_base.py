@@ -1,0 +1,37 @@
+"""What routes speak of: a frontier is a sequence of its points, which says where it was cut short."""
+
+from __future__ import annotations
+
+from optsched.placement import Placement
+from optsched.results import Certificate, FrontierPoint, Limit, Proof, Value
+from optsched.routes.base import Frontier
+
+
+def point(*objective: int) -> FrontierPoint:
+    """A point whose first component is proved by a word alone, the second by prices."""
+    claims = (Certificate("first", Proof.SOLVER, objective[0]), Certificate("second", Proof.DUAL, objective[1]))
+    return FrontierPoint(objective, Placement.of([0]), claims)
+
+
+#: Two points of a problem of whatever name.
+POINTS = (point(1, 9), point(2, 4))
+
+
+def found(complete: bool, limit: Limit | None = None, points: tuple[FrontierPoint, ...] = POINTS) -> Frontier:
+    """A frontier with these points."""
+    return Frontier("some-problem", ("first", "second"), points, complete, limit)
+
+
+def test_sequence_of_points() -> None:
+    """Tests length, order, single points from either end, and the objectives alone."""
+    front = found(complete=True)
+    values: list[Value] = [(1, 9), (2, 4)]
+    assert (len(front), list(front), front[0], front[-1]) == (2, list(POINTS), POINTS[0], POINTS[1])
+    assert front.values == values
+    assert (list(found(True, points=())), found(True, points=()).values) == ([], [])
+
+
+def test_text() -> None:
+    """Tests a line of heading and one a point with its weakest proof, and that what is not complete says why."""
+    assert str(found(complete=True)).splitlines() == ["some-problem: first, second", "  1, 9  solver", "  2, 4  solver"]
+    assert str(found(False, Limit.TIME, ())) == "some-problem: first, second (cut short: TIME)"

@@ -1,0 +1,97 @@
+"""The routes of `flow-congestion` against enumeration."""
+
+from __future__ import annotations
+
+import pytest
+from congestion_instances import paper, problems
+from hypothesis import given, settings
+
+from optsched.certificates import certify
+from optsched.errors import TooLarge
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instances.generate import generate
+from optsched.models.flow_congestion import build_pulp, literal_size
+from optsched.problems import FlowCongestion
+from optsched.problems import flow_congestion as module
+from optsched.results import Limit, Proof, Termination
+from optsched.routes import routes_of, solve
+from optsched.searches.enumeration import best_placement
+from optsched.solvers.profiles import Profile
+
+
+def check_routes(problem: FlowCongestion) -> None:
+    """Every route finds the enumerated optimum and certifies."""
+    best = best_placement(problem)
+    assert best is not None
+    for route in routes_of(problem):
+        solution = solve(problem, route=route)
+        assert solution.objective == best[0] == solution.bound, route
+        verdict = certify(problem, solution)
+        assert verdict.valid, f"{route}: {verdict}"
+        assert verdict.proved >= (solution.certificate is Proof.DUAL), route
+    size, model = literal_size(problem), build_pulp(problem)
+    assert (len(model.variables()), len(list(model.constraints()))) == (size.variables, size.constraints)
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_every_route(problem: FlowCongestion) -> None:
+    """Tests that arrays, Pyomo, PuLP and enumeration agree with reduces, running tasks and every parameter."""
+    check_routes(problem)
+
+
+@pytest.mark.thorough
+@settings(max_examples=400)
+@given(problems())
+def test_every_route_at_length(problem: FlowCongestion) -> None:
+    """Tests the same on many more instances."""
+    check_routes(problem)
+
+
+def test_bug_duals_on_the_limit_of_a_pair() -> None:
+    """Tests that prices prove the optimum too where HiGHS could price a class's supply at the limit of its pair.
+
+    Two alike nodes, and two Greps of which one reads from a busy node and the other from afar.
+    """
+    cluster = Cluster(
+        ["a", "b", "storage"],
+        slots=[2, 2, 0],
+        rate_in=[85.0] * 3,
+        rate_out=[85.0] * 3,
+        out_in_use=[0.0, 0.0, 200.0],
+        running_rates=Ragged.from_rows([[0.27, 12.8], [0.27, 12.8], []], float),
+    )
+    workload = Workload(["t1", "t2"], rate_in=[0.27, 0.27], replicas=Ragged.from_rows([[2], []]))
+    problem = FlowCongestion(Instance(cluster, workload), f_c=(0.5, 0.1, 0.2), scale=1)
+    assert problem.convex
+    solution = solve(problem)
+    assert solution.certificate is Proof.DUAL
+    assert certify(problem, solution).proved
+
+
+def test_start_is_used() -> None:
+    """Tests that a start is never lost, at whatever limit."""
+    problem = FlowCongestion(generate("flow", seed=3, nodes=9, tasks=14))
+    best = solve(problem).decision
+    held = solve(problem, start=best, profile=Profile("exact").with_limits(time_limit=0))
+    assert held.objective == problem.evaluate(best)  # type: ignore[arg-type]
+    held = solve(problem, profile=Profile("exact").with_limits(time_limit=0))
+    assert (held.termination, held.limit) == (Termination.FEASIBLE, Limit.TIME)
+    assert certify(problem, held).valid
+
+
+def test_whole_relaxation_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where the relaxed patterns come out whole no integer program is solved."""
+    monkeypatch.delattr("optsched.routes.flow_congestion.solve_patterns")
+    problem = paper("hsu-two-clusters")
+    solution = solve(problem)
+    assert solution.certificate is Proof.DUAL
+    assert certify(problem, solution).proved
+
+
+@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
+def test_too_many(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that every route refuses what cannot be listed, with a message that says what to do."""
+    monkeypatch.setattr(module, "MOST_PATTERNS", 5)
+    with pytest.raises(TooLarge, match="4 types of tasks make 22 patterns on 2 different nodes, too many to list"):
+        solve(paper("hsu-two-clusters"), route=route)

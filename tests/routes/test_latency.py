@@ -1,0 +1,126 @@
+"""Routes of `latency`: the search and the models, what limits and interrupts leave, the frontier and its proofs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from replica_instances import FIGURE_2, small
+
+from optsched.certificates import certify
+from optsched.instances.generate import generate
+from optsched.problems import Latency, Lsap
+from optsched.results import Limit, Proof, Termination
+from optsched.routes import bounds, frontier, solve
+from optsched.routes.latency import ROUTES as LATENCY_ROUTES
+from optsched.searches.latency import LatencySearch
+from optsched.solvers.profiles import Profile
+
+#: Bound and packing do not meet at limit 5, and HiGHS needs branching there.
+OPEN_LIMIT = {"seed": 3, "nodes": 20, "tasks": 50, "replicas": 2}
+
+
+@pytest.mark.parametrize("route", LATENCY_ROUTES)
+def test_every_route_of_latency_ends_at_the_same_optimum(route: str) -> None:
+    """Tests that each route finds the lexicographic optimum, and says what kind of proof there is."""
+    posed = Latency(small([[0], [0], [0], [1], []], [1, 1, 1], [0, 2, 1]))
+    solution = solve(posed, route=route)
+    assert solution.termination is Termination.OPTIMAL
+    assert solution.objective == (4, 7)
+    assert certify(posed, solution).valid
+
+
+def test_latency_under_a_node_limit_says_what_it_holds() -> None:
+    """Tests that a limit where the program is stopped leaves a placement, and no bound on the work."""
+    posed = Latency(generate("latency", **OPEN_LIMIT))
+    solution = solve(posed, Profile("none", node_limit=0), route="arrays")
+    assert solution.termination is Termination.FEASIBLE
+    assert solution.limit is Limit.NODES
+    assert solution.objective is not None
+    assert certify(posed, solution).valid
+
+
+def test_latency_start_is_the_answer_where_time_is_up() -> None:
+    """Tests that a search without time answers with the better of start and packing, and the flow bound."""
+    posed = Latency(generate("latency", **OPEN_LIMIT))
+    best = solve(posed)
+    stopped = solve(posed, time_limit=0)
+    assert (stopped.termination, stopped.limit) == (Termination.FEASIBLE, Limit.TIME)
+    assert stopped.bound[0] is not None
+    assert stopped.bound[1] is None
+    held = solve(posed, time_limit=0, start=best.decision)
+    assert held.objective == best.objective
+
+
+@contextmanager
+def ctrl_c_after(seconds: float) -> Iterator[None]:
+    """Send this process an interrupt after some seconds."""
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def test_interrupt_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C outside the solver leaves a feasible placement and a bound, with limit INTERRUPTED."""
+    posed = Latency(generate("latency", seed=1, nodes=50, tasks=100))
+
+    def slow(self: LatencySearch, limit: int) -> None:
+        time.sleep(30)
+
+    monkeypatch.setattr(LatencySearch, "packed", slow)
+    with ctrl_c_after(0.3):
+        monkeypatch.setattr(LatencySearch, "fallback", lambda self, limit: np.zeros(100, dtype=np.int64))
+        solution = solve(posed)
+    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.INTERRUPTED)
+    assert solution.bound[0] is not None
+    assert certify(posed, solution).valid
+
+
+@pytest.mark.parametrize("route", ["pyomo", "pulp"])
+def test_models_at_a_node_limit_say_what_they_hold(route: str) -> None:
+    """Tests that models stopped at the root give a result that the checker accepts, optimal or not."""
+    posed = Latency(generate("latency", seed=1, nodes=12, tasks=40, replicas=2))
+    solution = solve(posed, Profile("none", node_limit=0), route=route)
+    assert certify(posed, solution).valid
+    assert solution.limit is (None if solution.optimal else Limit.NODES)
+
+
+def test_frontier_out_of_time_is_not_complete() -> None:
+    """Tests that a frontier that was cut short says so."""
+    found = frontier(Latency(generate("latency", **OPEN_LIMIT)), time_limit=0)
+    assert not found.complete
+    assert found.limit is Limit.TIME
+    assert str(found) == "latency: makespan, work (cut short: TIME)"
+
+
+def test_bounds_name_what_they_bound() -> None:
+    """Tests that l* is no bound of the job where a server is loaded beyond it, and the order l** <= l_flow."""
+    found = {entry.name: entry for entry in bounds(Latency(small([[0]], [1, 1], [0, 100])))}
+    assert (found["l*"].value, found["l*"].component) == (51, None)
+    assert (found["l**"].value, found["l_flow"].value, found["least-work"].value) == (1, 1, 1)
+    assert "not of the job" in found["l*"].bounds
+    assert bounds(Lsap(FIGURE_2))[0].value == 0
+
+
+def test_proof_of_infeasible_limits_by_a_program_is_called_so() -> None:
+    """Tests that where only a program rules out a limit, the makespan's proof is the solver's word."""
+    seen = set()
+    for seed in range(60):
+        posed = Latency(generate("latency", seed=seed, nodes=3, tasks=6, replicas=2, max_load=4), w_rem=4)
+        solution = solve(posed)
+        assert solution.objective == solve(posed, route="brute-force").objective
+        verdict = certify(posed, solution)
+        assert verdict.valid
+        assert verdict.proved is (solution.certificate is Proof.COMBINATORIAL)
+        seen.add(solution.certificate)
+    assert seen == {Proof.COMBINATORIAL, Proof.SOLVER}

@@ -1,0 +1,159 @@
+"""The routes of `lsap-fairness`: its frontier against enumeration, what limits leave, and models that err."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from lsap_fairness_instances import SMALL, check_points, interrupted, posed
+from strategies import problems
+
+from optsched.certificates import certify
+from optsched.errors import SolverDisagreement, UsageError
+from optsched.gaps import Reference, gap
+from optsched.instances.generate import generate
+from optsched.models import lsap_fairness as lsap_fairness_models
+from optsched.placement import NONE
+from optsched.problems import LsapFairness
+from optsched.results import Limit, Proof, Termination
+from optsched.routes import frontier, routes_of, solve
+from optsched.searches.enumeration import pareto_front
+from optsched.searches.lsap_fairness import CappedNetwork
+from optsched.solvers.outcome import SolverOutcome
+
+
+def test_frontier() -> None:
+    """Tests the frontier of the small example, with 5/90 gained for each task off its data."""
+    found = frontier(SMALL)
+    assert found.values == [(0, Fraction(33, 90)), (1, Fraction(28, 90)), (2, Fraction(23, 90))]
+    assert (found.complete, found.limit, found.components) == (True, None, ("locality-cost", "fairness-distance"))
+    check_points(SMALL, found.points)
+    assert SMALL.least_distance == Fraction(23, 90)
+
+
+@settings(max_examples=120)
+@given(problems("lsap-fairness"))
+def test_frontier_is_the_enumerated_one(problem: LsapFairness) -> None:
+    """Tests every point and its proofs; one task more off its data each time; what it gains never grows."""
+    found = frontier(problem)
+    assert found.complete
+    assert found.values == pareto_front(problem)
+    check_points(problem, found.points)
+    assert [int(value[0]) for value in found.values] == list(
+        range(int(found[0].objective[0]), int(found[-1].objective[0]) + 1)
+    )
+    gains = [before[1] - after[1] for before, after in itertools.pairwise(found.values)]
+    assert gains == sorted(gains, reverse=True)
+    assert found[-1].objective[1] == problem.least_distance
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("weights", [(1, 2, 4, 8, 16), (0.1, 0.2, 0.3, 0.7)])
+def test_frontier_at_the_papers_size(seed: int, weights: tuple[float, ...]) -> None:
+    """Tests each point of 003's own sizes by both engines, also with weights whose shares have large denominators."""
+    instance = generate("fair-lsap", seed, nodes=60, tasks=90, weights=weights)
+    for distance in ("absolute", "relative"):
+        problem = LsapFairness(instance, distance=distance)
+        found = frontier(problem)
+        assert found.complete
+        assert len(found) > 3
+        check_points(problem, found.points)
+    assert frontier(problem, route="network-simplex").values == found.values
+
+
+def test_shares_of_real_weights_are_exact() -> None:
+    """Tests that weights of many digits, whose shares have denominators past 2^53, are proved all the same."""
+    problem = posed([0.001234567890123457, 3.141592653589793, 0.7])
+    assert max(Fraction(value[1]).denominator for value in frontier(problem).values) > 2**53
+    for route in routes_of(problem):
+        solution = solve(problem, route=route)
+        assert solution.optimal, route
+        assert certify(problem, solution).valid, route
+    check_points(problem, frontier(problem).points)
+
+
+def test_bug_linear_program_where_maximum_flows_are_enough() -> None:
+    """Tests that the default route needs no linear program, agrees with the one, and is proved, at scarce slots too."""
+    for seed in range(12):
+        replicas, tasks = 1 + seed % 3, (60, 90, 20)[seed % 3]
+        problem = LsapFairness(generate("lsap-fairness", seed=seed, tasks=tasks, replicas=replicas))
+        solution = solve(problem)
+        assert solution.solver["name"] == "SciPy maximum_flow"
+        assert (solution.optimal, solution.certificate) == (True, Proof.DUAL)
+        assert solution.objective == solve(problem, route="arrays").objective
+        assert frontier(problem).values == frontier(problem, route="arrays").values
+
+
+def test_equal_weights_make_the_distances_alike() -> None:
+    """Tests that with equal weights the relative distance is the absolute one times the number of groups."""
+    plain, relative = frontier(posed([1, 1, 1])), frontier(posed([1, 1, 1], distance="relative"))
+    assert [(first, 3 * second) for first, second in plain.values] == relative.values
+
+
+def test_gaps_beside_the_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests what a placement is above the frontier in each component, and None where the frontier is not known."""
+    reference = Reference(SMALL)
+    swapped = gap(SMALL, lambda problem, rng: [None, None, None, "B", "A"], reference=reference).record()
+    assert swapped["objective"] == [2, 11 / 30]
+    assert (swapped["fairness_gap_at_locality"], swapped["locality_gap_at_fairness"]) == (1 / 9, 2)
+    best = gap(SMALL, lambda problem, rng: ["A", "B", None, None, None], reference=reference).record()
+    assert (best["fairness_gap_at_locality"], best["locality_gap_at_fairness"]) == (0, 0)
+    monkeypatch.setattr(CappedNetwork, "fairest", interrupted)
+    unknown = Reference(SMALL, solution=reference.solution)
+    assert unknown.beside((2, Fraction(11, 30)))["fairness_gap_at_locality"] is None
+    assert unknown.beside((2, Fraction(11, 30)))["locality_gap_at_fairness"] is None
+
+
+def test_interrupts_are_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C leaves the most local placement with its proof and a bound, and a frontier that says so."""
+    monkeypatch.setattr(CappedNetwork, "fairest", interrupted)
+    solution = solve(SMALL)
+    assert solution.objective is not None
+    assert (solution.bound[0], solution.objective[0]) == (0, 0)
+    assert solution.limit in (None, Limit.INTERRUPTED)
+    assert certify(SMALL, solution).valid
+    found = frontier(SMALL)
+    assert (found.complete, found.limit, len(found)) == (False, Limit.INTERRUPTED, 0)
+
+
+def test_limits_are_told() -> None:
+    """Tests that without time something is held, with a bound, and the frontier is incomplete."""
+    problem = LsapFairness(generate("fair-lsap", seed=0))
+    solution = solve(problem, time_limit=0)
+    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
+    assert solution.objective is not None
+    assert solution.objective[0] == solution.bound[0]
+    assert certify(problem, solution).valid
+    found = frontier(problem, time_limit=0)
+    assert (found.complete, found.limit) == (False, Limit.TIME)
+    with pytest.raises(UsageError, match="has no route"):
+        solve(problem, route="network")
+
+
+def test_a_model_that_errs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a solver's claim of another locality cost or distance raises."""
+
+    def claims(value: float) -> Any:
+        outcome = SolverOutcome(Termination.OPTIMAL, None, value, value, "optimal", 0.0, None)
+        return lambda route: lambda model, *_: (lsap_solved(model), outcome)[1]
+
+    def lsap_solved(model: Any) -> None:
+        for variable in model.variables():
+            variable.varValue = 0
+
+    monkeypatch.setattr("optsched.routes.call.solver_of", claims(3.0))
+    monkeypatch.setattr(lsap_fairness_models, "decode", lambda model, problem: problem.placement([NONE] * 3 + [0, 1]))
+    with pytest.raises(SolverDisagreement, match="the solver says 3"):
+        solve(SMALL, route="pulp")
+    monkeypatch.setattr("optsched.routes.call.solver_of", claims(0.0))
+    with pytest.raises(SolverDisagreement, match="the solver says 0"):
+        solve(SMALL, route="pulp")
+
+
+def test_start_is_kept() -> None:
+    """Tests that a start is never made worse."""
+    start = ["A", "B", None, None, None]
+    assert solve(SMALL, start=start).objective == (0, Fraction(11, 30))

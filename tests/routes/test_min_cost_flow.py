@@ -1,0 +1,212 @@
+"""The routes of `min-cost-flow` against enumeration; networks without an optimum, limits and interrupts."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from min_cost_flow_instances import SMALL, posed
+
+from optsched.certificates import certify
+from optsched.errors import SolverDisagreement, UsageError
+from optsched.instances.files import load
+from optsched.network import UNBOUNDED, FlowNetwork
+from optsched.placement import NetworkFlow, Placement
+from optsched.problems import MinCostFlow
+from optsched.results import Limit, Termination
+from optsched.routes import bounds, solve
+from optsched.routes.min_cost_flow import ROUTES as MIN_COST_FLOW_ROUTES
+from optsched.solvers.outcome import SolverOutcome
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
+def test_routes(route: str) -> None:
+    """Tests that each route finds the optimum, loop and parallel arcs included, and proves it by potentials."""
+    solution = solve(SMALL, route=route)
+    assert (solution.objective, solution.bound, solution.termination) == ((7,), (7,), Termination.OPTIMAL)
+    assert solution.decision == NetworkFlow([1, 2, 4, 1])
+    assert certify(SMALL, solution).proved
+
+
+@pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
+@pytest.mark.parametrize(
+    ("arcs", "supply", "unanswered"),
+    [
+        ([(0, 1, 0, 1, 0)], [2, -2], Termination.INFEASIBLE),
+        ([(0, 0, 0, 1, 0)], [2, -2], Termination.INFEASIBLE),
+        ([], [2, -2], Termination.INFEASIBLE),
+        ([(0, 1, 0, UNBOUNDED, 1), (1, 0, 0, UNBOUNDED, -2)], [0, 0], Termination.ERROR),
+        ([(0, 0, 0, UNBOUNDED, -2), (0, 1, 0, 4, 0)], [1, -1], Termination.ERROR),
+    ],
+)
+def test_without_an_optimum(
+    route: str, arcs: list[tuple[int, int, int, int, int]], supply: list[int], unanswered: Termination
+) -> None:
+    """Tests that no flow is INFEASIBLE, and no least cost ERROR with a status that says so, by every route."""
+    problem = posed(arcs, supply)
+    solution = solve(problem, route=route)
+    unbounded = unanswered is Termination.ERROR
+    assert (solution.termination, solution.limit, solution.bound) == (unanswered, None, (None,))
+    assert ("unbounded" in solution.raw_status, solution.decision is not None) == (unbounded, unbounded)
+    verdict = certify(problem, solution)
+    assert verdict.valid
+    if unbounded:
+        assert verdict.proved
+    else:
+        assert verdict.unproved == (() if problem.cut_off else ("that there is no feasible flow rests on: solver",))
+    assert ("no arc can take what is left to send of v0" in str(verdict)) == bool(problem.cut_off)
+
+
+@pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
+def test_bug_unbounded_network_that_never_ended(route: str) -> None:
+    """Tests that a network with cycles of negative cost without limit ends, where networkx's simplex never did."""
+    network = load(DATA / "networks/unbounded-cycles.json")
+    assert isinstance(network, FlowNetwork)
+    problem = MinCostFlow(network)
+    solution = solve(problem, route=route)
+    assert (solution.termination, solution.bound) == (Termination.ERROR, (None,))
+    assert solution.raw_status == "unbounded: a cycle of negative cost has no limit (arcs 3, 0)"
+    assert certify(problem, solution).proved
+
+
+@pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
+def test_unlimited_cycles_beside_a_flow_that_is_none(route: str) -> None:
+    """Tests that a negative cycle without limit is no answer where there is no flow at all, and limits are told."""
+    problem = posed([(0, 0, 0, UNBOUNDED, -1), (0, 1, 0, 1, 0)], [2, -2])
+    solution = solve(problem, route=route)
+    assert (solution.termination, solution.decision) == (Termination.INFEASIBLE, None)
+
+
+def test_interrupt_beside_an_unlimited_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C while a flow is looked for, whose cost has no least, is a result."""
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", interrupted)
+    solution = solve(posed([(0, 0, 0, UNBOUNDED, -1)], [0]))
+    assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.INTERRUPTED)
+
+
+def test_solver_that_says_unbounded_where_no_cycle_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a solver's "unbounded" is a disagreement where every cycle of negative cost has a limit."""
+    said = SolverOutcome(Termination.ERROR, None, None, None, "Unbounded", 0.0, None)
+    monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", lambda *_: (said, None, None))
+    with pytest.raises(SolverDisagreement, match="every negative cycle has a limit"):
+        solve(SMALL)
+
+
+@pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
+def test_empty_networks(route: str) -> None:
+    """Tests that without arcs, and without nodes, nothing flows, and that is proved."""
+    for empty in (posed([], [0]), posed([], [])):
+        solution = solve(empty, route=route)
+        assert (solution.objective, certify(empty, solution).proved) == ((0,), True)
+
+
+def test_start_must_be_a_flow() -> None:
+    """Tests that a start is a feasible flow, and kept where it is as good."""
+    assert solve(SMALL, start=NetworkFlow([1, 2, 4, 1])).objective == (7,)
+    with pytest.raises(UsageError, match="the start of min-cost-flow must be a flow"):
+        solve(SMALL, start=Placement.of([0]))
+    with pytest.raises(UsageError, match="the start is infeasible: conservation"):
+        solve(SMALL, start=NetworkFlow([0, 0, 0, 1]))
+
+
+@pytest.mark.parametrize("held", [None, NetworkFlow([0, 3, 0, 1])])
+def test_limit(monkeypatch: pytest.MonkeyPatch, held: NetworkFlow | None) -> None:
+    """Tests that at a limit what is held comes with the bound of zero potentials, and none where they prove nothing."""
+    status = Termination.NO_SOLUTION if held is None else Termination.FEASIBLE
+    stopped = SolverOutcome(status, Limit.TIME, None, None, "stopped", 0.0, None)
+    monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", lambda *_: (stopped, held, None))
+    solution = solve(SMALL)
+    assert (solution.termination, solution.limit, solution.bound, solution.decision) == (
+        status,
+        Limit.TIME,
+        (-5,),
+        held,
+    )
+    assert certify(SMALL, solution).valid
+    open_ = posed([(0, 1, 0, UNBOUNDED, -1), (1, 0, 0, 5, 0)], [0, 0])
+    monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", lambda *_: (stopped, None, None))
+    assert solve(open_).bound == (None,)
+
+
+@pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
+def test_bug_interrupts_are_results(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C outside HiGHS, in networkx or while a model is built, gives a solution that says so."""
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    for name in ("by_arrays", "by_network_simplex"):
+        monkeypatch.setattr(f"optsched.routes.min_cost_flow.{name}", interrupted)
+    for name in ("build_pyomo", "build_pulp"):
+        monkeypatch.setattr(f"optsched.models.min_cost_flow.{name}", interrupted)
+    solution = solve(SMALL, route=route)
+    assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.INTERRUPTED)
+    assert (solution.bound, solution.raw_status) == ((-5,), "interrupted")
+    held = solve(SMALL, route=route, start=NetworkFlow([0, 3, 0, 1]))
+    assert (held.termination, held.limit, held.decision) == (
+        Termination.FEASIBLE,
+        Limit.INTERRUPTED,
+        NetworkFlow([0, 3, 0, 1]),
+    )
+    assert certify(SMALL, held).valid
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> MinCostFlow:
+    """Up to 4 nodes and 5 arcs of capacity up to 2, with loops, parallel arcs, lower limits and negative costs."""
+    nodes = draw(st.integers(1, 4))
+    ends = st.integers(0, nodes - 1)
+    arcs = []
+    for _ in range(draw(st.integers(0, 5))):
+        capacity = draw(st.integers(0, 2))
+        arcs.append((draw(ends), draw(ends), draw(st.integers(0, capacity)), capacity, draw(st.integers(-4, 6))))
+    supply = [0] * nodes
+    if draw(st.booleans()):  # of a flow that exists
+        for tail, head, lower, capacity, _ in arcs:
+            sent = draw(st.integers(lower, capacity))
+            supply[tail] += sent
+            supply[head] -= sent
+    else:
+        supply[draw(ends)] += 1
+        supply[draw(ends)] -= 1
+    return posed(arcs, supply)
+
+
+def check_agreement(problem: MinCostFlow) -> None:
+    """Every route finds the enumerated optimum, or that there is none, and certifies."""
+    network = problem.instance
+    choices = [
+        range(low, high + 1) for low, high in zip(network.lower.tolist(), network.capacity.tolist(), strict=True)
+    ]
+    flows = (NetworkFlow(np.array(units, dtype=np.int64)) for units in itertools.product(*choices))
+    best = min((problem.evaluate(flow) for flow in flows if not problem.violations(flow)), default=None)
+    for route in MIN_COST_FLOW_ROUTES:
+        solution = solve(problem, route=route)
+        assert solution.objective == best, route
+        assert (solution.termination is Termination.INFEASIBLE) == (best is None), route
+        verdict = certify(problem, solution)
+        assert verdict.valid, route
+        assert verdict.proved == (best is not None or bool(problem.cut_off)), route
+    assert best is None or bounds(problem)[0].value <= best[0]
+
+
+def test_agreement() -> None:
+    """Tests that all routes agree with enumeration on 150 networks."""
+    settings(max_examples=150)(given(problems())(check_agreement))()
+
+
+@pytest.mark.thorough
+def test_agreement_at_length() -> None:
+    """Tests the same on 800 networks."""
+    settings(max_examples=800)(given(problems())(check_agreement))()

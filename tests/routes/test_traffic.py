@@ -1,0 +1,123 @@
+"""The routes of `traffic` and its frontier against enumeration, starts, and laws."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from traffic_instances import EMPTY, NAN, front, posed, problems
+
+from optsched.certificates import certify
+from optsched.instance import (
+    Instance,
+    Ragged,
+)
+from optsched.instances.generate import generate
+from optsched.problems import Traffic
+from optsched.results import Termination
+from optsched.routes import bounds, frontier, routes_of, solve
+from optsched.routes.traffic import ROUTES
+from optsched.solvers.profiles import load_profile
+
+
+def test_infeasible_by_packing() -> None:
+    """Tests three pairs of reduces and two slots in each of two datacenters and one in a third: the solver's word."""
+    problem = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 0], jobs=3, capacity="slots")
+    assert problem.plainly_infeasible is None
+    for route in ROUTES:
+        if route == "brute-force":
+            continue
+        solution = solve(problem, route=route)
+        assert (solution.termination, solution.decision) == (Termination.INFEASIBLE, None)
+        assert certify(problem, solution).unproved == ("that there is no feasible placement rests on: solver",)
+    assert (len(frontier(problem)), frontier(problem).complete) == (0, True)
+    assert solve(Traffic(problem.instance, capacity="slots", reduces="free")).optimal
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_single_bytes(route: str) -> None:
+    """Tests that traffic which differs by less than a solver's tolerance in MB, 2^-20, is told apart by every route."""
+    sizes = [4 * 2.0**-20, 5 * 2.0**-20, 2 * 2.0**-20, 0.0]
+    blocks, nodes = [[1, 2], [0], [], [1, 3]], [0, 0, 1, 1]
+    problem = posed(blocks, 3.0, 1, nodes, sizes, [1, 1, 2, 3], [3, 2, 1, 2], capacity="slots")
+    assert solve(problem, route=route).objective == (Fraction(7, 2**20), 3)
+
+
+def check_agreement(problem: Traffic) -> None:
+    """Every route finds the enumerated optimum or infeasibility, certifies, and no bound is beyond it."""
+    points = front(problem)
+    for route in routes_of(problem):
+        solution = solve(problem, route=route)
+        assert certify(problem, solution).valid, route
+        assert solution.objective == (points[0] if points else None), route
+        assert solution.termination is (Termination.OPTIMAL if points else Termination.INFEASIBLE), route
+    if points:
+        for bound, best in zip(bounds(problem), (points[0][0], min(value[1] for value in points)), strict=True):
+            assert bound.value <= best
+    found = frontier(problem)
+    assert found.complete
+    if len(problem.tasks):
+        assert found.values == points
+        for point in found:
+            assert problem.evaluate(point.placement) == point.objective
+
+
+def test_agreement() -> None:
+    """Tests that all routes, models and the frontier agree with enumeration on 60 instances."""
+    settings(max_examples=60)(given(problems())(check_agreement))()
+
+
+@pytest.mark.thorough
+def test_agreement_at_length() -> None:
+    """Tests the same on 250 instances."""
+    settings(max_examples=250)(given(problems())(check_agreement))()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_laws(seed: int) -> None:
+    """Tests the laws: order means nothing, sizes scale, a slot or replica more never hurts, free is never worse."""
+    instance = generate("traffic", seed, nodes=9, tasks=24, datacenters=3, jobs=4, spare=0.25)
+    best = solve(Traffic(instance, capacity="slots")).objective
+    assert best is not None
+    workload, cluster = instance.workload, instance.cluster
+    order = np.random.default_rng(seed).permutation(len(workload))
+    shuffled = replace(
+        workload,
+        task_ids=workload.task_ids[order],
+        job=workload.job[order],
+        kind=workload.kind[order],
+        replicas=workload.replicas.take(order),
+        size=workload.size[order],
+        **dict.fromkeys(("rate_in", "bytes_read", "duration"), np.full(len(order), NAN)),
+        observed=np.full(len(order), -1),
+    )
+    assert solve(Traffic(Instance(cluster, shuffled), capacity="slots")).objective == best
+    double = Instance(cluster, replace(workload, size=workload.size * 2))
+    assert solve(Traffic(double, capacity="slots")).objective == (2 * best[0], best[1])
+    roomy = Instance(replace(cluster, slots=cluster.slots + 1, reduce_slots=cluster.reduce_slots + 1), workload)
+    more = solve(Traffic(roomy, capacity="slots")).objective
+    free = solve(Traffic(instance, capacity="slots", reduces="free")).objective
+    unlimited = solve(Traffic(instance)).objective
+    assert more is not None
+    assert free is not None
+    assert unlimited is not None
+    assert unlimited[0] <= more[0] <= best[0]
+    assert free[0] <= best[0]
+    rows = [sorted({*row.tolist(), 0}) for row in workload.replicas]
+    near = Instance(cluster, replace(workload, replicas=Ragged.from_rows(rows)))
+    nearer = solve(Traffic(near, capacity="slots")).objective
+    assert nearer is not None
+    assert nearer[0] <= best[0]
+
+
+def test_start_is_kept() -> None:
+    """Tests that a start is at least as good as what is answered, at any limit."""
+    best = solve(EMPTY)
+    assert best.decision is not None
+    for route in ROUTES:
+        stopped = solve(EMPTY, replace(load_profile("exact"), node_limit=0), start=best.decision, route=route)
+        assert stopped.objective == best.objective
+        assert certify(EMPTY, stopped).valid

@@ -1,0 +1,72 @@
+"""The routes of `transmission-reduces` against enumeration, limits, and solvers that err."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from reduces_instances import posed
+from transmission_instances import problems
+
+from optsched.certificates import certify
+from optsched.errors import SolverDisagreement
+from optsched.problems import Problem
+from optsched.results import Limit, Proof, Termination
+from optsched.routes import bounds, routes_of, solve
+from optsched.searches.enumeration import best_placement
+from optsched.solvers.outcome import SolverOutcome
+from optsched.solvers.profiles import load_profile
+
+
+def check(problem: Problem) -> None:
+    """Every route finds the enumerated optimum, proves it, and no bound is beyond it."""
+    best = best_placement(problem)
+    assert best is not None
+    for route in routes_of(problem):
+        solution = solve(problem, route=route)
+        assert solution.objective == best[0] == solution.bound, route
+        assert solution.certificate is (Proof.ENUMERATION if route == "brute-force" else Proof.DUAL), route
+        assert certify(problem, solution).valid, route
+    assert all(bound.value <= best[0][0] for bound in bounds(problem))
+
+
+def test_routes_agree() -> None:
+    """Tests that all routes agree with enumeration: several jobs, running tasks, racks, every form of a topology."""
+    settings(max_examples=40)(given(problems("transmission-reduces"))(check))()
+
+
+@pytest.mark.thorough
+def test_routes_agree_at_length() -> None:
+    """Tests the same on more instances."""
+    settings(max_examples=200)(given(problems("transmission-reduces"))(check))()
+
+
+def test_limits_leave_a_placement_and_the_cheap_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a solver that stops without an answer leaves reduces placed one by one, and a bound with its proof."""
+    profile = load_profile("exact").with_limits(time_limit=0.0)
+    problem = posed([1.0, 2.0, 3.0], [1] * 4)
+    stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.TIME, None, None, "time limit", 0.0, None)
+    monkeypatch.setattr("optsched.routes.transmission_reduces.by_arrays", lambda *_: (stopped, None, None))
+    solution = solve(problem, profile)
+    # In turn, each on its best node that is left: 1 MB stays, 2 MB go 2 and 3 MB go 4; the other way round it is 8.
+    assert (solution.termination, solution.limit, solution.objective) == (Termination.FEASIBLE, Limit.TIME, (16,))
+    assert solution.bound == (problem.cheap_bounds()[0].value,)
+    assert certify(problem, solution).proved
+    held = solve(problem, profile, start=problem.placement([2, 1, 0]))
+    assert (held.termination, held.objective) == (Termination.FEASIBLE, (10,))
+
+
+def test_wrong_words_of_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an optimum in a solver's words that is none is a disagreement, or is held without being called so."""
+    problem = posed([1.0, 2.0], [1] * 4)
+    lie = SolverOutcome(Termination.OPTIMAL, None, 99.0, 99.0, "optimal", 0.0, None)
+    nodes = np.array([1, 3])
+    monkeypatch.setattr("optsched.routes.transmission_reduces.by_arrays", lambda *_: (lie, nodes, None))
+    with pytest.raises(SolverDisagreement, match=r"the solver says 99\.0"):
+        solve(problem)
+    worse = replace(lie, objective=20.0)
+    monkeypatch.setattr("optsched.routes.transmission_reduces.by_arrays", lambda *_: (worse, nodes, None))
+    solution = solve(problem)
+    assert (solution.termination, solution.objective, solution.bound) == (Termination.FEASIBLE, (20,), (0,))
