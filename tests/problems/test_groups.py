@@ -36,7 +36,7 @@ def test_weights_are_the_decimals_that_are_written() -> None:
 
 
 def test_running_maps_are_those_told_or_else_listed() -> None:
-    """Tests that a group's own number stands for its maps, else the listed ones; reduces and what waits do not count."""
+    """Tests that a group's own number stands for its maps, else the listed; reduces and what waits do not count."""
     listed = {
         "job": [0, 0, 0, 1, 1],
         "kind": [MAP, REDUCE, MAP, MAP, MAP],
