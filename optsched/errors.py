@@ -21,6 +21,7 @@ __all__ = [
     "MissingField",
     "OptschedError",
     "OutOfTime",
+    "ProblemFailed",
     "SolverDisagreement",
     "TooLarge",
     "UsageError",
@@ -123,6 +124,10 @@ class HeuristicFailed(OptschedError):
     """A heuristic raised, or answered nonsense (wrong length, unknown node, None)."""
 
     exit_code = 4
+
+
+class ProblemFailed(OptschedError):
+    """A problem of another package raised, or answered what it must not; says which package, problem and method."""
 
 
 class OutOfTime(OptschedError):

@@ -205,7 +205,12 @@ def each_cell(
         raise UsageError(f"a gap matrix is of one instance, not of {len({p.instance.sha256 for p in problems})}")
     rows = heuristics_of(problems, heuristics)
     homes = {
-        label: [posed for name in entry.problems for posed in problems if posed.name == name and entry.serves(posed)]
+        label: [
+            posed
+            for name in dict.fromkeys((*entry.problems, *(posed.name for posed in problems)))
+            for posed in problems
+            if posed.name == name and entry.serves(posed)
+        ]
         for label, (entry, _) in rows.items()
     }
     for label, found in homes.items():

@@ -19,7 +19,7 @@ from optsched.errors import UsageError, described
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["Listed", "brought", "raised"]
+__all__ = ["Listed", "blamed", "brought", "raised"]
 
 
 class Named(Protocol):
@@ -46,7 +46,7 @@ Check = Callable[[Entry], str | None]
 
 def brought(
     group: str, kind: type[Entry], taken: Collection[str], check: Check[Entry] | None = None
-) -> tuple[dict[str, Entry], tuple[UsageError, ...]]:
+) -> tuple[dict[str, tuple[Entry, str]], tuple[UsageError, ...]]:
     """What installed packages bring to a group, by its name, in the order of packages and of their entry points.
 
     What is wrong with a package comes beside it, so that one package's fault need not hide what another brings.
@@ -65,37 +65,36 @@ def brought(
     Returns
     -------
     tuple
-        The records, and an error for each that is none: a module cannot be imported, or what is named is not a record
-        of `kind`, has a bad name or one that is taken, or does not pass the check. The message names the package.
+        The records, each with its package, and an error for each that is none: a module cannot be imported, or what is
+        named is not a record of `kind`, has a bad name or one that is taken, or does not pass the check. The message
+        names the package.
     """
     from importlib.metadata import entry_points  # takes a while to import
 
-    found: dict[str, Entry] = {}
+    found: dict[str, tuple[Entry, str]] = {}
     faults: list[UsageError] = []
     points = [(_package(point), point) for point in entry_points(group=group)]
     for package, point in sorted(points, key=lambda known: (known[0], known[1].name)):
         told = f'the entry point "{point.name} = {point.value}" of {package} ({group})'
         try:
             for entry in _entries(point, kind, told):
-                _accept(entry, told, taken, found, check)
+                _refuse(entry, told, {*taken, *found}, check)
+                found[entry.name] = entry, package
         except UsageError as error:
             faults.append(error)
     return found, tuple(faults)
 
 
-def _accept(
-    entry: Entry, told: str, taken: Collection[str], found: dict[str, Entry], check: Check[Entry] | None
-) -> None:
-    """Put a record among those that were found, if nothing is wrong with it."""
+def _refuse(entry: Entry, told: str, taken: Collection[str], check: Check[Entry] | None) -> None:
+    """Raise UsageError if anything is wrong with a record."""
     name = entry.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(f"{told} is called {name!r}; a name is of letters, digits, - and _; mend that package")
-    if name in taken or name in found:
+    if name in taken:
         raise UsageError(f'{told} bears the name "{name}", which is taken; rename it, or uninstall the package')
     fault = None if check is None else _attempt(check, entry, told)
     if fault is not None:
         raise UsageError(f"{told}: {fault}; mend or uninstall that package")
-    found[name] = entry
 
 
 class Listed(Mapping[str, Entry]):
@@ -126,7 +125,7 @@ class Listed(Mapping[str, Entry]):
         self._shipped, self._find = shipped, find
 
     @cached_property
-    def _read(self) -> tuple[dict[str, Entry], tuple[UsageError, ...]]:
+    def _read(self) -> tuple[dict[str, tuple[Entry, str]], tuple[UsageError, ...]]:
         return brought(self._group, self._kind, self._shipped, self._check)
 
     @property
@@ -134,10 +133,10 @@ class Listed(Mapping[str, Entry]):
         found, faults = self._read
         if faults:
             raise faults[0]
-        return found
+        return {name: entry for name, (entry, _) in found.items()}
 
-    def readable(self, name: str) -> Entry | None:
-        """What a package brings by a name, whatever is wrong with others; None: nothing that can be read."""
+    def readable(self, name: str) -> tuple[Entry, str] | None:
+        """What a package brings by a name, and the package, whatever is wrong with others; None: nothing readable."""
         return self._read[0].get(name)
 
     def __getitem__(self, name: str) -> Entry:
@@ -173,6 +172,28 @@ def _attempt(load: Callable[[Given], Loaded], given: Given, told: str) -> Loaded
         return load(given)
     except (Exception, SystemExit) as error:
         raise UsageError(f"{told} cannot be loaded: {raised(error)}; mend or uninstall that package") from error
+
+
+def blamed(error: BaseException) -> str | None:
+    """A line that names the installed package through whose code an exception came; None: through no such code.
+
+    Packages are those that bring something.
+    """
+    from importlib.metadata import distributions
+
+    packages = {
+        point.module.partition(".")[0]: package.name
+        for package in distributions()
+        for point in package.entry_points
+        if point.group.startswith("optsched.")
+    }
+    passed = error.__traceback__
+    while passed is not None:
+        package = packages.get(passed.tb_frame.f_globals.get("__name__", "").partition(".")[0])
+        if package is not None:
+            return f"{package} raised {raised(error.with_traceback(passed))}; mend or uninstall that package"
+        passed = passed.tb_next
+    return None
 
 
 def raised(error: BaseException) -> str:

@@ -25,7 +25,18 @@ from typing import Any
 from optsched.errors import UsageError, described, nearest
 from optsched.outside import Listed, raised
 
-__all__ = ["GROUP", "SHIPPED", "KnownOptimum", "ProgramLimit", "Record", "Scaling", "record", "record_of", "records"]
+__all__ = [
+    "GROUP",
+    "SHIPPED",
+    "KnownOptimum",
+    "ProgramLimit",
+    "Record",
+    "Scaling",
+    "package_of",
+    "record",
+    "record_of",
+    "records",
+]
 
 #: Entry points of this group are records of problems.
 GROUP = "optsched.problems"
@@ -576,7 +587,17 @@ def record_of(kind: type[Any]) -> Record:
     own = f"{kind.__module__}:{kind.__qualname__}"
     if own in _BY_CLASS:
         return _BY_CLASS[own]
-    brought = None if kind.name in _BY_NAME else records().readable(kind.name)
-    return (
-        Record(name=kind.name, problem=own) if brought is None or brought.problem != own else records().whole(brought)
-    )
+    brought = _brought(kind)
+    return Record(name=kind.name, problem=own) if brought is None else records().whole(brought[0])
+
+
+def package_of(kind: type[Any]) -> str | None:
+    """The installed package that brings a class of problems; None: none does."""
+    brought = _brought(kind)
+    return None if brought is None else brought[1]
+
+
+def _brought(kind: type[Any]) -> tuple[Record, str] | None:
+    """The record of a package outside that names this class, and the package."""
+    found = None if kind.name in _BY_NAME else records().readable(kind.name)
+    return found if found is not None and found[0].problem == f"{kind.__module__}:{kind.__qualname__}" else None

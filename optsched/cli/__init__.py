@@ -71,6 +71,11 @@ class _CommandLine(arguments.Commands):
         except MemoryError:
             return _tell(BUG, "error: out of memory; take a smaller instance or another route")
         except Exception as error:
+            from optsched.outside import blamed
+
+            told = blamed(error)
+            if told is not None:
+                return _tell(BUG, f"error: {told}")
             traceback.print_exc()
             return _tell(BUG, f"bug: {type(error).__name__}: {error}; please report it with what is above")
         return code if isinstance(code, int) else 0

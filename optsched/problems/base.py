@@ -20,6 +20,7 @@ from optsched.errors import Fault, InputError, MissingField, UsageError, describ
 from optsched.instance import LARGEST, MAP, PENDING, Instance, Ints, Ragged
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, NetworkFlow, Placement
+from optsched.problems.foreign import hold
 from optsched.registry import record_of, records
 from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
@@ -266,6 +267,11 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     """Whether the idle slots may hold only some of the tasks, so that the rest is for a later round."""
     places_all: ClassVar[bool] = False
     """Whether no feasible placement leaves a task out."""
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        if not cls.__module__.startswith("optsched."):
+            hold(cls)
 
     def __init__(self, instance: Noun, /, **parameters: Any) -> None:
         expect(instance, (Instance, FlowNetwork), f"{self.name} is posed on an instance or a flow network", HOW_TO_LOAD)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import HeuristicFailed, OutOfTime
+from optsched.errors import HeuristicFailed, OutOfTime, ProblemFailed
 from optsched.instance import Ints
 from optsched.outside import raised
 from optsched.placement import NONE, Placement
@@ -25,11 +25,11 @@ ENTRIES_SHOWN = 10
 def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Call somebody's code; HeuristicFailed tells of any exception, also of an attempt to exit.
 
-    Interrupts pass, and so does OutOfTime.
+    Interrupts pass, and so do OutOfTime and what is wrong with the problem itself.
     """
     try:
         return function(*arguments, **named)
-    except (HeuristicFailed, OutOfTime):
+    except (HeuristicFailed, OutOfTime, ProblemFailed):
         raise
     except (Exception, SystemExit) as error:
         raise HeuristicFailed(f"raised {raised(error)}") from error

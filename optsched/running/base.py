@@ -173,8 +173,8 @@ class Heuristic:
         return self.parameters is not None and code.startswith("optsched.")
 
     def serves(self, problem: Problem) -> bool:
-        """Whether it can be asked for a placement in `problem`."""
-        return problem.name in self.problems and not self.faults(problem)
+        """Whether it can be asked for a placement in `problem`; a user's own may serve a class that no record names."""
+        return (self.parameters is None or problem.name in self.problems) and not self.faults(problem)
 
     def faults(self, problem: Problem) -> Sequence[Fault]:
         """The fields that it needs and the problem's instance lacks."""

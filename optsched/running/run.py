@@ -19,7 +19,17 @@ from typing import Any
 import numpy as np
 
 from optsched.deadline import check, deadline
-from optsched.errors import HeuristicFailed, InputError, MissingField, OutOfTime, UsageError, described, expect, nearest
+from optsched.errors import (
+    HeuristicFailed,
+    InputError,
+    MissingField,
+    OutOfTime,
+    ProblemFailed,
+    UsageError,
+    described,
+    expect,
+    nearest,
+)
 from optsched.outside import raised
 from optsched.placement import Placement
 from optsched.problems import PROBLEMS, Problem
@@ -148,7 +158,7 @@ def _batch(
     if heuristic.parameters is not None:
         try:
             answer = heuristic.batch(problem, rng, **parameters)
-        except (UsageError, InputError, HeuristicFailed, OutOfTime):
+        except (UsageError, InputError, HeuristicFailed, OutOfTime, ProblemFailed):
             raise
         except Exception as error:
             raise HeuristicFailed(f"raised {raised(error)}") from error

@@ -19,7 +19,7 @@ from optsched.testing import CHECKS, EXCLUSIONS, SEEDS, ContractBroken
 @click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
 @click.option("--seeds", default=len(SEEDS), show_default=True, type=click.IntRange(1), help="Number of seeds.")
 def report(problems: Sequence[str], seeds: int) -> None:
-    """Print `ok`, `-` where a check is not about the problem, or what is broken; then what is excluded, and why."""
+    """Print `ok`, `-` where a check is not about the problem, or what is broken, once; then what is excluded."""
     try:
         chosen = [record(name) for name in problems or records()]
     except UsageError as error:
@@ -28,13 +28,16 @@ def report(problems: Sequence[str], seeds: int) -> None:
     broken = 0
     for entry in chosen:
         click.echo(entry.name)
+        told: set[str] = set()
         for name, check in CHECKS.items():
             try:
                 said = "ok" if check.applies(entry) else "-"
                 if said == "ok":
                     check.function(entry, range(seeds))
             except ContractBroken as error:
-                said, broken = f"BROKEN  {error}", broken + 1
+                fault = str(error).removeprefix(f"{entry.name}, {name}: ")
+                said, broken = f"BROKEN  {'as above' if fault in told else error}", broken + 1
+                told.add(fault)
             click.echo(f"  {name:{width}}  {said}")
         for left in EXCLUSIONS:
             if left.problem == entry.name:

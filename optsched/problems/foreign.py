@@ -1,0 +1,100 @@
+"""Problems of other packages: what their methods raise or answer wrongly is told as theirs, once and for every caller.
+
+A class outside this package is held when it is made (`BaseProblem` does so): each of its own methods below then answers
+what it must, or raises `ProblemFailed`. Faults of the input, wrong usage and limits pass as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+from optsched.errors import Fault, OptschedError, ProblemFailed
+from optsched.outside import raised
+from optsched.registry import package_of
+from optsched.results import Bound, Violation
+
+__all__ = ["hold"]
+
+#: From the problem, or its class, and what a method answered to the answer as callers want it; else it raises `_Wrong`.
+_Read = Callable[[Any, Any], Any]
+
+
+def _value(problem: Any, answer: Any) -> Any:
+    names = [component.name for component in problem.components]
+    exact = isinstance(answer, tuple) and all(isinstance(entry, int | Fraction) for entry in answer)
+    if not exact or len(answer) != len(names):
+        raise _Wrong(answer, f"a tuple of an int or Fraction for each of {', '.join(names)}")
+    return answer
+
+
+def _entries(kind: type[Any], shape: Callable[[list[Any]], Any]) -> _Read:
+    def read(problem: Any, answer: Any) -> Any:
+        wanted = f"{kind.__name__}s"
+        if not isinstance(answer, Iterable):
+            raise _Wrong(answer, wanted)
+        entries = list(answer)
+        for entry in entries:
+            if not isinstance(entry, kind):
+                raise _Wrong(entry, wanted)
+        return shape(entries)
+
+    return read
+
+
+def _text(problem: Any, answer: Any) -> Any:
+    if not isinstance(answer, str | None):
+        raise _Wrong(answer, "a text, or None")
+    return answer
+
+
+_METHODS: dict[str, _Read] = {
+    "missing": _entries(Fault, iter),
+    "prepare": lambda problem, answer: None,
+    "plainly_infeasible": _text,
+    "remark": _text,
+    "objective": _value,
+    "violations": _entries(Violation, list),
+    "constraint_violations": _entries(Violation, iter),
+    "cheap_bounds": _entries(Bound, tuple),
+}
+
+
+class _Wrong(Exception):
+    """An answer, and what to give instead."""
+
+    def __init__(self, answer: Any, wanted: str) -> None:
+        super().__init__(f"answered {answer!r}; give {wanted}")
+
+
+def hold(kind: type[Any]) -> None:
+    """Hold each method that a class of another package defines itself."""
+    for name, read in _METHODS.items():
+        own = vars(kind).get(name)
+        if isinstance(own, property):
+            setattr(kind, name, property(_held(own.fget, name, read), doc=own.__doc__))
+        elif isinstance(own, classmethod):
+            setattr(kind, name, classmethod(_held(own.__func__, name, read)))
+        elif own is not None:
+            setattr(kind, name, _held(own, name, read))
+
+
+def _held(method: Any, name: str, read: _Read) -> Any:
+    @functools.wraps(method)
+    def held(owner: Any, *given: Any, **named: Any) -> Any:
+        try:
+            return read(owner, method(owner, *given, **named))
+        except (OptschedError, MemoryError):
+            raise
+        except (Exception, SystemExit) as error:
+            told, cause = (str(error), None) if isinstance(error, _Wrong) else (f"raised {raised(error)}", error)
+            kind: Any = owner if isinstance(owner, type) else type(owner)
+            package = package_of(kind)
+            raise ProblemFailed(
+                f'the problem "{kind.name}"{f" of {package}" if package else ""} ({kind.__module__}:'
+                f"{kind.__qualname__}): its {name} {told}; mend {'or uninstall that package' if package else 'it'}"
+            ) from cause
+
+    return held

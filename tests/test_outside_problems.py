@@ -1,0 +1,221 @@
+"""Problems of packages outside whose code raises, or answers nonsense: one line that names package and problem."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from outside_packages import PACKAGE, CommandLine, install, on_path, project
+
+from optsched.certificates import certify
+from optsched.errors import Fault, HeuristicFailed, ProblemFailed, UsageError
+from optsched.gaps import gap
+from optsched.instance import Cluster, Instance, Workload
+from optsched.matrix import gap_matrix
+from optsched.placement import NONE, Placement
+from optsched.problems.base import Parameter, Problem
+from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+from optsched.routes import bounds, solve
+from optsched.testing.__main__ import report
+
+TINY = "papers/guo-fig2"
+
+
+class Broken(Problem):
+    """Counts the tasks on each node; each method fails as `Broken.how` says."""
+
+    name = "broken"
+    title = "breaks where it is told to"
+    paper = ""
+    components = (Component("cost", Sense.MIN, "unit"), Component("rest", Sense.MAX, "unit"))
+    parameter_table: tuple[Parameter, ...] = ()
+    requires = ()
+    proof = Proof.ENUMERATION
+    how: Mapping[str, Any] = {}
+
+    def _answer(self, name: str, usual: Any) -> Any:
+        told = self.how.get(name, usual)
+        if isinstance(told, type) and issubclass(told, BaseException):
+            raise told("as it was told")
+        return told
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        return iter(cls._answer(cls, "missing", ()))  # type: ignore[arg-type]
+
+    def prepare(self) -> None:
+        self._answer("prepare", None)
+
+    @property
+    def plainly_infeasible(self) -> str | None:
+        found: str | None = self._answer("plainly_infeasible", None)
+        return found
+
+    def objective(self, placement: Placement, /) -> Value:
+        value: Value = self._answer("objective", (placement.placed, Fraction(1, 2)))
+        return value
+
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        if (self.nodes_of(placement) == NONE).any():
+            yield Violation("all", (), 1)
+        yield from self._answer("constraint_violations", ())
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        found: tuple[Bound, ...] = self._answer("cheap_bounds", (Bound("least", "cost", 2, "all", ""),))
+        return found
+
+
+def posed() -> Broken:
+    """The problem on two tasks and two nodes."""
+    return Broken(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"])))
+
+
+def nodes(problem: Problem, rng: Any) -> list[str]:
+    """A heuristic."""
+    return ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "told"),
+    [
+        ("objective", ZeroDivisionError, "its objective raised ZeroDivisionError: as it was told"),
+        ("objective", ValueError, "its objective raised ValueError: as it was told"),
+        ("objective", 3, r"its objective answered 3; give a tuple of an int or Fraction for each of cost, rest"),
+        ("objective", None, "its objective answered None; give a tuple"),
+        ("objective", (1,), r"its objective answered \(1,\); give a tuple"),
+        ("objective", (1, 2, 3), r"its objective answered \(1, 2, 3\); give a tuple"),
+        ("objective", (1, 0.5), r"its objective answered \(1, 0.5\); give a tuple"),
+        ("objective", [1, 2], r"its objective answered \[1, 2\]; give a tuple"),
+        ("constraint_violations", KeyError, "its constraint_violations raised KeyError: 'as it was told'"),
+        ("constraint_violations", (None,), "its constraint_violations answered None; give Violations"),
+        ("constraint_violations", 5, "its constraint_violations raised TypeError"),
+        ("cheap_bounds", RuntimeError, "its cheap_bounds raised RuntimeError: as it was told"),
+        ("cheap_bounds", (2,), "its cheap_bounds answered 2; give Bounds"),
+        ("cheap_bounds", None, "its cheap_bounds answered None; give Bounds"),
+        ("plainly_infeasible", IndexError, "its plainly_infeasible raised IndexError: as it was told"),
+        ("plainly_infeasible", 5, "its plainly_infeasible answered 5; give a text, or None"),
+        ("prepare", AttributeError, "its prepare raised AttributeError: as it was told"),
+        ("missing", OSError, "its missing raised OSError: as it was told"),
+        ("missing", ("a",), "its missing answered 'a'; give Faults"),
+    ],
+)
+def test_a_problem_that_fails(monkeypatch: pytest.MonkeyPatch, method: str, answer: Any, told: str) -> None:
+    """Tests that whatever a problem's own methods raise or answer wrongly is one message, chained, from any call."""
+    problem = posed()
+    solution = solve(problem)
+    monkeypatch.setattr(Broken, "how", {method: answer})
+    calls: list[Callable[[], Any]] = [
+        lambda: solve(problem),
+        lambda: gap(problem, nodes),
+        lambda: gap_matrix([problem], {"mine": (nodes, {})}),
+        lambda: certify(problem, solution),
+    ]
+    asked = {
+        "cheap_bounds": [lambda: bounds(problem)],
+        "plainly_infeasible": calls[:3],
+        "prepare": [posed],
+        "missing": [posed],
+    }
+    for call in asked.get(method, calls):
+        with pytest.raises(ProblemFailed, match=rf'^the problem "broken" \({__name__}:Broken\): {told}') as caught:
+            call()
+        (line,) = str(caught.value).splitlines()
+        if isinstance(answer, type):
+            assert isinstance(caught.value.__cause__, answer)
+            assert re.search(r"test_outside_problems\.py, line \d+\)", line)
+
+
+def test_what_a_problem_may_raise() -> None:
+    """Tests that faults of the input, wrong usage and interrupts that a problem tells of itself pass as they are."""
+    with pytest.MonkeyPatch.context() as patched:
+        for error in (UsageError, KeyboardInterrupt):
+            patched.setattr(Broken, "how", {"prepare": error})
+            with pytest.raises(error):
+                posed()
+    assert solve(posed()).objective == (2, Fraction(1, 2))
+
+
+def test_a_heuristic_is_not_blamed_for_its_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a problem's own fault inside a heuristic is told as the problem's."""
+
+    def asks(problem: Problem, rng: Any) -> list[str]:
+        problem.objective(problem.placement([0, 1]))
+        return ["a", "b"]
+
+    problem = posed()
+    monkeypatch.setattr(Broken, "how", {"objective": ValueError})
+    with pytest.raises(ProblemFailed):
+        gap(problem, asks)
+
+
+# On the command line -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Iterator[CommandLine]:
+    """The command line where a package is installed whose objective divides by zero."""
+    (tmp_path / "consolidation").mkdir()
+    for file in (PACKAGE / "consolidation").glob("*.py"):
+        text = file.read_text().replace("return (self.parameters", "1 / 0\n        return (self.parameters")
+        (tmp_path / "consolidation" / file.name).write_text(text)
+    install(tmp_path, project()["name"], project()["entry-points"])
+    with on_path(tmp_path) as there:
+        yield there
+
+
+def test_bug_a_wrong_objective_was_called_a_bug_of_optsched(wrong: CommandLine, tmp_path: Path) -> None:
+    """Tests that every command that meets the objective ends with one line, exit code 1, and no traceback."""
+    drawn = str(tmp_path / "drawn.json")
+    wrong("generate", "consolidation", "--nodes", "3", "--tasks", "4", "--output", drawn)
+    for command in (
+        ["solve", drawn, "--problem", "consolidation"],
+        ["gap", drawn, "--problem", "consolidation"],
+        ["matrix", drawn, "--problem", "consolidation"],
+    ):
+        lines = wrong(*command, code=1).stderr.splitlines()
+        (line,) = [line for line in lines if "note:" not in line]
+        assert line.startswith(
+            'optsched: error: the problem "consolidation" of optsched-consolidation '
+            "(consolidation.problem:Consolidation): its objective raised ZeroDivisionError: division by zero ("
+        )
+        assert line.endswith("; mend or uninstall that package")
+    done = CliRunner().invoke(report, ["consolidation"])
+    assert done.exit_code == 4
+    assert "Traceback" not in done.output
+    told = [line for line in done.output.splitlines() if "ZeroDivisionError" in line]
+    assert len(told) == 1
+    assert "BROKEN  as above" in done.output
+
+
+def test_bug_code_of_a_record_was_called_a_bug_of_optsched(tmp_path: Path) -> None:
+    """Tests that what a package's models raise is told as that package's, with its line and exit code 1."""
+    (tmp_path / "consolidation").mkdir()
+    for file in (PACKAGE / "consolidation").glob("*.py"):
+        text = file.read_text().replace("model = pyo.ConcreteModel()", "[][1]")
+        (tmp_path / "consolidation" / file.name).write_text(text)
+    install(tmp_path, project()["name"], project()["entry-points"])
+    with on_path(tmp_path) as there:
+        drawn = str(tmp_path / "drawn.json")
+        there("generate", "consolidation", "--nodes", "3", "--tasks", "4", "--output", drawn)
+        words = ["export", drawn, "--problem", "consolidation", "--to", str(tmp_path / "x.lp")]
+        told = there(*words, code=1).stderr.splitlines()
+    assert told == [
+        "optsched: error: optsched-consolidation raised "
+        f"IndexError: list index out of range ({tmp_path}/consolidation/models.py, line 35); "
+        "mend or uninstall that package"
+    ]
+
+
+def test_a_failing_heuristic_stays_one() -> None:
+    """Tests that an exception of a heuristic's own is told as the heuristic's, on a problem of a package too."""
+
+    def fails(problem: Problem, rng: Any) -> list[str]:
+        raise ValueError("mine")
+
+    with pytest.raises(HeuristicFailed, match="raised ValueError: mine"):
+        gap(posed(), fails).run.raise_if_failed()
