@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from proved_solutions import LATENCY, LSAP, SOLVED
 from small_problems import small_problem
-from strategies import problems
 
-from optsched.certificates import Check, Claim, Enumerated, Verdict, certify, proved_bound
+from optsched.certificates import Check, Claim, Enumerated, certify, proved_bound
 from optsched.errors import CertificateInvalid, UsageError
-from optsched.instance import Cluster, Instance, Pairs, Ragged, State, Workload
+from optsched.instance import Cluster, Instance, Pairs, State, Workload
 from optsched.placement import Placement
-from optsched.problems import FairLsap, Flow, GeneralizedAssignment, Latency, Lsap, Problem
-from optsched.problems.assignment import AssignmentProblem
+from optsched.problems import GeneralizedAssignment, Lsap, Problem
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.routes import solve
-from optsched.searches.enumeration import best_placement, pareto_front
-
-
-def assignment() -> Lsap:
-    """Three tasks that want two slots of node a: optimum 1; node c is busy."""
-    cluster = Cluster(["a", "b", "c"], slots=[2, 2, 1])
-    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [0]]))
-    return Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[2, 1, 0])))
-
-
-def schedule() -> Latency:
-    """Five private tasks of one of three idle servers: optimum (3, 9)."""
-    workload = Workload([f"t{task}" for task in range(5)], replicas=Ragged.from_rows([[0]] * 5))
-    return Latency(Instance(Cluster(["s1", "s2", "s3"]), workload))
-
-
-LSAP, LATENCY = assignment(), schedule()
-SOLVED = {problem.name: solve(problem) for problem in (LSAP, LATENCY)}
 
 
 def false_claims(problem: Problem, solution: Solution) -> list[str]:
@@ -47,17 +24,6 @@ def false_claims(problem: Problem, solution: Solution) -> list[str]:
     assert verdict.valid == all(check.holds for check in verdict.checks)
     assert verdict.proved == (verdict.valid and not verdict.unproved)
     return [check.what for check in verdict.checks if not check.holds]
-
-
-def with_data(solution: Solution, component: str, **data: Any) -> Solution:
-    """The solution with entries of one certificate's data replaced; None leaves an entry out."""
-    certificates = []
-    for certificate in solution.certificates:
-        if certificate.component == component:
-            merged = {key: value for key, value in {**certificate.data, **data}.items() if value is not None}
-            certificate = replace(certificate, data=merged)
-        certificates.append(certificate)
-    return replace(solution, certificates=tuple(certificates))
 
 
 @pytest.mark.parametrize("problem", [LSAP, LATENCY])
@@ -72,9 +38,6 @@ def test_sound_solution(problem: Problem) -> None:
     assert len(lines) == len(verdict.checks)
     assert all(line.startswith(("ok     ", "proved ")) for line in lines)
     assert [line.split()[0] for line in lines].count("proved") == len(solution.certificates) == len(verdict.proofs)
-
-
-# Who, what and where -----------------------------------------------------------------------------------------------
 
 
 def test_another_problem_instance_or_parameters() -> None:
@@ -126,9 +89,6 @@ def test_objective_without_placement() -> None:
     )
     assert certify(LSAP, solution).proved
     assert false_claims(LSAP, replace(solution, objective=(1,))) == ["placement", "termination"]
-
-
-# Bounds ------------------------------------------------------------------------------------------------------------
 
 
 def test_bound_needs_its_certificate() -> None:
@@ -187,9 +147,6 @@ def test_dishonest_termination() -> None:
     for claimed in (Termination.INFEASIBLE, Termination.FEASIBLE):
         nothing = replace(feasible, decision=None, objective=None, termination=claimed)
         assert false_claims(LATENCY, nothing) == ["termination"]
-
-
-# What is told -----------------------------------------------------------------------------------------------------
 
 
 def changed(name: str, **fields: Any) -> tuple[Problem, Solution]:
@@ -430,164 +387,3 @@ def test_enumeration_and_rivals_are_told() -> None:
     assert [(claim.kind, claim.sentence) for claim in silent.claims] == [
         ("nothing", "no bound is claimed: how good the placement is, is not said")
     ]
-
-
-# Prices ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"task_price": None}, "task_price: must be an integer up to 2^53, not None"),
-        ({"task_price": True}, "task_price: must be an integer up to 2^53, not True"),
-        ({"task_price": 1.0}, "task_price: must be an integer up to 2^53, not 1.0"),
-        ({"task_price": 2**53 + 1}, "task_price: must be an integer"),
-        ({"node_prices": [1, 0, 0]}, "node_prices: must be an object, not [1, 0, 0]"),
-        ({"node_prices": None}, "node_prices: must be an object, not None"),
-        ({"node_prices": {"z": 1}}, 'node_prices: there is no node "z"'),
-        ({"node_prices": {"a": "1"}}, "a: must be an integer up to 2^53, not '1'"),
-        ({"pool_prices": 3}, "pool_prices: must be an object, not 3"),
-        ({"pool_prices": {"some": 1}}, 'pool_prices: there is no pool "some"'),
-        ({"pool_prices": {"all": None}}, "all: must be an integer up to 2^53, not None"),
-        ({"task_price": 0}, "proves -2, claimed 1"),
-        ({"node_prices": {"a": 0}}, "proves 0, claimed 1"),
-        ({"node_prices": {"a": 2}}, "proves -1, claimed 1"),
-        ({"node_prices": {"a": 1, "b": 1}}, "proves 0, claimed 1"),
-        ({"pool_prices": {"all": 1}}, "proves -2, claimed 1"),
-    ],
-)
-def test_corrupted_prices(data: dict[str, Any], message: str) -> None:
-    """Tests that each malformed or changed price is caught, and what is said."""
-    assert SOLVED["lsap"].certificates[0].data["task_price"] == 1
-    assert SOLVED["lsap"].certificates[0].data["node_prices"] == {"a": 1}
-    verdict = certify(LSAP, with_data(SOLVED["lsap"], "locality-cost", **data))
-    with pytest.raises(CertificateInvalid, match="^" + re.escape(f"dual proof of locality-cost: {message}")):
-        verdict.raise_if_invalid()
-
-
-def test_harmless_prices() -> None:
-    """Tests that a price on a node without idle slots, or below 0, and a dearer task where all run, change no proof."""
-    assert certify(LSAP, with_data(SOLVED["lsap"], "locality-cost", task_price=2)).proved
-    solution = with_data(SOLVED["lsap"], "locality-cost", node_prices={"a": 1, "b": -7, "c": 9})
-    assert certify(LSAP, solution).proved
-
-
-@settings(max_examples=60)
-@given(st.sampled_from(["lsap", "fair-lsap", "flow"]).flatmap(problems), st.data())
-@pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
-def test_no_prices_prove_more_than_the_optimum(problem: AssignmentProblem, data: st.DataObject) -> None:
-    """Tests weak duality: whatever the prices, what they prove is at most the enumerated optimum."""
-    best = best_placement(problem)[0]
-    unit = max(problem.grid // 2, 1)
-    price = st.integers(-4 * unit, 400 * unit)
-    prices = {
-        "task_price": data.draw(price),
-        "node_prices": {str(node): data.draw(price) for node in problem.instance.cluster.node_ids},
-        "pool_prices": {pool.name: data.draw(price) for pool in problem.pools},
-    }
-    certificate = Certificate(problem.components[0].name, Proof.DUAL, 0, prices)
-    assert proved_bound(problem, certificate) <= best[0]
-
-
-# Covers ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("component", "data", "message"),
-    [
-        ("makespan", {"limit": None}, "limit: must be an integer up to 2^53, not None"),
-        ("makespan", {"limit": False}, "limit: must be an integer up to 2^53, not False"),
-        ("makespan", {"limit": "2"}, "limit: must be an integer up to 2^53, not '2'"),
-        ("makespan", {"cover": None}, "cover: must be a list of servers, not None"),
-        ("makespan", {"cover": {"s1": 1}}, "cover: must be a list of servers, not {'s1': 1}"),
-        ("makespan", {"cover": ["s9"]}, "cover: there is no server 's9'"),
-        ("makespan", {"cover": [1]}, "cover: there is no server 1"),
-        ("makespan", {"cover": [["s1"]]}, "cover: there is no server ['s1']"),
-        ("makespan", {"limit": 1}, "proves 2, claimed 3"),
-        ("makespan", {"limit": 3}, "proves 0, claimed 3"),
-        ("makespan", {"cover": []}, "proves 0, claimed 3"),
-        ("work", {"cover": ["s2"]}, "proves 5, claimed 9"),
-        ("work", {"limit": 2}, "limit: a proof for makespans up to 2 says nothing of this placement's"),
-        ("work", {"limit": 4}, "proves 7, claimed 9"),
-    ],
-)
-def test_corrupted_covers(component: str, data: dict[str, Any], message: str) -> None:
-    """Tests that each malformed or changed cover is caught, and what is said."""
-    makespan, work = SOLVED["latency"].certificates
-    assert (makespan.data["limit"], work.data) == (2, {"limit": 3, "cover": ["s1"]})
-    verdict = certify(LATENCY, with_data(SOLVED["latency"], component, **data))
-    with pytest.raises(CertificateInvalid, match="^" + re.escape(f"combinatorial proof of {component}: {message}")):
-        verdict.raise_if_invalid()
-
-
-def test_work_is_proved_for_a_placement_only() -> None:
-    """Tests that a proof of the work, which takes the makespan as given, says nothing without a placement."""
-    work = SOLVED["latency"].certificates[1]
-    assert proved_bound(LATENCY, work, (3, 9)) == 9
-    with pytest.raises(CertificateInvalid, match="says nothing"):
-        proved_bound(LATENCY, work)
-
-
-def test_nothing_to_place() -> None:
-    """Tests that a job without tasks is proved to take no time, and that its cover proves no more."""
-    problem = Latency(Instance(Cluster(["s1"]), Workload([])))
-    assert certify(problem, solve(problem)).proved
-    assert proved_bound(problem, Certificate("makespan", Proof.COMBINATORIAL, 9, {"limit": 9, "cover": ["s1"]})) == 0
-
-
-@settings(max_examples=60)
-@given(problems("latency"), st.data())
-def test_no_cover_proves_more_than_the_optimum(problem: Latency, data: st.DataObject) -> None:
-    """Tests that whatever cover and limit are named, no makespan or work is proved that enumeration undercuts."""
-    front = pareto_front(problem)
-    servers = problem.instance.cluster.node_ids.tolist()
-    named = {"limit": data.draw(st.integers(-3, 40)), "cover": data.draw(st.lists(st.sampled_from(servers)))}
-    assert proved_bound(problem, Certificate("makespan", Proof.COMBINATORIAL, 0, named)) <= front[0][0]
-    for makespan, work in front:
-        if makespan <= named["limit"]:
-            assert proved_bound(problem, Certificate("work", Proof.COMBINATORIAL, 0, named), (makespan, work)) <= work
-
-
-def test_bug_limit_past_what_int64_adds() -> None:
-    """Tests that a huge limit on a thousand servers does not wrap round and prove a false optimum."""
-    servers = 1024
-    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
-    problem = Latency(Instance(Cluster([f"s{server}" for server in range(servers)]), workload))
-    remote = problem.placement([1])
-    claims = (
-        Certificate("makespan", Proof.COMBINATORIAL, 3, {"limit": 2**53, "cover": []}),
-        Certificate(
-            "work", Proof.COMBINATORIAL, 3, {"limit": 2**53, "cover": problem.instance.cluster.node_ids.tolist()}
-        ),
-    )
-    forged = replace(solve(problem), decision=remote, objective=(3, 3), bound=(3, 3), certificates=claims)
-    verdict: Verdict = certify(problem, forged)
-    assert [check.found for check in verdict.checks if not check.holds] == [
-        "proves 0, claimed 3",
-        "proves 1, claimed 3",
-    ]
-
-
-def test_every_assignment_problem_has_its_own_pools() -> None:
-    """Tests that prices of `fair-lsap` and `flow`, in units of the grid, are proved, and changed ones prove no more."""
-    workload = Workload(
-        ["t1", "t2"],
-        job=[0, 1],
-        job_ids=["i", "j"],
-        job_group=[0, 1],
-        group_ids=["g", "h"],
-        group_weight=[1, 1],
-        group_running_tasks=[1, 0],
-        rate_in=[3.0, 16.0],
-    )
-    cluster = Cluster(["a"], slots=[2], rate_in=[85])
-    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1]))
-    for problem in (FairLsap(instance), FairLsap(instance, selection="free"), Flow(instance)):
-        solution = solve(problem)
-        assert certify(problem, solution).proved
-        data = solution.certificates[0].data
-        assert data["unit"] == "1/1048576"
-        changed = with_data(solution, problem.components[0].name, task_price=data["task_price"] + 1, pool_prices={})
-        value = proved_bound(problem, changed.certificates[0])
-        assert value <= solution.bound[0]  # type: ignore[operator]
-    assert np.array_equal(Flow(instance).idle_nodes, [0])

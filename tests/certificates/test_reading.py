@@ -1,13 +1,16 @@
-"""Reading of certificates: fractions, and what is none."""
+"""Reading of certificates: integers, fractions, objects and prices by id, and what is none of these."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
 
 from optsched.certificates import reading
 from optsched.errors import CertificateInvalid
+from optsched.instance import Cluster, Instance, Workload
 
 
 @pytest.mark.parametrize(
@@ -26,3 +29,37 @@ def test_fractions_that_are_none(text: str) -> None:
         Fraction(3, 2),
         7,
     ]
+
+
+@pytest.mark.parametrize("value", [None, True, 1.0, "1", 2**53 + 1, -(2**53) - 1, [1]])
+def test_integers_that_are_none(value: Any) -> None:
+    """Tests that truth values, floats, text and what doubles would not hold are told by the entry's name."""
+    for read in (reading.integer, reading.number):
+        if not isinstance(value, str):
+            with pytest.raises(CertificateInvalid, match=r"^price: must be an integer up to 2\^53, not "):
+                read({"price": value}, "price")
+    with pytest.raises(CertificateInvalid, match=r"^price: must be an integer up to 2\^53, not None"):
+        reading.integer({}, "price")
+
+
+def test_what_is_read() -> None:
+    """Tests the largest integers of either sign, an object as it is, and that numbers are read back as they were."""
+    assert [reading.integer({"price": whole}, "price") for whole in (2**53, -(2**53), 0)] == [2**53, -(2**53), 0]
+    assert reading.mapping({"prices": {"a": 1}}, "prices") == {"a": 1}
+    for other in (None, [1], "a"):
+        with pytest.raises(CertificateInvalid, match=r"^prices: must be an object, not "):
+            reading.mapping({"prices": other}, "prices")
+    for value in (Fraction(-7, 3), Fraction(4, 2), 5, Fraction(1, 3**40)):
+        assert reading.number({"price": reading.written(value)}, "price") == value
+    assert (reading.written(Fraction(4, 2)), reading.written(Fraction(-7, 3))) == (2, "-7/3")
+
+
+def test_prices_by_id() -> None:
+    """Tests that prices of 0 are left out, that what is left out is 0, and that an unknown node is told."""
+    instance = Instance(Cluster(["a", "b", "c"]), Workload([]))
+    held = reading.priced(instance.cluster.node_ids, np.array([0, 5, -2]))
+    assert held == {"b": 5, "c": -2}
+    assert reading.node_prices(instance, held).tolist() == [0, 5, -2]
+    assert reading.node_prices(instance, {}).tolist() == [0, 0, 0]
+    with pytest.raises(CertificateInvalid, match=r'^charges: there is no node "z"'):
+        reading.node_prices(instance, {"z": 1}, "charges")

@@ -1,0 +1,97 @@
+"""Covers of servers as certificates of `latency`: corrupted ones are told, and none prove more than the optimum."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from proved_solutions import LATENCY, SOLVED, with_data
+from strategies import problems
+
+from optsched.certificates import Verdict, certify, proved_bound
+from optsched.errors import CertificateInvalid
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.problems import Latency
+from optsched.results import Certificate, Proof
+from optsched.routes import solve
+from optsched.searches.enumeration import pareto_front
+
+
+@pytest.mark.parametrize(
+    ("component", "data", "message"),
+    [
+        ("makespan", {"limit": None}, "limit: must be an integer up to 2^53, not None"),
+        ("makespan", {"limit": False}, "limit: must be an integer up to 2^53, not False"),
+        ("makespan", {"limit": "2"}, "limit: must be an integer up to 2^53, not '2'"),
+        ("makespan", {"cover": None}, "cover: must be a list of servers, not None"),
+        ("makespan", {"cover": {"s1": 1}}, "cover: must be a list of servers, not {'s1': 1}"),
+        ("makespan", {"cover": ["s9"]}, "cover: there is no server 's9'"),
+        ("makespan", {"cover": [1]}, "cover: there is no server 1"),
+        ("makespan", {"cover": [["s1"]]}, "cover: there is no server ['s1']"),
+        ("makespan", {"limit": 1}, "proves 2, claimed 3"),
+        ("makespan", {"limit": 3}, "proves 0, claimed 3"),
+        ("makespan", {"cover": []}, "proves 0, claimed 3"),
+        ("work", {"cover": ["s2"]}, "proves 5, claimed 9"),
+        ("work", {"limit": 2}, "limit: a proof for makespans up to 2 says nothing of this placement's"),
+        ("work", {"limit": 4}, "proves 7, claimed 9"),
+    ],
+)
+def test_corrupted_covers(component: str, data: dict[str, Any], message: str) -> None:
+    """Tests that each malformed or changed cover is caught, and what is said."""
+    makespan, work = SOLVED["latency"].certificates
+    assert (makespan.data["limit"], work.data) == (2, {"limit": 3, "cover": ["s1"]})
+    verdict = certify(LATENCY, with_data(SOLVED["latency"], component, **data))
+    with pytest.raises(CertificateInvalid, match="^" + re.escape(f"combinatorial proof of {component}: {message}")):
+        verdict.raise_if_invalid()
+
+
+def test_work_is_proved_for_a_placement_only() -> None:
+    """Tests that a proof of the work, which takes the makespan as given, says nothing without a placement."""
+    work = SOLVED["latency"].certificates[1]
+    assert proved_bound(LATENCY, work, (3, 9)) == 9
+    with pytest.raises(CertificateInvalid, match="says nothing"):
+        proved_bound(LATENCY, work)
+
+
+def test_nothing_to_place() -> None:
+    """Tests that a job without tasks is proved to take no time, and that its cover proves no more."""
+    problem = Latency(Instance(Cluster(["s1"]), Workload([])))
+    assert certify(problem, solve(problem)).proved
+    assert proved_bound(problem, Certificate("makespan", Proof.COMBINATORIAL, 9, {"limit": 9, "cover": ["s1"]})) == 0
+
+
+@settings(max_examples=60)
+@given(problems("latency"), st.data())
+def test_no_cover_proves_more_than_the_optimum(problem: Latency, data: st.DataObject) -> None:
+    """Tests that whatever cover and limit are named, no makespan or work is proved that enumeration undercuts."""
+    front = pareto_front(problem)
+    servers = problem.instance.cluster.node_ids.tolist()
+    named = {"limit": data.draw(st.integers(-3, 40)), "cover": data.draw(st.lists(st.sampled_from(servers)))}
+    assert proved_bound(problem, Certificate("makespan", Proof.COMBINATORIAL, 0, named)) <= front[0][0]
+    for makespan, work in front:
+        if makespan <= named["limit"]:
+            assert proved_bound(problem, Certificate("work", Proof.COMBINATORIAL, 0, named), (makespan, work)) <= work
+
+
+def test_bug_limit_past_what_int64_adds() -> None:
+    """Tests that a huge limit on a thousand servers does not wrap round and prove a false optimum."""
+    servers = 1024
+    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
+    problem = Latency(Instance(Cluster([f"s{server}" for server in range(servers)]), workload))
+    remote = problem.placement([1])
+    claims = (
+        Certificate("makespan", Proof.COMBINATORIAL, 3, {"limit": 2**53, "cover": []}),
+        Certificate(
+            "work", Proof.COMBINATORIAL, 3, {"limit": 2**53, "cover": problem.instance.cluster.node_ids.tolist()}
+        ),
+    )
+    forged = replace(solve(problem), decision=remote, objective=(3, 3), bound=(3, 3), certificates=claims)
+    verdict: Verdict = certify(problem, forged)
+    assert [check.found for check in verdict.checks if not check.holds] == [
+        "proves 0, claimed 3",
+        "proves 1, claimed 3",
+    ]

@@ -1,0 +1,42 @@
+"""Proved solutions of a small `lsap` and a small `latency`, and the same with changed data of a certificate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.problems import Latency, Lsap
+from optsched.results import Solution
+from optsched.routes import solve
+
+
+def assignment() -> Lsap:
+    """Three tasks that want two slots of node a: optimum 1; node c is busy."""
+    cluster = Cluster(["a", "b", "c"], slots=[2, 2, 1])
+    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [0]]))
+    return Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[2, 1, 0])))
+
+
+def schedule() -> Latency:
+    """Five private tasks of one of three idle servers: optimum (3, 9)."""
+    workload = Workload([f"t{task}" for task in range(5)], replicas=Ragged.from_rows([[0]] * 5))
+    return Latency(Instance(Cluster(["s1", "s2", "s3"]), workload))
+
+
+#: The problems.
+LSAP, LATENCY = assignment(), schedule()
+
+#: Their solutions, by the name of the problem.
+SOLVED = {problem.name: solve(problem) for problem in (LSAP, LATENCY)}
+
+
+def with_data(solution: Solution, component: str, **data: Any) -> Solution:
+    """The solution with entries of one certificate's data replaced; None leaves an entry out."""
+    certificates = []
+    for certificate in solution.certificates:
+        if certificate.component == component:
+            merged = {key: value for key, value in {**certificate.data, **data}.items() if value is not None}
+            certificate = replace(certificate, data=merged)
+        certificates.append(certificate)
+    return replace(solution, certificates=tuple(certificates))
