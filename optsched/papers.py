@@ -1,6 +1,7 @@
-"""How the papers are called: texts within the code say 000 to 004, what users read says authors and year.
+"""How the papers are called: keys of files and records say 000 to 004, what users read says authors and year.
 
-`docs/papers.md` has the titles and the notes on each of them.
+Texts are written with the authors. Only the field `paper` of problems and heuristics and the tags of instances have the
+short names, which programs may select by. `docs/papers.md` has the titles and the notes on each of them.
 """
 
 from __future__ import annotations
@@ -9,17 +10,18 @@ import re
 
 __all__ = ["PAPERS", "cited"]
 
-#: What each paper is called, by the short name that it has in the code.
+#: What each paper is called, by its short name.
 PAPERS = {
     "000": "Shen et al. 2016",
     "001": "Sharmilarani et al.",
     "002": "Hsu and Freeh",
     "003": "Guo et al. 2012",
     "004": "Agosta et al.",
+    "FSY": "Fischer et al. 2010",
 }
 
-#: A short name, and its authors where they follow in brackets; no part of a number such as 0.001 or 1,000.
-_SHORT = re.compile(r"(?<![\w.,])(00[0-4])(?!\w|[.,]\d)(?: \(([A-Z]\w+)[^()]*\))?")
+#: A short name, a possessive and its authors where they follow in brackets; no part of a number such as 0.001 or 1,000.
+_SHORT = re.compile(r"(?<![\w.,])(00[0-4]|FSY)(?!\w|[.,]\d)('s)?(?: \(([A-Z]\w+)[^()]*\))?")
 
 
 def cited(text: str) -> str:
@@ -29,12 +31,17 @@ def cited(text: str) -> str:
     --------
     >>> cited("003, section IV.A; 000 (Shen, Sarker, Yu, Deng), Table II; a step of 0.001")
     'Guo et al. 2012, section IV.A; Shen et al. 2016, Table II; a step of 0.001'
+    >>> cited("003's costs")
+    "Guo et al.'s costs"
     """
 
     def named(match: re.Match[str]) -> str:
-        name, short = PAPERS[match[1]], match[0][: len(match[1])]
-        if match[2] and not name.startswith(match[2]):  # brackets that say something else
-            return name + match[0][len(short) :]
+        short, possessive, author = match.groups()
+        name = PAPERS[short]
+        if possessive:
+            name = re.sub(r" \d{4}$", "", name) + possessive
+        if author and not name.startswith(author):  # brackets that say something else
+            return name + match[0][len(short) + len(possessive or "") :]
         return name
 
     return _SHORT.sub(named, text)

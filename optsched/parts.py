@@ -208,8 +208,8 @@ class Cluster(Part):
     """The nodes, as columns of shape (nodes,). Omitted columns take the defaults of the instance format.
 
     `rack`, `datacenter`, `type` are indices into `rack_ids`, `datacenter_ids`, `type_ids`, or -1. `rate_process`,
-    `rate_in`, `rate_out` are 002's R_p, R_in, R_out and `out_in_use` its r_out (default 0), in MB/s. `running_rates`
-    holds, for each node, the input rates of tasks that run there but are not listed as tasks.
+    `rate_in`, `rate_out` are Hsu and Freeh's R_p, R_in, R_out and `out_in_use` its r_out (default 0), in MB/s.
+    `running_rates` holds, for each node, the input rates of tasks that run there but are not listed as tasks.
     """
 
     node_ids: Strings

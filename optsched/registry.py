@@ -188,7 +188,7 @@ _ASSIGNMENT: dict[str, Any] = {
     "network": "optsched.searches.assignment:compact_network",
 }
 
-#: 002's rates scale as a whole; each penalty is rounded.
+#: Hsu and Freeh's rates scale as a whole; each penalty is rounded.
 _RATES = Scaling(
     (1,),
     {"nodes": ("rate_in", "rate_process", "running_rates"), "tasks": ("rate_in",)},

@@ -1,4 +1,4 @@
-"""P_min of 000's scheduler: up to which value nothing can starve, and the paper's rule to tune it.
+"""P_min of Shen et al.'s scheduler: up to which value nothing can starve, and the paper's rule to tune it.
 
 The scheduler itself is in `optsched.heuristics.probabilistic`.
 """
@@ -30,7 +30,7 @@ def liveness_limit(eligible: int = 1, barred: int = 0) -> float:
     1 - exp(-1) = 1 - 1/e; costs that are equal everywhere reach this. In Algorithm 2 the average is over all nodes with
     a free reduce slot, also those that are barred because they run a reduce of the job. These may cost nothing: then
     the average is as little as eligible/(eligible + barred) of the cheapest eligible node's cost. With one barred node
-    and one eligible it is 1 - exp(-1/2) = 0.393, below the 0.4 that 000 runs with.
+    and one eligible it is 1 - exp(-1/2) = 0.393, below the 0.4 that Shen et al. run with.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def tune_p_min(
     sizes: str = "extrapolated",
     max_idle_rounds: int = MAX_IDLE_ROUNDS,
 ) -> Tuning:
-    """000's rule: of the values of P_min tried, the highest with which all jobs finish.
+    """Shen et al.'s rule: of the values of P_min tried, the highest with which all jobs finish.
 
     A run counts as finished when as many tasks are placed as there are slots for. Every value is tried, and there is no
     bisection: chance decides too, so one value may starve where a higher one does not. The rule is about liveness, not
@@ -130,8 +130,8 @@ def tune_p_min(
 
     References
     ----------
-    000, section III: "ran 10 Wordcount jobs together several times with different P_min values and picked the highest
-    P_min value at the time when the all jobs finished successfully".
+    Shen et al. 2016, section III: "ran 10 Wordcount jobs together several times with different P_min values and picked
+    the highest P_min value at the time when the all jobs finished successfully".
 
     Examples
     --------

@@ -73,7 +73,7 @@ def waves(
         The first wave runs with it as given; later ones with (seed, wave).
     idle
         `same`: the slots that the wave has used are idle again. `fresh`: as many idle slots are drawn from all slots of
-        the cluster, as in 003's simulations (Guo et al. 2012, note 3), of each kind of task that is placed.
+        the cluster, as in Guo et al.'s simulations (Guo et al. 2012, note 3), of each kind of task that is placed.
 
     time_limit
         Seconds for the run of each wave.

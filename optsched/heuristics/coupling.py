@@ -1,7 +1,7 @@
 """`coupling`: maps start with a chance that depends on how near their data is; reduces gradually, near the centre.
 
-The Coupling Scheduler is by Tan, Meng and Zhang (HPDC 2012, INFOCOM 2013). What 000 says of it leaves much open. Each
-guess is a parameter, or is named here (Shen et al. 2016, note 12).
+The Coupling Scheduler is by Tan, Meng and Zhang (HPDC 2012, INFOCOM 2013). What Shen et al. say of it leaves much open.
+Each guess is a parameter, or is named here (Shen et al. 2016, note 12).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class CouplingPolicy(JobPolicy):
     Parameters
     ----------
     p_rack, p_off
-        Assumed: 000 gives no numbers.
+        Assumed: Shen et al. give no numbers.
     progress
         What counts as the progress of a job's maps; it is assumed, since no map advances in a snapshot. `launched`: the
         share that runs or has finished. `finished`: the share that has finished; no reduce is started before a map has,
         so the policy starves where none has.
     waits
-        Offers that each reduce waits for the centre (000: "at most three rounds of heartbeats").
+        Offers that each reduce waits for the centre (Shen et al. 2016: "at most three rounds of heartbeats").
     """
 
     def __init__(self, p_rack: float = 0.8, p_off: float = 0.5, progress: str = "launched", waits: int = 3) -> None:

@@ -1,7 +1,7 @@
 """`delay`: delay scheduling, in which a job waits a number of offers for a node with its data.
 
-Hadoop's Fair Scheduler, which delays too, is in `fair`. Delay scheduling is by Zaharia et al., EuroSys 2010; 000
-compares with it as a part of the Fair Scheduler.
+Hadoop's Fair Scheduler, which delays too, is in `fair`. Delay scheduling is by Zaharia et al., EuroSys 2010; Shen et
+al. compare with it as a part of the Fair Scheduler.
 """
 
 from __future__ import annotations

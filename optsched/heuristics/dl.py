@@ -1,7 +1,7 @@
 """`dl` and `rand`: Hadoop's default rule, which prefers tasks with data on the offering node, and its random version.
 
-003 describes dl-sched for one heartbeat. Its theory and figures fit only another reading: every idle slot has its
-chance of a local task before any slot takes another task. Both readings are here (Guo et al. 2012, note 1).
+Guo et al. describe dl-sched for one heartbeat. Their theory and figures fit only another reading: every idle slot has
+its chance of a local task before any slot takes another task. Both readings are here (Guo et al. 2012, note 1).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class LocalityPolicy(Policy):
         each slot passes once before it takes a task without data on the node, so that under the driver all idle slots
         have taken local tasks by then.
     randomness
-        Chance, 0 to 1, that a slot is given any task at random without looking at data (003, section IV.D).
+        Chance, 0 to 1, that a slot is given any task at random without looking at data (Guo et al. 2012, section IV.D).
     """
 
     def __init__(self, reading: str = "sweep", randomness: float = 0) -> None:
@@ -112,7 +112,7 @@ HEURISTICS = (
                 "randomness",
                 1,
                 number(lowest=0, highest=1),
-                "share of the slots that get a task at random (003: 0.3, 0.5, 0.7, 1)",
+                "share of the slots that get a task at random (Guo et al. 2012: 0.3, 0.5, 0.7, 1)",
             ),
             _READING,
         ),

@@ -1,7 +1,7 @@
 """`fair` and `capacity`: Hadoop's schedulers that share the cluster out between groups, as policies.
 
 FIFO, which has no shares, is in `fifo`; delay scheduling on its own is in `delay`. The fair shares of several resources
-that 001 compares with are not here.
+that Sharmilarani et al. compare with are not here.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ class FairPolicy(DelayPolicy):
     it the job with the fewest running tasks. Without groups all jobs are in one pool. A job waits for a node with its
     data, and then for a rack with it. A free reduce slot gets a random reduce.
 
-    The defaults are those of Hadoop 1.2.1, which 000 ran: a heartbeat fills all free slots of its node, and a job waits
-    1.5 heartbeats a level. A job is skipped on a heartbeat if it was asked for a map and started none. While there are
-    fewer tasks than slots, a node gets no more than its part of them (Hadoop's CapBasedLoadManager). Reduces that must
-    be on distinct nodes, a rule that Hadoop does not have, are not capped. Minimum shares and preemption are left out.
+    The defaults are those of Hadoop 1.2.1, which Shen et al. ran: a heartbeat fills all free slots of its node, and a
+    job waits 1.5 heartbeats a level. A job is skipped on a heartbeat if it was asked for a map and started none. While
+    there are fewer tasks than slots, a node gets no more than its part of them (Hadoop's CapBasedLoadManager). Reduces
+    that must be on distinct nodes, a rule that Hadoop does not have, are not capped. Minimum shares and preemption are
+    left out.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class FairPolicy(DelayPolicy):
 
     References
     ----------
-    000, section III; Hadoop 1.2.1, `FairScheduler.java` and `CapBasedLoadManager.java`.
+    Shen et al. 2016, section III; Hadoop 1.2.1, `FairScheduler.java` and `CapBasedLoadManager.java`.
     """
 
     pooled = True
@@ -107,7 +108,8 @@ class CapacityPolicy(JobPolicy):
 
     Reduces: jobs of the queue go by arrival, and the first starts the reduce for which the node holds the most MB by
     now. If the node holds nothing for any of its reduces while other nodes do, the job lets the offer pass, but only so
-    often ("delays reduce tasks to achieve data locality", 000, section IV; Hadoop's own Capacity Scheduler does not).
+    often ("delays reduce tasks to achieve data locality", Shen et al. 2016, section IV; Hadoop's
+    own Capacity Scheduler does not).
 
     Parameters
     ----------

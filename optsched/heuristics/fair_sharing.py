@@ -1,4 +1,4 @@
-"""`fair-sharing`: trackers with fixed slots, which the jobs share equally; what 001 compares its scheduler with."""
+"""`fair-sharing`: trackers with fixed slots, which the jobs share equally; Sharmilarani et al. compare RAS with it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def fair_sharing(
 ) -> Placement:
     """Offer fixed slots of each tracker to the jobs, always to the one that runs the fewest tasks of the kind by then.
 
-    001 compares with "current Hadoop schedulers", whose slots an administrator sets without regard to resources. It
-    names no settings. Here the slots are the instance's idle ones, or the same number on every tracker. A round offers
-    one map slot of each tracker, then one reduce slot of each; rounds go on while anything is placed. Weights of
-    groups, preemption and data play no part.
+    Sharmilarani et al. compare with "current Hadoop schedulers", whose slots an administrator sets without regard to
+    resources. They name no settings. Here the slots are the instance's idle ones, or the same number on every tracker.
+    A round offers one map slot of each tracker, then one reduce slot of each; rounds go on while anything is placed.
+    Weights of groups, preemption and data play no part.
 
     Such a scheduler overloads trackers, and an overload has no value in the problem. So a slot goes to the first job,
     in the order of shares, whose task fits the resources that are left on the tracker, and stays idle where none fits:
@@ -41,11 +41,12 @@ def fair_sharing(
         Slots of each tracker; 0: its idle ones.
     advertised
         The order in which a round offers the trackers: as they stand (`in-turn`), or first the tracker whose scarcest
-        resource is most available (`availability`), which is 001's slot advertisement without the rest of 001.
+        resource is most available (`availability`), which is Sharmilarani et al.'s slot advertisement without the rest
+        of their scheduler.
 
     References
     ----------
-    001, sections II.E and III.1.
+    Sharmilarani et al., sections II.E and III.1.
 
     Examples
     --------

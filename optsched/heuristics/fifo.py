@@ -43,7 +43,7 @@ def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
 
     References
     ----------
-    002, section 5.2: Hadoop's FIFO scheduler on one snapshot; 000, section IV.
+    Hsu and Freeh, section 5.2: Hadoop's FIFO scheduler on one snapshot; Shen et al. 2016, section IV.
 
     Examples
     --------
@@ -83,8 +83,8 @@ def larts(
 
     References
     ----------
-    LARTS: Hammoud and Sakr, CloudCom 2011, in the words of 000, section IV: "schedules the reduce tasks as close to
-    their maximum amount of input data as possible".
+    LARTS: Hammoud and Sakr, CloudCom 2011, in the words of Shen et al. 2016, section IV: "schedules the reduce tasks as
+    close to their maximum amount of input data as possible".
     """
     nodes = maps_in_order(problem)
     reduces = positions_of(problem, REDUCE)
@@ -156,7 +156,7 @@ HEURISTICS = (
     Heuristic(
         "fifo",
         "000, 002",
-        "Hadoop's FIFO (002: 5.2)",
+        "Hadoop's FIFO (Hsu and Freeh, 5.2)",
         SLOT_PROBLEMS,
         "jobs by arrival; each map to the first free node with its block, else in such a rack, else at all",
         batch=fifo,

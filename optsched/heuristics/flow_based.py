@@ -1,7 +1,7 @@
-"""What 004 compares LABL with on `latency`: Hadoop's round robin and the flow-based algorithm of Fischer, Su and Yin.
+"""What Agosta et al. compare LABL with on `latency`: Hadoop's round robin and Fischer et al.'s flow-based algorithm.
 
-FSY is "Assigning tasks for efficiency in Hadoop", SPAA 2010. Both are batch heuristics and draw nothing at random.
-LABL itself is in `labl`.
+Fischer et al. 2010 is "Assigning tasks for efficiency in Hadoop", SPAA. Both are batch heuristics and draw nothing at
+random. LABL itself is in `labl`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def round_robin(problem: Latency, rng: np.random.Generator, *, start: int = 0) -
 
     References
     ----------
-    004, section 3.5; FSY, Algorithm 1.
+    Agosta et al., section 3.5; Fischer et al. 2010, Algorithm 1.
 
     Examples
     --------
@@ -68,20 +68,20 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
     A cover within threshold tau gives server s at most floor((tau - phi_s)/w_loc) tasks, all local, and covers as many
     tasks as possible. It grows from the cover of the threshold before by augmenting paths. So a covered task stays
     covered, though perhaps on another server, and no server's count drops. Uncovered tasks then go, one by one, to the
-    server of least virtual load. FSY evaluate that load at a pessimistic w_rem, which may grow with the number of
-    remote tasks; in 004 it is constant. Initial loads, which FSY do not have, enter capacities and virtual loads
-    (Agosta et al., note 1).
+    server of least virtual load. Fischer et al. evaluate that load at a pessimistic w_rem, which may grow with the
+    number of remote tasks; with Agosta et al. it is constant. Initial loads, which Fischer et al. do not have, enter
+    capacities and virtual loads (Agosta et al., note 1).
 
-    FSY take the thresholds 1, 2, ... while tasks are left. Two sorts of thresholds are left out here: those with a
-    cover no larger than at the threshold before, and those past the least makespan so far, since a cover that has grown
-    there is longer than that.
+    Fischer et al. take the thresholds 1, 2, ... while tasks are left. Two sorts of thresholds are left out here: those
+    with a cover no larger than at the threshold before, and those past the least makespan so far, since a cover that
+    has grown there is longer than that.
 
     O(R + T log S) for each threshold with T tasks, R replicas and S servers, and as much again for each augmenting
     path that is not direct. There are at most as many thresholds as the makespan has units: few, unless the replicas of
     thousands of tasks are on a handful of servers.
 
-    With no initial load the makespan is at most the optimum plus (1 - 1/(n - 1)) w_rem on n >= 2 servers (FSY,
-    Theorem 5.4).
+    With no initial load the makespan is at most the optimum plus (1 - 1/(n - 1)) w_rem on n >= 2 servers (Fischer et
+    al. 2010, Theorem 5.4).
 
     Parameters
     ----------
@@ -91,15 +91,15 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
         Not used: tasks are covered and given out by position, and of equally loaded servers the first is taken.
     ties
         Among placements of the least makespan: that of the first threshold (`first`), or that of the least work and
-        then of the first threshold (`work`). FSY do not say which. An algorithm that keeps the best so far finds
-        `first`, and with it 004's worked example comes out in all its numbers (`papers/labl-figure2`).
+        then of the first threshold (`work`). Fischer et al. do not say which. An algorithm that keeps the best so far
+        finds `first`, and with it Agosta et al.'s worked example comes out in all its numbers (`papers/labl-figure2`).
     covers
-        `grown` from the cover of the threshold before, as FSY have it. Or each computed `fresh`, an ablation: it leaves
-        the slack of early thresholds uneven, with more servers free enough for a remote task.
+        `grown` from the cover of the threshold before, as Fischer et al. have it. Or each computed `fresh`, an
+        ablation: it leaves the slack of early thresholds uneven, with more servers free enough for a remote task.
 
     References
     ----------
-    004, section 3.5; FSY, Algorithm 2.
+    Agosta et al., section 3.5; Fischer et al. 2010, Algorithm 2.
 
     Examples
     --------
@@ -212,7 +212,7 @@ HEURISTICS: tuple[Heuristic, ...] = (
     Heuristic(
         "round-robin",
         "004",
-        "FSY Algorithm 1",
+        "Fischer et al. 2010, Algorithm 1",
         ("latency",),
         "Hadoop's locality-aware round robin: each server in turn takes a local task, else any",
         (Parameter("start", 0, number(lowest=0, integer=True), "position of the server that comes first"),),
@@ -221,12 +221,14 @@ HEURISTICS: tuple[Heuristic, ...] = (
     Heuristic(
         "flow-based",
         "004",
-        "FSY Algorithm 2",
+        "Fischer et al. 2010, Algorithm 2",
         ("latency",),
         "Fischer-Su-Yin: largest local cover for each threshold, the rest to least loaded servers, the best of these",
         (
             Parameter("ties", "first", choice("first", "work"), "among least makespans: first threshold or least work"),
-            Parameter("covers", "grown", choice("grown", "fresh"), "from the threshold before (FSY), or anew"),
+            Parameter(
+                "covers", "grown", choice("grown", "fresh"), "from the threshold before, as in the paper, or anew"
+            ),
         ),
         batch=flow_based,
     ),

@@ -1,4 +1,4 @@
-"""What 002 proposes for one snapshot: the flow scheduler's round, and the authors' Balancing scheduler.
+"""What Hsu and Freeh propose for one snapshot: the flow scheduler's round, and the authors' Balancing scheduler.
 
 They are batch heuristics, draw nothing at random and place exactly as many tasks as there are slots for. FIFO is in
 `fifo`, Fair and Capacity scheduling in `fair`.
@@ -36,8 +36,8 @@ def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Plac
 
     References
     ----------
-    002, sections 3.3 and 4.1. The paper's solver is cs2; here it is the network engine for assignment problems, and
-    in `flow-congestion` HiGHS on the network of classes and nodes.
+    Hsu and Freeh, sections 3.3 and 4.1. The paper's solver is cs2; here it is the network engine for assignment
+    problems, and in `flow-congestion` HiGHS on the network of classes and nodes.
 
     Examples
     --------
@@ -99,7 +99,8 @@ def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str
 
     References
     ----------
-    Hsu and Freeh, note 6. No paper proposes it: it is what re-evaluating 002's loads within a round would give.
+    Hsu and Freeh, note 6. No paper proposes it: it is what re-evaluating Hsu and Freeh's loads within a round would
+    give.
 
     Examples
     --------
@@ -162,7 +163,7 @@ def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order
 
     References
     ----------
-    002, section 5.2; Hsu and Freeh, note 7.
+    Hsu and Freeh, section 5.2; Hsu and Freeh, note 7.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`joss-t` and `joss-j`: JoSS's classes of jobs, its policies A, B and C, its two ways to hand out tasks (001, II.D).
+"""`joss-t` and `joss-j`: JoSS's classes of jobs, policies and two ways to hand out tasks (Sharmilarani et al., II.D).
 
 The paper defines classes, policies and the threshold. It names the two variants and says only what each is for ("a fast
 task assignment", "to further increase the VPS-locality"). It says that a job is large by its input against "the average
@@ -26,7 +26,7 @@ __all__ = ["HEURISTICS", "JossPolicy", "threshold"]
 
 
 def threshold(datacenters: int) -> Fraction | float:
-    """The ratio beyond which a job is reduce-heavy, td = k/(k-1): where the worst cases of A and B cross (001, (5)).
+    """The ratio beyond which a job is reduce-heavy, td = k/(k-1), where worst cases cross (Sharmilarani et al., (5)).
 
     With one datacenter nothing ever crosses, and no job is reduce-heavy.
 
@@ -42,7 +42,7 @@ class JossPolicy(Policy):
     """Puts each job's tasks into queues of datacenters as it arrives; a node takes from those of its own.
 
     A small job (at most `large` maps) is reduce-heavy where S_reduce / S_map > td. Policy A serves reduce-heavy jobs,
-    policy B the other small ones, and policy C the large ones (001, II.D).
+    policy B the other small ones, and policy C the large ones (Sharmilarani et al., II.D).
 
     * A: all maps and reduces to the datacenter with the fewest tasks in its queues (the first of equals).
     * B: again and again the datacenter that holds the most blocks of the job that are still to be assigned gets those
@@ -223,14 +223,14 @@ class _Queue:
 _NUMBER_OR_AUTO = either(("auto",), number(lowest=0))
 
 _PARAMETERS = (
-    Parameter("td", "auto", _NUMBER_OR_AUTO, "ratio beyond which a job is reduce-heavy; auto: k/(k-1) (001)"),
+    Parameter("td", "auto", _NUMBER_OR_AUTO, "ratio beyond which a job is reduce-heavy; auto: k/(k-1), the paper's"),
     Parameter("policy", "auto", choice("auto", "A", "B", "C"), "one policy for all jobs: an ablation; auto: by class"),
     Parameter("large", "auto", _NUMBER_OR_AUTO, "most maps of a small job; auto: map slots of the average datacenter"),
     Parameter(
         "idle",
         "wait",
         choice("wait", "steal"),
-        "while its datacenter's queues are empty a node waits (001), or steals a map",
+        "while its datacenter's queues are empty a node waits (Sharmilarani et al.), or steals a map",
     ),
 )
 

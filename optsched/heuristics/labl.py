@@ -1,7 +1,7 @@
-"""LABL, locality aware and bounded latency (004, section 3.4, Fig. 1), in the readings that its pseudo-code admits.
+"""LABL, locality aware and bounded latency (Agosta et al., Fig. 1), in the readings that its pseudo-code admits.
 
 Line numbers in the comments are those of Fig. 1; a "note" is one on Agosta et al. in docs/papers.md.
-The algorithms that 004 compares it with are in `flow_based`.
+The algorithms that Agosta et al. compare it with are in `flow_based`.
 
 The loop over limits does work only where something can change. A server that still holds blocks of waiting tasks is
 looked at when the limit leaves it room. It then gets a task, or is never looked at again. A limit at which no server
@@ -92,7 +92,7 @@ def labl(
         finds it assigned is spent); neither limit nor load plays a part.
     lbar
         The threshold function CONSIDERREMOTEASSIGNMENTS(l) is l <= lbar: "l**", "l**+1" and so on, a number, or "inf".
-        004's experiments use l** and l**+1.
+        Agosta et al.'s experiments use l** and l**+1.
     start
         First limit: "l**", "l**+1" and so on, or a number.
     line6
@@ -111,7 +111,7 @@ def labl(
 
     References
     ----------
-    004, Fig. 1 and section 3.4; Theorem 3 for `restructured`.
+    Agosta et al., Fig. 1 and section 3.4; Theorem 3 for `restructured`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`lsap-fair-sched`: an assignment problem whose costs mix fairness of groups with locality (003, section III.D)."""
+"""`lsap-fair-sched`: an assignment problem with costs of both fairness and locality (Guo et al. 2012, III.D)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["HEURISTICS", "lsap_fair_sched"]
 
 
 def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parameters: Any) -> Placement:
-    """Place min(tasks, idle slots) tasks at least fairness cost plus locality cost, by 003's lines 1 to 39.
+    """Place min(tasks, idle slots) tasks at least fairness cost plus locality cost, by Guo et al.'s lines 1 to 39.
 
     The heuristic's own costs are those of the problem `fair-lsap` with `selection=fixed` (the tasks within a group's
     ration are chosen beforehand, lines 19 to 27) and these parameters. So its gap is 0 by construction on `fair-lsap`
@@ -34,8 +34,8 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
         Not used: nothing is random.
     **parameters
         alpha, beta, gfc, rations, overflow as in `fair-lsap`. Those not given are the problem's own if it is
-        `fair-lsap`, else the instance's or the defaults. `overflow=naive` is 003's straw man: all tasks of a group at
-        its GFC.
+        `fair-lsap`, else the instance's or the defaults. `overflow=naive` is Guo et al.'s straw man: all tasks of a
+        group at its GFC.
 
     Raises
     ------

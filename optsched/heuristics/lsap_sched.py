@@ -1,4 +1,4 @@
-"""`lsap-sched`: as many tasks as possible on nodes with their data, by an assignment problem (003, section III.C)."""
+"""`lsap-sched`: most tasks possible on nodes with their data, by an assignment problem (Guo et al. 2012, III.C)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["HEURISTICS", "lsap_sched"]
 def lsap_sched(problem: AssignmentProblem, rng: np.random.Generator, *, window: int = 0) -> Placement:
     """Place min(tasks, idle slots) tasks, with the most possible of them on nodes that hold their data.
 
-    003 pads its 0/1 matrix of tasks and slots to a square and solves the LSAP. That is a maximum matching of tasks to
-    the slots of their replicas' nodes, filled up with any other tasks. Which ones is arbitrary; here they are the first
-    ones in the order of the instance, on the first nodes. It does not know racks: with three different levels it is not
-    optimal. It looks at no other cost of the problem.
+    Guo et al. pad the 0/1 matrix of tasks and slots to a square and solve the LSAP. That is a maximum matching of tasks
+    to the slots of their replicas' nodes, filled up with any other tasks. Which ones is arbitrary; here they are the
+    first ones in the order of the instance, on the first nodes. It does not know racks: with three different levels it
+    is not optimal. It looks at no other cost of the problem.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def lsap_sched(problem: AssignmentProblem, rng: np.random.Generator, *, window: 
     rng
         Draws the order of the slots where there is a window.
     window
-        Gather so many idle slots, in random order, place tasks on these, and go on (003, end of section III.C);
-        0: all at once.
+        Gather so many idle slots, in random order, place tasks on these, and go on (Guo et al. 2012, end of section
+        III.C); 0: all at once.
 
     Returns
     -------

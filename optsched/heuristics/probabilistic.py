@@ -1,4 +1,4 @@
-"""`probabilistic` and `least-cost`: 000's scheduler, its Algorithms 1 and 2, and what is left of it without chance.
+"""`probabilistic` and `least-cost`: Shen et al.'s Algorithms 1 and 2, and what is left of them without chance.
 
 How P_min is tuned, and up to which value nothing can starve, is in `optsched.tuning`.
 """
@@ -29,7 +29,7 @@ def probability(cost: Floats, average: Floats) -> Floats:
 
     Examples
     --------
-    000's worked example with all four nodes free: M1 has its block on D1.
+    Shen et al.'s worked example with all four nodes free: M1 has its block on D1.
 
     >>> costs = np.array([0.0, 512.0, 256.0, 1024.0])
     >>> probability(costs, np.full(4, costs.mean())).round(4).tolist()
@@ -59,11 +59,11 @@ class ProbabilisticPolicy(JobPolicy):
     p_min
         The threshold of the probability, from 0 to 1.
     average
-        Nodes that the average is over. `free`: all with a free slot, as 000 has it, even if they are barred to the
-        reduces of the job. `eligible`: without those, so that the cheapest node always has C <= average.
+        Nodes that the average is over. `free`: all with a free slot, as Shen et al. have it, even if they are barred to
+        the reduces of the job. `eligible`: without those, so that the cheapest node always has C <= average.
     select
-        `probability`: the largest P, as in lines 9 and 10. `min_cost`: the least C, which 000 takes to be the same,
-        though it is not (Shen et al. 2016, note 7).
+        `probability`: the largest P, as in lines 9 and 10. `min_cost`: the least C, which Shen et al. take to be the
+        same, though it is not (Shen et al. 2016, note 7).
     sizes
         What the costs of reduces are computed with: equation (3), or see `estimated_sizes`.
     jobs
@@ -164,18 +164,18 @@ HEURISTICS = (
         problems=PROBLEMS,
         doc="the task whose cost here is least beside its average over free nodes, started with that probability",
         parameters=(
-            Parameter("p_min", 0.4, SHARE, "a probability below it leaves the slot idle (000: 0.4)"),
+            Parameter("p_min", 0.4, SHARE, "a probability below it leaves the slot idle (Shen et al. 2016: 0.4)"),
             Parameter(
                 "average",
                 "free",
                 choice("free", "eligible"),
-                "average cost over all nodes with a free slot (000), or without those barred to the job's reduces",
+                "average cost over all nodes with a free slot, or without those barred to the job's reduces",
             ),
             Parameter(
                 "select",
                 "probability",
                 choice("probability", "min_cost"),
-                "the task with the highest probability (000's algorithms), or the least cost (000's words)",
+                "the highest probability (the algorithms of Shen et al. 2016), or the least cost (their words)",
             ),
             sizes_parameter("extrapolated"),
             Parameter("jobs", "first", choice("first", "each"), "ask the first job alone, or each until one starts"),

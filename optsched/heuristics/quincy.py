@@ -33,8 +33,8 @@ def quincy(
     cluster at `off_rack` B. From the cluster flow goes on to racks, and from racks to nodes, whose idle slots limit it.
     So Quincy knows locality in three levels, and no distance. Maps of the same size and replicas are one vertex.
 
-    Reduces go where `fifo` puts them: as 000 describes Quincy, it does not weigh their input ("the cost of map task
-    assignment").
+    Reduces go where `fifo` puts them: as Shen et al. describe Quincy, it does not weigh their input ("the cost of map
+    task assignment").
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ def quincy(
     rng
         Not used.
     rack, off_rack
-        Cost of an MB that crosses a rack's switch, and of one that crosses racks. They are assumed; 000 gives none.
+        Cost of an MB that crosses a rack's switch, and of one that crosses racks. They are assumed; Shen et al. give
+        none.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""`ras`: the placement controller of 001, reduces spread first, then rounds in which jobs of low utility gain maps.
+"""`ras`: Sharmilarani et al.'s placement controller: reduces first, then rounds in which jobs of low utility gain maps.
 
 `optsched.problems.utility.spread_reduces` says where the reduces go. How a cluster moves from one placement to the next
-is in `ras_enforcement`, and what 001 compares with in `fair_sharing`.
+is in `ras_enforcement`, and what Sharmilarani et al. compare with in `fair_sharing`.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, imp
 
     References
     ----------
-    001, section III.J; the loop's details are after Polo et al., "Resource-aware adaptive scheduling for MapReduce
-    clusters", Middleware 2011, Algorithm 1.
+    Sharmilarani et al., section III.J; the loop's details are after Polo et al., "Resource-aware adaptive scheduling
+    for MapReduce clusters", Middleware 2011, Algorithm 1.
 
     Examples
     --------
@@ -90,9 +90,10 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
     A round visits the trackers in order. At each one, maps are given while any fits, always to the job of lowest
     utility whose map fits (work conserving). Then there is one swap: the waiting job of lowest utility takes the place
     of maps of the jobs of highest utility. A job gives up a map only if it stays above the lowest utility of any other
-    (001's rule of fairness). After the last round what is free is given out once more. A map that raises no utility,
-    because no reduce of its job found room, is the last to be given, and takes nobody's place. With `phase=by-maps` a
-    map fits only if each tracker with reduces of its job has room for what these then take in addition.
+    (Sharmilarani et al.'s rule of fairness). After the last round what is free is given out once more. A map that
+    raises no utility, because no reduce of its job found room, is the last to be given, and takes nobody's place. With
+    `phase=by-maps` a map fits only if each tracker with reduces of its job has room for what these then take in
+    addition.
 
     Parameters
     ----------
@@ -104,10 +105,10 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
         At most so many rounds; it stops sooner where a round changed nothing.
     improvement
         `strict`: a swap must raise the lowest utility. The taker gets its map, and no giver ends at or below what the
-        taker had; else all is put back. Each swap then raises 001's ordered vector of utilities, so the rounds end
-        whatever `rounds` says. `literal`: maps are taken away as the paper's words say, even if the taker's map does
-        not fit where they were. They are given back in the next round, and so on for ever (Sharmilarani et al., note
-        7). The rounds stop where a placement comes back.
+        taker had; else all is put back. Each swap then raises Sharmilarani et al.'s ordered vector of utilities, so the
+        rounds end whatever `rounds` says. `literal`: maps are taken away as the paper's words say, even if the taker's
+        map does not fit where they were. They are given back in the next round, and so on for ever (Sharmilarani et
+        al., note 7). The rounds stop where a placement comes back.
 
     Returns
     -------

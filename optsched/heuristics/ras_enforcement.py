@@ -1,4 +1,4 @@
-"""001's task scheduler: how the trackers move from one placement to the next without being overloaded, and in which
+"""Sharmilarani et al.'s task scheduler: how trackers move from one placement to the next without overload, and in which
 order free slots are advertised.
 
 It simulates over time the tasks that end and start. The placements themselves come from `ras` or any other heuristic.
@@ -22,7 +22,7 @@ from optsched.problems.utility_rooms import Rooms
 
 __all__ = ["BUFFER", "Move", "Step", "availability", "enforce"]
 
-#: Seconds for which free slots are gathered before they are advertised in a block (001, section III.1).
+#: Seconds for which free slots are gathered before they are advertised in a block (Sharmilarani et al., section III.1).
 BUFFER = 2.0
 
 
@@ -57,7 +57,7 @@ class Move:
 
 
 def availability(free: npt.ArrayLike, capacity: npt.ArrayLike) -> Floats:
-    """How available each tracker is: the least share of a resource that is free (001, section III.1).
+    """How available each tracker is: the least share of a resource that is free (Sharmilarani et al., section III.1).
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def enforce(
 
     References
     ----------
-    001, sections III.H and III.1. Which utility is meant is not said there.
+    Sharmilarani et al., sections III.H and III.1. Which utility is meant is not said there.
 
     Examples
     --------

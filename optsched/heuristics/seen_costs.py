@@ -1,4 +1,4 @@
-"""The costs (1) and (2) of 000 as a scheduler sees them: distances known, sizes of the shuffle estimated or not.
+"""Shen et al.'s costs (1) and (2) as a scheduler sees them: distances known, sizes of the shuffle estimated or not.
 
 Problems judge by the true sizes, in exact units. These costs are doubles, which policies decide by.
 """
@@ -24,7 +24,7 @@ __all__ = ["SeenCosts", "held", "instance_held", "missing_sizes", "sizes_paramet
 
 def sizes_parameter(default: str) -> Parameter:
     """The parameter `sizes` of heuristics that look at the shuffle."""
-    told = "MB of the shuffle: extrapolated by progress (000, equation 3), emitted so far, or actual (a perfect guess)"
+    told = "MB of the shuffle: extrapolated by progress (Shen et al. 2016, (3)), emitted so far, or actual (a guess)"
     return Parameter("sizes", default, choice(default, *(way for way in SIZES if way != default)), told)
 
 

@@ -1,4 +1,4 @@
-"""`sequential`: the best maps first, then the best reduces for them: what 000's scheduler approximates.
+"""`sequential`: the best maps first, then the best reduces for them: what Shen et al.'s scheduler approximates.
 
 Both stages are exact. It differs from the optimum of `transmission` only in that they are not decided together.
 """
@@ -49,7 +49,7 @@ def sequential(
     Parameters
     ----------
     problem
-        One of 000's three.
+        One of Shen et al.'s three.
     rng
         Draws the starts.
     ties

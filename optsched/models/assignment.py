@@ -1,4 +1,4 @@
-"""What the models of the assignment problems share: classes and nodes in Pyomo, 003's square LSAP in PuLP, decoding.
+"""What the models of the assignment problems share: classes and nodes in Pyomo, the square LSAP in PuLP, decoding.
 
 Compact: tasks that nothing tells apart are one class with a supply, and a node has a capacity. Whatever does not depend
 on the node is anonymous: a task in the rack of a replica, or anywhere, is only counted, and nodes with free slots take
@@ -147,7 +147,7 @@ def grouped(pairs: Iterable[tuple[str, str]], by: int) -> dict[str, list[tuple[s
 
 
 def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
-    """Add to a class model the network of 003 with its levels; returns the expression of the locality cost.
+    """Add to a class model the network of Guo et al. 2012 with its levels; returns the expression of the locality cost.
 
     Racks are there only where a task in the rack of a replica costs less than anywhere else.
     """
@@ -278,14 +278,14 @@ def _rack_of(problem: LevelledProblem) -> dict[str, str]:
 
 
 def square_size(problem: AssignmentProblem) -> LiteralSize:
-    """Size of 003's square LSAP: one row a task, one column an idle slot, padded to a square with dummies."""
+    """Size of Guo et al.'s square LSAP: one row a task, one column an idle slot, padded to a square with dummies."""
     tasks, slots = len(problem.tasks), int(problem.capacity.sum())
     side = max(tasks, slots)
     return LiteralSize.of(side * side + (tasks != slots), 2 * side, 3 * side * side)
 
 
 def square_model(problem: AssignmentProblem, task_units: np.ndarray) -> Any:
-    """003's LSAP (equations 5 to 7, Figure 3): min sum C_ij x_ij over the square matrix, each row and column once.
+    """Guo et al.'s LSAP (equations 5 to 7, Figure 3): min sum C_ij x_ij over the square matrix, each line once.
 
     C_ij is the pair cost of `problem` plus `task_units[i]` (int64, shape (tasks,), units of the grid). Rows or
     columns that make the matrix square cost the constant 1; the variable `constant`, fixed at 1, takes them out of
@@ -344,7 +344,7 @@ def by_group(model: Any, problem: AssignmentProblem, group: Ints, groups: int) -
 def binary_model(
     problem: TransmissionMaps | TransmissionReduces, letter: str, noun: str, units: Ints, idle: Ints
 ) -> tuple[Any, list[list[Any]]]:
-    """000's binaries, each task at most once, and as many as there are to place (Shen et al. 2016, note 2).
+    """Shen et al.'s binaries, each task at most once, and as many as there are to place (Shen et al. 2016, note 2).
 
     Parameters
     ----------

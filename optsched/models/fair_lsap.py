@@ -1,4 +1,4 @@
-"""Models of `fair-lsap`: locality cost plus fairness cost between groups (003, section III.D).
+"""Models of `fair-lsap`: locality cost plus fairness cost between groups (Guo et al. 2012, section III.D).
 
 The compact model of `build_pyomo` is that of `lsap` (see the table in `optsched.models.lsap`) with the fairness cost
 of each pool of tasks: with `selection=fixed` a pool is the tasks of a group within its ration, or those beyond it,
@@ -18,8 +18,8 @@ objective           least fairness_cost plus locality_cost
 
 Its matrix is that of a network too: source, tiers, pools, classes, nodes.
 
-The literal model of `build_pulp` is 003's square LSAP with C = FC + DLC. With `selection=free` the fairness cost no
-longer belongs to the pair. Then `within.g` and `beyond.g` count the tasks of each group that are placed within its
+The literal model of `build_pulp` is Guo et al.'s square LSAP with C = FC + DLC. With `selection=free` the fairness cost
+no longer belongs to the pair. Then `within.g` and `beyond.g` count the tasks of each group that are placed within its
 ration and beyond, by the constraints `group.g`, `ration.g` and `overflow.g`.
 """
 
@@ -108,7 +108,7 @@ def literal_size(problem: FairLsap) -> LiteralSize:
 
 @of_problem(FairLsap)
 def build_pulp(problem: FairLsap, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build 003's own program: the square LSAP with costs FC + DLC, padded with dummies at constant 1.
+    """Build Guo et al.'s own program: the square LSAP with costs FC + DLC, padded with dummies at constant 1.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Models of `flow`: tasks to slots at least flow-rate penalty, loads frozen (002, sections 3.2 and 3.3).
+"""Models of `flow`: tasks to slots at least flow-rate penalty, loads frozen (Hsu and Freeh, sections 3.2 and 3.3).
 
 The compact model of `build_pyomo` is a transportation problem between classes of equal tasks (same rate, same
 replicas) and nodes with idle slots. All its variables are continuous and whole at every vertex.
@@ -18,9 +18,9 @@ node_slots[n]       no node takes more than its slots
 objective           least penalty
 =================== ========================================================================================
 
-The literal model of `build_pulp` is 002's minimum-cost flow from a source over tasks and compute nodes to a sink,
-with the two arcs that the paper lacks where tasks outnumber slots: from each task to a node "unscheduled", and from
-there to the sink (Hsu and Freeh, note 2). Variables are the arcs: `start.t` (source to task), `place.t.n`,
+The literal model of `build_pulp` is Hsu and Freeh's minimum-cost flow from a source over tasks and compute nodes to a
+sink, with the two arcs that the paper lacks where tasks outnumber slots: from each task to a node "unscheduled", and
+from there to the sink (Hsu and Freeh, note 2). Variables are the arcs: `start.t` (source to task), `place.t.n`,
 `skip.t` (task to unscheduled), `finish.n` (node to sink), `unscheduled` (to the sink); constraints conserve the flow:
 `source`, `task.t`, `node.n`, `unscheduled_node`, `sink`.
 """
@@ -89,7 +89,7 @@ def literal_size(problem: Flow) -> LiteralSize:
 
 @of_problem(Flow)
 def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build 002's own program: the minimum-cost flow with one arc for each task and idle node.
+    """Build Hsu and Freeh's own program: the minimum-cost flow with one arc for each task and idle node.
 
     An arc to "unscheduled" costs 1 MB/s more than the dearest pair, so that it never takes a task for which there is
     a slot; the variable `constant`, fixed at 1, takes these costs out of the objective again.

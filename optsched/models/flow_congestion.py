@@ -1,4 +1,4 @@
-"""Models of `flow-congestion`: tasks to slots at least flow-rate penalty, with the load that they add (002).
+"""Models of `flow-congestion`: tasks to slots at least flow-rate penalty, with the load that they add (Hsu and Freeh).
 
 The load of a node costs what depends on the whole set of its tasks, standard deviation and all. Both models therefore
 choose sets from a list with their costs: patterns, how many tasks of each type. Costs are whole numbers of the
@@ -28,9 +28,9 @@ cardinality[k]      due tasks of the kind are placed
 objective           least cost
 =================== ========================================================================================
 
-The literal model of `build_pulp` has 002's arcs from tasks to compute nodes, binary `place.t.n`, and `skip.t` for a
-task that waits; in place of the arcs from nodes to the sink stands the linearisation that the literal effective load
-needs, a binary `pattern.n.number` for each set of tasks on each node. Constraints: `task.t`, `one_pattern.n`,
+The literal model of `build_pulp` has Hsu and Freeh's arcs from tasks to compute nodes, binary `place.t.n`, and `skip.t`
+for a task that waits; in place of the arcs from nodes to the sink stands the linearisation that the literal effective
+load needs, a binary `pattern.n.number` for each set of tasks on each node. Constraints: `task.t`, `one_pattern.n`,
 `filled.n.type`, `cardinality.kind`.
 """
 

@@ -1,4 +1,4 @@
-"""Models of `latency`: all tasks to loaded servers, least makespan, or least work within a limit (004, section 3).
+"""Models of `latency`: all tasks to loaded servers, least makespan, or work within a limit (Agosta et al., section 3).
 
 The compact model of `build_pyomo` keeps pairs only of a task and a server with its replica. Remote tasks are
 anonymous: a server takes a number of them, whichever they are; should one land on a replica, its work only drops.
@@ -34,8 +34,8 @@ objective           with a limit: least work; without: least makespan
 A server that is loaded beyond the limit must not raise the limit. So it is left out where the limit is fixed, and
 needs a binary where it is not. Prefer a sequence of fixed limits.
 
-The literal model of `build_pulp` has 004's dense binary `place.t.s` for all pairs, with the same caution: `used.s`
-for servers with an initial load. Constraints `task.t`, `server.s`, `used.s`.
+The literal model of `build_pulp` has Agosta et al.'s dense binary `place.t.s` for all pairs, with the same caution:
+`used.s` for servers with an initial load. Constraints `task.t`, `server.s`, `used.s`.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def build_pyomo(problem: Latency, limit: int | None = None) -> Any:
 
 
 def _least_makespan(problem: Latency) -> Any:
-    """The compact model whose limit is a variable, from 004's l** to what suffices when all tasks are remote."""
+    """The compact model whose limit is a variable, from l** to what suffices when all tasks are remote."""
     lower = problem.counting_bound()
     upper = problem.least_limit(lambda limit: problem.fits(limit, len(problem.tasks)))
     model = _without_rows(problem, upper, counted=problem.w_loc > 1)
@@ -214,7 +214,7 @@ def literal_size(problem: Latency, limit: int | None = None) -> LiteralSize:
 
 @of_problem(Latency)
 def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build 004's own program: a binary for each task and server.
+    """Build Agosta et al.'s own program: a binary for each task and server.
 
     With a `limit`, it finds the least work within that on servers that are not loaded beyond it; without, the least
     makespan.

@@ -1,4 +1,4 @@
-"""Models of `lsap`: tasks to idle slots at least locality cost (003, section III.C).
+"""Models of `lsap`: tasks to idle slots at least locality cost (Guo et al. 2012, section III.C).
 
 The compact model of `build_pyomo` is a transportation problem over classes of tasks and nodes, with an aggregator a
 rack and one for the whole cluster. All its variables are continuous and whole at every vertex.
@@ -27,8 +27,8 @@ locality_cost       expression: levels times tasks
 objective           least locality_cost
 =================== ========================================================================================
 
-The literal model of `build_pulp` is 003's square LSAP over tasks and idle slots: binary `place.t.n.s`, constraints
-`task.t` and `slot.n.s`.
+The literal model of `build_pulp` is Guo et al.'s square LSAP over tasks and idle slots: binary `place.t.n.s`,
+constraints `task.t` and `slot.n.s`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def literal_size(problem: Lsap) -> LiteralSize:
 
 @of_problem(Lsap)
 def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build 003's own program: the square LSAP of tasks and idle slots, padded with dummies at constant 1.
+    """Build Guo et al.'s own program: the square LSAP of tasks and idle slots, padded with dummies at constant 1.
 
     Returns
     -------

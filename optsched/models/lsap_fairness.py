@@ -1,4 +1,4 @@
-"""Models of `lsap-fairness`: tasks off their data, and the fairness distance within a limit on them (003, eqs. 14, 15).
+"""Models of `lsap-fairness`: tasks off their data, and fairness within a limit on them (Guo et al. 2012, (14), (15)).
 
 The compact model of `build_pyomo` is that of `lsap` (see the table in `optsched.models.lsap`) with the steps by which
 placed tasks change the distance of their group. Further components:
@@ -17,9 +17,9 @@ objective           with a limit: least fairness_distance; without: least locali
 
 Its matrix is that of a network too, since the limit is the capacity of one arc, which all tasks off their data pass.
 
-The literal model of `build_pulp` is 003's square LSAP, with `over.g` and `under.g`, by how many tasks a group is above
-and below its share (constraint `share.g`), and the constraint `locality`. The distance is convex, so one of the two is
-0. But its corner lies between whole numbers of tasks, so the program's relaxation is not integral.
+The literal model of `build_pulp` is Guo et al.'s square LSAP, with `over.g` and `under.g`, by how many tasks a group is
+above and below its share (constraint `share.g`), and the constraint `locality`. The distance is convex, so one of the
+two is 0. But its corner lies between whole numbers of tasks, so the program's relaxation is not integral.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def literal_size(problem: LsapFairness, limit: int | None = None) -> LiteralSize
 
 @of_problem(LsapFairness)
 def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build 003's square LSAP, padded with dummies at constant 1; with a limit, the distances of its groups.
+    """Build Guo et al.'s square LSAP, padded with dummies at constant 1; with a limit, the distances of its groups.
 
     Returns
     -------

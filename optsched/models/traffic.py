@@ -1,4 +1,4 @@
-"""Models of `traffic`: maps and reduces to datacenters, least traffic between them, within a limit on the load (001).
+"""Models of `traffic`: tasks to datacenters, least traffic within a limit on the load (Sharmilarani et al., II.D).
 
 The traffic is bilinear: what a map sends crosses where its reduce is elsewhere. The compact model of `build_pyomo`
 counts maps of classes that nothing tells apart, and for each class and bundle of reduces how many maps are with the

@@ -1,9 +1,9 @@
-"""Models of `transmission`: maps and reduces placed at once, a bilinear program of 000 in two linear forms.
+"""Models of `transmission`: maps and reduces placed at once, a bilinear program (Shen et al. 2016) in two linear forms.
 
-Both have 000's x_jp and y_fi; they differ in what stands for the products of them. The compact model of `build_pyomo`
-sends the output of each class of equal maps through a network, all reduces at once, where no product of a size and a
-distance needs rounding (`flow`); else, and where asked for, it is RLT-1 with a product a pair of map and reduce
-(`pairs`; Shen et al. 2016, note 3, 3). x_jp and y_fi are whole, all else is continuous.
+Both have Shen et al.'s x_jp and y_fi; they differ in what stands for the products of them. The compact model of
+`build_pyomo` sends the output of each class of equal maps through a network, all reduces at once, where no product of a
+size and a distance needs rounding (`flow`); else, and where asked for, it is RLT-1 with a product a pair of map and
+reduce (`pairs`; Shen et al. 2016, note 3, 3). x_jp and y_fi are whole, all else is continuous.
 
 ======================= ====================================================================================
 component               what it is
@@ -333,7 +333,7 @@ def literal_size(problem: Transmission) -> LiteralSize:
 
 @of_problem(Transmission)
 def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build the literal linearisation of 000's bilinear program.
+    """Build the literal linearisation of Shen et al.'s bilinear program.
 
     Returns
     -------

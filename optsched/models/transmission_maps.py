@@ -1,4 +1,4 @@
-"""Models of `transmission-maps`: maps to idle slots at least MB times distance to the nearest replica (000, (1)).
+"""Models of `transmission-maps`: maps to idle slots, least MB times distance from replicas (Shen et al. 2016, (1)).
 
 The compact model of `build_pyomo` is a transportation problem between classes of equal maps (same size, same
 replicas) and nodes with idle slots. All its variables are continuous and whole at every vertex.
@@ -18,9 +18,9 @@ node_slots[n]       no node takes more than its slots
 objective           least cost
 =================== ========================================================================================
 
-The literal model of `build_pulp` has 000's own x_jp, binary for each map and node, that is 1 where the map is assigned
-to the node. 000 gives costs and no program: its constraints are those of Shen et al. 2016, note 2, with names
-`map.j` (each map at most once), `cardinality` and `node.p`.
+The literal model of `build_pulp` has Shen et al.'s own x_jp, binary for each map and node, that is 1 where the map is
+assigned to the node. Shen et al. give costs and no program: its constraints are those of Shen et al. 2016, note 2, with
+names `map.j` (each map at most once), `cardinality` and `node.p`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def literal_size(problem: TransmissionMaps) -> LiteralSize:
 
 @of_problem(TransmissionMaps)
 def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build the program in 000's variables: a binary for each map and node with idle slots.
+    """Build the program in Shen et al.'s variables: a binary for each map and node with idle slots.
 
     Returns
     -------

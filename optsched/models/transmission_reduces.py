@@ -1,4 +1,4 @@
-"""Models of `transmission-reduces`: reduces to idle slots at least MB times distance from their maps (000, (2)).
+"""Models of `transmission-reduces`: reduces to idle slots, least MB times distance from maps (Shen et al. 2016, (2)).
 
 The compact model of `build_pyomo` is a flow from classes of equal reduces (same job, same costs) by way of pairs of
 job and node, each for one reduce at most, to nodes with idle slots. All its variables are continuous and whole at
@@ -22,7 +22,7 @@ objective           least cost
 =================== ========================================================================================
 
 The literal model of `build_pulp` has a binary `y.f.i` for each reduce and node with an idle slot, 1 where the reduce is
-assigned to the node. 000 gives costs and no program: its constraints are those of Shen et al. 2016, note 2, with
+assigned to the node. Shen et al. give costs and no program: its constraints are those of Shen et al. 2016, note 2, with
 names `reduce.f` (each at most once), `cardinality`, `node.i` and `job.j.i`, whose right side is 1, less what runs.
 """
 
@@ -126,7 +126,7 @@ def literal_size(problem: TransmissionReduces) -> LiteralSize:
 
 @of_problem(TransmissionReduces)
 def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build the program in 000's variables: a binary for each reduce and node with an idle reduce slot.
+    """Build the program in Shen et al.'s variables: a binary for each reduce and node with an idle reduce slot.
 
     Returns
     -------

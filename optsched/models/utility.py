@@ -1,4 +1,4 @@
-"""Models of `utility`: maps and reduces on trackers within their resources, the lowest utility highest (001, RAS).
+"""Models of `utility`: tasks on trackers within their resources, the lowest utility highest (Sharmilarani et al., RAS).
 
 Each model has two forms. Without a limit it maximises the lowest utility, whatever the utilisation. With a limit it
 maximises the utilisation among the counts that give every job at least that utility. Utilities are as they are; the
@@ -63,12 +63,12 @@ only[j,n]           none beside another number than that
 
 Fixed reduces need no `beside`: what they take is linear in `level`.
 
-The literal model of `build_pulp` is the tabulated program of 001's (6) to (10): whole `maps.j.t` and `reduces.j.t` for
-each job and tracker (P^M, P^R), a binary `worth_maps.j.n` and `worth_reduces.j.n` for each count (one of them, by
-`table_maps.j`, `table_reduces.j`, and that of the tasks placed, by `count_maps.j`, `count_reduces.j`), `lowest`,
-`served`; rows `utility.j`, `capacity.r.t`, `starved.kind.j`, `penalised`. Fixed reduces are fixed by their bounds. With
-`phase=by-maps` `grows.r.j.t` is what the reduces of a job take more of a resource on a tracker: at least what they take
-more beside n maps, wherever n are placed (`beside.r.j.t.n`, which holds for none if fewer are).
+The literal model of `build_pulp` is the tabulated program of Sharmilarani et al.'s (6) to (10): whole `maps.j.t` and
+`reduces.j.t` for each job and tracker (P^M, P^R), a binary `worth_maps.j.n` and `worth_reduces.j.n` for each count (one
+of them, by `table_maps.j`, `table_reduces.j`, and that of the tasks placed, by `count_maps.j`, `count_reduces.j`),
+`lowest`, `served`; rows `utility.j`, `capacity.r.t`, `starved.kind.j`, `penalised`. Fixed reduces are fixed by their
+bounds. With `phase=by-maps` `grows.r.j.t` is what the reduces of a job take more of a resource on a tracker: at least
+what they take more beside n maps, wherever n are placed (`beside.r.j.t.n`, which holds for none if fewer are).
 """
 
 from __future__ import annotations
@@ -456,7 +456,7 @@ def _infinite(problem: Utility) -> list[tuple[int, int]]:
 
 @of_problem(Utility)
 def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build 001's own program, tabulated.
+    """Build Sharmilarani et al.'s own program, tabulated.
 
     A `limit` is as in `build_pyomo`.
 

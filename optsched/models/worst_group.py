@@ -15,8 +15,8 @@ group_limit[g]      group_cost[g] is at most the highest cost within the limit (
 objective           without a limit: least worst_mean; with one: least locality_cost
 =================== ========================================================================================
 
-The literal model of `build_pulp` is 003's square LSAP with the variable `worst` and constraints `mean.g`; with a limit
-the square LSAP itself, and constraints `limit.g`.
+The literal model of `build_pulp` is Guo et al.'s square LSAP with the variable `worst` and constraints `mean.g`; with a
+limit the square LSAP itself, and constraints `limit.g`.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def literal_size(problem: WorstGroup, limit: Number | None = None) -> LiteralSiz
 
 @of_problem(WorstGroup)
 def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build 003's square LSAP, padded with dummies at constant 1, with the means of its groups.
+    """Build Guo et al.'s square LSAP, padded with dummies at constant 1, with the means of its groups.
 
     Returns
     -------

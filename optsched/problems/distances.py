@@ -1,7 +1,7 @@
-"""How far nodes are apart, as one matrix, whatever form an instance gives it in (000: H, and its section II-B.3).
+"""How far nodes are apart, as one matrix, whatever form an instance gives it in (Shen et al. 2016, II-B.3).
 
-`distances` is the only reader of `topology`. A distance matrix is taken as it is: 000's own example breaks the triangle
-inequality, and shortest paths must not mend it (Shen et al. 2016, note 6).
+`distances` is the only reader of `topology`. A distance matrix is taken as it is: Shen et al.'s own example breaks the
+triangle inequality, and shortest paths must not mend it (Shen et al. 2016, note 6).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _whole: weakref.WeakKeyDictionary[Cluster, tuple[Floats, int] | None] = weakref.
 
 
 def distances(instance: Instance) -> Floats:
-    """The distance of each pair of nodes, in the direction in which data moves (000: h_ab).
+    """The distance of each pair of nodes, in the direction in which data moves (Shen et al. 2016, h_ab).
 
     ============ ===================================================================================================
     `topology`   distance from one node to another
     ============ ===================================================================================================
     `distance`   as the matrix says
     `hops`       `node` on a node itself, `rack` within a rack, `off_rack` else, and from or to a node without rack
-    `rate`       1/rate in s/MB, and 0 from a node to itself (000, section II-B.3)
+    `rate`       1/rate in s/MB, and 0 from a node to itself (Shen et al. 2016, section II-B.3)
     `links`      the least sum of 1/rate over the links of a path, in s/MB, the same both ways
     ============ ===================================================================================================
 

@@ -1,4 +1,4 @@
-"""`fair-lsap`: locality cost plus fairness cost between groups (003, section III.D, equations 8 to 15).
+"""`fair-lsap`: locality cost plus fairness cost between groups (Guo et al. 2012, section III.D, equations 8 to 15).
 
 The paper's formulas are lost in its text. The readings of them and the reasons are in docs/papers.md, under Guo et al.
 2012. The fairness distances (14), (15) are measures of a placement here, not part of the objective; they are part of
@@ -32,7 +32,7 @@ class RationRuleWarning(UserWarning):
 
 
 def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
-    """Whole slots for each group from the slots that are due to it, with fractions rounded down (003, equation 12).
+    """Whole slots for each group from the slots due to it, fractions rounded down (Guo et al. 2012, equation 12).
 
     With `remainders` the fractions together make whole slots too. These go, one each, to the groups with the largest
     fractions; of equal ones the first in the file comes first (Guo et al. 2012, note 5).
@@ -52,9 +52,9 @@ def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
 class FairLsap(LevelledProblem):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least fairness cost FC plus locality cost DLC.
 
-    Each group may take `ration` more slots (003's sto, equation 12, rounded down; Guo et al. 2012, note 5, has another
-    reading). So many of its tasks cost the group's fairness cost (GFC, equation 10), and its other tasks cost the
-    overflow cost (equation 13). A task off its replicas' nodes costs `alpha` more (DLC, equation 11).
+    Each group may take `ration` more slots (Guo et al.'s sto, equation 12, rounded down; Guo et al. 2012, note 5, has
+    another reading). So many of its tasks cost the group's fairness cost (GFC, equation 10), and its other tasks cost
+    the overflow cost (equation 13). A task off its replicas' nodes costs `alpha` more (DLC, equation 11).
 
     With `selection=fixed` the rationed tasks are chosen beforehand, as in the paper's lines 18 to 27: tasks with a
     replica on an idle node first, those with fewest such nodes leading, then in the order of the file. With
@@ -81,26 +81,28 @@ class FairLsap(LevelledProblem):
     paper = "003"
     components = (Component("fairness-and-locality-cost", Sense.MIN, "cost"),)
     parameter_table = (
-        Parameter("alpha", 50, number(lowest=0), "cost of a task off its replicas' nodes (DLC, 003 eq. 11)"),
+        Parameter("alpha", 50, number(lowest=0), "cost of a task off its replicas' nodes (DLC, Guo et al. 2012, (11))"),
         Parameter(
             "beta",
             None,
             either({"auto": None}, number(lowest=0)),
             "scale of the overflow cost; auto: 1.01 max(GFC)/min(w), at least 1",
         ),
-        Parameter("gfc", "ratio", choice("ratio", "difference"), "GFC (003 eq. 10): 100 s/w, or 100 (s - w)"),
+        Parameter(
+            "gfc", "ratio", choice("ratio", "difference"), "GFC (Guo et al. 2012, (10)): 100 s/w, or 100 (s - w)"
+        ),
         Parameter(
             "rations",
             "floor",
             choice("floor", "largest-remainder"),
-            "of fractions of slots (003 eq. 12): none, or whole slots to the groups with the largest ones",
+            "of fractions of slots (Guo et al. 2012, (12)): none, or whole slots to the groups with the largest ones",
         ),
         Parameter("selection", "fixed", choice("fixed", "free"), "who is within the ration: by the paper, or optimal"),
         Parameter(
             "overflow",
             "weight",
             choice("weight", "complement", "flat", "naive"),
-            "beyond the ration: beta w (003 eq. 13), beta (1 - w), beta, or GFC as within (003's straw man)",
+            "beyond the ration: beta w (Guo et al. 2012, (13)), beta (1 - w), beta, or GFC as within (their straw man)",
         ),
         Parameter(
             "fairness", 1, number(lowest=0), "weight of the fairness cost; 0: plain lsap, levels 0, alpha, alpha"
@@ -183,7 +185,7 @@ class FairLsap(LevelledProblem):
         )
 
     def _fixed_pools(self, within: list[int], beyond: list[int]) -> None:
-        """Two pools for each group: the tasks chosen beforehand (003, lines 19 to 27) and the others."""
+        """Two pools for each group: the tasks chosen beforehand (Guo et al. 2012, lines 19 to 27) and the others."""
         ids = self.instance.workload.group_ids.tolist()
         chosen = np.zeros(len(self.tasks), dtype=bool)
         chosen[self.selected()] = True
@@ -204,7 +206,7 @@ class FairLsap(LevelledProblem):
         return np.concatenate(picked) if picked else np.zeros(0, dtype=np.int64)
 
     def fairness_distance(self, placement: Placement | None = None, relative: bool = False) -> Fraction:
-        """Mean over the groups of |s - w|, before (None) or after a placement (003, equations 14 and 15).
+        """Mean over the groups of |s - w|, before (None) or after a placement (Guo et al. 2012, equations 14 and 15).
 
         `relative` divides each group's distance by its weight, the other reading of equation 14; ValueError where a
         weight is 0.

@@ -1,7 +1,8 @@
-"""`flow`: tasks to slots at least flow-rate penalty, with loads frozen as they are (002, section 3.2).
+"""`flow`: tasks to slots at least flow-rate penalty, with loads frozen as they are (Hsu and Freeh, section 3.2).
 
-`flow-congestion` is the problem in which the batch itself adds to the effective load. It takes what 002 measures from
-here: rates by type of node, what runs where, what reading from a node costs, and the fields that these need.
+`flow-congestion` is the problem in which the batch itself adds to the effective load. It takes what Hsu and Freeh
+measure from here: rates by type of node, what runs where, what reading from a node costs, and the fields that these
+need.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = [
 
 
 def effective_load(rates: np.ndarray) -> float:
-    """e_m of 002: sum of the input rates on a node less their population standard deviation, MB/s.
+    """e_m of Hsu and Freeh: sum of the input rates on a node less their population standard deviation, MB/s.
 
     The deviation of at most one task is 0 (Hsu and Freeh, note 4). Rates are added as decimals, so that their order
     does not matter, and equal rates have a deviation of exactly 0.
@@ -63,7 +64,7 @@ class Flow(TabledProblem):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least flow-rate penalty.
 
     A map with input rate R on node m, reading from its best replica s, costs
-    R (1 + r_out(s)/R_out(s) + f_c(s, m)) + R (1 + e_m/scale): 002, section 3.2, with the storage source chosen inside
+    R (1 + r_out(s)/R_out(s) + f_c(s, m)) + R (1 + e_m/scale): Hsu and Freeh, section 3.2, with the source chosen inside
     the cost. e_m is the effective load of what runs on m now. The paper adds e_m (MB/s) to 1; `scale` makes it a
     fraction of the node's `rate_in` (Hsu and Freeh, note 3), and scale=1 is the literal sum. A task without replicas
     reads from outside all racks, from a source without load.
@@ -123,7 +124,7 @@ class Flow(TabledProblem):
         return on_grid(self._penalties(positions))
 
     def _penalties(self, positions: Ints) -> Floats:
-        """002's cost of each task at `positions` on each of `idle_nodes`, in MB/s."""
+        """Hsu and Freeh's cost of each task at `positions` on each of `idle_nodes`, in MB/s."""
         cluster = self.instance.cluster
         rate = self.rates[positions][:, cluster.type[self.idle_nodes]]
         return rate * (1 + self._read_terms(positions)) + rate * (1 + self._load_terms(rate))
@@ -179,7 +180,7 @@ def running_rates(instance: Instance, nodes: Ints, kinds: tuple[int, ...]) -> li
 
 
 def source_terms(instance: Instance, source: int, nodes: Ints, f_c: tuple[float, float, float]) -> Floats:
-    """r_out/R_out + f_c of reading from node `source` on each of `nodes` (002, section 3.2)."""
+    """r_out/R_out + f_c of reading from node `source` on each of `nodes` (Hsu and Freeh, section 3.2)."""
     cluster = instance.cluster
     same_node, same_rack, across = f_c
     in_rack = (cluster.rack[nodes] == cluster.rack[source]) & (cluster.rack[source] >= 0)

@@ -1,8 +1,9 @@
-"""`flow-congestion`: tasks to slots at least flow-rate penalty, with the load that the batch itself adds (002).
+"""`flow-congestion`: tasks to slots at least flow-rate penalty, with the load that the batch adds (Hsu and Freeh).
 
 `flow` freezes the effective load as it is before the decision. Here the load of a node counts what runs there and what
-is placed there. What 002 measures (rates, sources, distances) is defined in `flow`. Both problems freeze r_out, the
-load of the nodes that are read from, as it was before the decision: 002's first condition of overload is frozen.
+is placed there. What Hsu and Freeh measure (rates, sources, distances) is defined in `flow`. Both problems freeze
+r_out, the load of the nodes that are read from, as it was before the decision: Hsu and Freeh's first condition of
+overload is frozen.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ MOST_PATTERNS, MOST_ENTRIES = 2_000_000, 2**25
 class FlowCongestion(Problem):
     """As many tasks as there are slots for, at least flow-rate penalty under the load that they cause together.
 
-    A task with input rate R on node m costs R (1 + read) + R (1 + e_m/scale): 002, section 3.2, with e_m the effective
-    load of what runs on m *and of all tasks that are placed there*: the sum of their rates less their population
-    standard deviation. e_m is never negative, since a deviation is at most the root of the mean square, which is at
-    most the sum.
+    A task with input rate R on node m costs R (1 + read) + R (1 + e_m/scale): Hsu and Freeh, section 3.2, with e_m the
+    effective load of what runs on m *and of all tasks that are placed there*: the sum of their rates less their
+    population standard deviation. e_m is never negative, since a deviation is at most the root of the mean square,
+    which is at most the sum.
 
     A map reads from its best replica s: read = r_out(s)/R_out(s) + f_c(s, m). A map without replicas reads from outside
     all racks, from a source without load. A reduce reads from each node k on which maps ran or run whose output it
@@ -44,9 +45,9 @@ class FlowCongestion(Problem):
     over k.
 
     r_out is frozen as it is for both kinds: tasks that are placed together and read from one source do not see each
-    other, though 002's first condition of overload counts them. A placement does not say who reads where, and to find
-    the best sources for a given placement is as hard as PARTITION. Readers only add to r_out, so the optimum here is a
-    lower bound of the penalty that counts them.
+    other, though Hsu and Freeh's first condition of overload counts them. A placement does not say who reads where, and
+    to find the best sources for a given placement is as hard as PARTITION. Readers only add to r_out, so the optimum
+    here is a lower bound of the penalty that counts them.
 
     Maps take idle slots, reduces idle reduce slots. Exactly min(tasks, slots) of either kind are placed. Running and
     placed tasks of both kinds load a node. The cost that a node's set of tasks has by its load is rounded once to a
@@ -95,12 +96,14 @@ class FlowCongestion(Problem):
     parameter_table = (
         F_C,
         SCALE,
-        Parameter("deviation", True, switch, "whether e_m is less the standard deviation of the rates (002), or not"),
+        Parameter(
+            "deviation", True, switch, "whether e_m is less the standard deviation of rates, as the paper has it"
+        ),
         Parameter(
             "weights",
             "literal",
             choice("literal", "shuffle"),
-            "of a reduce's sources: 1 each as in 002, or each one's share of the MB that it reads",
+            "of a reduce's sources: 1 each as in Hsu and Freeh, or each one's share of the MB that it reads",
         ),
     )
     requires = (
@@ -261,7 +264,7 @@ class FlowCongestion(Problem):
 
     @cached_property
     def frozen_units(self) -> Ints:
-        """What 002's scheduler takes a task of each class to cost on each idle node, in units: loads are frozen.
+        """What a task of each class costs on each idle node to Hsu and Freeh's scheduler, in units: loads are frozen.
 
         int64, shape (classes, idle nodes). With maps only, and no reduce that runs, these are the costs of `flow`.
         """

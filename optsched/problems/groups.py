@@ -1,4 +1,4 @@
-"""Groups with weights: their shares of the occupied slots, and how far these are from the weights (003, section III.D).
+"""Groups with weights: their shares of the occupied slots, and how far off these are (Guo et al. 2012, III.D).
 
 The problems make costs or an objective of it.
 """
@@ -56,8 +56,8 @@ class Groups:
     ids
         Of the groups.
     weights
-        Share that is due to each, w: fractions that sum to 1 (003, equation 8). Weights are the decimals that they are
-        written as, so that 0.2, 0.3, 0.5 are the shares of 2, 3, 5.
+        Share that is due to each, w: fractions that sum to 1 (Guo et al. 2012, equation 8). Weights are the decimals
+        that they are written as, so that 0.2, 0.3, 0.5 are the shares of 2, 3, 5.
     running
         Running maps of each, rt.
     """
@@ -85,7 +85,7 @@ class Groups:
         return [Fraction(count, total) if total else Fraction(0) for count in counts]
 
     def distance(self, placed: Sequence[int] | Ints | None = None, relative: bool = False) -> Fraction:
-        """Mean over the groups of |s - w|, with so many more placed of each (003, equations 14 and 15).
+        """Mean over the groups of |s - w|, with so many more placed of each (Guo et al. 2012, equations 14 and 15).
 
         `relative` divides each group's distance by its weight, the other reading of equation 14.
 

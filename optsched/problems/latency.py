@@ -1,4 +1,4 @@
-"""`latency`: all tasks to loaded servers, least makespan and then least work (004, sections 3.1 to 3.3).
+"""`latency`: all tasks to loaded servers, least makespan and then least work (Agosta et al., sections 3.1 to 3.3).
 
 Slots play no part: every task is placed. A server works through what it was given after its initial load.
 """
@@ -31,8 +31,8 @@ class Latency(Problem):
     """Every task on a server; least makespan over the servers that get work, then least work.
 
     A task takes `w_loc` (w_loc) on a server that holds a replica of its block, else `w_rem` (w_rem); the server starts
-    it after its initial load (phi_s). 004 states the latency in words as that of the job, and as a formula over all
-    servers. They differ where loaded servers get no work. This is the job's (Agosta et al., note 2);
+    it after its initial load (phi_s). Agosta et al. state the latency in words as that of the job, and as a formula
+    over all servers. They differ where loaded servers get no work. This is the job's (Agosta et al., note 2);
     `cluster_makespan` is the other. Everything is an integer.
 
     Attributes
@@ -56,8 +56,12 @@ class Latency(Problem):
     paper = "004"
     components = (Component("makespan", Sense.MIN, "w_loc"), Component("work", Sense.MIN, "w_loc"))
     parameter_table = (
-        Parameter("w_loc", 1, number(lowest=1, integer=True), "work of a task on a server with a replica (004)"),
-        Parameter("w_rem", 3, number(lowest=1, integer=True), "work of a task anywhere else (004), at least w_loc"),
+        Parameter(
+            "w_loc", 1, number(lowest=1, integer=True), "work of a task on a server with its data (Agosta et al.)"
+        ),
+        Parameter(
+            "w_rem", 3, number(lowest=1, integer=True), "work of a task elsewhere (Agosta et al.), at least w_loc"
+        ),
     )
     requires = ("nodes[].load in whole units of work",)
     proof = Proof.COMBINATORIAL
@@ -123,11 +127,11 @@ class Latency(Problem):
         )
 
     def cluster_makespan(self, placement: Placement) -> int:
-        """Largest final load over all servers, also those that get no work: 004's formula for the latency."""
+        """Largest final load over all servers, also those that get no work: Agosta et al.'s formula for the latency."""
         return max(int(self.objective(placement)[0]), int(self.initial_load.max(initial=0)))
 
     def throughput(self, placement: Placement) -> float | None:
-        """Tasks a unit of work, 004's R; None where there is no task."""
+        """Tasks a unit of work, Agosta et al.'s R; None where there is no task."""
         work = self.objective(placement)[1]
         return len(self.tasks) / float(work) if work else None
 
@@ -203,7 +207,7 @@ class Latency(Problem):
     # Bounds --------------------------------------------------------------------------------------------------------
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """l* and l** of 004, and the least work.
+        """l* and l** of Agosta et al., and the least work.
 
         l* averages over all servers, also those that are too loaded to get work. So it bounds the makespan of the whole
         cluster, and that of the job only where every server's load is below it (Agosta et al., note 2). The stronger
@@ -224,14 +228,14 @@ class Latency(Problem):
         )
 
     def average_bound(self) -> int:
-        """l* of 004: all loads and the work of all tasks, as if local, spread evenly over the servers, rounded up."""
+        """l* of Agosta et al.: all loads and tasks, as if local, spread evenly over the servers, rounded up."""
         if not len(self.tasks):
             return 0
         total = self.w_loc * len(self.tasks) + exact_sum(self.initial_load)
         return -(-total // len(self.initial_load))
 
     def counting_bound(self) -> int:
-        """l** of 004: the least limit that counting remote slots and work does not rule out (bisection)."""
+        """l** of Agosta et al.: the least limit that counting remote slots and work does not rule out (bisection)."""
         return self.least_limit(self._counts_allow)
 
     def _counts_allow(self, limit: int) -> bool:
@@ -239,7 +243,7 @@ class Latency(Problem):
         return self._enough(room, room, self._forced_remote(limit))
 
     def _forced_remote(self, limit: int) -> int:
-        """|T_rem[l]| of 004: tasks all of whose replicas are on servers that are busy at `limit`."""
+        """|T_rem[l]| of Agosta et al.: tasks all of whose replicas are on servers that are busy at `limit`."""
         return len(self.tasks) - self._with_replica_on(self.room(limit) > 0)
 
     def least_limit(self, allowed: Callable[[int], bool], low: int = 0) -> int:

@@ -1,4 +1,4 @@
-"""How near placed tasks are to their data: 000's classes node, rack and remote, for maps and for reduces."""
+"""How near placed tasks are to their data: Shen et al.'s classes node, rack and remote, for maps and for reduces."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from optsched.problems.base import Problem
 
 __all__ = ["CLASSES", "locality_counts"]
 
-#: A task is on a node with data for it, else in a rack with such a node, else anywhere (000, section III-C).
+#: A task is on a node with data for it, else in a rack with such a node, else anywhere (Shen et al. 2016, section
+#: III-C).
 CLASSES = ("node", "rack", "remote")
 
 
 def locality_counts(problem: Problem, placement: Placement) -> Mapping[str, Mapping[str, int]]:
     """How many placed tasks of each kind are local to their data, in a rack with it, and remote.
 
-    Data of a map is on the nodes of its replicas. 000 (section III-C, Table III) counts reduces too, and says only that
-    the node is one "with data for that task". Here a reduce has data on each node where a map that sends it more than
-    0 MB has run, runs or is placed. A task without data anywhere is remote.
+    Data of a map is on the nodes of its replicas. Shen et al. (2016, section III-C, Table III) count reduces too, and
+    say only that the node is one "with data for that task". Here a reduce has data on each node where a map that sends
+    it more than 0 MB has run, runs or is placed. A task without data anywhere is remote.
 
     Parameters
     ----------

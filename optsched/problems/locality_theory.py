@@ -1,8 +1,8 @@
-"""003's theory of data locality: how many tasks run on their data when everything is placed at random.
+"""Guo et al.'s theory of data locality: how many tasks run on their data when everything is placed at random.
 
 N nodes with S slots each, of which `idle` are idle at random; T tasks whose one replica (C = 1) is on a random node.
-003 gives the case S = 1 as a sum that it finds too expensive; the expectation has a closed form, and extends to any S
-(Guo et al. 2012, note 2). All of it holds for the optimum and for `dl` with reading=sweep, which is optimal for C = 1.
+Guo et al. give the case S = 1 as a sum that they find too expensive; the expectation has a closed form, and extends to
+any S (Guo et al. 2012, note 2). It holds for the optimum, and for `dl` with reading=sweep, which is optimal for C = 1.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def stirling2(items: int, boxes: int) -> int:
 def local_task_distribution(nodes: int, idle: int, tasks: int) -> list[Fraction]:
     """p(k, T): the probability that exactly k tasks can run on their data, for k = 0 .. min(tasks, idle).
 
-    003, equation 2, for one slot a node and one replica a task, with the factor k! that the paper's words leave out
-    (Guo et al. 2012, note 2).
+    Guo et al. 2012, equation 2, for one slot a node and one replica a task, with the factor k! that the paper's words
+    leave out (Guo et al. 2012, note 2).
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def local_task_distribution(nodes: int, idle: int, tasks: int) -> list[Fraction]
 
 
 def expected_local_tasks(nodes: int, idle: int, tasks: int, slots: int = 1) -> Fraction:
-    """E: the expected number of tasks that run on their data (003, equation 3), exactly.
+    """E: the expected number of tasks that run on their data (Guo et al. 2012, equation 3), exactly.
 
     With one slot a node it is idle (1 - (1 - 1/N)^T). With more slots, the number of idle slots of a node is
     hypergeometric, and the number of tasks with data on it is binomial; the smaller of the two run there.
@@ -95,7 +95,7 @@ def expected_local_tasks(nodes: int, idle: int, tasks: int, slots: int = 1) -> F
 
 
 def goodness_of_locality(nodes: int, idle: int, tasks: int, slots: int = 1) -> Fraction:
-    """R = E/T (003, equation 4): the expected share of tasks that run on their data.
+    """R = E/T (Guo et al. 2012, equation 4): the expected share of tasks that run on their data.
 
     >>> round(float(goodness_of_locality(nodes=100, idle=50, tasks=50)), 5)
     0.39499

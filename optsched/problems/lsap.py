@@ -1,4 +1,4 @@
-"""`lsap`: tasks to idle slots at least locality cost (003, section III.C, equations 5 to 7)."""
+"""`lsap`: tasks to idle slots at least locality cost (Guo et al. 2012, section III.C, equations 5 to 7)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ def parse_levels(given: Any) -> tuple[int, ...]:
     return levels
 
 
-LEVELS = Parameter("levels", (0, 1, 1), parse_levels, "cost on a replica's node, in its rack, off-rack (003, eq. 5)")
+LEVELS = Parameter(
+    "levels", (0, 1, 1), parse_levels, "cost on a replica's node, in its rack, off-rack (Guo et al. 2012, (5))"
+)
 
 
 class Lsap(LevelledProblem):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least locality cost.
 
-    With the default levels 0, 1, 1 the cost is the number of tasks that run without their data on the node (003,
-    equation 5). Levels must not decrease: else it would pay to count a task as farther away than it is.
+    With the default levels 0, 1, 1 the cost is the number of tasks that run without their data on the node (Guo et al.
+    2012, equation 5). Levels must not decrease: else it would pay to count a task as farther away than it is.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`lsap-fairness`: locality of tasks against fairness between groups, as 003 measures them (equations 5, 14, 15).
+"""`lsap-fairness`: locality of tasks against fairness between groups, as Guo et al. measure them (equations 5, 14, 15).
 
 `fair-lsap` mixes the two by costs of its own. Here they are two components, and the frontier shows what one costs the
 other.
@@ -28,10 +28,11 @@ __all__ = ["LsapFairness"]
 class LsapFairness(LevelledProblem):
     """Exactly min(tasks, idle slots) tasks on idle slots: fewest off their data, then least fairness distance.
 
-    The locality cost counts placed tasks off their replicas' nodes. 003 knows locality of nodes alone, so racks mean
-    nothing here. The fairness distance is the mean over the groups of |s - w|, where s is the group's share of all maps
-    that run after the placement, including those that ran before. The number of placed tasks is fixed, so the distance
-    is separable and convex in the numbers placed of each group. So every point of the frontier is a network flow.
+    The locality cost counts placed tasks off their replicas' nodes. Guo et al. know locality of nodes alone, so racks
+    mean nothing here. The fairness distance is the mean over the groups of |s - w|, where s is the group's share of all
+    maps that run after the placement, including those that ran before. The number of placed tasks is fixed, so the
+    distance is separable and convex in the numbers placed of each group. So every point of the frontier is a network
+    flow.
 
     Attributes
     ----------
@@ -67,7 +68,10 @@ class LsapFairness(LevelledProblem):
     )
     parameter_table = (
         Parameter(
-            "distance", "absolute", choice("absolute", "relative"), "of a group (003 eq. 14): |s - w|, or |s - w| / w"
+            "distance",
+            "absolute",
+            choice("absolute", "relative"),
+            "of a group (Guo et al. 2012, (14)): |s - w|, or |s - w| / w",
         ),
     )
     requires = ("groups[].weight", "jobs[].group", "tasks[].job")

@@ -1,4 +1,4 @@
-"""Where pending reduces may run: on idle reduce slots, at most one of a job on a node (000, Algorithm 2, line 1).
+"""Where pending reduces may run: on idle slots, one of a job on a node (Shen et al. 2016, Algorithm 2, line 1).
 
 With that rule there may be fewer places than slots. `ReduceSlots.count` is how many reduces can be placed at once; the
 others wait for a later wave.

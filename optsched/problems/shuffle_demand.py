@@ -1,4 +1,4 @@
-"""What a reduce takes while it shuffles, in proportion to the maps of its job that are placed (001, section III.J).
+"""What a reduce takes while it shuffles, in proportion to its job's placed maps (Sharmilarani et al., section III.J).
 
 A reduce takes `least` without a map of its job, `most` beside all of its s pending maps, and the share n / s of the
 difference more beside n of them. Amounts are whole units of 1/`demand_grid`, so the unit is divided until all these

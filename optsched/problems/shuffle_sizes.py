@@ -1,4 +1,4 @@
-"""How much each map will have sent to each reduce, as a scheduler can know it: 000, equation (3).
+"""How much each map will have sent to each reduce, as a scheduler can know it: Shen et al. 2016, equation (3).
 
 The problems evaluate the true sizes; these estimates are what heuristics decide by.
 """
@@ -24,8 +24,8 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
     instance
         With a shuffle.
     sizes
-        `actual`: what the entry will have been in the end. `emitted`: what the map has emitted so far (000's Coupling
-        Scheduler), 0 where that is not given. `extrapolated`: equation (3), see `extrapolated`.
+        `actual`: what the entry will have been in the end. `emitted`: what the map has emitted so far (Shen et al.'s
+        Coupling Scheduler), 0 where that is not given. `extrapolated`: equation (3), see `extrapolated`.
 
     Returns
     -------

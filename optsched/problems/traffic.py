@@ -1,4 +1,4 @@
-"""`traffic`: maps and reduces to datacenters, least traffic between these, then least load of the fullest (001, JoSS).
+"""`traffic`: tasks to datacenters, least traffic between these, then least load (Sharmilarani et al., JoSS).
 
 Within a datacenter traffic is free, so its nodes differ only in their slots. This module reduces how much traffic the
 datacenters cause to three arrays a job (`Job`, `Bundle`). Models, engines and certificates read nothing else.
@@ -128,13 +128,16 @@ class Traffic(Problem):
     components = (Component("traffic", Sense.MIN, "MB"), Component("load", Sense.MIN, "maps"))
     parameter_table = (
         Parameter(
-            "capacity", "none", choice("none", "slots"), "whether idle slots limit what a node takes (001 has no limit)"
+            "capacity",
+            "none",
+            choice("none", "slots"),
+            "whether idle slots limit what a node takes (the paper has no limit)",
         ),
         Parameter(
             "reduces",
             "together",
             choice("together", "free"),
-            "all reduces of a job in one datacenter, as policies A, B and C place them (001, II.D), or each anywhere",
+            "all reduces of a job in one datacenter, as policies A, B and C place them, or each anywhere",
         ),
     )
     requires = (

@@ -1,4 +1,4 @@
-"""`transmission`: maps and reduces at once, least cost of moving blocks to maps and their output to reduces (000).
+"""`transmission`: maps and reduces at once, least cost of moving blocks and the shuffle (Shen et al. 2016).
 
 Each stage alone is `transmission-maps` and `transmission-reduces`. Together they are bilinear, and strongly NP-hard
 (Shen et al. 2016, note 2).
@@ -45,9 +45,9 @@ class Transmission(Problem):
 
     Exactly min(maps, idle map slots) maps and the most reduces that fit are placed, as in the problems of one stage.
     The cost is (1) of the placed maps, and of each shuffle entry whose both ends have a node after the placement, one
-    of them by it, its MB times the distance from map to reduce (000, equation (2), with x not given but decided).
-    An entry to a reduce that finished before its map is placed counts too: this happens in waves only, where the
-    cost would else be lost.
+    of them by it, its MB times the distance from map to reduce (Shen et al. 2016, equation (2), with x not given but
+    decided). An entry to a reduce that finished before its map is placed counts too: this happens in waves only, where
+    the cost would else be lost.
 
     Costs are exact where sizes and distances have denominators whose product, `grid`, is at most 2^20; else each
     product of the two is rounded once to a multiple of 2^-20.

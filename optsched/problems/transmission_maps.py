@@ -1,4 +1,4 @@
-"""`transmission-maps`: maps on idle map slots, least cost of fetching their blocks (000, section II-B.1)."""
+"""`transmission-maps`: maps on idle slots, least cost of fetching their blocks (Shen et al. 2016, section II-B.1)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["TransmissionMaps"]
 class TransmissionMaps(TabledProblem):
     """Exactly min(maps, idle map slots) maps on idle slots, at least transmission cost.
 
-    A map with a block of B MB costs B times the distance from the nearest replica (000, equation (1)). Costs
-    are exact where sizes and distances have denominators whose product, `grid`, is at most 2^20; else each pair's is
-    rounded once to a multiple of 2^-20.
+    A map with a block of B MB costs B times the distance from the nearest replica (Shen et al. 2016, equation (1)).
+    Costs are exact where sizes and distances have denominators whose product, `grid`, is at most 2^20; else each pair's
+    is rounded once to a multiple of 2^-20.
 
     Examples
     --------

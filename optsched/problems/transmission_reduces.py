@@ -1,4 +1,4 @@
-"""`transmission-reduces`: reduces on idle reduce slots, least cost of fetching what maps hold for them (000, II-B.2).
+"""`transmission-reduces`: reduces on idle slots, least cost of fetching what maps hold (Shen et al. 2016, II-B.2).
 
 Maps without a node yet send nothing here. The problem that places both at once is `transmission`.
 """
@@ -30,13 +30,13 @@ DISTINCT = Parameter("distinct", True, switch, "one reduce of a job on a node at
 class TransmissionReduces(Problem):
     """As many reduces as can be placed at once on idle reduce slots, at least transmission cost.
 
-    Reduce f on node i costs the sum over maps j, with node p, of h_pi times the MB that j has for f (000, equation
-    (2)). Maps that run or have finished count, on the node that the snapshot gives them. Costs are exact where sizes
-    and distances have denominators whose product, `grid`, is at most 2^20; else each product is rounded once to a
+    Reduce f on node i costs the sum over maps j, with node p, of h_pi times the MB that j has for f (Shen et al. 2016,
+    equation (2)). Maps that run or have finished count, on the node that the snapshot gives them. Costs are exact where
+    sizes and distances have denominators whose product, `grid`, is at most 2^20; else each product is rounded once to a
     multiple of 2^-20.
 
-    At most one reduce of a job runs on a node (000, Algorithm 2, line 1), so there may be fewer places than slots.
-    Exactly `count` reduces are placed, the most that fit; the others wait for a later wave.
+    At most one reduce of a job runs on a node (Shen et al. 2016, Algorithm 2, line 1), so there may be fewer places
+    than slots. Exactly `count` reduces are placed, the most that fit; the others wait for a later wave.
 
     Attributes
     ----------

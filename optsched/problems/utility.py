@@ -1,8 +1,8 @@
 """`utility`: maps and reduces on trackers within their resources, so that the lowest utility of a job is highest.
 
-001's resource-aware scheduling (RAS): utility (6), (7), objectives (8) and then (9), constraint (10). What a count of
-tasks is worth to a job is tabulated in `optsched.problems.utility_tables`; where RAS puts the reduces before it places
-any map is `spread_reduces`. Nothing here solves.
+Sharmilarani et al.'s resource-aware scheduling (RAS): utility (6), (7), objectives (8) and then (9), constraint (10).
+What a count of tasks is worth to a job is tabulated in `optsched.problems.utility_tables`; where RAS puts the reduces
+before it places any map is `spread_reduces`. Nothing here solves.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEAST_FINITE = -2 * GRID
 
 
 class Allocation(NamedTuple):
-    """How many tasks of each job run on each node: P^M and P^R of 001, int64, shape (jobs, nodes) each."""
+    """Tasks of each job on each node: P^M and P^R of Sharmilarani et al., int64, shape (jobs, nodes) each."""
 
     maps: Ints
     reduces: Ints
@@ -53,9 +53,9 @@ class Utility(Problem):
     without a pending task is no job here.
 
     With `phase=by-maps` a reduce that starts to shuffle takes `demand_shuffle` (without one, the resource called memory
-    alone) and of the rest of its demand the share of its job's pending maps that are placed: 001, section III.J. So
-    what fits on a tracker depends on what is placed elsewhere. A running reduce holds its whole demand then, and (9)
-    counts whole demands. Shares are exact where their common denominator is at most 2^20
+    alone) and of the rest of its demand the share of its job's pending maps that are placed: Sharmilarani et al.,
+    section III.J. So what fits on a tracker depends on what is placed elsewhere. A running reduce holds its whole
+    demand then, and (9) counts whole demands. Shares are exact where their common denominator is at most 2^20
     (`optsched.problems.shuffle_demand`).
 
     The second component is (9), turned into what the placed tasks use: the sum
@@ -138,7 +138,7 @@ class Utility(Problem):
             "shuffle",
             choice("shuffle", "reduce", "by-maps"),
             "which demand of reduces holds: in the shuffle or after it, where both are given; or from none of what is "
-            "not memory on, in proportion to the job's placed maps (001, III.J)",
+            "not memory on, in proportion to the job's placed maps (Sharmilarani et al., III.J)",
         ),
         Parameter(
             "penalty", 1000, number(above=2, highest=GRID), "-penalty stands for a utility of minus infinity; above 2"
@@ -580,7 +580,7 @@ def spread_reduces(problem: Utility) -> Ints:
 
     Notes
     -----
-    001, section III.J; the order of ties is a reading (Sharmilarani et al., note 6).
+    Sharmilarani et al., section III.J; the order of ties is a reading (Sharmilarani et al., note 6).
 
     Examples
     --------

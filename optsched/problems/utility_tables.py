@@ -1,4 +1,4 @@
-"""What a job's maps and reduces are worth to it: the utility functions (7) of 001 and the estimate that they rest on.
+"""What a job's maps and reduces are worth to it: the utilities (7) of Sharmilarani et al. and the estimate behind them.
 
 These are plain functions of counts, tabulated from none to all of the pending tasks; `-inf` is minus infinity here.
 `optsched.problems.utility` rounds to the grid, and has the finite number that stands for minus infinity.
@@ -24,7 +24,7 @@ __all__ = ["map_table", "reduce_table", "required_maps"]
 
 
 def required_maps(pending: int, map_time: float, goal: float, now: float) -> int:
-    """How many maps a job must run at once to meet its goal (s_req; 001, section III.G).
+    """How many maps a job must run at once to meet its goal (s_req; Sharmilarani et al., section III.G).
 
     The pending maps run in waves of that many, each as long as a mean map, and end in time. Numbers count as the
     decimals that they are written as, so that 10 maps of 0.1 s within 1 s need one at a time.
@@ -59,7 +59,7 @@ def required_maps(pending: int, map_time: float, goal: float, now: float) -> int
 
 
 def map_table(required: int, pending: int, smoothed: bool = False) -> list[float]:
-    """Worth of 0, 1, ..., `pending` maps (u^M; 001, (7) with the edge rules above); not decreasing.
+    """Worth of 0, 1, ..., `pending` maps (u^M; Sharmilarani et al., (7) with the edge rules above); not decreasing.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def map_table(required: int, pending: int, smoothed: bool = False) -> list[float
 
 
 def reduce_table(pending: int, smoothed: bool = False) -> list[float]:
-    """Worth of 0, 1, ..., `pending` reduces (u^R; 001, (7) with the edge rules above); not decreasing.
+    """Worth of 0, 1, ..., `pending` reduces (u^R; Sharmilarani et al., (7) with the edge rules above); not decreasing.
 
     Examples
     --------

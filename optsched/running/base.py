@@ -133,8 +133,10 @@ class Heuristic:
 
     Attributes
     ----------
-    name, paper, algorithm
-        As `optsched list heuristics` shows them (`dl`, `003`, `III.A`).
+    name, algorithm
+        As `optsched list heuristics` shows them (`dl`, `III.A`).
+    paper
+        What it is from, or short names of `optsched.papers`, which lists show as authors and year.
     problems
         Names of the problems that it serves.
     doc

@@ -78,7 +78,8 @@ def drive(
 
     A round offers every idle slot once, in random order. Each slot has one heartbeat, as Hadoop before version 2 gave
     one map a heartbeat. An offer names all the free slots of its node and may be answered with as many tasks; the node
-    is then offered so much less often in the round. The order is that of slots, not of nodes, as in 003's simulations.
+    is then offered so much less often in the round. The order is that of slots, not of nodes, as in Guo et al.'s
+    simulations.
 
     To a policy that says `fills_nodes` a round offers node after node, in random order: the slots of a node one after
     another, until they are taken or one is declined. Where the problem places maps and reduces, a round offers all map

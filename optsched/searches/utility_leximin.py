@@ -1,7 +1,7 @@
 """Leximin of `utility`: the lowest utility highest, then the second lowest, and so on; utilisation last.
 
-001 asks for the ordered vector of utilities but maximises only its first entry (8). The search does not fix which jobs
-have the lowest ones: at each step it only limits how many jobs lie below each level that is settled.
+Sharmilarani et al. ask for the ordered vector of utilities but maximise only its first entry (8). The search does not
+fix which jobs have the lowest ones: at each step it only limits how many jobs lie below each level that is settled.
 """
 
 from __future__ import annotations

@@ -63,12 +63,12 @@ class Node(_Record):
     idle_slots: How many of them are free now; all, if not given. Tasks listed as running take none away.
     reduce_slots: How many reduce tasks it runs at once; 1 if not given.
     idle_reduce_slots: How many of them are free now; all, if not given.
-    load: Work that waits there already, in units of the work of a local task (004's initial load); 0 if not given.
+    load: Work that waits there, in units of the work of a local task (Agosta et al.'s initial load); 0 if not given.
     capacity: Amount of each resource, by its name.
-    rate_process: Rate at which it processes data, MB/s (002's R_p).
-    rate_in: Rate at which it can take data in, MB/s (002's R_in).
-    rate_out: Rate at which it can give data out, MB/s (002's R_out).
-    out_in_use: Rate at which it gives data out now, MB/s (002's r_out); 0 if not given.
+    rate_process: Rate at which it processes data, MB/s (Hsu and Freeh's R_p).
+    rate_in: Rate at which it can take data in, MB/s (Hsu and Freeh's R_in).
+    rate_out: Rate at which it can give data out, MB/s (Hsu and Freeh's R_out).
+    out_in_use: Rate at which it gives data out now, MB/s (Hsu and Freeh's r_out); 0 if not given.
     running_rates: Input rates of tasks that run there but are not listed as tasks, MB/s each.
     """
 
@@ -108,9 +108,9 @@ class Job(_Record):
     id: Name by which tasks refer to it.
     group: Id of its group.
     arrival: Instant of its submission, s.
-    goal: Instant by which it should be done, s (001's T_goal).
-    filter_ratio: Output of a map over its input (001's FP_J).
-    map_time: Time that one of its maps takes, s (001's mu_j).
+    goal: Instant by which it should be done, s (Sharmilarani et al.'s T_goal).
+    filter_ratio: Output of a map over its input (Sharmilarani et al.'s FP_J).
+    map_time: Time that one of its maps takes, s (Sharmilarani et al.'s mu_j).
     """
 
     id: Id
@@ -132,7 +132,7 @@ class Task(_Record):
     rate_in: Rate at which it takes data in, MB/s: one number, or one for each type of node.
     demand: Amount of each resource that it needs, by name.
     demand_shuffle: Amount of each resource that its shuffle phase needs, by name.
-    bytes_read: How much of its input it has read, MB (000's d_j).
+    bytes_read: How much of its input it has read, MB (Shen et al.'s d_j).
     observed: Id of the node on which it ran in the trace.
     state: pending, running or finished; pending if not given.
     node: Id of the node on which it runs or ran.

@@ -1,4 +1,4 @@
-"""Families after 003 (Guo, Fox, Zhou): random replicas, idle slots drawn from all slots, groups with weights.
+"""Families after Guo et al. 2012: random replicas, idle slots drawn from all slots, groups with weights.
 
 `lsap`, `fair-lsap`, `lsap-fairness` and `worst-group` are the paper's model with free sizes; `guo-fig4`, `guo-table3`,
 `guo-table3-delay` and `guo-fairness` are its own experiments. The paper's multi-wave tests need one instance a wave:
@@ -22,14 +22,14 @@ from optsched.instances.families.sampling import (
 
 __all__ = ["FAMILIES", "PAPER_WEIGHTS", "locality_cluster", "locality_sizes"]
 
-#: Weights of the five groups of 003 section IV.B: 2^0 to 2^4, to be divided by their sum.
+#: Weights of the five groups of Guo et al. 2012, section IV.B: 2^0 to 2^4, to be divided by their sum.
 PAPER_WEIGHTS = (1.0, 2.0, 4.0, 8.0, 16.0)
 
 _RACKS = Parameter(1, "racks, of nearly equal numbers of nodes", 1, 10**6)
 
 
 def locality_sizes(nodes: int, slots: int, idle_ratio: float, tasks: int, replicas: int) -> dict[str, Parameter]:
-    """The parameters N, S, I, T, C of 003 (its Table I) with these defaults and wide ranges."""
+    """Guo et al.'s parameters N, S, I, T, C (their Table I) with these defaults and wide ranges."""
     return {
         "nodes": Parameter(nodes, "nodes (N)", 1, 10**6),
         "slots": Parameter(slots, "slots of each node (S)", 1, 1000),
@@ -155,27 +155,27 @@ def _competing_groups(
 
 
 def _fairness_experiment(rng: np.random.Generator) -> Drawn:
-    """003 section IV.B; only its DLC varies, and that is the problem's `alpha`."""
+    """Guo et al. 2012, section IV.B; only its DLC varies, and that is the problem's `alpha`."""
     cluster, idle = locality_cluster(rng, nodes=60, slots=1, idle_ratio=0.5)
     return _grouped(rng, cluster, idle, distinct_nodes(rng, np.full(90, 1), 60), PAPER_WEIGHTS)
 
 
 def _delay_environment(rng: np.random.Generator, *, tasks: int) -> Drawn:
-    """Last column of 003's Table III."""
+    """Last column of Guo et al.'s Table III."""
     return _exact(rng, nodes=1500, slots=2, idle_ratio=0.01, tasks=tasks, replicas=3)
 
 
 FAMILIES = (
     Family(
         "lsap",
-        "003, section III.B.",
+        "Guo et al. 2012, section III.B.",
         "Uniformly random replicas, 1 to R a task; idle slots drawn from all slots.",
         {**locality_sizes(100, 1, 0.5, 50, 3), "racks": _RACKS},
         _uniform,
     ),
     Family(
         "fair-lsap",
-        "003, section IV.B.",
+        "Guo et al. 2012, section IV.B.",
         "As lsap, with weighted groups whose pending and running tasks are random.",
         {
             **locality_sizes(60, 1, 0.5, 90, 1),
@@ -186,7 +186,7 @@ FAMILIES = (
     ),
     Family(
         "lsap-fairness",
-        "003, section IV.B.",
+        "Guo et al. 2012, section IV.B.",
         "As fair-lsap: the same instances, for the frontier of locality and fairness.",
         {
             **locality_sizes(60, 1, 0.5, 90, 1),
@@ -220,7 +220,7 @@ FAMILIES = (
     ),
     Family(
         "guo-fig4",
-        "003, section IV.A, Figure 4.",
+        "Guo et al. 2012, section IV.A, Figure 4.",
         "dl-sched against lsap-sched: 1 slot a node, half of them idle; Figure 4(c) has tasks = nodes/2.",
         {
             "nodes": Parameter(100, "nodes (N); 10 to 200 in steps of 10 in Figure 4(c)", 10, 200),
@@ -233,7 +233,7 @@ FAMILIES = (
     ),
     Family(
         "guo-table3",
-        "003, section IV.C, Table III.",
+        "Guo et al. 2012, section IV.C, Table III.",
         "Factors of data locality: one of the parameters varies, the others keep the defaults.",
         {
             "nodes": Parameter(1000, "nodes (N), in steps of 100", 300, 5000),
@@ -246,14 +246,14 @@ FAMILIES = (
     ),
     Family(
         "guo-table3-delay",
-        "003, section IV.C, Table III, last column, and Figure 7(b).",
+        "Guo et al. 2012, section IV.C, Table III, last column, and Figure 7(b).",
         "The environment of the delay scheduling paper: 1500 nodes, 2 slots each, 1 % idle, 3 replicas.",
         {"tasks": Parameter(256, "pending tasks (T), powers of 2", 2**4, 2**13)},
         _delay_environment,
     ),
     Family(
         "guo-fairness",
-        "003, section IV.B, Figure 5.",
+        "Guo et al. 2012, section IV.B, Figure 5.",
         "60 nodes with 1 slot, half idle, 1 replica, 30 running and 90 pending tasks of five groups.",
         {},
         _fairness_experiment,

@@ -1,4 +1,4 @@
-"""Families after 002 (Hsu, Freeh): two clusters of compute nodes that read from storage nodes, rates of Tables 2 and 3.
+"""Families after Hsu and Freeh: two clusters of compute nodes that read from storage nodes, rates of Tables 2 and 3.
 
 The paper separates compute from storage: storage nodes have no slots and hold all replicas. A rack is a network
 segment, and so is a node type: c1 and c2. The tables' figures are the paper's; what it leaves out is labelled.
@@ -14,15 +14,17 @@ from optsched.instances.families.sampling import distinct_nodes, idle_slots, num
 
 __all__ = ["FAMILIES", "JOB_TYPES", "MAP_RATES", "OUT_RATE", "PROCESS_RATES"]
 
-#: 002 Table 2: R_p of clusters 1 and 2, and R_out of either, in MB/s. Section 4.2 gives R_in the value of R_out.
+#: Hsu and Freeh, Table 2: R_p of clusters 1 and 2, and R_out of either, in MB/s. Section 4.2 gives R_in the value of
+#: R_out.
 PROCESS_RATES = (60.0, 20.0)
 OUT_RATE = 85.0
 
-#: 002 Table 3: input rate of a map of each job type in clusters 1 and 2, in MB/s.
+#: Hsu and Freeh, Table 3: input rate of a map of each job type in clusters 1 and 2, in MB/s.
 JOB_TYPES = ("wordcount", "terasort", "grep", "nocomputation")
 MAP_RATES = np.array([[3.04, 3.20], [9.14, 12.8], [0.23, 0.27], [16.0, 21.3]])
 
-#: Shares of 002 section 5.1: 6 of 11 compute nodes and 2 of 3 storage nodes lie in cluster 1; 3 of 14 nodes store.
+#: Shares of Hsu and Freeh, section 5.1: 6 of 11 compute nodes and 2 of 3 storage nodes lie in cluster 1; 3 of 14 nodes
+#: store.
 _COMPUTE_IN_C1, _STORAGE_IN_C1, _STORING = 6 / 11, 2 / 3, 3 / 14
 
 _SLOTS = "assumed: the paper gives no slots a node; four maps saturate a four-core node in its Figure 5"
@@ -110,7 +112,7 @@ def _flow(
 
 
 def _table3(rng: np.random.Generator, *, block: int, slots: int) -> Drawn:
-    """002 section 5.2: 4 WordCount, 4 Terasort and 1 Grep of 1 GB, one every 5 s, on 6 + 5 compute and 3 storage nodes.
+    """Hsu and Freeh, section 5.2: 4 WordCount, 4 Terasort, 1 Grep, one every 5 s, on 11 compute and 3 storage nodes.
 
     The snapshot is the instant at which the last job has arrived, with nothing started.
     """
@@ -134,7 +136,7 @@ _BLOCK = Parameter(64, "block size, MB", choices=(64, 128))
 FAMILIES = (
     Family(
         "flow",
-        "002, sections 4.2 and 5.1.",
+        "Hsu and Freeh, sections 4.2 and 5.1.",
         "Maps of random job types that read from storage nodes; 3 in 14 nodes store, the others have busy slots.",
         {
             "nodes": Parameter(14, "compute and storage nodes together", 2, 10**6),
@@ -148,7 +150,7 @@ FAMILIES = (
     ),
     Family(
         "hsu-table3",
-        "002, section 5.2, Tables 2 and 3.",
+        "Hsu and Freeh, section 5.2, Tables 2 and 3.",
         "Nine jobs of 1 GB on 6 + 5 compute nodes, blocks twice on 3 storage nodes.",
         {"block": _BLOCK, "slots": Parameter(4, "slots of each compute node", 1, 1000)},
         _table3,

@@ -1,4 +1,4 @@
-"""A family for JoSS (001, II.D): jobs of maps and reduces on nodes in several datacenters, blocks in some of them.
+"""A family for JoSS (Sharmilarani et al., II.D): jobs on nodes in several datacenters, blocks in some of them.
 
 The paper gives no experiment of JoSS; sizes, ratios and slots are assumed, and labelled so.
 """
@@ -71,7 +71,7 @@ def _slots(tasks: int, spare: float, nodes: int) -> Ints:
 FAMILIES = (
     Family(
         "traffic",
-        "001, section II.D.",
+        "Sharmilarani et al., section II.D.",
         "Jobs of maps and reduces on nodes in datacenters, with uniformly random replicas, 1 to R a block.",
         {
             "nodes": Parameter(40, "nodes, in datacenters of nearly equal size", 1, 10**6),

@@ -1,4 +1,4 @@
-"""Families after 004 (Agosta, Pelosi, Speziale): servers with initial loads, tasks with 1 to rho_max replicas.
+"""Families after Agosta et al.: servers with initial loads, tasks with 1 to rho_max replicas.
 
 `latency` is the paper's model with free sizes, `labl` its experiment; `skewed-latency` and `hot-server` are where its
 heuristics fail. The paper calls a node a server.
@@ -14,7 +14,7 @@ from optsched.instances.families.sampling import distinct_nodes, numbered, repli
 
 __all__ = ["FAMILIES", "LOADS", "W_REM", "hot_server_optimum", "initial_loads"]
 
-#: 004 section 4: w_rem in units of w_loc, also the default of the problem `latency`.
+#: Agosta et al., section 4: w_rem in units of w_loc, also the default of the problem `latency`.
 W_REM = 3
 
 #: The label of loads drawn by `initial_loads`.
@@ -25,7 +25,7 @@ LOADS = (
 
 
 def initial_loads(rng: np.random.Generator, nodes: int, largest: int) -> Floats:
-    """Integer loads, uniform from 0 to `largest`, less their minimum: 004 asks for a server of load 0."""
+    """Integer loads, uniform from 0 to `largest`, less their minimum: Agosta et al. ask for a server of load 0."""
     loads = rng.integers(0, largest, size=nodes, endpoint=True).astype(np.float64)
     normalised: Floats = loads - loads.min()
     return normalised
@@ -51,7 +51,7 @@ def _latency(
 
 
 def _labl(rng: np.random.Generator, *, nodes: int, tasks: int, replicas: int, max_load: int, available: int) -> Drawn:
-    """`_latency`, of whose servers only the first `available` stay: the placement and loads of 004 section 4.2."""
+    """`_latency`, of whose servers only the first `available` stay: Agosta et al., section 4.2."""
     require(available <= nodes, f"available is {available}; it must be at most nodes ({nodes})")
     drawn = _latency(rng, nodes=nodes, tasks=tasks, replicas=replicas, max_load=max_load)
     if not 0 < available < nodes:
@@ -104,14 +104,14 @@ def _sizes(nodes: int, tasks: int, max_load: int) -> dict[str, Parameter]:
 FAMILIES = (
     Family(
         "latency",
-        "004, section 4.",
+        "Agosta et al., section 4.",
         "Uniformly random replicas, 1 to R a task, on servers with uniformly random initial loads.",
         _sizes(200, 345, 5),
         _latency,
     ),
     Family(
         "labl",
-        "004, section 4, Figures 5 to 7.",
+        "Agosta et al., section 4, Figures 5 to 7.",
         "The paper's experiment; with fewer servers available, its scalability test on one placement.",
         {
             "nodes": Parameter(2000, "servers", 1600, 2000),
@@ -125,7 +125,7 @@ FAMILIES = (
     Family(
         "skewed-latency",
         "",
-        "As latency, with replicas on popular servers (Zipf), where the heuristics of 004 fail.",
+        "As latency, with replicas on popular servers (Zipf), where the heuristics of Agosta et al. fail.",
         {
             **_sizes(200, 345, 0),
             "exponent": Parameter(1.0, "popularity falls as rank^-exponent; 0 is uniform", 0, 3),

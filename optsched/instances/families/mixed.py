@@ -29,7 +29,7 @@ def _mixed(
     replicas: int,
     slots: int,
 ) -> Drawn:
-    """Whole sizes, demands and loads; the rates are 002's."""
+    """Whole sizes, demands and loads; the rates are Hsu and Freeh's."""
     require_distinct(replicas, nodes)
     require(datacenters <= racks <= nodes, f"racks is {racks}; it must be from datacenters to nodes")
     require(groups <= jobs, f"groups is {groups}; it must be at most {jobs}: each group has a job")

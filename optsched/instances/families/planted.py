@@ -104,7 +104,7 @@ def _planted_lsap(
     return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle), labels)
 
 
-#: 003's alpha by default, and the fairness costs of `_planted_fair` with the default GFC and beta.
+#: Guo et al.'s alpha by default, and the fairness costs of `_planted_fair` with the default GFC and beta.
 _ALPHA, _HALF_USED, _OVERFLOW = 50, 100, 202
 
 

@@ -1,4 +1,4 @@
-"""Family after 001 (Sharmilarani et al.): jobs with profiles and completion goals on trackers with several resources.
+"""Family after Sharmilarani et al.: jobs with profiles and completion goals on trackers with several resources.
 
 The paper's three resources are CPU, disk channel and memory, but it gives no numbers: those here are assumed.
 """
@@ -70,7 +70,7 @@ def _utility(
 FAMILIES = (
     Family(
         "utility",
-        "001, section III.",
+        "Sharmilarani et al., section III.",
         "Jobs with profiles of three resources and completion goals on trackers that cannot hold all of their tasks.",
         {
             "jobs": Parameter(4, "jobs", 0, 10**4),

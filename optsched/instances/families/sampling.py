@@ -47,7 +47,7 @@ def replica_counts(rng: np.random.Generator, tasks: int, largest: int) -> Ints:
 
 
 def idle_slots(rng: np.random.Generator, nodes: int, slots: int, idle: int) -> Ints:
-    """Idle slots of each node when `idle` of all `nodes * slots` slots are idle, uniformly at random (003, III.B)."""
+    """Idle slots of each node when `idle` of all `nodes * slots` slots are, at random (Guo et al. 2012, III.B)."""
     chosen = rng.choice(nodes * slots, idle, replace=False, shuffle=False)
     return np.bincount(chosen // slots, minlength=nodes).astype(np.int64)
 

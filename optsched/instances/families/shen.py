@@ -1,4 +1,4 @@
-"""Families after 000 (Shen, Sarker, Yu, Deng): jobs with maps, reduces and a shuffle on a cluster with distances.
+"""Families after Shen et al. 2016: jobs with maps, reduces and a shuffle on a cluster with distances.
 
 Table II is the paper's; replicas, partitions and shuffle ratios, which it does not give, are drawn or labelled.
 """
@@ -30,10 +30,10 @@ from optsched.instances.proportional import ASSUMED, proportional_shuffle
 
 __all__ = ["BATCHES", "FAMILIES", "MAPS", "REDUCES", "SHUFFLE_RATIOS"]
 
-#: The three batches of 000, section III, in the order of its Table II.
+#: The three batches of Shen et al. 2016, section III, in the order of their Table II.
 BATCHES = ("wordcount", "terasort", "grep")
 
-#: 000, Table II: maps, and reduces, of the jobs of 10, 20, ..., 100 GB of each batch.
+#: Shen et al. 2016, Table II: maps, and reduces, of the jobs of 10, 20, ..., 100 GB of each batch.
 MAPS = (
     (88, 160, 278, 502, 490, 645, 598, 818, 837, 930),
     (143, 199, 364, 320, 490, 480, 560, 648, 753, 824),
@@ -50,7 +50,7 @@ REDUCES = (
 #: than 50 GB, where the paper says about 60 %, which no one ratio a batch gives together with the other two.
 SHUFFLE_RATIOS = (2.0, 1.0, 0.15)
 
-#: Hops of 000's example of a rack: none on a node, two to a neighbour through the switch, four beyond it.
+#: Hops of Shen et al.'s example of a rack: none on a node, two to a neighbour through the switch, four beyond it.
 _HOPS = {"node": 0, "rack": 2, "off_rack": 4}
 
 
@@ -147,7 +147,7 @@ def _table_2(
 FAMILIES = (
     Family(
         "transmission",
-        "000, section II.",
+        "Shen et al. 2016, section II.",
         "Jobs with maps, reduces and a random shuffle; distances by rack or drawn.",
         {
             "nodes": Parameter(8, "nodes", 1, 8192),
@@ -165,7 +165,7 @@ FAMILIES = (
     ),
     Family(
         "shen-table2",
-        "000, section III, Table II.",
+        "Shen et al. 2016, section III, Table II.",
         "A batch of ten jobs of 10 to 100 GB on 60 nodes of one rack, blocks on two nodes.",
         {
             "batch": Parameter(1, "1 Wordcount, 2 Terasort, 3 Grep", choices=(1, 2, 3)),
