@@ -127,7 +127,7 @@ def test_a_problem_that_fails(monkeypatch: pytest.MonkeyPatch, method: str, answ
         (line,) = str(caught.value).splitlines()
         if isinstance(answer, type):
             assert isinstance(caught.value.__cause__, answer)
-            assert re.search(r"test_outside_problems\.py, line \d+\)", line)
+            assert re.search(rf"{re.escape(Path(__file__).name)}, line \d+\)", line)
 
 
 def test_what_a_problem_may_raise() -> None:
