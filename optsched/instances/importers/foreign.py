@@ -272,14 +272,15 @@ class Line:
     def integer(self, at: int, noun: str, faults: list[Fault], least: int = -LARGEST) -> int:
         """The whole number that a word is; if it is none, or below `least`, a fault and 0."""
         word = self.words[at]
+        digits = word.lstrip("+-0") or "0"  # of thousands of zeros before a number Python would complain
         if not _INTEGER.fullmatch(word):
             faults.append(Fault(self.place, f"{noun} must be a whole number, not {shown(word)}"))
-        elif len(word.lstrip("+-0")) > _DIGITS or abs(int(word)) > LARGEST:
+        elif len(digits) > _DIGITS or int(digits) > LARGEST:
             faults.append(Fault(self.place, f"{noun} {shown(word)} is past 2^53"))
-        elif int(word) < least:
-            faults.append(Fault(self.place, f"{noun} is {int(word)}; it must be {least} or more"))
+        elif (number := -int(digits) if word.startswith("-") else int(digits)) < least:
+            faults.append(Fault(self.place, f"{noun} is {number}; it must be {least} or more"))
         else:
-            return int(word)
+            return number
         return 0
 
 
