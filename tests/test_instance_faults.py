@@ -290,3 +290,26 @@ def test_ids_of_any_alphabet_and_length() -> None:
     assert Cluster(wide).node_ids.dtype == np.dtype("<U2")
     assert Cluster(np.array(["n1"], dtype=">U2")).node_ids.tolist() == ["n1"]
     assert Cluster([1, 2]).node_ids.tolist() == ["1", "2"]
+
+
+def test_running_task_of_a_job_that_does_not_exist() -> None:
+    """Tests that an instance whose running task names a job past the end lists that fault and those beside it."""
+    workload = {"job": [5, -1], "job_ids": ["j"], "job_group": [0], "group_ids": ["g"], "group_running_tasks": [1]}
+    instance = Instance(Cluster(["a"]), Workload(["t1", "t2"]))
+    state = type(instance.state)([1, 1], [0, 0], [np.nan] * 2, [2], [1], [0])
+    with pytest.raises(InputError) as caught:
+        Instance(Cluster(["a"]), Workload(["t1", "t2"], **workload), state)
+    assert [str(fault) for fault in caught.value.faults] == [
+        "tasks[0].job: there is no entry 5 to refer to",
+        "nodes[0].idle_slots: 2 is more than its 1 slots",
+    ]
+
+
+@pytest.mark.parametrize("shape", [(), (1, 2)])
+@pytest.mark.parametrize("name", ["rack_ids", "datacenter_ids", "type_ids", "node_ids"])
+def test_names_in_no_list(name: str, shape: tuple[int, ...]) -> None:
+    """Tests that names of racks, datacenters and types in other than one dimension are refused by the column's name."""
+    columns: dict[str, Any] = {"node_ids": ["a"], name: np.full(shape, "x")}
+    with pytest.raises(InputError, match=name) as caught:
+        Cluster(**columns)
+    assert "in one dimension" in str(caught.value)

@@ -54,12 +54,6 @@ COVERED = {
         "models/latency": "latency.",
         "models/lsap": "lsap.",
     },
-    "instances/test_files.py": {
-        "instances/documents/archive": ".npz",
-        "instances/documents/columns": "MOST_RESOURCES",
-        "instances/documents/format": "InstanceDocument",
-    },
-    "instances/test_solution_files.py": {"instances/documents/rationals": "1/3"},
     # Every family: the same for the same seed, sound, and fit for its problems.
     "instances/test_generate.py": {
         "instances/families/joss": '"traffic"',

@@ -255,3 +255,18 @@ def test_names_that_a_terminal_would_obey(tmp_path: Path) -> None:
     assert result.exit_code == 3
     assert "\x1b" not in result.stderr
     assert r"a\x1b[31m.json" in result.stderr
+
+
+def test_command_line_tells_a_name_with_line_ends_in_one_line(tmp_path: Path) -> None:
+    """Tests that names of files and parameters that hold line ends and escapes are one line of stderr each."""
+    for arguments, code in (
+        (["describe", f"{tmp_path}/a\x1b[2J\r\x85.json"], 3),
+        (["solve", "examples/knapsacks", "--problem", "lsap", "--param", "levels=\x1b[2J\n\u2028"], 2),
+        (["solve", "examples/knapsacks", "--problem", "ls\x85ap"], 2),
+        (["frobni\x1bcate"], 2),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == code
+        assert result.stdout == ""
+        assert [line[:16] for line in result.stderr.split("\n")] == ["optsched: error:", ""]
+        assert all(line.isprintable() for line in result.stderr.split("\n"))

@@ -5,22 +5,24 @@ from __future__ import annotations
 import contextlib
 import copy
 import gzip
-import io
 import json
 import random
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hostile_files import changed_bytes, outcome, told_of
 from instance_documents import FULL, NETWORK
 
-from optsched.errors import InputError, printable
+from optsched.errors import InputError
+from optsched.instance import Cluster, Instance, Workload
 from optsched.instance_faults import DEEPEST
-from optsched.instances.files import from_document, load, parse, save
+from optsched.instances.documents.diagnosis import decode
+from optsched.instances.files import from_document, parse
+from optsched.instances.solution_files import read_solution
 
 SEEDS = range(60)
 
@@ -93,72 +95,6 @@ def doubled_key(rng: random.Random, document: dict[str, Any]) -> bytes:
     return f"{text[: start + 1]}{key}: {rng.choice(['1', 'null', '[]'])}, {text[start + 1 :]}".encode()
 
 
-def changed_bytes(rng: random.Random, data: bytes) -> bytes:
-    """Bytes that were cut short, flipped, repeated, removed, or put before or after others."""
-    how, cut = rng.randrange(6), rng.randrange(len(data))
-    if how == 0:
-        return data[:cut]
-    if how == 1:
-        flipped = bytearray(data)
-        for _ in range(rng.choice([1, 1, 3, 30])):
-            flipped[rng.randrange(len(data))] = rng.randrange(256)
-        return bytes(flipped)
-    if how == 2:
-        return data[:cut] + data[max(0, cut - 20) :]
-    if how == 3:
-        return data[:cut] + data[cut + rng.randrange(1, 20) :]
-    if how == 4:
-        return rng.choice([b"\xef\xbb\xbf", b"\xff\xfe", b"\0", b"x", b"[", b" " * 10]) + data
-    return data + rng.choice([b"\0", b"}", b"x", data, rng.randbytes(50)])
-
-
-def changed_archive(rng: random.Random, document: dict[str, Any], path: Path) -> None:
-    """An archive in which a column is missing, new, doubled, of another type or shape, pickled, or too long."""
-    save(from_document(document), path)
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    name = rng.choice(sorted(arrays))
-    values = arrays[name]
-    strange: list[Any] = [
-        *(np.array([{"a": 1}, None]), values[:-1], values[:, None], np.float64(3), values.astype("S3"), np.zeros(0)),
-        *(np.full(values.shape, np.nan), np.full(values.shape, -7), np.full(values.shape, 2**62), np.array([1 + 2j])),
-        *(np.full(values.shape, np.inf), np.array(["2026-11-21"], dtype="M8[D]"), np.full(values.shape, b"\xff\xfe")),
-        *(np.full(values.shape, 2**64 - 1, dtype=np.uint64), values.astype(">U3"), np.zeros(values.shape, dtype="S0")),
-        np.zeros(values.shape, dtype=[("a", "i4")]),
-    ]
-    how = rng.randrange(6)
-    if how == 0:
-        del arrays[name]
-    elif how == 1:
-        arrays[rng.choice(["tasks.colour", "nodes", "../x", "tasks.demand.", "nodes.capacity.\n"])] = values
-    else:
-        arrays[name] = rng.choice(strange)
-    with path.open("wb") as file:
-        np.savez(file, **arrays)
-    if how == 5:
-        data = bytearray(path.read_bytes())
-        place = data.find(b"'shape': (")
-        data[place + 10 : place + 11] = b"9"
-        path.write_bytes(bytes(data))
-
-
-def outcome(path: Path) -> str:
-    """`loaded`, or the message of the `InputError`; fails on anything else, and beyond ten seconds."""
-    started = time.process_time()
-    raised = None
-    try:
-        load(path)
-    except InputError as error:
-        raised = error
-    assert time.process_time() - started < 10
-    if raised is None:
-        return "loaded"
-    assert raised.faults
-    assert all(fault.message and len(str(fault)) < 1000 for fault in raised.faults)
-    assert all(line.startswith(printable(str(path))) for line in str(raised).split("\n"))
-    return str(raised)
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_mutants_of_text(tmp_path: Path, seed: int) -> None:
     """Tests that changed documents, doubled keys and changed bytes load or are refused, as .json and .json.gz."""
@@ -174,20 +110,6 @@ def test_mutants_of_text(tmp_path: Path, seed: int) -> None:
     packed = tmp_path / "mutant.json.gz"
     packed.write_bytes(changed_bytes(rng, gzip.compress(json.dumps(document).encode(), mtime=0)))
     outcome(packed)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_mutants_of_archives(tmp_path: Path, seed: int) -> None:
-    """Tests that changed columns and changed bytes of archives load or are refused."""
-    rng = random.Random(seed)
-    document = rng.choice([FULL, FULL, NETWORK])
-    path = tmp_path / "mutant.npz"
-    changed_archive(rng, document, path)
-    outcome(path)
-    save(from_document(document), path)
-    path.write_bytes(changed_bytes(rng, path.read_bytes()))
-    outcome(path)
 
 
 def test_mutants_of_documents() -> None:
@@ -439,123 +361,6 @@ def test_many_faults_are_quick() -> None:
     assert seconds(100_000) < 40 * seconds(10_000)
 
 
-def test_missing_and_strange_files(tmp_path: Path) -> None:
-    """Tests that a missing file, a folder, an unknown suffix and a name that cannot be are refused by name."""
-    (tmp_path / "folder.json").mkdir()
-    (tmp_path / "text.txt").write_text("{}")
-    for name, told in (
-        ("none.json", "cannot be read: No such file or directory"),
-        ("folder.json", "cannot be read: Is a directory"),
-        ("text.txt", "unknown kind of file; the name must end in .json, .json.gz, .npz"),
-        ("nul\0.json", "cannot be read: embedded null byte"),
-    ):
-        assert outcome(tmp_path / name) == printable(f"{tmp_path / name}: {told}")
-
-
-def archive_of(path: Path, **entries: bytes) -> Path:
-    """An archive with the given bytes as entries."""
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in entries.items():
-            archive.writestr(f"{name}.npy", data)
-    return path
-
-
-def test_strange_archives(tmp_path: Path) -> None:
-    """Tests that archives with pickles, bombs, wrong headers and missing columns are refused, with all their faults."""
-    path = tmp_path / "a.npz"
-    path.write_bytes(b"no zip")
-    assert "is no sound .npz archive" in outcome(path)
-    path.write_bytes(b"")
-    assert "is no sound .npz archive" in outcome(path)
-    assert "header: the column is missing" in outcome(archive_of(path))
-    pickled = io.BytesIO()
-    np.save(pickled, np.array([{"evil": print}], dtype=object), allow_pickle=True)
-    told = outcome(archive_of(path, header=pickled.getvalue(), other=b"\x93NUMPY", third=b""))
-    assert "header: is no sound NumPy array: it holds object" in told
-    assert "other: is no sound NumPy array" in told
-    assert "third: is no sound NumPy array" in told
-    huge = (
-        b"\x93NUMPY\x01\x00v\x00"
-        + b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999,), }".ljust(117)
-        + b"\n"
-    )
-    assert "does not fit its 0 bytes" in outcome(archive_of(path, header=huge))
-    np.savez(path, header=np.array(b'{"format": "optsched/1", "nodes": [{"id": "a"}]}'))
-    assert "header: holds records; in an archive they belong in columns" in outcome(path)
-    np.savez(path, header=np.array(b'{"format": "optsched/1", "time": "x", "colour": 1}'))
-    assert outcome(path).splitlines() == [
-        f'{path}: header.time: expected a number, got "x"',
-        f"{path}: header.colour: there is no such field; known: name, description, source, labels, time, parameters, "
-        "nodes, groups, jobs, tasks, shuffle, pairs, topology",
-    ]
-    np.savez(
-        path,
-        **{
-            "header": np.array(b'{"format": "optsched/1", "topology": {"links": []}}'),
-            "nodes.id": np.array([b"\xff"]),
-            "tasks.id": np.array(["t"]),
-            "nodes.rack.names": np.array([b"\xfe"]),
-            "topology.rate": np.zeros((1, 1)),
-        },
-    )
-    assert outcome(path).splitlines() == [
-        f"{path}: nodes.id: is no UTF-8 text: invalid start byte",
-        f"{path}: nodes.rack.names: is no UTF-8 text: invalid start byte",
-        f"{path}: topology: is given in more than one form",
-    ]
-    columns: dict[str, Any] = {"header": np.array(b'{"format": "optsched/1"}'), "nodes.id": np.arange(3)}
-    columns |= {"tasks.replicas": np.zeros(3), "tasks.sise": np.zeros(3), "shuffle.map": np.zeros(1, dtype=int)}
-    np.savez(path, **columns)
-    assert outcome(path).splitlines() == [
-        f"{path}: nodes.id: expected fixed-width strings, got int64",
-        f"{path}: tasks.id: the column is missing",
-        f"{path}: tasks.replicas: expected integers, got float64",
-        f"{path}: shuffle: needs all of map, reduce, size and emitted (NaN where unknown)",
-        f'{path}: tasks.sise: there is no such column; did you mean "tasks.size"?',
-    ]
-
-
-def test_strange_entries(tmp_path: Path) -> None:
-    """Tests that doubled, unprintable and oddly packed entries are refused, and strings without width."""
-    path = tmp_path / "a.npz"
-    header = io.BytesIO()
-    np.lib.format.write_array(header, np.array(b'{"format": "optsched/1"}'), version=(2, 0))
-    wide = b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '|S0', 'fortran_order': False, 'shape': (99999999999,), }".ljust(117)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("header.npy", header.getvalue())
-        with pytest.warns(UserWarning, match="Duplicate name"):
-            archive.writestr("header.npy", b"")
-        archive.writestr("a\nb.npy", b"")
-        archive.writestr("odd.npy", b"", compress_type=zipfile.ZIP_LZMA)
-        archive.writestr("wide.npy", wide + b"\n")
-    assert outcome(path).splitlines() == [
-        f"{path}: header: the column is given more than once",
-        f"{path}: 'a\\nb' is no name of a column",
-        f"{path}: odd: is encrypted, or compressed in a way that NumPy does not use",
-        f"{path}: wide: is no sound NumPy array: its strings have no width",
-    ]
-    np.savez(
-        path,
-        header=np.array(b'{"format": "optsched/1"}'),
-        **{"nodes.id": np.zeros(0, "S"), "tasks.id": np.zeros(0, "S0")},
-    )
-    assert outcome(path) == "loaded"
-    np.savez(path, header=np.array(b"[]"))
-    assert "header: expected an object" in outcome(path)
-
-
-def test_packed_bombs_are_quick(tmp_path: Path) -> None:
-    """Tests that small files that unpack to hundreds of megabytes are refused before they do."""
-    path = tmp_path / "bomb.json.gz"
-    path.write_bytes(gzip.compress(b" " * 2**25, mtime=0) * 20)
-    assert outcome(path) == f"{path}: unpacks to more than 134217728 bytes; so much is not read"
-    path = tmp_path / "bomb.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in range(5):
-            archive.writestr(f"{name}.npy", bytes(2**25))
-    assert outcome(path) == f"{path}: unpacks to 167772160 bytes; at most 134217728 are read"
-
-
 def test_helpers_do_what_they_say() -> None:
     """Tests that most mutants are refused, so that the tests above test something."""
     rng = random.Random(1)
@@ -569,3 +374,20 @@ def test_helpers_do_what_they_say() -> None:
             except InputError:
                 results.append(False)
         assert results.count(False) > 25
+
+
+#: Exponents that no number needs, some longer than any integer that is read.
+ABSURD = ("1e400", "-1e400", "1e999999999999999999", "-1E+99999999999999999999999", "9e" + "9" * 5000, "1e308")
+
+
+@pytest.mark.parametrize("text", ABSURD)
+def test_absurd_exponents(tmp_path: Path, text: str) -> None:
+    """Tests that a number with an absurd exponent is past 2^53, in instances and in solution files."""
+    given = f'{{"format": "optsched/1", "nodes": [{{"id": "n1", "load": {text}}}], "tasks": []}}'
+    told = told_of(lambda: parse(given))
+    assert told.startswith("nodes[0].load: ")
+    assert "past 2^53" in told or "is no number" in told
+    path, instance = tmp_path / "solution.json", Instance(Cluster(["n1"]), Workload(["t1"]))
+    path.write_text(f'{{"format": "optsched-solution/1", "bound": [{text}], "objective": {text}}}')
+    assert str(path) in told_of(lambda: read_solution(path, instance))
+    decode(f"[{text}, -{text.lstrip('-')}]".encode())

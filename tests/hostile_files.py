@@ -1,0 +1,115 @@
+"""What a file should not hold, and what a reader may do with it: take it, or refuse it in lines fit to print."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from optsched.errors import InputError, UsageError, printable
+from optsched.instances.files import load
+
+__all__ = ["HOSTILE_WORDS", "changed_bytes", "hostile", "outcome", "told_of"]
+
+
+def told_of(read: Callable[[], object]) -> str:
+    """What a reader tells of its input, empty where it takes it; fails on any other error, and on unprintable lines."""
+    began = time.process_time()
+    raised: Exception | None = None
+    try:
+        read()
+    except (InputError, UsageError) as error:
+        raised = error
+    assert time.process_time() - began < 10  # a second would do: this finds what never ends
+    told = "" if raised is None else str(raised)
+    assert told or raised is None
+    assert not isinstance(raised, InputError) or raised.faults
+    assert all(line.isprintable() for line in told.split("\n")), told
+    return told
+
+
+#: What replaces a word of a text, or is put between two: numbers that are none, too large, too long; names; structure.
+HOSTILE_WORDS = (
+    *("-1", "0", "1e400", "1e999999999999999999", "-1e99999999999999999999", "1e-999999999999999999999", "9" * 5000),
+    *("9007199254740993", "4611686018427387904", "-9223372036854775809", "0x10", "1_000", "1.", ".5", "+5", "NaN"),
+    *("-Infinity", "nan", "inf", "true", "null", '""', '"\x1b[2J"', '"\\u001b[2J"', '"\\u0000"', '"\\ud800"', "\u0661"),
+    *(
+        '"\u202e"',
+        "[]",
+        "{}",
+        "[[[[1]]]]",
+        "[" * 5000,
+        '{"a":' * 5000,
+        "a" * 5000,
+        "\x00",
+        "\x85",
+        "\u2028",
+        "\x0c",
+        "#",
+    ),
+    *("<!DOCTYPE a [<!ENTITY b 'b'>]>&b;", "2026-11-22T00:00:00Z", "24:00:00", "'''", "=", ",", "1/0", "1/3"),
+)
+
+
+def hostile(text: str, rng: random.Random) -> bytes:
+    """A text in which a few words were replaced, removed, doubled, exchanged or cut off, or bytes were changed."""
+    words = _words(text)
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        at, how = rng.randrange(len(words)), rng.randrange(7)
+        if how <= 2:
+            words[at] = rng.choice(HOSTILE_WORDS)
+        elif how == 3:
+            words[at] = ""
+        elif how == 4:
+            words[at] += " " + words[rng.randrange(len(words))]
+        elif how == 5:
+            words = words[: at + 1]
+        else:
+            other = rng.randrange(len(words))
+            words[at], words[other] = words[other], words[at]
+    data = bytearray("".join(words).encode("utf-8", "surrogatepass"))
+    if rng.random() < 0.2 and data:
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    return bytes(data)
+
+
+def _words(text: str) -> list[str]:
+    """Strings, numbers and single characters, which put together are the text."""
+    words, at = [], 0
+    while at < len(text):
+        end = at + 1
+        if text[at] == '"':
+            end = text.find('"', end) + 1 or len(text)
+        while text[at] != '"' and text[at].isalnum() and end < len(text) and (text[end].isalnum() or text[end] in ".-"):
+            end += 1
+        words.append(text[at:end])
+        at = end
+    return words
+
+
+def changed_bytes(rng: random.Random, data: bytes) -> bytes:
+    """Bytes that were cut short, flipped, repeated, removed, or put before or after others."""
+    how, cut = rng.randrange(6), rng.randrange(len(data))
+    if how == 0:
+        return data[:cut]
+    if how == 1:
+        flipped = bytearray(data)
+        for _ in range(rng.choice([1, 1, 3, 30])):
+            flipped[rng.randrange(len(data))] = rng.randrange(256)
+        return bytes(flipped)
+    if how == 2:
+        return data[:cut] + data[max(0, cut - 20) :]
+    if how == 3:
+        return data[:cut] + data[cut + rng.randrange(1, 20) :]
+    if how == 4:
+        return rng.choice([b"\xef\xbb\xbf", b"\xff\xfe", b"\0", b"x", b"[", b" " * 10]) + data
+    return data + rng.choice([b"\0", b"}", b"x", data, rng.randbytes(50)])
+
+
+def outcome(path: Path) -> str:
+    """`loaded`, or what is told of an instance's file: lines that begin with its name, none of them long."""
+    told = told_of(lambda: load(path))
+    name = printable(str(path))
+    assert not told or all(line.startswith(name) and 2 < len(line) - len(name) < 1000 for line in told.split("\n"))
+    return told or "loaded"

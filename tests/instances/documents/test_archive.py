@@ -1,0 +1,222 @@
+"""Archives: plain arrays that NumPy reads, and every way in which one can be wrong."""
+
+from __future__ import annotations
+
+import io
+import random
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hostile_files import changed_bytes, outcome, told_of
+from instance_documents import FULL, NETWORK
+
+from optsched.instance import Instance
+from optsched.instances.files import from_document, load, save, to_document
+
+
+def changed_archive(rng: random.Random, document: dict[str, Any], path: Path) -> None:
+    """An archive in which a column is missing, new, doubled, of another type or shape, pickled, or too long."""
+    save(from_document(document), path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    name = rng.choice(sorted(arrays))
+    values = arrays[name]
+    strange: list[Any] = [
+        *(np.array([{"a": 1}, None]), values[:-1], values[:, None], np.float64(3), values.astype("S3"), np.zeros(0)),
+        *(np.full(values.shape, np.nan), np.full(values.shape, -7), np.full(values.shape, 2**62), np.array([1 + 2j])),
+        *(np.full(values.shape, np.inf), np.array(["2026-11-21"], dtype="M8[D]"), np.full(values.shape, b"\xff\xfe")),
+        *(np.full(values.shape, 2**64 - 1, dtype=np.uint64), values.astype(">U3"), np.zeros(values.shape, dtype="S0")),
+        np.zeros(values.shape, dtype=[("a", "i4")]),
+    ]
+    how = rng.randrange(6)
+    if how == 0:
+        del arrays[name]
+    elif how == 1:
+        arrays[rng.choice(["tasks.colour", "nodes", "../x", "tasks.demand.", "nodes.capacity.\n"])] = values
+    else:
+        arrays[name] = rng.choice(strange)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    if how == 5:
+        data = bytearray(path.read_bytes())
+        place = data.find(b"'shape': (")
+        data[place + 10 : place + 11] = b"9"
+        path.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_mutants_of_archives(tmp_path: Path, seed: int) -> None:
+    """Tests that changed columns and changed bytes of archives load or are refused."""
+    rng = random.Random(seed)
+    document = rng.choice([FULL, FULL, NETWORK])
+    path = tmp_path / "mutant.npz"
+    changed_archive(rng, document, path)
+    outcome(path)
+    save(from_document(document), path)
+    path.write_bytes(changed_bytes(rng, path.read_bytes()))
+    outcome(path)
+
+
+def archive_of(path: Path, **entries: bytes) -> Path:
+    """An archive with the given bytes as entries."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(f"{name}.npy", data)
+    return path
+
+
+def test_strange_archives(tmp_path: Path) -> None:
+    """Tests that archives with pickles, bombs, wrong headers and missing columns are refused, with all their faults."""
+    path = tmp_path / "a.npz"
+    path.write_bytes(b"no zip")
+    assert "is no sound .npz archive" in outcome(path)
+    path.write_bytes(b"")
+    assert "is no sound .npz archive" in outcome(path)
+    assert "header: the column is missing" in outcome(archive_of(path))
+    pickled = io.BytesIO()
+    np.save(pickled, np.array([{"evil": print}], dtype=object), allow_pickle=True)
+    told = outcome(archive_of(path, header=pickled.getvalue(), other=b"\x93NUMPY", third=b""))
+    assert "header: is no sound NumPy array: it holds object" in told
+    assert "other: is no sound NumPy array" in told
+    assert "third: is no sound NumPy array" in told
+    huge = (
+        b"\x93NUMPY\x01\x00v\x00"
+        + b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999,), }".ljust(117)
+        + b"\n"
+    )
+    assert "does not fit its 0 bytes" in outcome(archive_of(path, header=huge))
+    np.savez(path, header=np.array(b'{"format": "optsched/1", "nodes": [{"id": "a"}]}'))
+    assert "header: holds records; in an archive they belong in columns" in outcome(path)
+    np.savez(path, header=np.array(b'{"format": "optsched/1", "time": "x", "colour": 1}'))
+    assert outcome(path).splitlines() == [
+        f'{path}: header.time: expected a number, got "x"',
+        f"{path}: header.colour: there is no such field; known: name, description, source, labels, time, parameters, "
+        "nodes, groups, jobs, tasks, shuffle, pairs, topology",
+    ]
+    np.savez(
+        path,
+        **{
+            "header": np.array(b'{"format": "optsched/1", "topology": {"links": []}}'),
+            "nodes.id": np.array([b"\xff"]),
+            "tasks.id": np.array(["t"]),
+            "nodes.rack.names": np.array([b"\xfe"]),
+            "topology.rate": np.zeros((1, 1)),
+        },
+    )
+    assert outcome(path).splitlines() == [
+        f"{path}: nodes.id: is no UTF-8 text: invalid start byte",
+        f"{path}: nodes.rack.names: is no UTF-8 text: invalid start byte",
+        f"{path}: topology: is given in more than one form",
+    ]
+    columns: dict[str, Any] = {"header": np.array(b'{"format": "optsched/1"}'), "nodes.id": np.arange(3)}
+    columns |= {"tasks.replicas": np.zeros(3), "tasks.sise": np.zeros(3), "shuffle.map": np.zeros(1, dtype=int)}
+    np.savez(path, **columns)
+    assert outcome(path).splitlines() == [
+        f"{path}: nodes.id: expected fixed-width strings, got int64",
+        f"{path}: tasks.id: the column is missing",
+        f"{path}: tasks.replicas: expected integers, got float64",
+        f"{path}: shuffle: needs all of map, reduce, size and emitted (NaN where unknown)",
+        f'{path}: tasks.sise: there is no such column; did you mean "tasks.size"?',
+    ]
+
+
+def test_strange_entries(tmp_path: Path) -> None:
+    """Tests that doubled, unprintable and oddly packed entries are refused, and strings without width."""
+    path = tmp_path / "a.npz"
+    header = io.BytesIO()
+    np.lib.format.write_array(header, np.array(b'{"format": "optsched/1"}'), version=(2, 0))
+    wide = b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '|S0', 'fortran_order': False, 'shape': (99999999999,), }".ljust(117)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.npy", header.getvalue())
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("header.npy", b"")
+        archive.writestr("a\nb.npy", b"")
+        archive.writestr("odd.npy", b"", compress_type=zipfile.ZIP_LZMA)
+        archive.writestr("wide.npy", wide + b"\n")
+    assert outcome(path).splitlines() == [
+        f"{path}: header: the column is given more than once",
+        f"{path}: 'a\\nb' is no name of a column",
+        f"{path}: odd: is encrypted, or compressed in a way that NumPy does not use",
+        f"{path}: wide: is no sound NumPy array: its strings have no width",
+    ]
+    np.savez(
+        path,
+        header=np.array(b'{"format": "optsched/1"}'),
+        **{"nodes.id": np.zeros(0, "S"), "tasks.id": np.zeros(0, "S0")},
+    )
+    assert outcome(path) == "loaded"
+    np.savez(path, header=np.array(b"[]"))
+    assert "header: expected an object" in outcome(path)
+
+
+def test_archives_are_plain_numpy(tmp_path: Path) -> None:
+    """Tests that NumPy itself reads an archive, with pickling forbidden, and that one made by NumPy is read."""
+    save(from_document(FULL), tmp_path / "full.npz")
+    with np.load(tmp_path / "full.npz", allow_pickle=False) as archive:
+        arrays = dict(archive)
+    assert arrays["tasks.replicas"].tolist() == [2, 0]
+    assert arrays["nodes.id"].tolist() == [b"n1", b"n2", b"n3"]
+    for writer in (np.savez, np.savez_compressed):
+        writer(tmp_path / "numpy.npz", **arrays | {"pairs.cost": np.asfortranarray(arrays["pairs.cost"])})
+        assert to_document(load(tmp_path / "numpy.npz")) == FULL
+
+
+def test_archive_by_hand(tmp_path: Path) -> None:
+    """Tests that a few columns and a header make an instance."""
+    header = np.array(b'{"format": "optsched/1", "time": 2}')
+    np.savez(tmp_path / "own.npz", **{"header": header, "nodes.id": np.array(["é", "b"]), "tasks.id": np.array(["t"])})
+    instance = load(tmp_path / "own.npz")
+    assert isinstance(instance, Instance)
+    assert instance.cluster.node_ids.tolist() == ["é", "b"]
+    assert instance.time == 2
+
+
+#: Columns of `FULL` and `NETWORK` as archives in which a number stands for a record of a table.
+INDEX_COLUMNS = (
+    *("nodes.rack", "nodes.datacenter", "nodes.type", "jobs.group", "tasks.job", "tasks.kind", "tasks.state"),
+    *("tasks.node", "tasks.observed", "tasks.replicas", "tasks.replicas.starts", "nodes.running_rates.starts"),
+    *("shuffle.map", "shuffle.reduce", "arcs.tail", "arcs.head"),
+)
+
+
+#: The four columns of a shuffle.
+SHUFFLE = ("map", "reduce", "size", "emitted")
+
+
+def arrays_of(document: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The columns of a document, as its archive holds them."""
+    save(from_document(document), path)
+    with np.load(path) as archive:
+        return dict(archive)
+
+
+@pytest.mark.parametrize("name", INDEX_COLUMNS)
+def test_indices_past_the_end_in_archives(tmp_path: Path, name: str) -> None:
+    """Tests that an index without a record, however large or negative, is a fault of its column and no IndexError."""
+    path = tmp_path / "a.npz"
+    arrays = arrays_of(NETWORK if name.startswith("arcs") else FULL, path)
+    for odd in (3, 7, -2, 2**31, 2**53 + 1, 2**62, -(2**63)):
+        for place in (0, -1):
+            values = arrays[name].astype(np.int64)
+            values[place] = odd
+            np.savez(path, **{**arrays, name: values})
+            told = told_of(lambda: load(path))
+            if not (name == "tasks.replicas.starts" and odd == 3):  # which is where its last row ends
+                assert name.partition(".")[0] in told
+
+
+@pytest.mark.parametrize("shape", [(), (1, 1), (2,)])
+def test_shuffle_in_no_list(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    """Tests that columns of a shuffle that are no lists of one length are refused by their names."""
+    path = tmp_path / "a.npz"
+    arrays = arrays_of(FULL | {"shuffle": FULL["shuffle"][:1]}, path)
+    for wrong in (SHUFFLE, SHUFFLE[:1], SHUFFLE[1:], SHUFFLE[3:]):
+        strange = {f"shuffle.{name}": np.resize(arrays[f"shuffle.{name}"], shape) for name in wrong}
+        np.savez(path, **{**arrays, **strange})
+        told = told_of(lambda: load(path))
+        assert (wrong == SHUFFLE and shape == (2,)) == (told == "")
+        assert not told or "shuffle." in told

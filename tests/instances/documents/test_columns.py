@@ -1,0 +1,102 @@
+"""From records to columns and back: numbering, defaults, names, and the limits of what is held densely."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from instance_documents import FULL
+
+from optsched.errors import InputError
+from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.documents import columns
+from optsched.instances.documents.columns import MOST_RESOURCES
+from optsched.instances.files import from_document, parse, to_document, to_json
+from optsched.network import FlowNetwork
+
+
+def plain(instance: Instance) -> Instance:
+    """The same content from a document, to see that nothing but the content counts."""
+    noun = from_document(to_document(instance))
+    assert isinstance(noun, Instance)
+    return noun
+
+
+def test_documents_are_not_kept() -> None:
+    """Tests that changing a document afterwards, or what `to_document` gave, changes no instance."""
+    document = copy.deepcopy(FULL)
+    instance = from_document(document)
+    digest = to_json(instance)
+    document["parameters"]["lsap"]["levels"].append(9)
+    to_document(instance)["parameters"]["lsap"]["levels"].append(9)
+    assert to_json(instance) == digest
+
+
+def test_numbering_of_racks_does_not_count() -> None:
+    """Tests that an instance whose racks are numbered otherwise has the digest of its file."""
+    cluster = Cluster(["a", "b"], rack=[2, 0], rack_ids=["x", "unused", "y"], type=[1, 0], type_ids=["p", "q"])
+    instance = Instance(cluster, Workload(["t"], rate_in_by_type=np.array([[1.0, 2.0]])))
+    assert plain(instance).sha256 == instance.sha256
+    assert to_document(plain(instance)) == to_document(instance)
+
+
+def test_idle_slots_are_what_is_said() -> None:
+    """Tests that idle slots default to all slots, and that a running task takes none of them away."""
+    instance = parse(
+        '{"format": "optsched/1", "nodes": [{"id": "a", "slots": 3}, {"id": "b", "slots": 2, "idle_slots": 0}],'
+        ' "tasks": [{"id": "t", "state": "running", "node": "a"}]}'
+    )
+    assert isinstance(instance, Instance)
+    assert instance.state.idle_slots.tolist() == [3, 0]
+
+
+def test_dense_columns_are_limited() -> None:
+    """Tests that a small file cannot ask for a huge table by naming many resources."""
+    nodes = [{"id": str(row), "capacity": {f"r{row}": 1}} for row in range(MOST_RESOURCES + 1)]
+    with pytest.raises(InputError, match=r"nodes\.capacity: has more than 100 different names"):
+        from_document({"format": "optsched/1", "nodes": nodes, "tasks": []})
+
+
+def test_rates_by_type_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a table of tasks by node types past the limit is refused before it is made."""
+    monkeypatch.setattr(columns, "MOST_CELLS", 8)
+    with pytest.raises(InputError, match=r"tasks\.rate_in: 3 tasks by 3 types is past 8 rates"):
+        from_document(
+            {
+                "format": "optsched/1",
+                "nodes": [{"id": name, "type": name} for name in "abc"],
+                "tasks": [{"id": name, "rate_in": {"a": 1}} for name in "abc"],
+            }
+        )
+
+
+def test_network_arcs_keep_their_names() -> None:
+    """Tests that arcs without an id are named by position, and null means no limit."""
+    network = parse(
+        '{"format": "optsched-network/1", "nodes": [{"id": "a"}],'
+        ' "arcs": [{"tail": "a", "head": "a", "capacity": null}, {"tail": "a", "head": "a", "id": "x"}]}'
+    )
+    assert isinstance(network, FlowNetwork)
+    assert network.arc_ids.tolist() == ["0", "x"]
+    assert to_document(network)["arcs"][0] == {"tail": "a", "head": "a"}
+
+
+@pytest.mark.parametrize(
+    ("values", "plain"),
+    [
+        ([1.0, 2.0], [1, 2]),
+        ([1.0, 0.5, np.nan], [1, 0.5, None]),
+        ([2.0**53, -0.0], [2**53, 0]),
+        ([np.nan], [None]),
+        (np.array([3, -1]), [3, -1]),
+        (np.array([True]), [True]),
+        ([], []),
+    ],
+)
+def test_plain_numbers(values: Any, plain: list[Any]) -> None:
+    """Tests that whole numbers are integers, beside others too, and that NaN is None."""
+    found = columns.plain_numbers(np.asarray(values))
+    assert found == plain
+    assert [type(value) for value in found] == [type(value) for value in plain]
