@@ -120,6 +120,8 @@ class Record:
         `problem -> sentence or None`: what shows that a feasible decision can be bettered for ever.
     limit
         What the limit of its second program means.
+    frontier
+        Whether its routes find every Pareto-optimal point (`optsched.routes.base.FrontierModule`).
     beside
         What a gap says beside itself, from the frontier: a class (`optsched.routes.base.Beside`).
     waves
@@ -152,6 +154,7 @@ class Record:
     network: str | None = None
     unlimited: str | None = None
     limit: ProgramLimit | None = None
+    frontier: bool = False
     beside: str | None = None
     waves: str | None = None
     leximin: str | None = None
@@ -231,6 +234,7 @@ SHIPPED = (
         provers={"dual": "optsched.certificates.lsap_fairness:lsap_fairness_proof"},
         enumeration="optsched.searches.enumeration:shared_assignments",
         limit=ProgramLimit("the locality cost"),
+        frontier=True,
         beside="optsched.routes.lsap_fairness:Beside",
         rivals=("dl",),
         known=KnownOptimum("examples/running-tasks", ("arrays", "pulp")),
@@ -287,6 +291,7 @@ SHIPPED = (
         provers={"combinatorial": "optsched.certificates.latency:latency_proof"},
         enumeration="optsched.searches.enumeration:schedules",
         limit=ProgramLimit("the makespan"),
+        frontier=True,
         beside="optsched.routes.latency:Beside",
         rivals=("flow-based", "labl"),
         known=KnownOptimum("generated/planted-latency-n20-seed0", ("search", "pulp")),
@@ -367,6 +372,7 @@ SHIPPED = (
         routes="optsched.routes.traffic",
         provers={"dual": "optsched.certificates.traffic:traffic_proof"},
         limit=ProgramLimit("the load of the fullest datacenter", component=1),
+        frontier=True,
         rivals=("joss-t", "joss-j"),
         known=KnownOptimum("papers/joss-empty-datacenter", ("search", "pulp")),
         family="traffic",
@@ -443,7 +449,7 @@ _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
         lambda given: _is_table(given) and all(map(_is_path, given.values())),
     ),
     (("limit",), "a ProgramLimit", lambda given: isinstance(given, ProgramLimit)),
-    (("locality",), "True or False", lambda given: isinstance(given, bool)),
+    (("locality", "frontier"), "True or False", lambda given: isinstance(given, bool)),
     (
         ("rivals",),
         'a tuple of names of heuristics and texts "package.module:name"',
@@ -464,6 +470,7 @@ _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
 _HAVING = {
     "models": ("build_pyomo", "build_pulp", "literal_size", "decode", "start_values"),
     "routes": ("ROUTES", "by_route"),
+    "frontier": ("frontier",),
     "beside": ("fields", "solution", "gaps"),
 }
 
@@ -476,6 +483,8 @@ def _fault(given: Record) -> str | None:
             value = getattr(given, name)
             if not holds(value) and not (value is None and name in optional):
                 return f"its {name} is {value!r}; give {wanted}"
+    if given.frontier and given.routes is None:
+        return "its frontier is True, but it names no routes that find one"
     for part in (given.models, given.routes):
         if part is not None and find_spec(part) is None:
             return f'there is no module "{part}"'
@@ -494,6 +503,10 @@ def _parts(given: Record) -> Iterator[tuple[str, str]]:
     for name in ("models", "routes", "enumeration", "network", "unlimited", "beside", "waves", "leximin"):
         if getattr(given, name) is not None:
             yield name, getattr(given, name)
+    if given.frontier and given.routes is not None:
+        yield "frontier", given.routes
+    if given.family is not None:
+        yield "family", given.family
     for prover in given.provers.values():
         yield "provers", prover
     for rival in given.rivals:
@@ -502,9 +515,11 @@ def _parts(given: Record) -> Iterator[tuple[str, str]]:
 
 def _lacking(name: str, value: str) -> str | None:
     """What is wrong with a part of a record of a package outside."""
-    if name == "rivals" and ":" not in value:
-        heuristics = imported("optsched.heuristics:HEURISTICS")
-        return None if value in heuristics else f"there is no such heuristic; {nearest(value, list(heuristics))}"
+    listing = {"family": "optsched.instances.generate:FAMILIES", "rivals": "optsched.heuristics:HEURISTICS"}.get(name)
+    if listing is not None and ":" not in value:
+        listed = imported(listing)
+        what = "heuristic" if name == "rivals" else name
+        return None if value in listed else f"there is no such {what}; {nearest(value, list(listed))}"
     try:
         found = imported(value)
     except (Exception, SystemExit) as error:
@@ -512,9 +527,7 @@ def _lacking(name: str, value: str) -> str | None:
     lacks = [each for each in _HAVING.get(name, ()) if not hasattr(found, each)]
     if lacks:
         return f"it has no {lacks[0]}"
-    return (
-        None if name in ("models", "routes") or callable(found) else f"it is {described(found)}, which is no function"
-    )
+    return None if ":" not in value or callable(found) else f"it is {described(found)}, which is no function"
 
 
 class _Records(Listed[Record]):

@@ -222,6 +222,18 @@ def entry(name: str) -> str:
         (HEAD + f"MINE = ({entry('mine')}, {entry('mine')})", 'bears the name "mine", which is taken'),
         (HEAD + f"MINE = {entry('mine,too')}", "is called 'mine,too'; a name is of letters"),
         (HEAD + 'MINE = Heuristic("mine", "", "", (), "")', "UsageError: .*give batch or policy, and one of them only"),
+        (
+            HEAD + 'MINE = Heuristic("mine", "", "", "lsap", "", batch=print)',
+            "its problems are 'lsap'; give a tuple of names",
+        ),
+        (
+            HEAD + 'MINE = Heuristic("mine", "", "", (5,), "", batch=print)',
+            r"its problems are \(5,\); give a tuple of names",
+        ),
+        (
+            HEAD + 'MINE = Heuristic("mine", "", "", ("lsap",), "", ("k",), batch=print)',
+            r"its parameters are \('k',\); give a tuple of Parameters",
+        ),
     ],
 )
 def test_broken_package(empty: Path, module: str, message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,7 @@ def test_records_name_what_is_there(name: str) -> None:
     assert set(entry.provers) == {str(kind.proof)}
     assert (entry.models is not None) == (name in names())
     assert entry.models is None or module(name).__name__ == entry.models
+    assert entry.frontier == (entry.routes is not None and hasattr(imported(entry.routes), "frontier"))
 
 
 def test_waves_have_a_record_of_their_own() -> None:
@@ -287,6 +289,7 @@ def test_faults_of_packages_outside(outside: list[Point], loaded: Any, told: str
         ("provers", {"dual": 5}, 'a mapping of kinds of certificates to texts "package.module:name"'),
         ("limit", 5, "a ProgramLimit"),
         ("locality", "yes", "True or False"),
+        ("frontier", 1, "True or False"),
         ("rivals", "dl", 'a tuple of names of heuristics and texts "package.module:name"'),
         ("known", 5, "a KnownOptimum"),
         ("family", 5, "the name of a family"),
@@ -318,6 +321,9 @@ def test_fields_of_records_from_outside(outside: list[Point], field: str, value:
         ("provers", {"dual": "math:no_such"}, "'math:no_such' in its provers: it cannot be loaded"),
         ("rivals", ("dl", "last-cost"), '.last-cost. in its rivals: there is no such heuristic; .*"least-cost"'),
         ("rivals", ("math:no_such",), "'math:no_such' in its rivals: it cannot be loaded"),
+        ("waves", "math:no_such", "'math:no_such' in its waves: it cannot be loaded"),
+        ("leximin", "math:pi", "'math:pi' in its leximin: it is .*, which is no function"),
+        ("family", "lsapp", '.lsapp. in its family: there is no such family; did you mean "lsap"?'),
     ],
 )
 def test_parts_of_records_from_outside(outside: list[Point], field: str, value: Any, told: str) -> None:
@@ -332,6 +338,29 @@ def test_parts_of_records_from_outside(outside: list[Point], field: str, value: 
             ask()
         assert str(caught.value).startswith(f'the record of the problem "worst-mean" ({__name__}:WorstMean) names ')
         assert str(caught.value).endswith("; mend or uninstall the package that brings it")
+
+
+def test_frontier_of_a_record_from_outside(outside: list[Point]) -> None:
+    """Tests that a frontier that is said to be found needs routes that find it."""
+    given: dict[str, Any] = {"name": "worst-mean", "problem": f"{__name__}:WorstMean", "frontier": True}
+    outside.append(Point(Record(**given)))
+    with pytest.raises(UsageError, match="its frontier is True, but it names no routes that find one"):
+        list(records())
+    records.cache_clear()
+    outside[0] = Point(Record(routes="optsched.routes.assignment", **given))
+    with pytest.raises(UsageError, match=r"'optsched.routes.assignment' in its frontier: it has no frontier"):
+        record("worst-mean")
+
+
+def test_bug_an_unknown_frontier_imported_the_routes_of_every_record(
+    outside: list[Point], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that what names the problems with a frontier asks their records, and imports no part of any."""
+    (tmp_path / "broken_routes.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    outside.append(Point(Record(name="worst-mean", problem=f"{__name__}:WorstMean", routes="broken_routes")))
+    with pytest.raises(UsageError, match="problems with a frontier: lsap-fairness, latency, traffic"):
+        frontier(Lsap(three_tasks()))
 
 
 def test_sound_parts_from_outside(outside: list[Point]) -> None:

@@ -21,7 +21,7 @@ import pyomo.environ as pyo
 from pyomo.repn.plugins.lp_writer import LPWriter
 
 from optsched.errors import UsageError
-from optsched.models.program_files import mps_text, pulp_lp_text
+from optsched.models.program_files import expect_names, mps_text, pulp_lp_text
 from optsched.problems import AnyProblem
 from optsched.registry import imported, record_of
 from optsched.results import Component
@@ -133,7 +133,7 @@ def write_lp(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:
     Raises
     ------
     UsageError
-        If the model has SOS constraints, or two variables of one name.
+        If the model has SOS constraints, two variables of one name, or a name that readers take for something else.
 
     Examples
     --------
@@ -157,7 +157,9 @@ def write_lp(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:
         text = pulp_lp_text(model)
     else:
         stream = io.StringIO()
-        LPWriter().write(model, stream, labeler=_Labeler(model))
+        labeler = _Labeler(model)
+        expect_names(map(labeler, model.component_data_objects(pyo.Var)))
+        LPWriter().write(model, stream, labeler=labeler)
         text = stream.getvalue()
     comments = "".join(rf"\* {_plain(note)} *" + "\\\n" for note in notes)
     with Path(path).open("w", encoding="utf-8", newline="\n") as file:

@@ -15,6 +15,7 @@ Readers differ, and most do so without a word. Therefore:
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ import scipy.sparse as sp
 
 from optsched.errors import UsageError
 
-__all__ = ["mps_text", "pulp_lp_text"]
+__all__ = ["expect_names", "mps_text", "pulp_lp_text"]
 
 #: Name of the column that carries the constant of an objective, as Pyomo calls it.
 _CONSTANT = "ONE_VAR_CONSTANT"
@@ -34,6 +35,16 @@ _LINE = pulp.constants.LpCplexLPLineSize
 
 #: Significant digits that PuLP writes; kept where they suffice.
 _DIGITS = 12
+
+#: How HiGHS begins to read a number: `influence` as infinity.
+_NUMBER = re.compile(r"[\d.]|inf|nan", re.IGNORECASE)
+
+#: Words that begin a section of an LP file, or say what a variable may be.
+_WORD = re.compile(
+    r"(max|min)(imi[sz]e|imum)?|subject|such|st|s\.t\.|bounds?|free|gen(erals?)?|int(egers?)?|bin(ary|aries)?"
+    r"|semis?(-continuous)?|sos|end",
+    re.IGNORECASE,
+)
 
 
 def number(value: float) -> str:
@@ -49,6 +60,20 @@ def number(value: float) -> str:
         return str(int(value))
     short = f"{value:.{_DIGITS}g}"
     return short if float(short) == value else repr(value)
+
+
+def expect_names(names: Iterable[str]) -> None:
+    """Raise UsageError for a name that a reader of LP files takes for something else.
+
+    >>> expect_names(["place.t1.n1", "influence.t1"])
+    Traceback (most recent call last):
+    optsched.errors.UsageError: the name "influence.t1" begins as a number does, or is a word of LP files; call \
+that part of the model otherwise
+    """
+    for name in names:
+        if _NUMBER.match(name) or _WORD.fullmatch(name):
+            told = f'the name "{name}" begins as a number does, or is a word of LP files'
+            raise UsageError(f"{told}; call that part of the model otherwise")
 
 
 def free_name(wanted: str, taken: Iterable[str]) -> str:
@@ -97,6 +122,8 @@ def pulp_lp_text(model: Any) -> str:
     except pulp.PulpError as error:
         raise UsageError(f"{error}: make names by injective_names") from error
     variables = model.variables()
+    expect_names(variable.name for variable in variables)
+    expect_names(row.name for row in model.constraints() if row.name is not None)
     objective = [] if model.objective is None else [(v.name, value) for v, value in model.objective.items()]
     offset = 0.0 if model.objective is None else float(model.objective.constant or 0.0)
     constant = free_name(_CONSTANT, (variable.name for variable in variables))

@@ -229,7 +229,7 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
 def has_frontier(problem: AnyProblem) -> bool:
     """Whether `frontier` finds the Pareto-optimal points of a problem."""
     expect_problem(problem, "has_frontier")
-    return hasattr(_module(problem), "frontier")
+    return record_of(type(problem)).frontier
 
 
 def frontier(
@@ -259,8 +259,7 @@ def frontier(
     expect_problem(problem, "frontier")
     module = _module(problem)
     if not has_frontier(problem):
-        ways = ((entry.name, entry.routes) for entry in records().values() if entry.routes is not None)
-        known = ", ".join(name for name, routes in ways if hasattr(import_module(routes), "frontier"))
+        known = ", ".join(name for name, entry in records().items() if entry.frontier)
         why = "it has one component" if len(problem.components) == 1 else "no route finds it"
         raise UsageError(f"{problem.name} has no frontier: {why}; problems with a frontier: {known}")
     profile = profile if isinstance(profile, Profile) else load_profile(profile)

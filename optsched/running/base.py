@@ -151,7 +151,7 @@ class Heuristic:
     Raises
     ------
     UsageError
-        If `batch` and `policy` are both given, or neither.
+        If `batch` and `policy` are both given, or neither, or `problems` or `parameters` hold something else.
     """
 
     name: str
@@ -167,6 +167,10 @@ class Heuristic:
     def __post_init__(self) -> None:
         if (self.batch is None) == (self.policy is None):
             raise UsageError(f'heuristic "{self.name}": give batch or policy, and one of them only')
+        for what, given, kind in (("problems", self.problems, str), ("parameters", self.parameters or (), Parameter)):
+            if not isinstance(given, tuple) or not all(isinstance(entry, kind) for entry in given):
+                told = "names of problems" if kind is str else "Parameters"
+                raise UsageError(f'heuristic "{self.name}": its {what} are {given!r}; give a tuple of {told}')
 
     @property
     def shipped(self) -> bool:

@@ -197,6 +197,8 @@ def check_record(record: Record, seeds: Sequence[int]) -> None:
         _expect(not applies, case.name, "; ".join(map(str, applies)))
     told = "of no instance have two decisions different values: make `sizes` leave more to decide"
     _expect(any(len(case.decisions) > 1 for case in cases(record, seeds)), record.problem, told)
+    unsaid = record.routes is not None and hasattr(imported(record.routes), "frontier") and not record.frontier
+    _expect(not unsaid, record.problem, "its routes find a frontier: the record has to say so (`frontier=True`)")
     _expect(record.scaling is not None, record.problem, "no scaling: say what its optimum does in other units")
     _variants_differ(record, seeds)
     other = type("Other", (kind,), {"__module__": __name__})
@@ -678,11 +680,7 @@ def check_no_time(record: Record, seeds: Sequence[int]) -> None:
 # More than one value -----------------------------------------------------------------------------------------------
 
 
-def _has_frontier(record: Record) -> bool:
-    return record.routes is not None and hasattr(imported(record.routes), "frontier")
-
-
-@_check(_has_frontier)
+@_check(lambda record: record.frontier)
 def check_frontier(record: Record, seeds: Sequence[int]) -> None:
     """Every route finds all Pareto-optimal points, each with a decision that is worth it and its certificates."""
     for case in cases(record, seeds):

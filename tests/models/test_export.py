@@ -383,3 +383,25 @@ def test_library_is_read_alike(tmp_path: Path, name: str) -> None:
                 assert float(meaning.of(answers[0])) == pytest.approx(float(value), rel=1e-7, abs=1e-7), where
             seen += 1
     assert seen
+
+
+@pytest.mark.parametrize("name", ["influence", "Inf", "nano", "free", "End"])
+@pytest.mark.parametrize("write", [write_lp, write_mps])
+def test_bug_names_that_readers_take_for_numbers(tmp_path: Path, name: str, write: Any) -> None:
+    """Tests that a name which HiGHS reads as a number or a word of the format is told, for both kinds of models.
+
+    HiGHS failed on the LP file, and the MPS file was refused as "no linear or mixed-integer program".
+    """
+    literal = pulp.LpProblem("named", pulp.LpMinimize)
+    literal.setObjective(literal.add_variable(name, 0) + literal.add_variable("y", 0))
+    compact = pyo.ConcreteModel()
+    compact.add_component(name, pyo.Var(domain=pyo.NonNegativeReals))
+    compact.cost = pyo.Objective(expr=compact.component(name))
+    compact.row = pyo.Constraint(expr=compact.component(name) >= 1)
+    for model in (literal, compact):
+        with pytest.raises(UsageError, match=f'the name "{name}" begins as a number does, or is a word of LP files'):
+            write(model, tmp_path / "file")
+    row = pulp.LpProblem("row", pulp.LpMinimize)
+    row.addConstraint(row.add_variable("x", 0) >= 1, "infeasible")
+    with pytest.raises(UsageError, match='the name "infeasible"'):
+        write(row, tmp_path / "file")
