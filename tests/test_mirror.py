@@ -30,16 +30,7 @@ COVERED = {
     },
     "contract/test_wrong_problem.py": {"testing/changes": "check_problem", "testing/tampering": "ContractBroken"},
     "problems/test_transmission_maps.py": {"problems/transmission_costs": "transmission-maps"},
-    "searches/test_transmission.py": {"searches/transmission_stages": "transmission_stages"},
-    "searches/test_utility.py": {
-        "searches/utility_leximin": "leximin",
-        "searches/utility_patterns": "best_patterns",
-        "searches/utility_program": "utility_program",
-    },
-    "searches/test_assignment.py": {
-        "problems/assignment": "TabledProblem",
-        "searches/tabled_assignment": "assign_table",
-    },
+    "searches/test_assignment.py": {"problems/assignment": "AssignmentProblem"},
     "problems/test_utility.py": {"problems/resource_units": "capacity"},
     "problems/test_utility_shuffle_demand.py": {"problems/shuffle_demand": "by-maps"},
     "explaining/test_explaining.py": {"explaining/explanation": "to_dict"},

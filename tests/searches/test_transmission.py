@@ -1,4 +1,4 @@
-"""The branch and bound of `transmission`: map slots and their prices, limits, and interrupts."""
+"""The branch and bound of `transmission`: limits, gaps, interrupts, and ways to the same optimum."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from transmission_instances import drawn, example
 from transmission_trees import enlarged
 
@@ -23,24 +21,7 @@ from optsched.routes import solve
 from optsched.searches import transmission as transmission_search
 from optsched.searches import transmission_stages, transmission_start
 from optsched.searches.transmission import Searched, TransmissionSearch
-from optsched.searches.transmission_stages import cheapest_rows, slot_prices
 from optsched.solvers.profiles import Profile
-
-
-@given(st.data())
-def test_slot_prices_prove_the_assignment(data: st.DataObject) -> None:
-    """Tests that by the prices no map pays less elsewhere, and what they bring in closes the gap exactly."""
-    rows, maps = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 5))
-    entries = st.lists(st.integers(0, 9), min_size=rows * maps, max_size=rows * maps)
-    costs = np.array(data.draw(entries), dtype=np.int64).reshape(rows, maps)
-    room = np.array(data.draw(st.lists(st.integers(1, 3), min_size=rows, max_size=rows)))
-    room[0] += max(0, maps - int(room.sum()))
-    chosen = cheapest_rows(costs, room)
-    assert (np.bincount(chosen, minlength=rows) <= room).all()
-    prices = slot_prices(costs, room, chosen)
-    assert (prices >= 0).all()
-    least = int((costs + prices[:, None]).min(axis=0).sum()) - int((prices * room).sum())
-    assert least == int(costs[chosen, np.arange(maps)].sum())
 
 
 def branching() -> TransmissionSearch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,6 @@ from utility_instances import posed, problems
 from optsched.certificates import certify
 from optsched.errors import TooLarge
 from optsched.instances.generate import generate
-from optsched.problems.base import GRID
 from optsched.problems.utility import Utility
 from optsched.results import Limit, Proof
 from optsched.routes import solve
@@ -57,22 +55,6 @@ def test_few_levels_only_weaken_prices(most: int, problem: Utility) -> None:
     assert solution.optimal
     assert solution.objective == solve(problem, route="brute-force").objective
     assert certify(problem, solution).valid
-
-
-@given(problems(tasks=5, nodes=2, phase="by-maps"))
-@settings(max_examples=20)
-def test_leximin(problem: Utility) -> None:
-    """Tests the ordered vector of utilities against enumeration."""
-    nodes = range(-1, len(problem.instance.cluster))
-    best: list[int] = []
-    for hosts in itertools.product(nodes, repeat=len(problem.tasks)):
-        placement = problem.placement(list(hosts))
-        if not problem.violations(placement):
-            counts = problem.allocated(placement)
-            best = max(best, sorted(problem.utility_units(*(part.sum(axis=1) for part in counts)).tolist()))
-    found = leximin(problem)
-    assert [int(utility * GRID) for utility in found.utilities] == best
-    assert not problem.violations(found.placement)
 
 
 @pytest.mark.parametrize("reduces", ["free", "fixed"])

@@ -1,0 +1,88 @@
+"""Assignment by a table of costs: where it is the quicker way, its optimum, and the prices that prove it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from replica_instances import FIGURE_2
+from strategies import problems
+from transmission_instances import problems as small_maps
+
+from optsched.certificates import certify
+from optsched.deadline import deadline
+from optsched.errors import OutOfTime
+from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
+from optsched.instances.generate import generate
+from optsched.placement import NONE
+from optsched.problems import Flow, Lsap, problem
+from optsched.problems.assignment import AssignmentProblem, TabledProblem
+from optsched.results import Limit, Proof
+from optsched.routes import solve
+from optsched.searches import tabled_assignment as tabled
+from optsched.searches.assignment import (
+    prices_of,
+)
+from optsched.searches.enumeration import best_placement
+from optsched.searches.tabled_assignment import assign_table, is_tabled
+
+
+@given(posed=st.one_of(problems("flow"), small_maps("transmission-maps")), data=st.data())
+def test_prices_of_a_table(posed: AssignmentProblem, data: st.DataObject) -> None:
+    """Tests that a placement has prices that close it if it is optimal, and none if it is not, whatever it is."""
+    assert isinstance(posed, TabledProblem)
+    nodes = np.full(len(posed.tasks), NONE)
+    slots = data.draw(st.permutations(np.repeat(np.arange(len(posed.capacity)), posed.capacity).tolist()))
+    nodes[data.draw(st.permutations(range(len(posed.tasks))))[: posed.count]] = slots[: posed.count]
+    placement = posed.placement(nodes)
+    prices = prices_of(posed, placement)
+    best = best_placement(posed)
+    assert best is not None
+    assert (prices is not None) == (posed.evaluate(placement) == best[0])
+    if prices is not None:
+        assert posed.price_bound(*prices) == posed.units(placement)
+
+
+@given(posed=st.one_of(problems("flow"), small_maps("transmission-maps")))
+def test_table_is_solved_and_proved(posed: AssignmentProblem) -> None:
+    """Tests the default route on tables against enumeration: the same optimum, and a certificate that is accepted."""
+    solution = solve(posed)
+    assert solution.objective == solve(posed, route="brute-force").objective
+    assert (solution.optimal, solution.certificate) == (True, Proof.DUAL)
+    assert certify(posed, solution).proved
+
+
+def test_table_is_taken_where_it_is_quicker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that `network` takes the table, but for tasks that only repeat each other, and stops at a deadline."""
+    posed = problem("flow", generate("flow", nodes=28, tasks=80))
+    assert isinstance(posed, Flow)
+    assert is_tabled(posed)
+    assert solve(posed).solver["name"] == "SciPy linear_sum_assignment"
+    for left in (0, 1e-5):
+        with deadline(left), pytest.raises(OutOfTime):
+            assign_table(posed)
+    for worst in (1e-9, 1e-3):  # so that small parts are tried first
+        monkeypatch.setattr(tabled, "_SECONDS", worst)
+        assert solve(posed, time_limit=60).optimal
+        assert solve(few := problem("flow", generate("flow", nodes=56, tasks=40)), time_limit=60).optimal
+    assert len(few.tasks) < few.capacity.sum()
+    monkeypatch.setattr(tabled, "_GROWTH", 1e9)
+    assert solve(posed, time_limit=60).limit is Limit.TIME
+    assert solve(posed, time_limit=0).limit is Limit.TIME
+    repeated = problem("flow", generate("flow", nodes=14, tasks=1000, slots=100))
+    assert not is_tabled(repeated)
+    assert solve(repeated).solver["name"] == "HiGHS"
+    assert not is_tabled(Lsap(FIGURE_2))
+
+
+def test_large_costs_leave_the_table_to_integers() -> None:
+    """Tests that costs whose sums doubles would not hold are no table's, and are solved and proved all the same."""
+    distance = np.full((3, 3), 2.0**47)
+    np.fill_diagonal(distance, 0.0)
+    cluster = Cluster(["a", "b", "c"], slots=[1, 1, 40], topology=Topology("distance", distance))
+    workload = Workload([f"t{task}" for task in range(40)], replicas=Ragged.from_rows([[0]] * 40), size=[1.0] * 40)
+    posed = problem("transmission-maps", Instance(cluster, workload))
+    assert not is_tabled(posed)
+    solution = solve(posed)
+    assert (solution.objective, solution.certificate) == ((39 * 2**47,), Proof.DUAL)
