@@ -54,9 +54,9 @@ _LIMITS = {
     _Status.kObjectiveTarget: Limit.GAP,
 }
 
-#: Difference of objective and bound, relative to the objective, that counts as no gap: what HiGHS leaves when no gap is
-#: tolerated (its feasibility tolerance), and mere rounding when one is.
-_CLOSED, _ROUNDING = 1e-6, 1e-9
+#: Difference of objective and bound, relative to the objective, that counts as no gap: mere rounding, and beside it
+#: what HiGHS leaves when no gap is tolerated (its feasibility tolerance).
+_ROUNDING, _CLOSED = 1e-9, 1e-6 + 1e-9
 
 #: Interior point takes some tens of iterations, whatever the size, or never ends; after so many simplex takes over.
 _IPM_ITERATIONS = 300

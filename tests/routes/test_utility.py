@@ -66,6 +66,23 @@ def test_utilities_a_step_apart(route: str) -> None:
     assert solution.objective[0] == solution.bound[0] == Fraction(int(problem.map_utility[0][12]), GRID)
 
 
+def test_a_gap_of_the_whole_tolerance_is_none() -> None:
+    """Tests a first program that HiGHS calls optimal 1e-6 below its bound: route `pulp` went no further, and FEASIBLE.
+
+    The difference of the two is a rounding error more than the tolerance.
+    """
+    jobs = [
+        {"maps": 1, "map": {"memory": 2}, "reduces": 1, "reduce": {"memory": 5}, "shuffle": {"memory": 0}, "goal": 30,
+         "time": 0},
+        {"maps": 1, "map": {"memory": 3}},
+        {"maps": 3, "map": {"memory": 5}},
+    ]  # fmt: skip
+    problem = posed({"memory": [12, 12]}, jobs, time=10, reduces="fixed", phase="by-maps")
+    solution = solve(problem, route="pulp")
+    assert solution.optimal
+    assert solution.objective == solve(problem).objective
+
+
 @given(problems(reduces="free"), st.data())
 @settings(max_examples=25)
 def test_laws(problem: Utility, data: st.DataObject) -> None:
