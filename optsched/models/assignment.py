@@ -23,17 +23,26 @@ import pyomo.environ as pyo
 from optsched.deadline import check
 from optsched.errors import TooLarge
 from optsched.instance import Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, add_classes, by_ids, ids, placed_at, priced, whole
+from optsched.models.base import (
+    MAX_VARIABLES,
+    LiteralSize,
+    add_classes,
+    add_pairs,
+    by_ids,
+    grouped,
+    ids,
+    placed_at,
+    priced,
+    whole,
+)
 from optsched.placement import Placement
-from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TaskClasses
+from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem, TaskClasses
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
 
 __all__ = [
     "ClassModel",
-    "add_class_constraints",
-    "add_cost_table",
     "add_levelled_network",
     "add_steps",
     "binary_model",
@@ -41,9 +50,9 @@ __all__ = [
     "class_model",
     "decode_levelled",
     "decode_square",
-    "grouped",
     "square_model",
     "square_size",
+    "tabled_model",
 ]
 
 # Compact, in Pyomo -------------------------------------------------------------------------------------------------
@@ -77,7 +86,7 @@ def class_model(problem: AssignmentProblem | TransmissionReduces, aggregate: boo
     return ClassModel(model, classes, names, nodes)
 
 
-def add_class_constraints(model: Any) -> None:
+def _add_class_constraints(model: Any) -> None:
     """Add `class_supply` and `cardinality` to a model whose expression `placed[c]` counts the placed of each class."""
 
     def class_supply(model: Any, task_class: str) -> Any:
@@ -90,34 +99,23 @@ def add_class_constraints(model: Any) -> None:
     model.cardinality = pyo.Constraint(rule=cardinality)
 
 
-def add_cost_table(problem: AssignmentProblem, base: ClassModel, units: Ints, name: str) -> None:
-    """Make a class model the transportation problem of a table of costs, complete with its objective.
-
-    Parameters
-    ----------
-    problem, base
-        The problem, and its class model.
-    units
-        int64, shape (classes, nodes with idle slots): cost of each pair in units of the grid.
-    name
-        Of the parameter that holds the costs.
+def tabled_model(problem: TabledProblem, aggregate: bool, name: str) -> Any:
+    """The transportation problem of a table of costs, complete; its parameter `name` holds the costs.
 
     Raises
     ------
     TooLarge
         If there are more than `MAX_VARIABLES` pairs.
     """
+    base = class_model(problem, aggregate)
+    units = problem.class_units[problem.classes().of_task[base.classes.first]]
     if units.size > MAX_VARIABLES:
         raise TooLarge(
             f"{problem.place}: the compact model would have {units.size:,} variables, one for each kind of task and "
             f'node; at most {MAX_VARIABLES:,} are made: use route="network", which needs none of them'
         )
     model, nodes = base.model, list(base.model.NODES)
-    costs = {
-        (task_class, node): cost
-        for task_class, row in zip(base.names, (units / problem.grid).tolist(), strict=True)
-        for node, cost in zip(nodes, row, strict=True)
-    }
+    costs = by_ids(base.names, nodes, (units / problem.grid).tolist())
     model.add_component(name, pyo.Param(model.CLASSES, model.NODES, initialize=costs, within=pyo.Reals))
     model.place = pyo.Var(model.CLASSES, model.NODES, within=pyo.NonNegativeReals)
 
@@ -132,18 +130,11 @@ def add_cost_table(problem: AssignmentProblem, base: ClassModel, units: Ints, na
         return pyo.quicksum(model.place[task_class, node] for task_class in base.names) <= model.slots[node]
 
     model.placed = pyo.Expression(model.CLASSES, rule=placed)
-    add_class_constraints(model)
+    _add_class_constraints(model)
     model.node_slots = pyo.Constraint(model.NODES, rule=node_slots)
     cost = model.component(name)
     model.objective = pyo.Objective(expr=pyo.quicksum(cost[pair] * model.place[pair] for pair in model.place))
-
-
-def grouped(pairs: Iterable[tuple[str, str]], by: int) -> dict[str, list[tuple[str, str]]]:
-    """The pairs by their first (0) or second (1) entry."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for pair in pairs:
-        groups.setdefault(pair[by], []).append(pair)
-    return groups
+    return model
 
 
 def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
@@ -151,8 +142,18 @@ def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
 
     Racks are there only where a task in the rack of a replica costs less than anywhere else.
     """
+    model, levels = base.model, [level / problem.grid for level in problem.levels]
+    _add_places(problem, base)
+    _add_flows(model, _rack_of(problem))
+    parts = zip(levels, (model.place, model.place_in_rack, model.place_anywhere), strict=True)
+    model.locality_cost = pyo.Expression(expr=sum(level * pyo.quicksum(part.values()) for level, part in parts))
+    return model.locality_cost
+
+
+def _add_places(problem: LevelledProblem, base: ClassModel) -> None:
+    """Add where tasks may be, and variables that count them: on their data, in its rack, and anywhere."""
     model, racks = base.model, problem.instance.cluster.rack_ids.tolist()
-    on_node, in_rack, off_rack = problem.levels
+    _, in_rack, off_rack = problem.levels
     holders = problem.idle_replicas.take(base.classes.first)
     near = problem.idle_racks.take(base.classes.first)
     pairs = [(name, base.nodes[node]) for name, row in zip(base.names, holders, strict=True) for node in row.tolist()]
@@ -162,22 +163,25 @@ def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
         for rack in row.tolist()
         if in_rack < off_rack
     ]
-    racks_of_class, classes_of_rack = grouped(rack_pairs, 0), grouped(rack_pairs, 1)
-    rack_of = _rack_of(problem)
-    racked_nodes = [(node, rack_of[node]) for node in model.NODES if rack_of.get(node) in classes_of_rack]
+    saving, rack_of = list(grouped(rack_pairs, 1)), _rack_of(problem)
 
     model.PAIRS = pyo.Set(dimen=2, initialize=pairs, doc="class, node with an idle slot and a replica")
-    model.RACKS = pyo.Set(initialize=list(classes_of_rack), doc="racks that save cost")
+    model.RACKS = pyo.Set(initialize=saving, doc="racks that save cost")
     model.RACK_PAIRS = pyo.Set(dimen=2, initialize=rack_pairs, doc="class, rack of one of its replicas")
-    model.RACK_NODES = pyo.Set(initialize=[node for node, _ in racked_nodes], doc="nodes of RACKS with idle slots")
+    near_nodes = [node for node in model.NODES if rack_of.get(node) in saving]
+    model.RACK_NODES = pyo.Set(initialize=near_nodes, doc="nodes of RACKS with idle slots")
     model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeReals)
     model.place_in_rack = pyo.Var(model.RACK_PAIRS, within=pyo.NonNegativeReals)
     model.place_anywhere = pyo.Var(model.CLASSES, within=pyo.NonNegativeReals)
     model.rack_to_node = pyo.Var(model.RACK_NODES, within=pyo.NonNegativeReals)
     model.anywhere_to_node = pyo.Var(model.NODES, within=pyo.NonNegativeReals)
 
-    of_class, of_node = grouped(pairs, 0), grouped(pairs, 1)
-    nodes_of_rack = grouped(racked_nodes, 1)
+
+def _add_flows(model: Any, rack_of: Mapping[str, str]) -> None:
+    """Add what joins the counts of the classes to the slots of the nodes."""
+    of_class, of_node = grouped(model.PAIRS, 0), grouped(model.PAIRS, 1)
+    racks_of_class, classes_of_rack = grouped(model.RACK_PAIRS, 0), grouped(model.RACK_PAIRS, 1)
+    nodes_of_rack = grouped(((node, rack_of[node]) for node in model.RACK_NODES), 1)
 
     def placed(model: Any, task_class: str) -> Any:
         local = pyo.quicksum(model.place[pair] for pair in of_class.get(task_class, []))
@@ -200,16 +204,10 @@ def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
         return local + near_by + model.anywhere_to_node[node] <= model.slots[node]
 
     model.placed = pyo.Expression(model.CLASSES, rule=placed)
-    add_class_constraints(model)
+    _add_class_constraints(model)
     model.rack_flow = pyo.Constraint(model.RACKS, rule=rack_flow)
     model.anywhere_flow = pyo.Constraint(rule=anywhere_flow)
     model.node_slots = pyo.Constraint(model.NODES, rule=node_slots)
-    model.locality_cost = pyo.Expression(
-        expr=on_node / problem.grid * pyo.quicksum(model.place.values())
-        + in_rack / problem.grid * pyo.quicksum(model.place_in_rack.values())
-        + off_rack / problem.grid * pyo.quicksum(model.place_anywhere.values())
-    )
-    return model.locality_cost
 
 
 def add_steps(model: Any, classes: Mapping[str, Sequence[str]], sizes: Mapping[tuple[str, int], int], of: str) -> None:
@@ -303,7 +301,7 @@ def square_model(problem: AssignmentProblem, task_units: np.ndarray) -> Any:
     columns += [f"dummy_{column}" for column in range(1, side - len(slots) + 1)]
 
     model = pulp.LpProblem(problem.name.replace("-", "_"), pulp.LpMinimize)
-    square = [[model.add_variable(f"place.{row}.{column}", cat=pulp.LpBinary) for column in columns] for row in rows]
+    square = add_pairs(model, "place", rows, columns)
     model.place = {
         (task, nodes[node], slot): square[row][column]
         for row, task in enumerate(tasks)
@@ -366,9 +364,7 @@ def binary_model(
     tasks, nodes = ids(problem, idle)
     task_names, node_names = injective_names(tasks), injective_names(nodes)
     model = pulp.LpProblem(problem.name.replace("-", "_"), pulp.LpMinimize)
-    rows = [
-        [model.add_variable(f"{letter}.{task}.{node}", cat=pulp.LpBinary) for node in node_names] for task in task_names
-    ]
+    rows = add_pairs(model, letter, task_names, node_names)
     model.setObjective(pulp.LpAffineExpression(priced(rows, (units / problem.grid).tolist())))
     for name, row in zip(task_names, rows, strict=True):
         model.addConstraint(pulp.lpSum(row) <= 1, f"{noun}.{name}")

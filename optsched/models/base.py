@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -15,24 +16,27 @@ from optsched.errors import TooLarge, UsageError, described
 from optsched.instance import Ints
 from optsched.placement import NetworkFlow, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import AnyProblem, Problem, expect_problem
-from optsched.results import Decision
+from optsched.problems.base import AnyProblem, Problem, expect_problem, stated
 
 __all__ = [
     "MAX_VARIABLES",
     "LimitedModelModule",
     "LiteralSize",
     "ModelModule",
+    "StartedModelModule",
     "add_classes",
+    "add_pairs",
+    "at_most",
     "by_ids",
     "chosen",
     "dealt",
     "decode_binaries",
     "decode_counts",
     "decoder",
+    "grouped",
     "ids",
     "is_whole",
-    "no_start",
+    "model_of",
     "of_problem",
     "placed_at",
     "priced",
@@ -133,8 +137,12 @@ class ModelModule(Protocol):
     def decode(self, model: Any, problem: Any, /) -> Placement | NetworkFlow:
         """What a solved model stands for, of either kind (see `decoder`)."""
 
-    def start_values(self, model: Any, problem: Any, decision: Any, /) -> Mapping[Any, float] | None:
-        """A decision as a start for `solve_pyomo` or `solve_pulp`; None where the model takes none (`no_start`)."""
+
+class StartedModelModule(ModelModule, Protocol):
+    """A module whose models take a start; those of the others find their first solution themselves."""
+
+    def start_values(self, model: Any, problem: Any, decision: Any, /) -> Mapping[Any, float]:
+        """A decision as a start for `solve_pyomo` or `solve_pulp`."""
 
 
 class LimitedModelModule(ModelModule, Protocol):
@@ -147,25 +155,33 @@ class LimitedModelModule(ModelModule, Protocol):
         """Build the literal model, at a limit the second one."""
 
 
-def no_start(model: Any, problem: AnyProblem, decision: Decision) -> None:
-    """The `start_values` of models that take none: the solver finds its first solution itself."""
-
-
 Function = TypeVar("Function", bound=Callable[..., Any])
+Key = TypeVar("Key", bound=tuple[Any, ...])
 
 
-def of_problem(kind: type[AnyProblem]) -> Callable[[Function], Function]:
-    """A decorator of what builds models of one problem: another kind of argument is wrong usage."""
+def of_problem(kind: type[AnyProblem], feasible: bool = False) -> Callable[[Function], Function]:
+    """A decorator of what takes one kind of problem: another argument is wrong usage.
+
+    `feasible` says whether a problem with a plain reason why nothing is feasible is wrong usage too.
+    """
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
         def checked(problem: Any, *given: Any, **named: Any) -> Any:
             expect_problem(problem, function.__name__, kind)
+            told = stated(problem, "plainly_infeasible", None) if feasible else None
+            if told is not None:
+                raise UsageError(f"{told}: there is no {problem.decided.noun} to model")
             return function(problem, *given, **named)
 
         return cast(Function, checked)
 
     return decorate
+
+
+def model_of(kind: type[AnyProblem]) -> Callable[[Function], Function]:
+    """A decorator of what builds models of one kind of problem (`of_problem`), of which something may be feasible."""
+    return of_problem(kind, feasible=True)
 
 
 def refuse_too_large(problem: AnyProblem, size: LiteralSize, max_variables: int, instead: str) -> None:
@@ -234,8 +250,33 @@ def add_classes(
     return names, classes
 
 
+def at_most(terms: Sequence[Any], most: Any) -> Any:
+    """The Pyomo constraint that terms sum to no more than that; none where there are no terms."""
+    return pyo.quicksum(terms) <= most if terms else pyo.Constraint.Skip
+
+
+def grouped(keys: Iterable[Key], *by: int) -> dict[Any, list[Key]]:
+    """Keys by one of their entries, or by the tuple of several.
+
+    >>> grouped([("t", "a"), ("t", "b"), ("u", "a")], 1)
+    {'a': [('t', 'a'), ('u', 'a')], 'b': [('t', 'b')]}
+    """
+    groups: dict[Any, list[Key]] = {}
+    of = itemgetter(*by)
+    for key in keys:
+        groups.setdefault(of(key), []).append(key)
+    return groups
+
+
+def add_pairs(
+    model: Any, word: str, rows: Sequence[str], columns: Sequence[str], upper: float = 1, category: str = "Integer"
+) -> list[list[Any]]:
+    """Add to a PuLP model a variable `word.row.column`, from 0 to `upper`, for each pair of names; a list a row."""
+    return [[model.add_variable(f"{word}.{row}.{column}", 0, upper, category) for column in columns] for row in rows]
+
+
 def by_ids(rows: Sequence[str], columns: Sequence[str], table: Iterable[Iterable[Any]]) -> dict[tuple[str, str], Any]:
-    """Variables of a table by the ids of row and column.
+    """What a table holds by the ids of row and column.
 
     >>> by_ids(["t"], ["a", "b"], [["x", "y"]])
     {('t', 'a'): 'x', ('t', 'b'): 'y'}

@@ -43,15 +43,15 @@ from optsched.models.assignment import (
     square_model,
     square_size,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, no_start, of_problem, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, model_of, of_problem, refuse_too_large
 from optsched.problems.base import exact
 from optsched.problems.fair_lsap import FairLsap
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
-@of_problem(FairLsap)
+@model_of(FairLsap)
 def build_pyomo(problem: FairLsap, *, aggregate: bool = True) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -106,7 +106,7 @@ def literal_size(problem: FairLsap) -> LiteralSize:
     return LiteralSize(size.variables + 2 * groups, size.constraints + 3 * groups, size.megabytes)
 
 
-@of_problem(FairLsap)
+@model_of(FairLsap)
 def build_pulp(problem: FairLsap, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Guo et al.'s own program: the square LSAP with costs FC + DLC, padded with dummies at constant 1.
 
@@ -157,4 +157,3 @@ def _cost(problem: FairLsap, cost: Fraction | int) -> float:
 
 
 decode = decoder(FairLsap, compact=decode_levelled, literal=decode_square)
-start_values = no_start

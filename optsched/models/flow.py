@@ -32,16 +32,17 @@ from typing import Any
 import numpy as np
 import pulp
 
-from optsched.models.assignment import add_cost_table, class_model
+from optsched.models.assignment import tabled_model
 from optsched.models.base import (
     MAX_VARIABLES,
     LiteralSize,
+    add_pairs,
     by_ids,
     decode_binaries,
     decode_counts,
     decoder,
     ids,
-    no_start,
+    model_of,
     of_problem,
     priced,
     refuse_too_large,
@@ -49,10 +50,10 @@ from optsched.models.base import (
 from optsched.problems.flow import Flow
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
-@of_problem(Flow)
+@model_of(Flow)
 def build_pyomo(problem: Flow, *, aggregate: bool = True) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -70,9 +71,7 @@ def build_pyomo(problem: Flow, *, aggregate: bool = True) -> Any:
     >>> decode(model, problem).nodes.tolist()
     [1, 0]
     """
-    base = class_model(problem, aggregate)
-    add_cost_table(problem, base, problem.class_units[problem.classes().of_task[base.classes.first]], "penalty")
-    return base.model
+    return tabled_model(problem, aggregate, "penalty")
 
 
 @of_problem(Flow)
@@ -87,7 +86,7 @@ def literal_size(problem: Flow) -> LiteralSize:
     )
 
 
-@of_problem(Flow)
+@model_of(Flow)
 def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Hsu and Freeh's own program: the minimum-cost flow with one arc for each task and idle node.
 
@@ -117,7 +116,7 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
 
     model = pulp.LpProblem("flow", pulp.LpMinimize)
     start = [model.add_variable(f"start.{task}", 1, 1) for task in task_names]
-    arcs = [[model.add_variable(f"place.{task}.{node}", 0, 1) for node in node_names] for task in task_names]
+    arcs = add_pairs(model, "place", task_names, node_names, category="Continuous")
     finish = [model.add_variable(f"finish.{node}", 0, free) for node, free in zip(node_names, slots, strict=True)]
     terms = priced(arcs, (units / problem.grid).tolist())
     skip: list[Any] = []
@@ -143,4 +142,3 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
 
 
 decode = decoder(Flow, compact=decode_counts, literal=decode_binaries)
-start_values = no_start

@@ -36,7 +36,7 @@ load needs, a binary `pattern.n.number` for each set of tasks on each node. Cons
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -49,10 +49,13 @@ from optsched.models.base import (
     MAX_VARIABLES,
     LiteralSize,
     add_classes,
+    at_most,
+    by_ids,
     decode_binaries,
     decoder,
+    grouped,
     ids,
-    no_start,
+    model_of,
     of_problem,
     refuse_too_large,
     whole,
@@ -63,13 +66,13 @@ from optsched.problems.flow_congestion import FlowCongestion
 from optsched.searches.flow_congestion import distributed
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 #: Units of the first program's objective, and of the second's, that are one of the component's.
 OBJECTIVE_UNITS = (GRID, 1)
 
 
-@of_problem(FlowCongestion)
+@model_of(FlowCongestion)
 def build_pyomo(problem: FlowCongestion) -> Any:
     """Build the compact model, with whole variables; its objective is in units of 2^-20 MB/s.
 
@@ -92,53 +95,31 @@ def build_pyomo(problem: FlowCongestion) -> Any:
     ([0, 1], [('n1', 1), ('n1', 2)])
     """
     names = _names(problem)
-    classes, hosts = names["class"], names["host"]
-    types, kinds = names["type"], [KINDS[kind] for kind in problem.kinds]
-    kind_of = dict(zip(types, (KINDS[kind] for kind in problem.type_kind.tolist()), strict=True))
-    type_of = {name: types[kind] for name, kind in zip(classes, problem.class_type.tolist(), strict=True)}
-    rows = {name: row for row, name in enumerate(classes)}
-    columns = dict(zip(hosts, problem.hosts.first.tolist(), strict=True))
+    classes, hosts, types = names["class"], names["host"], names["type"]
+    type_of = {name: types[number] for name, number in zip(classes, problem.class_type.tolist(), strict=True)}
+    kind_of = {name: KINDS[kind] for name, kind in zip(types, problem.type_kind.tolist(), strict=True)}
     patterns = {name: problem.patterns(host) for host, name in enumerate(hosts)}
-    units = {name: problem.pattern_units(host) for host, name in enumerate(hosts)}
-    slots = {
-        (KINDS[kind], host): int(problem.slots[kind, problem.idle_nodes[column]])
-        for kind in problem.kinds
-        for host, column in columns.items()
-    }
-    tasks, nodes = ids(problem, problem.idle_nodes)
-
     model = pyo.ConcreteModel(problem.name)
-    model.KINDS = pyo.Set(initialize=kinds)
-    model.TYPES = pyo.Set(initialize=types)
-    add_classes(model, tasks, problem.classes)
-    add_classes(model, nodes, problem.hosts, ("HOSTS", "nodes", "alike"))
-    model.PATTERNS = pyo.Set(
-        initialize=[(host, number) for host in hosts for number in range(1, len(patterns[host]))], dimen=2
-    )
-    model.PAIRS = pyo.Set(initialize=[(c, h) for c in classes for h in hosts if slots[kind_of[type_of[c]], h]], dimen=2)
-    model.due = pyo.Param(model.KINDS, initialize=dict(zip(kinds, problem.counts.tolist(), strict=True)))
-    model.load_cost = pyo.Param(model.PATTERNS, initialize={(h, p): int(units[h][p]) for h, p in model.PATTERNS})
-    model.read_cost = pyo.Param(
-        model.PAIRS, initialize={(c, h): int(problem.read_units[rows[c], columns[h]]) for c, h in model.PAIRS}
-    )
+    _add_data(model, problem, {name: kind_of[type_of[name]] for name in classes}, types)
     model.choose = pyo.Var(
         model.PATTERNS, within=pyo.NonNegativeIntegers, bounds=lambda model, h, p: (0, model.alike[h])
     )
     model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeIntegers, bounds=lambda model, c, h: (0, model.size[c]))
+    of_host, of_class = grouped(model.PATTERNS, 0), grouped(model.PAIRS, 0)
+    of_type = grouped(((*pair, type_of[pair[0]]) for pair in model.PAIRS), 1, 2)
 
     def one_pattern(model: Any, h: str) -> Any:
-        return pyo.quicksum(model.choose[h, p] for p in range(1, len(patterns[h]))) <= model.alike[h]
+        return pyo.quicksum(model.choose[pattern] for pattern in of_host[h]) <= model.alike[h]
 
     def filled(model: Any, h: str, t: str) -> Any:
-        if not slots[kind_of[t], h]:
+        if (h, t) not in of_type:
             return pyo.Constraint.Skip
         amounts = patterns[h][:, types.index(t)].tolist()
-        sent = pyo.quicksum(model.place[c, h] for c in classes if type_of[c] == t)
+        sent = pyo.quicksum(model.place[c, h] for c, *_ in of_type[h, t])
         return sent == pyo.quicksum(amount * model.choose[h, p] for p, amount in enumerate(amounts) if amount)
 
     def class_supply(model: Any, c: str) -> Any:
-        offered = [model.place[c, h] for h in hosts if (c, h) in model.PAIRS]
-        return pyo.quicksum(offered) <= model.size[c] if offered else pyo.Constraint.Skip
+        return at_most([model.place[pair] for pair in of_class.get(c, ())], model.size[c])
 
     def cardinality(model: Any, k: str) -> Any:
         if not model.due[k]:
@@ -154,6 +135,30 @@ def build_pyomo(problem: FlowCongestion) -> Any:
         + pyo.quicksum(model.read_cost[pair] * model.place[pair] for pair in model.PAIRS)
     )
     return model
+
+
+def _add_data(model: Any, problem: FlowCongestion, kind_of: Mapping[str, str], types: list[str]) -> None:
+    """Add the sets, how many tasks are due, and what patterns and reading cost; `kind_of` is that of each class."""
+    kinds = [KINDS[kind] for kind in problem.kinds]
+    tasks, nodes = ids(problem, problem.idle_nodes)
+    first = problem.hosts.first
+    model.KINDS = pyo.Set(initialize=kinds)
+    model.TYPES = pyo.Set(initialize=types)
+    classes, _ = add_classes(model, tasks, problem.classes)
+    hosts, _ = add_classes(model, nodes, problem.hosts, ("HOSTS", "nodes", "alike"))
+    costs = {
+        (name, number): cost
+        for host, name in enumerate(hosts)
+        for number, cost in enumerate(problem.pattern_units(host).tolist())
+        if number
+    }
+    model.PATTERNS = pyo.Set(initialize=list(costs), dimen=2)
+    slots = by_ids(kinds, hosts, problem.slots[np.ix_(problem.kinds, problem.idle_nodes[first])].tolist())
+    model.PAIRS = pyo.Set(initialize=[(c, h) for c in classes for h in hosts if slots[kind_of[c], h]], dimen=2)
+    model.due = pyo.Param(model.KINDS, initialize=dict(zip(kinds, problem.counts.tolist(), strict=True)))
+    model.load_cost = pyo.Param(model.PATTERNS, initialize=costs)
+    read = by_ids(classes, hosts, problem.read_units[:, first].tolist())
+    model.read_cost = pyo.Param(model.PAIRS, initialize={pair: read[pair] for pair in model.PAIRS})
 
 
 def _names(problem: FlowCongestion) -> dict[str, list[str]]:
@@ -196,7 +201,7 @@ def literal_size(problem: FlowCongestion) -> LiteralSize:
     )
 
 
-@of_problem(FlowCongestion)
+@model_of(FlowCongestion)
 def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the literal program: an arc for each task and node, and a pattern for each node.
 
@@ -281,4 +286,3 @@ def _decode_compact(model: Any, problem: FlowCongestion) -> Placement:
 
 
 decode = decoder(FlowCongestion, compact=_decode_compact, literal=decode_binaries)
-start_values = no_start

@@ -25,22 +25,24 @@ The literal model of `build_pulp` is the usual program: binary `place.t.n` for e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pulp
 import pyomo.environ as pyo
 
-from optsched.errors import UsageError
 from optsched.models.base import (
     MAX_VARIABLES,
     LiteralSize,
     add_classes,
+    at_most,
     by_ids,
     decode_binaries,
     decode_counts,
     decoder,
+    grouped,
     ids,
-    no_start,
+    model_of,
     of_problem,
     priced,
     refuse_too_large,
@@ -48,10 +50,10 @@ from optsched.models.base import (
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
-@of_problem(GeneralizedAssignment)
+@model_of(GeneralizedAssignment)
 def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -67,54 +69,19 @@ def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> An
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (6.0, [1, 0])
     """
-    _refuse_stranded(problem)
-    tasks, nodes = ids(problem)
     model = pyo.ConcreteModel(problem.name)
+    tasks, _ = ids(problem)
     names, classes = add_classes(model, tasks, problem.classes() if aggregate else None)
-    rows = dict(zip(names, classes.first.tolist(), strict=True))
-    columns = {node: column for column, node in enumerate(nodes)}
-    model.NODES = pyo.Set(initialize=nodes)
-    model.RESOURCES = pyo.Set(initialize=problem.resources)
-    model.PAIRS = pyo.Set(
-        initialize=[(name, node) for name in names for node in nodes if problem.usable[rows[name], columns[node]]],
-        dimen=2,
-    )
-    model.cost = pyo.Param(
-        model.PAIRS,
-        initialize={(c, n): int(problem.units[rows[c], columns[n]]) / problem.grid for c, n in model.PAIRS},
-        within=pyo.Reals,
-    )
-    model.demand = pyo.Param(
-        model.RESOURCES,
-        model.PAIRS,
-        initialize={
-            (resource, c, n): int(problem.demand[position, rows[c], columns[n]])
-            for position, resource in enumerate(problem.resources)
-            for c, n in model.PAIRS
-        },
-    )
-    model.limit = pyo.Param(
-        model.RESOURCES,
-        model.NODES,
-        initialize={
-            (resource, node): int(problem.capacity[position, column])
-            for position, resource in enumerate(problem.resources)
-            for node, column in columns.items()
-        },
-    )
+    _add_table(model, problem, dict(zip(names, classes.first.tolist(), strict=True)))
     model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeIntegers, bounds=lambda model, c, n: (0, model.size[c]))
-    nodes_of: dict[str, list[str]] = {name: [] for name in names}
-    classes_on: dict[str, list[str]] = {node: [] for node in nodes}
-    for name, node in model.PAIRS:
-        nodes_of[name].append(node)
-        classes_on[node].append(name)
+    of_class, on_node = grouped(model.PAIRS, 0), grouped(model.PAIRS, 1)
 
     def assigned(model: Any, c: str) -> Any:
-        return pyo.quicksum(model.place[c, n] for n in nodes_of[c]) == model.size[c]
+        return pyo.quicksum(model.place[pair] for pair in of_class[c]) == model.size[c]
 
     def capacity(model: Any, r: str, n: str) -> Any:
-        used = [model.demand[r, c, n] * model.place[c, n] for c in classes_on[n] if model.demand[r, c, n]]
-        return pyo.quicksum(used) <= model.limit[r, n] if used else pyo.Constraint.Skip
+        demands = [(model.demand[r, pair], model.place[pair]) for pair in on_node.get(n, ())]
+        return at_most([demand * placed for demand, placed in demands if demand], model.limit[r, n])
 
     model.assigned = pyo.Constraint(model.CLASSES, rule=assigned)
     model.capacity = pyo.Constraint(model.RESOURCES, model.NODES, rule=capacity)
@@ -125,6 +92,25 @@ def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> An
     return model
 
 
+def _add_table(model: Any, problem: GeneralizedAssignment, row_of: Mapping[str, int]) -> None:
+    """Add the pairs that may be, with their costs and demands, and the limits; each class has a row of the table."""
+    nodes = ids(problem)[1]
+    at = {(name, node): (row, column) for name, row in row_of.items() for column, node in enumerate(nodes)}
+    model.NODES = pyo.Set(initialize=nodes)
+    model.RESOURCES = pyo.Set(initialize=problem.resources)
+    model.PAIRS = pyo.Set(initialize=[pair for pair, entry in at.items() if problem.usable[entry]], dimen=2)
+    costs = {pair: int(problem.units[at[pair]]) / problem.grid for pair in model.PAIRS}
+    model.cost = pyo.Param(model.PAIRS, initialize=costs, within=pyo.Reals)
+    demands = {
+        (resource, *pair): int(table[at[pair]])
+        for resource, table in zip(problem.resources, problem.demand, strict=True)
+        for pair in model.PAIRS
+    }
+    model.demand = pyo.Param(model.RESOURCES, model.PAIRS, initialize=demands)
+    limits = by_ids(problem.resources, nodes, problem.capacity.tolist())
+    model.limit = pyo.Param(model.RESOURCES, model.NODES, initialize=limits)
+
+
 @of_problem(GeneralizedAssignment)
 def literal_size(problem: GeneralizedAssignment) -> LiteralSize:
     """What `build_pulp` would take: a variable for each pair, a constraint for each task and each capacity."""
@@ -133,7 +119,7 @@ def literal_size(problem: GeneralizedAssignment) -> LiteralSize:
     return LiteralSize.of(tasks * nodes, tasks + resources * nodes, tasks * nodes * (2 + resources))
 
 
-@of_problem(GeneralizedAssignment)
+@model_of(GeneralizedAssignment)
 def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the usual program: a binary for each pair of task and node.
 
@@ -150,7 +136,6 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
     >>> [str(variable) for variable in build_pulp(GeneralizedAssignment(instance)).variables()]
     ['place.t.a', 'place.t.b']
     """
-    _refuse_stranded(problem)
     refuse_too_large(problem, literal_size(problem), max_variables, "build_pyomo")
     tasks, nodes = ids(problem)
     task_names, node_names = injective_names(tasks), injective_names(nodes)
@@ -175,11 +160,4 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
     return model
 
 
-def _refuse_stranded(problem: GeneralizedAssignment) -> None:
-    if len(problem.stranded):
-        task = problem.instance.workload.task_ids[problem.tasks[problem.stranded[0]]]
-        raise UsageError(f"{task} fits on no node that it may use: there is no placement to model")
-
-
 decode = decoder(GeneralizedAssignment, compact=decode_counts, literal=decode_binaries)
-start_values = no_start

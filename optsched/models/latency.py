@@ -47,14 +47,15 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.errors import UsageError
-from optsched.models.assignment import grouped
 from optsched.models.base import (
     MAX_VARIABLES,
     LiteralSize,
     decode_binaries,
     decoder,
+    grouped,
     ids,
     is_whole,
+    model_of,
     of_problem,
     refuse_too_large,
     whole,
@@ -71,7 +72,7 @@ __all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"
 _UNIT = "units of work"
 
 
-@of_problem(Latency)
+@model_of(Latency)
 def build_pyomo(problem: Latency, limit: int | None = None) -> Any:
     """Build the compact model, mixed-integer linear (parameters as in `ModelModule.build_pyomo`).
 
@@ -212,7 +213,7 @@ def literal_size(problem: Latency, limit: int | None = None) -> LiteralSize:
     )
 
 
-@of_problem(Latency)
+@model_of(Latency)
 def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Agosta et al.'s own program: a binary for each task and server.
 

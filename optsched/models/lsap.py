@@ -46,13 +46,13 @@ from optsched.models.assignment import (
     square_model,
     square_size,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, no_start, of_problem, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, model_of, of_problem, refuse_too_large
 from optsched.problems.lsap import Lsap
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
-@of_problem(Lsap)
+@model_of(Lsap)
 def build_pyomo(problem: Lsap, *, aggregate: bool = True) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -80,7 +80,7 @@ def literal_size(problem: Lsap) -> LiteralSize:
     return square_size(problem)
 
 
-@of_problem(Lsap)
+@model_of(Lsap)
 def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Guo et al.'s own program: the square LSAP of tasks and idle slots, padded with dummies at constant 1.
 
@@ -103,4 +103,3 @@ def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
 
 
 decode = decoder(Lsap, compact=decode_levelled, literal=decode_square)
-start_values = no_start

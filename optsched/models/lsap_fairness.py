@@ -44,7 +44,7 @@ from optsched.models.base import (
     MAX_VARIABLES,
     LiteralSize,
     decoder,
-    no_start,
+    model_of,
     of_problem,
     refuse_too_large,
     whole_limit,
@@ -52,13 +52,13 @@ from optsched.models.base import (
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 #: What its limit counts.
 _OFF_DATA = "tasks off their data"
 
 
-@of_problem(LsapFairness)
+@model_of(LsapFairness)
 def build_pyomo(problem: LsapFairness, limit: int | None = None, *, aggregate: bool = True) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -117,7 +117,7 @@ def literal_size(problem: LsapFairness, limit: int | None = None) -> LiteralSize
     return LiteralSize(variables, size.constraints + groups + (size.variables > 0), size.megabytes)
 
 
-@of_problem(LsapFairness)
+@model_of(LsapFairness)
 def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Guo et al.'s square LSAP, padded with dummies at constant 1; with a limit, the distances of its groups.
 
@@ -160,4 +160,3 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
 
 
 decode = decoder(LsapFairness, compact=decode_levelled, literal=decode_square)
-start_values = no_start

@@ -28,31 +28,20 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.errors import UsageError
 from optsched.instance import Ints
-from optsched.models.base import (
-    MAX_VARIABLES,
-    LiteralSize,
-    decoder,
-    no_start,
-    of_problem,
-    refuse_too_large,
-    whole,
-)
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, model_of, of_problem, refuse_too_large, whole
 from optsched.network import UNBOUNDED
 from optsched.placement import NetworkFlow
 from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.searches.min_cost_flow import whole_flow
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
-@of_problem(MinCostFlow)
+@model_of(MinCostFlow)
 def build_pyomo(problem: MinCostFlow) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
-
-    It is a UsageError if no arc can take what is left to send of a node: there is no flow to model.
 
     Examples
     --------
@@ -68,7 +57,6 @@ def build_pyomo(problem: MinCostFlow) -> Any:
     """
     network = problem.instance
     names, arcs = network.node_ids.tolist(), network.arc_ids.tolist()
-    _refuse_cut_off(problem)
     free = _free(problem)
     leaving: list[list[str]] = [[] for _ in names]
     entering: list[list[str]] = [[] for _ in names]
@@ -112,12 +100,6 @@ def build_pyomo(problem: MinCostFlow) -> Any:
     return model
 
 
-def _refuse_cut_off(problem: MinCostFlow) -> None:
-    if problem.cut_off:
-        node = problem.instance.node_ids[problem.cut_off[0]]
-        raise UsageError(f"no arc can take what is left to send of node {node}: there is no flow to model")
-
-
 def _free(problem: MinCostFlow) -> Ints:
     """Arcs on which there is something to decide."""
     return np.flatnonzero(problem.instance.capacity > problem.instance.lower).astype(np.int64)
@@ -130,7 +112,7 @@ def literal_size(problem: MinCostFlow) -> LiteralSize:
     return LiteralSize.of(arcs, len(problem.instance), 3 * arcs)
 
 
-@of_problem(MinCostFlow)
+@model_of(MinCostFlow)
 def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the textbook's program: a variable for each arc, between its limits.
 
@@ -146,7 +128,6 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
     >>> build_pulp(problem).objective
     2*flow._30_ + 0.0
     """
-    _refuse_cut_off(problem)
     refuse_too_large(problem, literal_size(problem), max_variables, 'route="network-simplex"')
     network = problem.instance
     model = pulp.LpProblem(problem.name, pulp.LpMinimize)
@@ -184,4 +165,3 @@ def _decode_literal(model: Any, problem: MinCostFlow) -> NetworkFlow:
 
 #: Numbers near 2^53 are beyond the solver's tolerances: where its solution is no flow, that is a SolverDisagreement.
 decode = decoder(MinCostFlow, compact=_decode_compact, literal=_decode_literal)
-start_values = no_start

@@ -41,17 +41,18 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.errors import UsageError
 from optsched.instance import Ints
 from optsched.models.base import (
     MAX_VARIABLES,
     LiteralSize,
     add_classes,
+    add_pairs,
+    at_most,
     by_ids,
     chosen,
     dealt,
     decoder,
-    no_start,
+    model_of,
     of_problem,
     priced,
     refuse_too_large,
@@ -61,10 +62,10 @@ from optsched.placement import Placement
 from optsched.problems.traffic import Bundle, Traffic
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
-@of_problem(Traffic)
+@model_of(Traffic)
 def build_pyomo(problem: Traffic, limit: int | None = None, *, aggregate: bool = True) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -85,50 +86,49 @@ def build_pyomo(problem: Traffic, limit: int | None = None, *, aggregate: bool =
     (15.0, 3)
     """
     rooms = _rooms(problem, limit)
-    tasks = problem.instance.workload.task_ids[problem.tasks]
-    maps = tasks[problem.maps].tolist()
     model = pyo.ConcreteModel(problem.name)
-    names, classes = add_classes(model, maps, problem.map_classes() if aggregate else None)
+    _add_traffic(model, problem, aggregate)
+    model.map_room = pyo.Param(model.CENTERS, initialize=rooms[0])
+    model.reduce_room = pyo.Param(model.CENTERS, initialize=rooms[1])
+    _add_places(model)
+    model.objective = pyo.Objective(
+        expr=pyo.quicksum(model.alone[key] * model.place[key] for key in model.place)
+        + pyo.quicksum(model.settled[key] * model.host[key] for key in model.host)
+        - pyo.quicksum(model.send[c, b] * model.together[c, b, d] for c, b, d in model.together)
+    )
+    return model
+
+
+def _add_traffic(model: Any, problem: Traffic, aggregate: bool) -> None:
+    """Add classes of maps, bundles of reduces, and what crosses between them and the datacenters."""
+    tasks = problem.instance.workload.task_ids[problem.tasks]
+    centers, bundles, grid = problem.datacenters, _bundles(problem), problem.grid
+    names, classes = add_classes(model, tasks[problem.maps].tolist(), problem.map_classes() if aggregate else None)
     number = {int(row): name for row, name in zip(classes.first.tolist(), names, strict=True)}
-    bundles = _bundles(problem)
     send = {
         (number[row], name): amount
         for name, (bundle, of) in bundles.items()
-        for row, amount in zip(of.tolist(), (bundle.send / problem.grid).tolist(), strict=True)
+        for row, amount in zip(of.tolist(), (bundle.send / grid).tolist(), strict=True)
         if row in number and amount
     }
     total: dict[str, float] = dict.fromkeys(names, 0.0)
     for (name, _), amount in send.items():
         total[name] += amount
-    alone = problem.map_units[classes.first] / problem.grid
-
-    model.CENTERS = pyo.Set(initialize=problem.datacenters)
+    model.CENTERS = pyo.Set(initialize=centers)
     model.BUNDLES = pyo.Set(initialize=list(bundles))
     model.PAIRS = pyo.Set(initialize=list(send), dimen=2)
     reduces = {name: tuple(tasks[problem.reduces[entry.reduces]].tolist()) for name, (entry, _) in bundles.items()}
     model.reduces = pyo.Param(model.BUNDLES, initialize=reduces, within=pyo.Any)
     model.weight = pyo.Param(model.BUNDLES, initialize={name: len(held) for name, held in reduces.items()})
-    model.alone = pyo.Param(
-        model.CLASSES,
-        model.CENTERS,
-        initialize={
-            (name, center): float(alone[row, column]) + total[name]
-            for row, name in enumerate(names)
-            for column, center in enumerate(problem.datacenters)
-        },
-    )
-    model.settled = pyo.Param(
-        model.BUNDLES,
-        model.CENTERS,
-        initialize={
-            (name, center): int(bundle.settled[column]) / problem.grid
-            for name, (bundle, _) in bundles.items()
-            for column, center in enumerate(problem.datacenters)
-        },
-    )
+    alone = problem.map_units[classes.first] / grid + np.array(list(total.values()))[:, None]
+    model.alone = pyo.Param(model.CLASSES, model.CENTERS, initialize=by_ids(names, centers, alone.tolist()))
+    settled = [(bundle.settled / grid).tolist() for bundle, _ in bundles.values()]
+    model.settled = pyo.Param(model.BUNDLES, model.CENTERS, initialize=by_ids(list(bundles), centers, settled))
     model.send = pyo.Param(model.PAIRS, initialize=send)
-    model.map_room = pyo.Param(model.CENTERS, initialize=rooms[0])
-    model.reduce_room = pyo.Param(model.CENTERS, initialize=rooms[1])
+
+
+def _add_places(model: Any) -> None:
+    """Add where maps and bundles are, which of them are together, and all constraints on that."""
     model.place = pyo.Var(
         model.CLASSES, model.CENTERS, within=pyo.NonNegativeIntegers, bounds=lambda model, c, d: (0, model.size[c])
     )
@@ -136,32 +136,31 @@ def build_pyomo(problem: Traffic, limit: int | None = None, *, aggregate: bool =
     model.together = pyo.Var(
         model.PAIRS, model.CENTERS, within=pyo.NonNegativeReals, bounds=lambda model, c, b, d: (0, model.size[c])
     )
-    model.placed = pyo.Constraint(model.CLASSES, rule=lambda model, c: pyo.quicksum(model.place[c, :]) == model.size[c])
-    model.hosted = pyo.Constraint(model.BUNDLES, rule=lambda model, b: pyo.quicksum(model.host[b, :]) == 1)
+
+    def placed(model: Any, c: str) -> Any:
+        return pyo.quicksum(model.place[c, :]) == model.size[c]
+
+    def hosted(model: Any, b: str) -> Any:
+        return pyo.quicksum(model.host[b, :]) == 1
 
     def map_slots(model: Any, d: str) -> Any:
-        return pyo.quicksum(model.place[:, d]) <= model.map_room[d] if names else pyo.Constraint.Skip
+        return at_most([model.place[c, d] for c in model.CLASSES], model.map_room[d])
 
     def reduce_slots(model: Any, d: str) -> Any:
-        used = pyo.quicksum(model.weight[b] * model.host[b, d] for b in model.BUNDLES)
-        return used <= model.reduce_room[d] if bundles else pyo.Constraint.Skip
+        return at_most([model.weight[b] * model.host[b, d] for b in model.BUNDLES], model.reduce_room[d])
 
+    def with_maps(model: Any, c: str, b: str, d: str) -> Any:
+        return model.together[c, b, d] <= model.place[c, d]
+
+    def with_bundle(model: Any, c: str, b: str, d: str) -> Any:
+        return model.together[c, b, d] <= model.size[c] * model.host[b, d]
+
+    model.placed = pyo.Constraint(model.CLASSES, rule=placed)
+    model.hosted = pyo.Constraint(model.BUNDLES, rule=hosted)
     model.map_slots = pyo.Constraint(model.CENTERS, rule=map_slots)
     model.reduce_slots = pyo.Constraint(model.CENTERS, rule=reduce_slots)
-    model.with_maps = pyo.Constraint(
-        model.PAIRS, model.CENTERS, rule=lambda model, c, b, d: model.together[c, b, d] <= model.place[c, d]
-    )
-    model.with_bundle = pyo.Constraint(
-        model.PAIRS,
-        model.CENTERS,
-        rule=lambda model, c, b, d: model.together[c, b, d] <= model.size[c] * model.host[b, d],
-    )
-    model.objective = pyo.Objective(
-        expr=pyo.quicksum(model.alone[key] * model.place[key] for key in model.place)
-        + pyo.quicksum(model.settled[key] * model.host[key] for key in model.host)
-        - pyo.quicksum(model.send[c, b] * model.together[c, b, d] for c, b, d in model.together)
-    )
-    return model
+    model.with_maps = pyo.Constraint(model.PAIRS, model.CENTERS, rule=with_maps)
+    model.with_bundle = pyo.Constraint(model.PAIRS, model.CENTERS, rule=with_bundle)
 
 
 def _bundles(problem: Traffic) -> dict[str, tuple[Bundle, Any]]:
@@ -171,15 +170,10 @@ def _bundles(problem: Traffic) -> dict[str, tuple[Bundle, Any]]:
 
 
 def _rooms(problem: Traffic, limit: int | None) -> tuple[dict[str, int], dict[str, int]]:
-    """Room for maps and for reduces in each datacenter; UsageError for a wrong limit, or where nothing fits at all."""
-    limit = None if limit is None else whole_limit(limit, "maps")
-    if problem.plainly_infeasible is not None:
-        raise UsageError(f"{problem.plainly_infeasible}: there is no placement to model")
-    room = problem.room_within(limit)
-    return (
-        dict(zip(problem.datacenters, room.tolist(), strict=True)),
-        dict(zip(problem.datacenters, problem.reduce_room.tolist(), strict=True)),
-    )
+    """Room for maps and for reduces in each datacenter; UsageError for a wrong limit."""
+    rooms = problem.room_within(None if limit is None else whole_limit(limit, "maps")), problem.reduce_room
+    of_maps, of_reduces = (dict(zip(problem.datacenters, room.tolist(), strict=True)) for room in rooms)
+    return of_maps, of_reduces
 
 
 @of_problem(Traffic)
@@ -192,7 +186,7 @@ def literal_size(problem: Traffic, limit: int | None = None) -> LiteralSize:
     return LiteralSize.of(decided + products, rows, 3 * decided + 5 * products)
 
 
-@of_problem(Traffic)
+@model_of(Traffic)
 def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the literal model: binaries for each map and each bundle of reduces, and their products by name.
 
@@ -216,8 +210,8 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
     maps = problem.instance.workload.task_ids[problem.tasks[problem.maps]].tolist()
     center_names, map_names, bundle_names = injective_names(centers), injective_names(maps), injective_names(bundles)
     model = pulp.LpProblem(problem.name, pulp.LpMinimize)
-    place = [[model.add_variable(f"map.{m}.{d}", 0, 1, "Integer") for d in center_names] for m in map_names]
-    host = [[model.add_variable(f"reduces.{b}.{d}", 0, 1, "Integer") for d in center_names] for b in bundle_names]
+    place = add_pairs(model, "map", map_names, center_names)
+    host = add_pairs(model, "reduces", bundle_names, center_names)
     total: Ints = np.zeros(len(maps), dtype=np.int64)
     for bundle, of in bundles.values():
         np.add.at(total, of, bundle.send)
@@ -234,10 +228,9 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
                 model.addConstraint(both - at_map <= 0, f"product-map.{label}")
                 model.addConstraint(both - at_bundle <= 0, f"product-reduces.{label}")
     model.setObjective(pulp.LpAffineExpression(cost))
-    for name, arcs in zip(map_names, place, strict=True):
-        model.addConstraint(pulp.lpSum(arcs) == 1, f"placed.{name}")
-    for name, arcs in zip(bundle_names, host, strict=True):
-        model.addConstraint(pulp.lpSum(arcs) == 1, f"hosted.{name}")
+    for word, names, table in (("placed", map_names, place), ("hosted", bundle_names, host)):
+        for name, arcs in zip(names, table, strict=True):
+            model.addConstraint(pulp.lpSum(arcs) == 1, f"{word}.{name}")
     weights = [len(bundle.reduces) for bundle, _ in bundles.values()]
     for column, (center, name) in enumerate(zip(centers, center_names, strict=True)):
         if maps:
@@ -265,4 +258,3 @@ decode = decoder(
     compact=lambda model, problem: _placed(problem, dealt(model), model),
     literal=lambda model, problem: _placed(problem, chosen(model.place), model),
 )
-start_values = no_start

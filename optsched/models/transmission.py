@@ -56,7 +56,7 @@ from optsched.models.base import (
     chosen,
     dealt,
     decoder,
-    no_start,
+    model_of,
     of_problem,
     placed_at,
     refuse_too_large,
@@ -65,13 +65,13 @@ from optsched.problems.assignment import TaskClasses
 from optsched.problems.transmission import Transmission
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["FORMS", "build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["FORMS", "build_pulp", "build_pyomo", "decode", "literal_size"]
 
 #: What stands for the products of x and y in the compact model.
 FORMS = ("flow", "pairs")
 
 
-@of_problem(Transmission)
+@model_of(Transmission)
 def build_pyomo(problem: Transmission, *, form: str | None = None, aggregate: bool = True) -> Any:
     """Build the compact model, with whole and continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -331,7 +331,7 @@ def literal_size(problem: Transmission) -> LiteralSize:
     )
 
 
-@of_problem(Transmission)
+@model_of(Transmission)
 def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the literal linearisation of Shen et al.'s bilinear program.
 
@@ -407,4 +407,3 @@ decode = decoder(
     compact=lambda model, problem: placed_at(problem, dealt(model) | chosen(model.run)),
     literal=lambda model, problem: placed_at(problem, chosen(model.x) | chosen(model.y)),
 )
-start_values = no_start

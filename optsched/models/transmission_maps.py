@@ -1,22 +1,8 @@
 """Models of `transmission-maps`: maps to idle slots, least MB times distance from replicas (Shen et al. 2016, (1)).
 
 The compact model of `build_pyomo` is a transportation problem between classes of equal maps (same size, same
-replicas) and nodes with idle slots. All its variables are continuous and whole at every vertex.
-
-=================== ========================================================================================
-component           what it is
-=================== ========================================================================================
-CLASSES, NODES      classes of equal maps, each by the id of its first; nodes with idle slots
-members, size       ids of the maps of each class; how many they are
-slots, count        idle slots of each node; maps to place
-cost[c,n]           cost of a map of the class on the node, MB x distance
-place[c,n]          maps of the class on the node
-placed[c]           expression: all placed maps of the class
-class_supply[c]     placed[c] is at most size[c]
-cardinality         count maps are placed
-node_slots[n]       no node takes more than its slots
-objective           least cost
-=================== ========================================================================================
+replicas) and nodes with idle slots. All its variables are continuous and whole at every vertex. It is that of `flow`
+(see the table in `optsched.models.flow`), but for its costs: `cost[c,n]`, MB times distance, in the place of `penalty`.
 
 The literal model of `build_pulp` has Shen et al.'s own x_jp, binary for each map and node, that is 1 where the map is
 assigned to the node. Shen et al. give costs and no program: its constraints are those of Shen et al. 2016, note 2, with
@@ -27,23 +13,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.models.assignment import add_cost_table, binary_model, class_model
+from optsched.models.assignment import binary_model, tabled_model
 from optsched.models.base import (
     MAX_VARIABLES,
     LiteralSize,
     decode_binaries,
     decode_counts,
     decoder,
-    no_start,
+    model_of,
     of_problem,
     refuse_too_large,
 )
 from optsched.problems.transmission_maps import TransmissionMaps
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
-@of_problem(TransmissionMaps)
+@model_of(TransmissionMaps)
 def build_pyomo(problem: TransmissionMaps, *, aggregate: bool = True) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -59,9 +45,7 @@ def build_pyomo(problem: TransmissionMaps, *, aggregate: bool = True) -> Any:
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (256.0, [0, 1])
     """
-    base = class_model(problem, aggregate)
-    add_cost_table(problem, base, problem.class_units[problem.classes().of_task[base.classes.first]], "cost")
-    return base.model
+    return tabled_model(problem, aggregate, "cost")
 
 
 @of_problem(TransmissionMaps)
@@ -71,7 +55,7 @@ def literal_size(problem: TransmissionMaps) -> LiteralSize:
     return LiteralSize.of(maps * nodes, maps + nodes + 1, 4 * maps * nodes)
 
 
-@of_problem(TransmissionMaps)
+@model_of(TransmissionMaps)
 def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the program in Shen et al.'s variables: a binary for each map and node with idle slots.
 
@@ -94,4 +78,3 @@ def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES)
 
 
 decode = decoder(TransmissionMaps, compact=decode_counts, literal=decode_binaries)
-start_values = no_start

@@ -38,20 +38,22 @@ from optsched.models.assignment import binary_model, class_model
 from optsched.models.base import (
     MAX_VARIABLES,
     LiteralSize,
+    at_most,
     decode_binaries,
     decode_counts,
     decoder,
-    no_start,
+    grouped,
+    model_of,
     of_problem,
     refuse_too_large,
 )
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
-@of_problem(TransmissionReduces)
+@model_of(TransmissionReduces)
 def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -70,43 +72,31 @@ def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
     (20.0, [-1, 0, 1])
     """
     base = class_model(problem, aggregate)
-    model, names, nodes, first = base.model, base.names, base.nodes, base.classes.first
-    jobs = problem.instance.workload.job_ids.tolist()
-    usable = [(row, column) for row, column in np.argwhere(problem.usable[first]).tolist()]
-    pairs = [(names[row], nodes[column]) for row, column in usable]
-    on_node: dict[str, list[tuple[str, str]]] = {}
-    of_class: dict[str, list[tuple[str, str]]] = {}
-    of_job: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for (row, _), (name, node) in zip(usable, pairs, strict=True):
-        on_node.setdefault(node, []).append((name, node))
-        of_class.setdefault(name, []).append((name, node))
-        if problem.limited[first[row]]:
-            of_job.setdefault((jobs[problem.job[first[row]]], node), []).append((name, node))
+    model, first, jobs = base.model, base.classes.first, problem.instance.workload.job_ids.tolist()
+    usable = {
+        (base.names[row], base.nodes[column]): (first[row], column)
+        for row, column in np.argwhere(problem.usable[first]).tolist()
+    }
+    limited = [(jobs[problem.job[reduce]], *pair) for pair, (reduce, _) in usable.items() if problem.limited[reduce]]
+    of_class, on_node, of_job = grouped(usable, 0), grouped(usable, 1), grouped(limited, 0, 2)
 
-    model.PAIRS = pyo.Set(dimen=2, initialize=pairs)
+    model.PAIRS = pyo.Set(dimen=2, initialize=list(usable))
     model.SHARED = pyo.Set(dimen=2, initialize=list(of_job))
-    costs = (problem.units[first] / problem.grid).tolist()
-    model.cost = pyo.Param(
-        model.PAIRS,
-        initialize={pair: costs[row][column] for (row, column), pair in zip(usable, pairs, strict=True)},
-        within=pyo.Reals,
-    )
+    costs = {pair: float(problem.units[entry] / problem.grid) for pair, entry in usable.items()}
+    model.cost = pyo.Param(model.PAIRS, initialize=costs, within=pyo.Reals)
     model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeReals)
 
-    def within(entries: list[tuple[str, str]], most: Any) -> Any:
-        return pyo.quicksum(model.place[pair] for pair in entries) <= most if entries else pyo.Constraint.Skip
-
-    def class_supply(model: Any, task_class: str) -> Any:
-        return within(of_class.get(task_class, []), model.size[task_class])
+    def class_supply(model: Any, c: str) -> Any:
+        return at_most([model.place[pair] for pair in of_class.get(c, ())], model.size[c])
 
     def cardinality(model: Any) -> Any:
-        return pyo.quicksum(model.place.values()) == model.count if pairs else pyo.Constraint.Skip
+        return pyo.quicksum(model.place.values()) == model.count if usable else pyo.Constraint.Skip
 
-    def node_slots(model: Any, node: str) -> Any:
-        return within(on_node.get(node, []), model.slots[node])
+    def node_slots(model: Any, n: str) -> Any:
+        return at_most([model.place[pair] for pair in on_node.get(n, ())], model.slots[n])
 
-    def one_of_job(model: Any, job: str, node: str) -> Any:
-        return within(of_job[job, node], 1)
+    def one_of_job(model: Any, j: str, n: str) -> Any:
+        return at_most([model.place[pair] for _, *pair in of_job[j, n]], 1)
 
     model.class_supply = pyo.Constraint(model.CLASSES, rule=class_supply)
     model.cardinality = pyo.Constraint(rule=cardinality)
@@ -124,7 +114,7 @@ def literal_size(problem: TransmissionReduces) -> LiteralSize:
     return LiteralSize.of(reduces * nodes, reduces + (1 + jobs) * nodes + 1, 5 * reduces * nodes)
 
 
-@of_problem(TransmissionReduces)
+@model_of(TransmissionReduces)
 def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the program in Shen et al.'s variables: a binary for each reduce and node with an idle reduce slot.
 
@@ -160,4 +150,3 @@ def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABL
 
 
 decode = decoder(TransmissionReduces, compact=decode_counts, literal=decode_binaries)
-start_values = no_start

@@ -88,7 +88,7 @@ from optsched.models.base import (
     LiteralSize,
     by_ids,
     decoder,
-    no_start,
+    model_of,
     of_problem,
     refuse_too_large,
     whole,
@@ -100,7 +100,7 @@ from optsched.results import Number
 from optsched.searches.utility_patterns import Items, Needs, all_patterns, deal
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 #: Units of the first program's objective, and of the second's, that are one of the component's.
 OBJECTIVE_UNITS = (1, GRID)
@@ -109,7 +109,7 @@ OBJECTIVE_UNITS = (1, GRID)
 MOST_PATTERNS = 1_000
 
 
-@of_problem(Utility)
+@model_of(Utility)
 def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -454,7 +454,7 @@ def _infinite(problem: Utility) -> list[tuple[int, int]]:
     return [(kind, job) for kind, table in tables for job, row in enumerate(table) if row[0] <= LEAST_FINITE]
 
 
-@of_problem(Utility)
+@model_of(Utility)
 def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Sharmilarani et al.'s own program, tabulated.
 
@@ -609,4 +609,3 @@ def _decode_compact(model: Any, problem: Utility) -> Placement:
 
 
 decode = decoder(Utility, compact=_decode_compact, literal=_decode_literal)
-start_values = no_start

@@ -35,19 +35,18 @@ from optsched.models.assignment import (
     class_model,
     decode_levelled,
     decode_square,
-    grouped,
     square_model,
     square_size,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, no_start, of_problem, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, grouped, model_of, of_problem, refuse_too_large
 from optsched.problems.worst_group import WorstGroup
 from optsched.results import Number
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
 
 
-@of_problem(WorstGroup)
+@model_of(WorstGroup)
 def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, aggregate: bool = True) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -127,7 +126,7 @@ def literal_size(problem: WorstGroup, limit: Number | None = None) -> LiteralSiz
     return LiteralSize(variables, size.constraints + groups, size.megabytes)
 
 
-@of_problem(WorstGroup)
+@model_of(WorstGroup)
 def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Guo et al.'s square LSAP, padded with dummies at constant 1, with the means of its groups.
 
@@ -165,4 +164,3 @@ def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variable
 
 
 decode = decoder(WorstGroup, compact=decode_levelled, literal=decode_square)
-start_values = no_start
