@@ -29,7 +29,10 @@ def test_every_module_of_models_is_checked() -> None:
     """Tests that mypy sees each module of models, and those of problems with a second program as such."""
     own = {entry.models: entry for entry in records().values() if (entry.models or "").startswith("optsched.")}
     found = listed(models)
-    assert sorted(f"optsched.models.{name}" for name in found["_EVERY"]) == sorted(filter(None, own))
+    assert {f"optsched.models.{name}" for names in found.values() for name in names} == set(filter(None, own))
+    for name in set().union(*found.values()):
+        module = import_module(f"optsched.models.{name}")
+        assert (name in found["_STARTED"]) == hasattr(module, "start_values"), name
     limited = {f"optsched.models.{name}" for name in found["_LIMITED"]}
     assert limited == {path for path, entry in own.items() if entry.limit is not None}
 
@@ -38,8 +41,9 @@ def test_every_module_of_routes_is_checked() -> None:
     """Tests that mypy sees each module of routes, and what it has beside its routes."""
     own = {entry.routes for entry in records().values() if (entry.routes or "").startswith("optsched.")}
     found = listed(routes)
-    assert {f"optsched.routes.{name}" for name in found["_EVERY"]} == own | {"optsched.routes.enumerated"}
-    for name in found["_EVERY"]:
+    every = set().union(*found.values())
+    assert {f"optsched.routes.{name}" for name in every} == own | {"optsched.routes.enumerated"}
+    for name in every:
         module = import_module(f"optsched.routes.{name}")
         for group, part in (("_BY_PROBLEM", "routes"), ("_WITH_BOUNDS", "bounds"), ("_WITH_FRONTIER", "frontier")):
             assert (name in found[group]) == hasattr(module, part), (name, part)

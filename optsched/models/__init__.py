@@ -1,7 +1,7 @@
 """Declarative models of the problems: compact ones in Pyomo, the papers' literal ones in PuLP.
 
 One module a problem, each with `build_pyomo`, `build_pulp`, `literal_size` and `decode`; `assignment` holds what the
-three assignment models share, `export` writes any of them as an LP or MPS file. The mathematics, with sizes and limits,
+assignment models share, `export` writes any of them as an LP or MPS file. The mathematics, with sizes and limits,
 is on the model cards in the top-level folder `models`. Solving is for `optsched.solvers.algebraic`.
 """
 
@@ -31,25 +31,12 @@ if TYPE_CHECKING:  # so that mypy names what a module lacks
         utility,
         worst_group,
     )
-    from optsched.models.base import LimitedModelModule, ModelModule
+    from optsched.models.base import LimitedModelModule, ModelModule, StartedModelModule
 
-    _EVERY: tuple[ModelModule, ...] = (
-        fair_lsap,
-        flow,
-        flow_congestion,
-        generalized_assignment,
-        latency,
-        lsap,
-        lsap_fairness,
-        min_cost_flow,
-        traffic,
-        transmission,
-        transmission_maps,
-        transmission_reduces,
-        utility,
-        worst_group,
-    )
+    _OF_COSTS: tuple[ModelModule, ...] = (fair_lsap, flow, flow_congestion, generalized_assignment, lsap, min_cost_flow)
+    _OF_SHUFFLES: tuple[ModelModule, ...] = (transmission, transmission_maps, transmission_reduces)
     _LIMITED: tuple[LimitedModelModule, ...] = (latency, lsap_fairness, traffic, utility, worst_group)
+    _STARTED: tuple[StartedModelModule, ...] = (latency,)
 
 __all__ = ["module", "names"]
 

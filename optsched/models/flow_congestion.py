@@ -153,7 +153,7 @@ def _add_data(model: Any, problem: FlowCongestion, kind_of: Mapping[str, str], t
         if number
     }
     model.PATTERNS = pyo.Set(initialize=list(costs), dimen=2)
-    slots = by_ids(kinds, hosts, problem.slots[np.ix_(problem.kinds, problem.idle_nodes[first])].tolist())
+    slots = by_ids(kinds, hosts, problem.slots[:, problem.idle_nodes[first]].tolist())
     model.PAIRS = pyo.Set(initialize=[(c, h) for c in classes for h in hosts if slots[kind_of[c], h]], dimen=2)
     model.due = pyo.Param(model.KINDS, initialize=dict(zip(kinds, problem.counts.tolist(), strict=True)))
     model.load_cost = pyo.Param(model.PATTERNS, initialize=costs)

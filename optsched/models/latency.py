@@ -47,6 +47,7 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.errors import UsageError
+from optsched.instance import Ints
 from optsched.models.base import (
     MAX_VARIABLES,
     LiteralSize,
@@ -138,31 +139,9 @@ def _least_makespan(problem: Latency) -> Any:
 
 def _without_rows(problem: Latency, limit: int, counted: bool) -> Any:
     """All but the rows of the servers and the objective; `counted` adds whole numbers of local tasks."""
-    tasks, nodes = ids(problem)
-    room = problem.room(limit)
-    fits = room >= problem.w_loc
-    pairs = [
-        (task, nodes[server])
-        for task, row in zip(tasks, problem.replicas, strict=True)
-        for server in row[fits[row]].tolist()
-    ]
-    of_task, of_server = grouped(pairs, 0), grouped(pairs, 1)
-    most_remote = {nodes[server]: int(room[server]) // problem.w_rem for server in np.flatnonzero(fits).tolist()}
-    servers = [name for name, most in most_remote.items() if most or name in of_server]
-    loads = dict(zip(nodes, problem.initial_load.tolist(), strict=True))
-
     model = pyo.ConcreteModel("latency")
-    model.TASKS = pyo.Set(initialize=tasks)
-    model.SERVERS = pyo.Set(initialize=servers)
-    model.PAIRS = pyo.Set(dimen=2, initialize=pairs)
-    model.initial_load = pyo.Param(model.SERVERS, initialize={name: loads[name] for name in servers})
-    model.local = pyo.Var(model.PAIRS, bounds=(0, 1))
-    model.remote = pyo.Var(model.TASKS, bounds=(0, 1))
-    model.remote_count = pyo.Var(
-        [name for name in servers if most_remote[name]],
-        within=pyo.NonNegativeIntegers,
-        bounds=lambda model, name: (0, most_remote[name]),
-    )
+    _add_variables(model, problem, problem.room(limit), counted)
+    of_task, of_server, remote = grouped(model.PAIRS, 0), grouped(model.PAIRS, 1), set(model.remote_count)
 
     def local_tasks(model: Any, name: str) -> Any:
         return pyo.quicksum(model.local[pair] for pair in of_server[name]) <= model.local_count[name]
@@ -172,30 +151,53 @@ def _without_rows(problem: Latency, limit: int, counted: bool) -> Any:
             return model.local_count[name]
         return pyo.quicksum(model.local[pair] for pair in of_server.get(name, []))
 
+    def remote_on(model: Any, name: str) -> Any:
+        return model.remote_count[name] if name in remote else 0
+
     def every_task(model: Any, task: str) -> Any:
         return pyo.quicksum(model.local[pair] for pair in of_task.get(task, [])) + model.remote[task] == 1
 
     def remote_balance(model: Any) -> Any:
-        if not tasks:
+        if not len(model.TASKS):
             return pyo.Constraint.Feasible
         return pyo.quicksum(model.remote.values()) == pyo.quicksum(model.remote_count.values())
 
     if counted:
-        most_local = {name: int(problem.room(limit)[row]) // problem.w_loc for row, name in enumerate(nodes)}
-        model.local_count = pyo.Var(
-            list(of_server), within=pyo.NonNegativeIntegers, bounds=lambda model, name: (0, most_local[name])
-        )
         model.local_tasks = pyo.Constraint(list(of_server), rule=local_tasks)
     model.local_on = pyo.Expression(model.SERVERS, rule=local_on)
-    model.remote_on = pyo.Expression(
-        model.SERVERS, rule=lambda model, name: model.remote_count[name] if most_remote[name] else 0
-    )
+    model.remote_on = pyo.Expression(model.SERVERS, rule=remote_on)
     model.every_task = pyo.Constraint(model.TASKS, rule=every_task)
     model.remote_balance = pyo.Constraint(rule=remote_balance)
-    model.work = pyo.Expression(
-        expr=problem.w_loc * len(tasks) + (problem.w_rem - problem.w_loc) * pyo.quicksum(model.remote.values())
-    )
+    more = (problem.w_rem - problem.w_loc) * pyo.quicksum(model.remote.values())
+    model.work = pyo.Expression(expr=problem.w_loc * len(model.TASKS) + more)
     return model
+
+
+def _add_variables(model: Any, problem: Latency, room: Ints, counted: bool) -> None:
+    """Add the servers with room for a task, the pairs of a task and one with its replica, and who runs where."""
+    tasks, nodes = ids(problem)
+    fits, w_rem = room >= problem.w_loc, problem.w_rem
+    left = {nodes[server]: int(room[server]) for server in np.flatnonzero(fits).tolist()}
+    pairs = [
+        (task, nodes[server])
+        for task, row in zip(tasks, problem.replicas, strict=True)
+        for server in row[fits[row]].tolist()
+    ]
+    of_server = grouped(pairs, 1)
+    servers = [name for name, units in left.items() if units >= w_rem or name in of_server]
+    loads = dict(zip(nodes, problem.initial_load.tolist(), strict=True))
+    model.TASKS = pyo.Set(initialize=tasks)
+    model.SERVERS = pyo.Set(initialize=servers)
+    model.PAIRS = pyo.Set(dimen=2, initialize=pairs)
+    model.initial_load = pyo.Param(model.SERVERS, initialize={name: loads[name] for name in servers})
+    model.local = pyo.Var(model.PAIRS, bounds=(0, 1))
+    model.remote = pyo.Var(model.TASKS, bounds=(0, 1))
+    counts = [("remote_count", [name for name in servers if left[name] >= w_rem], w_rem)]
+    counts += [("local_count", list(of_server), problem.w_loc)] * counted
+    for word, names, units in counts:
+        most = {name: (0, left[name] // units) for name in names}
+        variable = pyo.Var(names, within=pyo.NonNegativeIntegers, bounds=lambda model, name, most=most: most[name])
+        model.add_component(word, variable)
 
 
 @of_problem(Latency)

@@ -53,9 +53,11 @@ from optsched.models.base import (
     MAX_VARIABLES,
     LiteralSize,
     add_classes,
+    by_ids,
     chosen,
     dealt,
     decoder,
+    grouped,
     model_of,
     of_problem,
     placed_at,
@@ -108,9 +110,8 @@ def build_pyomo(problem: Transmission, *, form: str | None = None, aggregate: bo
     model = pyo.ConcreteModel(problem.name)
     shuffle = _Shuffle(problem)
     classes = _add_places(model, problem, shuffle.classes(form) if aggregate else None)
-    cost = (
-        _add_flow(model, problem, classes, shuffle) if form == "flow" else _add_pairs(model, problem, classes, shuffle)
-    )
+    add_products = _add_flow if form == "flow" else _add_pairs
+    cost = add_products(model, problem, classes, shuffle)
     model.objective = pyo.Objective(expr=cost + _linear(model, problem, classes))
     return model
 
@@ -144,14 +145,12 @@ class _Shuffle:
         entries = self.problem.entries
         for one, other, size in zip(entries.map.tolist(), entries.reduce.tolist(), entries.size.tolist(), strict=True):
             sizes[one].append((other, size))
-        alone = [
-            form == "flow" and len({other for other, _ in sizes[position]}) > 1 for position in range(len(self.sent))
-        ]
-        rows = self.problem.map_units
+        rows = [(row.tobytes(), sizes[position]) for position, row in enumerate(self.problem.map_units)]
+        alone = [form == "flow" and len({other for other, _ in sent}) > 1 for _, sent in rows]
         return TaskClasses.from_keys(
             [
-                (position if alone[position] else -1, row.tobytes(), tuple(sorted(sizes[position])))
-                for position, row in enumerate(rows)
+                (position if alone[position] else -1, costs, tuple(sorted(sent)))
+                for position, (costs, sent) in enumerate(rows)
             ]
         )
 
@@ -162,157 +161,141 @@ def _names(problem: Transmission) -> tuple[list[str], list[str], list[str]]:
     return tasks[problem.maps].tolist(), tasks[problem.reduces].tolist(), problem.instance.cluster.node_ids.tolist()
 
 
+def _hosts(problem: Transmission) -> list[str]:
+    """Ids of the nodes with idle map slots."""
+    found: list[str] = problem.instance.cluster.node_ids[problem.map_capacity > 0].tolist()
+    return found
+
+
 def _add_places(model: Any, problem: Transmission, classes: TaskClasses | None) -> TaskClasses:
     """Where maps and reduces are, and all constraints on that; returns the classes, each map alone where None."""
     maps, reduces, nodes = _names(problem)
     names, classes = add_classes(model, maps, classes)
     sizes = dict(zip(names, classes.size.tolist(), strict=True))
-    hosts = [nodes[host] for host in np.flatnonzero(problem.map_capacity).tolist()]
+    hosts = _hosts(problem)
     model.REDUCES = pyo.Set(initialize=reduces)
     model.NODES = pyo.Set(initialize=nodes)
     model.place = pyo.Var(names, hosts, within=pyo.NonNegativeIntegers, bounds=lambda model, c, p: (0, sizes[c]))
-    usable = [(reduces[row], nodes[column]) for row, column in np.argwhere(problem.usable).tolist()]
-    model.run = pyo.Var(usable, within=pyo.Binary)
-    runs_on: dict[str, list[str]] = {name: [] for name in reduces}
-    for name, node in usable:
-        runs_on[name].append(node)
+    usable = np.argwhere(problem.usable).tolist()
+    model.run = pyo.Var([(reduces[row], nodes[column]) for row, column in usable], within=pyo.Binary)
+    of_reduce, on_node = grouped(model.run, 0), grouped(model.run, 1)
+    jobs = problem.instance.workload.job_ids[problem.job].tolist()
+    limited = [(jobs[row], reduces[row], nodes[column]) for row, column in usable if problem.limited[row]]
+    of_job = grouped(limited, 0, 2)
+
+    def distinct(model: Any, j: str, i: str) -> Any:
+        return pyo.quicksum(model.run[f, i] for _, f, _ in of_job[j, i]) <= 1
+
+    def runs(model: Any, f: str) -> Any:
+        return pyo.quicksum(model.run[pair] for pair in of_reduce.get(f, ()))
 
     model.placed = pyo.Expression(names, rule=lambda model, c: pyo.quicksum(model.place[c, p] for p in hosts))
-    model.runs = pyo.Expression(reduces, rule=lambda model, f: pyo.quicksum(model.run[f, i] for i in runs_on[f]))
-    total = [pyo.quicksum(model.placed.values()), pyo.quicksum(model.runs.values())]
+    model.runs = pyo.Expression(reduces, rule=runs)
     if usable:
-        model.reduce_once = pyo.Constraint(
-            [name for name in reduces if runs_on[name]], rule=lambda model, f: model.runs[f] <= 1
-        )
-        model.reduce_cardinality = pyo.Constraint(expr=total[1] == problem.reduce_count)
+        model.reduce_once = pyo.Constraint(list(of_reduce), rule=lambda model, f: model.runs[f] <= 1)
+        model.reduce_cardinality = pyo.Constraint(expr=pyo.quicksum(model.runs.values()) == problem.reduce_count)
     if hosts and names:
         model.class_supply = pyo.Constraint(names, rule=lambda model, c: model.placed[c] <= model.size[c])
-        model.map_cardinality = pyo.Constraint(expr=total[0] == problem.map_count)
+        model.map_cardinality = pyo.Constraint(expr=pyo.quicksum(model.placed.values()) == problem.map_count)
         room = dict(zip(nodes, problem.map_capacity.tolist(), strict=True))
         model.map_slots = pyo.Constraint(
             hosts, rule=lambda model, p: pyo.quicksum(model.place[c, p] for c in names) <= room[p]
         )
-    on: dict[str, list[str]] = defaultdict(list)
-    of_job: dict[tuple[str, str], list[str]] = defaultdict(list)
-    job_ids = problem.instance.workload.job_ids
-    for row, column in np.argwhere(problem.usable).tolist():
-        on[nodes[column]].append(reduces[row])
-        if problem.limited[row]:
-            of_job[str(job_ids[problem.job[row]]), nodes[column]].append(reduces[row])
     slots = dict(zip(nodes, problem.reduce_capacity.tolist(), strict=True))
     model.reduce_slots = pyo.Constraint(
-        list(on), rule=lambda model, i: pyo.quicksum(model.run[f, i] for f in on[i]) <= slots[i]
+        list(on_node), rule=lambda model, i: pyo.quicksum(model.run[pair] for pair in on_node[i]) <= slots[i]
     )
-    model.distinct = pyo.Constraint(
-        [pair for pair, rivals in of_job.items() if len(rivals) > 1],
-        rule=lambda model, job, i: pyo.quicksum(model.run[f, i] for f in of_job[job, i]) <= 1,
-    )
+    model.distinct = pyo.Constraint([pair for pair, rivals in of_job.items() if len(rivals) > 1], rule=distinct)
     return classes
 
 
 def _linear(model: Any, problem: Transmission, classes: TaskClasses) -> Any:
     """The cost of blocks that move to maps, and of what moves between a pending task and one that has a node."""
     maps, reduces, nodes = _names(problem)
-    column = {node: position for position, node in enumerate(nodes)}
-    first = {maps[row]: row for row in classes.first.tolist()}
-    row_of = {name: row for row, name in enumerate(reduces)}
-    terms = [
-        int(problem.map_units[first[c], column[p]]) / problem.grid * variable
-        for (c, p), variable in model.place.items()
-    ]
-    terms += [
-        int(problem.reduce_units[row_of[f], column[i]]) / problem.grid * variable
-        for (f, i), variable in model.run.items()
-    ]
+    of_class = by_ids([maps[row] for row in classes.first.tolist()], nodes, problem.map_units[classes.first].tolist())
+    of_reduce = by_ids(reduces, nodes, problem.reduce_units.tolist())
+    terms = [of_class[pair] / problem.grid * variable for pair, variable in model.place.items()]
+    terms += [of_reduce[pair] / problem.grid * variable for pair, variable in model.run.items()]
     return pyo.quicksum(terms)
 
 
 def _add_flow(model: Any, problem: Transmission, classes: TaskClasses, shuffle: _Shuffle) -> Any:
     """Output of each class as a flow from the nodes of its maps to those of the reduces; returns what it costs."""
-    maps, reduces, nodes = _names(problem)
-    column = {node: position for position, node in enumerate(nodes)}
-    sent = {maps[first]: shuffle.sent[first] for first in classes.first.tolist()}
-    hosts = [nodes[host] for host in np.flatnonzero(problem.map_capacity).tolist()]
+    maps, reduces, _ = _names(problem)
+    sent = {
+        maps[first]: dict(zip(reduces, shuffle.sent[first].tolist(), strict=True)) for first in classes.first.tolist()
+    }
+    output = {maps[first]: float(shuffle.sent[first].sum()) for first in classes.first.tolist()}
     all_placed = problem.map_count == len(problem.maps)
-    sources: list[str | None] = [*hosts] if all_placed else [*hosts, None]
-    runs_on: dict[str, list[str]] = defaultdict(list)
-    for name, node in model.run:
-        runs_on[node].append(name)
-    senders = [name for name in model.CLASSES if sent[name].any()]
+    sources: list[str | None] = [*_hosts(problem), *[None] * (not all_placed)]
+    runs_on = grouped(model.run, 1)
+    senders = [name for name in model.CLASSES if any(sent[name].values())]
     flows = [(c, p, i) for c in senders for p in sources for i in runs_on]
     model.FLOWS = pyo.Set(initialize=flows, dimen=3)
     model.moved = pyo.Var(model.FLOWS, within=pyo.NonNegativeReals)
-    row_of = {name: row for row, name in enumerate(reduces)}
 
     def leaves(model: Any, c: str, p: str | None) -> Any:
         here = model.size[c] - model.placed[c] if p is None else model.place[c, p]
-        return pyo.quicksum(model.moved[c, p, i] for i in runs_on) <= float(sent[c].sum()) * here
+        return pyo.quicksum(model.moved[c, p, i] for i in runs_on) <= output[c] * here
 
     def arrives(model: Any, c: str, i: str) -> Any:
-        needed = pyo.quicksum(float(sent[c][row_of[f]]) * model.run[f, i] for f in runs_on[i])
+        needed = pyo.quicksum(sent[c][f] * model.run[f, i] for f, _ in runs_on[i])
         return pyo.quicksum(model.moved[c, p, i] for p in sources) == model.size[c] * needed
 
     if flows:
         model.sent = pyo.Constraint([(c, p) for c in senders for p in sources], rule=leaves)
         model.received = pyo.Constraint([(c, i) for c in senders for i in runs_on], rule=arrives)
+    column, distance = problem.instance.node_index, problem.distance
     return pyo.quicksum(
-        float(problem.distance[column[p], column[i]]) * model.moved[c, p, i] for c, p, i in flows if p is not None
+        float(distance[column[p], column[i]]) * model.moved[c, p, i] for c, p, i in flows if p is not None
     )
 
 
 def _add_pairs(model: Any, problem: Transmission, classes: TaskClasses, shuffle: _Shuffle) -> Any:
     """RLT-1: a product for each pair of class and reduce and each pair of nodes; returns what they cost."""
-    maps, reduces, nodes = _names(problem)
-    column = {node: position for position, node in enumerate(nodes)}
-    hosts = [nodes[host] for host in np.flatnonzero(problem.map_capacity).tolist()]
-    runs_on: dict[str, list[str]] = defaultdict(list)
-    for name, node in model.run:
-        runs_on[name].append(node)
-    pairs = [
-        (maps[first], reduces[other], first, other)
+    maps, reduces, _ = _names(problem)
+    hosts, column, of_reduce = _hosts(problem), problem.instance.node_index, grouped(model.run, 0)
+    costs = {
+        (maps[first], reduces[other]): shuffle.units(first, other)
         for first in classes.first.tolist()
         for other in np.flatnonzero(shuffle.sent[first]).tolist()
-        if hosts and runs_on[reduces[other]]
-    ]
-    model.PRODUCTS = pyo.Set(
-        initialize=[(c, f, p, i) for c, f, _, _ in pairs for p in hosts for i in runs_on[f]], dimen=4
-    )
+        if hosts and reduces[other] in of_reduce
+    }
+    products = [(c, f, p, i) for c, f in costs for p in hosts for _, i in of_reduce[f]]
+    model.PRODUCTS = pyo.Set(initialize=products, dimen=4)
     model.both = pyo.Var(model.PRODUCTS, within=pyo.NonNegativeReals)
-    by_map = [(c, f, p) for c, f, _, _ in pairs for p in hosts]
-    by_reduce = [(c, f, i) for c, f, _, _ in pairs for i in runs_on[f]]
-
-    def over_reduce(model: Any, c: str, f: str, p: str) -> Any:
-        return pyo.quicksum(model.both[c, f, p, i] for i in runs_on[f])
-
-    def over_map(model: Any, c: str, f: str, i: str) -> Any:
-        return pyo.quicksum(model.both[c, f, p, i] for p in hosts)
-
-    all_placed = problem.map_count == len(problem.maps) and problem.reduce_count == len(problem.reduces)
-
-    def of_map(model: Any, c: str, f: str, p: str) -> Any:
-        over = over_reduce(model, c, f, p)
-        return over == model.place[c, p] if all_placed else over <= model.place[c, p]
-
-    def of_reduce(model: Any, c: str, f: str, i: str) -> Any:
-        over, most = over_map(model, c, f, i), model.size[c] * model.run[f, i]
-        return over == most if all_placed else over <= most
-
-    if pairs:
-        model.both_of_map = pyo.Constraint(by_map, rule=of_map)
-        model.both_of_reduce = pyo.Constraint(by_reduce, rule=of_reduce)
-    if pairs and not all_placed:
-        model.both_placed = pyo.ConstraintList()
-        for c, f, p in by_map:
-            model.both_placed.add(
-                over_reduce(model, c, f, p) >= model.place[c, p] - model.size[c] * (1 - model.runs[f])
-            )
-        for c, f, i in by_reduce:
-            idle = model.size[c] - model.placed[c]
-            model.both_placed.add(over_map(model, c, f, i) >= model.size[c] * model.run[f, i] - idle)
-    costs = {(c, f): shuffle.units(first, other) for c, f, first, other in pairs}
+    if costs:
+        _tie_products(model, problem.map_count == len(problem.maps) and problem.reduce_count == len(problem.reduces))
     return pyo.quicksum(
-        int(costs[c, f][column[p], column[i]]) / problem.grid * model.both[c, f, p, i] for c, f, p, i in model.PRODUCTS
+        int(costs[c, f][column[p], column[i]]) / problem.grid * model.both[c, f, p, i] for c, f, p, i in products
     )
+
+
+def _tie_products(model: Any, all_placed: bool) -> None:
+    """Tie each product to where its maps and its reduce are."""
+    of_map, of_reduce = grouped(model.PRODUCTS, 0, 1, 2), grouped(model.PRODUCTS, 0, 1, 3)
+
+    def over(products: list[Any]) -> Any:
+        return pyo.quicksum(model.both[product] for product in products)
+
+    def both_of_map(model: Any, c: str, f: str, p: str) -> Any:
+        most = model.place[c, p]
+        return over(of_map[c, f, p]) == most if all_placed else over(of_map[c, f, p]) <= most
+
+    def both_of_reduce(model: Any, c: str, f: str, i: str) -> Any:
+        most = model.size[c] * model.run[f, i]
+        return over(of_reduce[c, f, i]) == most if all_placed else over(of_reduce[c, f, i]) <= most
+
+    model.both_of_map = pyo.Constraint(list(of_map), rule=both_of_map)
+    model.both_of_reduce = pyo.Constraint(list(of_reduce), rule=both_of_reduce)
+    if all_placed:
+        return
+    model.both_placed = pyo.ConstraintList()
+    for (c, f, p), products in of_map.items():
+        model.both_placed.add(over(products) >= model.place[c, p] - model.size[c] * (1 - model.runs[f]))
+    for (c, f, i), products in of_reduce.items():
+        idle = model.size[c] - model.placed[c]
+        model.both_placed.add(over(products) >= model.size[c] * model.run[f, i] - idle)
 
 
 @of_problem(Transmission)

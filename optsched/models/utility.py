@@ -73,7 +73,8 @@ what they take more beside n maps, wherever n are placed (`beside.r.j.t.n`, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,10 +87,13 @@ from optsched.instance import KINDS, MAP, REDUCE, Ints
 from optsched.models.base import (
     MAX_VARIABLES,
     LiteralSize,
+    at_most,
     by_ids,
     decoder,
+    grouped,
     model_of,
     of_problem,
+    priced,
     refuse_too_large,
     whole,
 )
@@ -129,179 +133,154 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (1.0, [0, 1, 0])
     """
-    items = Items.of(problem)
-    demand, room = items.demand // problem.unit, problem.type_room // problem.unit
-    jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
-    row_of = {(job, KINDS[kind]): kind * len(jobs) + row for kind in problem.kinds for row, job in enumerate(jobs)}
-    listed = [key for key, row in row_of.items() if items.limit[row]]
-    hosts = _hosts(problem, items)
-    type_of = {host: int(problem.node_type[members[0]]) for host, (members, _) in hosts.items()}
-    node_ids = problem.instance.cluster.node_ids.tolist()
-
     model = pyo.ConcreteModel(problem.name)
+    _add_data(model, problem)
+    _add_places(model, problem)
+    if limit is None:
+        _maximise_lowest(model, problem)
+    else:
+        _maximise_utilisation(model, problem, _units(problem, limit))
+    return model
+
+
+def _add_data(model: Any, problem: Utility) -> None:
+    """Add the sets, what tasks demand, what nodes have free, and what patterns hold."""
+    items, resources = Items.of(problem), problem.resources
+    demand, room = (items.demand // problem.unit).tolist(), (problem.type_room // problem.unit).tolist()
+    jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
+    every = [(job, KINDS[kind], kind * len(jobs) + row) for kind in problem.kinds for row, job in enumerate(jobs)]
+    row_of = {(job, kind): row for job, kind, row in every if items.limit[row]}
+    hosts, node_ids = _hosts(problem, items), problem.instance.cluster.node_ids.tolist()
+    type_of = {host: int(problem.node_type[members[0]]) for host, (members, _) in hosts.items()}
+    patterns = {(host, number): row for host, (_, rows) in hosts.items() for number, row in enumerate(rows.tolist())}
+    fits = np.all(items.demand[:, None, :] <= problem.type_room, axis=2).tolist()
+
     model.JOBS = pyo.Set(initialize=jobs)
-    model.ITEMS = pyo.Set(initialize=listed, dimen=2)
-    model.RESOURCES = pyo.Set(initialize=problem.resources)
+    model.ITEMS = pyo.Set(initialize=list(row_of), dimen=2)
+    model.RESOURCES = pyo.Set(initialize=resources)
     model.HOSTS = pyo.Set(initialize=list(hosts))
-    model.PATTERNS = pyo.Set(
-        initialize=[(host, number) for host, (_, patterns) in hosts.items() for number in range(len(patterns))],
-        dimen=2,
-    )
-    model.FITTING = pyo.Set(
-        initialize=[
-            (*key, host)
-            for key in listed
-            for host in hosts
-            if (items.demand[row_of[key]] <= problem.type_room[type_of[host]]).all()
-        ],
-        dimen=3,
-    )
-    model.members = pyo.Param(
-        model.HOSTS,
-        initialize={host: tuple(node_ids[node] for node in members) for host, (members, _) in hosts.items()},
-        within=pyo.Any,
-    )
-    model.demand = pyo.Param(
-        model.ITEMS,
-        model.RESOURCES,
-        initialize={
-            (*key, resource): int(demand[row_of[key], position])
-            for key in listed
-            for position, resource in enumerate(problem.resources)
-        },
-    )
-    model.room = pyo.Param(
-        model.HOSTS,
-        model.RESOURCES,
-        initialize={
-            (host, resource): int(room[type_of[host], position])
-            for host in hosts
-            for position, resource in enumerate(problem.resources)
-        },
-    )
-    model.holds = pyo.Param(
-        model.PATTERNS,
-        model.ITEMS,
-        initialize={
-            (host, number, *key): int(pattern[row_of[key]])
-            for host, (_, patterns) in hosts.items()
-            for number, pattern in enumerate(patterns)
-            for key in listed
-        },
-    )
-    model.pending = pyo.Param(model.ITEMS, initialize={key: int(items.limit[row_of[key]]) for key in listed})
-    model.share = pyo.Param(
-        model.FITTING, initialize={(*key, h): int(items.share[row_of[*key], type_of[h]]) for *key, h in model.FITTING}
-    )
+    model.PATTERNS = pyo.Set(initialize=list(patterns), dimen=2)
+    fitting = [(*key, host) for key, row in row_of.items() for host in hosts if fits[row][type_of[host]]]
+    model.FITTING = pyo.Set(initialize=fitting, dimen=3)
+    members = {host: tuple(node_ids[node] for node in nodes) for host, (nodes, _) in hosts.items()}
+    model.members = pyo.Param(model.HOSTS, initialize=members, within=pyo.Any)
+    demands = {(*key, r): demand[row][position] for key, row in row_of.items() for position, r in enumerate(resources)}
+    model.demand = pyo.Param(model.ITEMS, model.RESOURCES, initialize=demands)
+    rooms = by_ids(list(hosts), resources, [room[kind] for kind in type_of.values()])
+    model.room = pyo.Param(model.HOSTS, model.RESOURCES, initialize=rooms)
+    holds = {(*pattern, *key): held[row] for pattern, held in patterns.items() for key, row in row_of.items()}
+    model.holds = pyo.Param(model.PATTERNS, model.ITEMS, initialize=holds)
+    model.pending = pyo.Param(model.ITEMS, initialize={key: int(items.limit[row]) for key, row in row_of.items()})
+    shares = {(*key, host): int(items.share[row_of[*key], type_of[host]]) for *key, host in fitting}
+    model.share = pyo.Param(model.FITTING, initialize=shares)
+
+
+def _add_places(model: Any, problem: Utility) -> None:
+    """Add tasks on hosts, and patterns on their nodes, within what these have room for."""
     model.place = pyo.Var(
         model.FITTING, within=pyo.NonNegativeIntegers, bounds=lambda model, j, k, h: (0, model.pending[j, k])
     )
     model.take = pyo.Var(
         model.PATTERNS, within=pyo.NonNegativeIntegers, bounds=lambda model, h, p: (0, len(model.members[h]))
     )
-
-    def placed(model: Any, j: str, k: str) -> Any:
-        return pyo.quicksum(model.place[j, k, h] for h in hosts if (j, k, h) in model.FITTING)
-
-    growing = _grow(model, problem, placed)
+    patterns, items_on = grouped(model.PATTERNS, 0), grouped(model.FITTING, 2)
+    growing = _growing(model, problem)
 
     def capacity(model: Any, h: str, r: str) -> Any:
-        taken = [(j, k) for j, k in listed if (j, k, h) in model.FITTING and model.demand[j, k, r]]
-        more = growing(h, r)
-        if len(hosts[h][1]) or (not taken and not more):
+        if h in patterns:
             return pyo.Constraint.Skip
-        taking = pyo.quicksum(model.demand[j, k, r] * model.place[j, k, h] for j, k in taken)
-        return taking + pyo.quicksum(more) <= model.room[h, r]
+        taken = [
+            model.demand[j, k, r] * model.place[j, k, h] for j, k, _ in items_on.get(h, ()) if model.demand[j, k, r]
+        ]
+        return at_most([*taken, *growing(h, r)], model.room[h, r])
 
     def nodes(model: Any, h: str) -> Any:
-        if not len(hosts[h][1]):
-            return pyo.Constraint.Skip
-        return pyo.quicksum(model.take[h, p] for p in range(len(hosts[h][1]))) <= len(model.members[h])
+        return at_most([model.take[pattern] for pattern in patterns.get(h, ())], len(model.members[h]))
 
     def within(model: Any, j: str, k: str, h: str) -> Any:
-        if not len(hosts[h][1]):
+        if h not in patterns:
             return pyo.Constraint.Skip
-        held = pyo.quicksum(model.holds[h, p, j, k] * model.take[h, p] for p in range(len(hosts[h][1])))
+        held = pyo.quicksum(model.holds[pattern, j, k] * model.take[pattern] for pattern in patterns[h])
         return model.place[j, k, h] <= held
 
     model.capacity = pyo.Constraint(model.HOSTS, model.RESOURCES, rule=capacity)
     model.nodes = pyo.Constraint(model.HOSTS, rule=nodes)
     model.within = pyo.Constraint(model.FITTING, rule=within)
-    if limit is None:
-        _maximise_lowest(model, problem, placed)
-    else:
-        _maximise_utilisation(model, problem, placed, _units(problem, limit))
-    return model
 
 
-def _grow(model: Any, problem: Utility, placed: Callable[..., Any]) -> Callable[[str, str], list[Any]]:
+def _placed(model: Any, j: str, k: str) -> Any:
+    """The placed tasks of an item."""
+    return pyo.quicksum(model.place[j, k, h] for h in model.HOSTS if (j, k, h) in model.FITTING)
+
+
+def _growing(model: Any, problem: Utility) -> Callable[[str, str], list[Any]]:
     """Add what reduces take beside placed maps; the terms of it on a host and a resource, none where nothing grows."""
     if not problem.coupled:
         return lambda h, r: []
-    row_of = {job: row for row, job in enumerate(model.JOBS)}
+    _add_levels(model, problem)
+    return _growing_free(model) if problem.fixed is None else _growing_fixed(model, problem)
+
+
+def _add_levels(model: Any, problem: Utility) -> None:
+    """Add the numbers of placed maps, of jobs whose reduces grow with them, and that each has one."""
     some = problem.pending_reduces if problem.fixed is None else problem.fixed.sum(axis=1)
-    jobs = [job for job, row in row_of.items() if problem.growth[row].any() and some[row]]
-    model.LEVELS = pyo.Set(
-        initialize=[(job, n) for job in jobs for n in range(int(problem.pending_maps[row_of[job]]) + 1)], dimen=2
-    )
-    model.grown = pyo.Param(
-        model.LEVELS,
-        model.RESOURCES,
-        initialize={
-            (job, n, resource): int(problem.grown[row_of[job]][n, position] // problem.unit[position])
-            for job, n in model.LEVELS
-            for position, resource in enumerate(problem.resources)
-        },
-    )
+    row_of = {job: row for row, job in enumerate(model.JOBS) if problem.growth[row].any() and some[row]}
+    grown = {
+        (job, n, resource): amount
+        for job, row in row_of.items()
+        for n, amounts in enumerate((problem.grown[row][: int(problem.pending_maps[row]) + 1] // problem.unit).tolist())
+        for resource, amount in zip(problem.resources, amounts, strict=True)
+    }
+    levels = [(job, n) for job, row in row_of.items() for n in range(int(problem.pending_maps[row]) + 1)]
+    of_job = grouped(levels, 0)
+    model.LEVELS = pyo.Set(initialize=levels, dimen=2)
+    model.grown = pyo.Param(model.LEVELS, model.RESOURCES, initialize=grown)
     model.level = pyo.Var(model.LEVELS, within=pyo.Binary)
-    numbers = {job: range(int(problem.pending_maps[row_of[job]]) + 1) for job in jobs}
-    model.one_level = pyo.Constraint(
-        jobs, rule=lambda model, j: pyo.quicksum(model.level[j, n] for n in numbers[j]) == 1
-    )
-    model.counted = pyo.Constraint(
-        jobs,
-        rule=lambda model, j: pyo.quicksum(n * model.level[j, n] for n in numbers[j]) == placed(model, j, KINDS[MAP]),
-    )
-    if problem.fixed is not None:
-        column = {node: position for position, node in enumerate(problem.instance.cluster.node_ids.tolist())}
-        fixed = problem.fixed
 
-        def of_fixed(h: str, r: str) -> list[Any]:
-            here = [(j, n, int(fixed[row_of[j], column[h]])) for j, n in model.LEVELS]
-            return [
-                count * model.grown[j, n, r] * model.level[j, n]
-                for j, n, count in here
-                if count and model.grown[j, n, r]
-            ]
+    def one_level(model: Any, j: str) -> Any:
+        return pyo.quicksum(model.level[level] for level in of_job[j]) == 1
 
-        return of_fixed
-    reduce = KINDS[REDUCE]
-    hosts = [(j, h) for j in jobs for h in model.HOSTS if (j, reduce, h) in model.FITTING]
-    beside = [
-        (j, n, h)
-        for j, h in hosts
-        for n in numbers[j]
-        if all(model.demand[j, reduce, r] + model.grown[j, n, r] <= model.room[h, r] for r in model.RESOURCES)
-    ]
-    running: dict[tuple[str, str], list[tuple[str, int, str]]] = {}
-    level: dict[tuple[str, int], list[tuple[str, int, str]]] = {}
-    for key in beside:
-        running.setdefault((key[0], key[2]), []).append(key)
-        level.setdefault(key[:2], []).append(key)
+    def counted(model: Any, j: str) -> Any:
+        return pyo.quicksum(n * model.level[j, n] for _, n in of_job[j]) == _placed(model, j, KINDS[MAP])
+
+    model.one_level = pyo.Constraint(list(row_of), rule=one_level)
+    model.counted = pyo.Constraint(list(row_of), rule=counted)
+
+
+def _growing_fixed(model: Any, problem: Utility) -> Callable[[str, str], list[Any]]:
+    """What fixed reduces take beside placed maps: it is linear in `level`."""
+    row_of, column_of = {job: row for row, job in enumerate(model.JOBS)}, problem.instance.node_index
+    assert problem.fixed is not None
+    fixed = problem.fixed.tolist()
+
+    def terms(h: str, r: str) -> list[Any]:
+        amounts = [(level, fixed[row_of[level[0]]][column_of[h]] * model.grown[level, r]) for level in model.LEVELS]
+        return [amount * model.level[level] for level, amount in amounts if amount]
+
+    return terms
+
+
+def _growing_free(model: Any) -> Callable[[str, str], list[Any]]:
+    """Add the reduces on each host that run beside each number of placed maps, and the terms of what these take."""
+    reduce, levels = KINDS[REDUCE], grouped(model.LEVELS, 0)
+
+    def fits(j: str, n: int, h: str) -> bool:
+        return all(model.demand[j, reduce, r] + model.grown[j, n, r] <= model.room[h, r] for r in model.RESOURCES)
+
+    hosts = [(j, h) for j in levels for h in model.HOSTS if (j, reduce, h) in model.FITTING]
+    beside = [(j, n, h) for j, h in hosts for _, n in levels[j] if fits(j, n, h)]
+    running, at_level, on_host = grouped(beside, 0, 2), grouped(beside, 0, 1), grouped(beside, 2)
     model.beside = pyo.Var(beside, within=pyo.NonNegativeReals)
-    model.split = pyo.Constraint(
-        hosts,
-        rule=lambda model, j, h: model.place[j, reduce, h] == pyo.quicksum(model.beside[key] for key in running[j, h]),
-    )
-    model.only = pyo.Constraint(
-        list(level),
-        rule=lambda model, j, n: (
-            pyo.quicksum(model.beside[key] for key in level[j, n]) <= model.pending[j, reduce] * model.level[j, n]
-        ),
-    )
-    on_host: dict[str, list[tuple[str, int, str]]] = {}
-    for key in beside:
-        on_host.setdefault(key[2], []).append(key)
+
+    def split(model: Any, j: str, h: str) -> Any:
+        return model.place[j, reduce, h] == pyo.quicksum(model.beside[key] for key in running[j, h])
+
+    def only(model: Any, j: str, n: int) -> Any:
+        held = pyo.quicksum(model.beside[key] for key in at_level[j, n])
+        return held <= model.pending[j, reduce] * model.level[j, n]
+
+    model.split = pyo.Constraint(hosts, rule=split)
+    model.only = pyo.Constraint(list(at_level), rule=only)
     return lambda h, r: [
         model.grown[j, n, r] * model.beside[j, n, h] for j, n, _ in on_host.get(h, ()) if model.grown[j, n, r]
     ]
@@ -332,82 +311,52 @@ def _units(problem: Utility, limit: Number | float) -> int:
     return units
 
 
-def _maximise_utilisation(model: Any, problem: Utility, placed: Callable[..., Any], units: int) -> None:
+def _maximise_utilisation(model: Any, problem: Utility, units: int) -> None:
     """Add what each job needs, and the second objective (9)."""
-    jobs = list(model.JOBS)
-    needs = Needs.of(problem, units)
-    number = [int(np.count_nonzero(needs.owner[:pair] == owner)) for pair, owner in enumerate(needs.owner.tolist())]
-    pairs = [(jobs[owner], position) for owner, position in zip(needs.owner.tolist(), number, strict=True)]
+    jobs, needs, seen = list(model.JOBS), Needs.of(problem, units), Counter[str]()
+    pairs: list[tuple[str, int]] = []
+    for job in (jobs[owner] for owner in needs.owner.tolist()):
+        pairs.append((job, seen[job]))
+        seen[job] += 1
+    counts = needs.counts[np.stack([needs.owner, len(jobs) + needs.owner]), np.arange(len(pairs))].T.tolist()
+    of_job = grouped(pairs, 0)
     model.NEEDS = pyo.Set(initialize=pairs, dimen=2)
-    model.need = pyo.Param(
-        model.NEEDS,
-        list(KINDS),
-        initialize={
-            (*pair, kind): int(needs.counts[position * len(jobs) + owner, column])
-            for column, (pair, owner) in enumerate(zip(pairs, needs.owner.tolist(), strict=True))
-            for position, kind in enumerate(KINDS)
-        },
-    )
+    need = {
+        (*pair, kind): count
+        for pair, row in zip(pairs, counts, strict=True)
+        for kind, count in zip(KINDS, row, strict=True)
+    }
+    model.need = pyo.Param(model.NEEDS, list(KINDS), initialize=need)
     model.choose = pyo.Var(model.NEEDS, within=pyo.Binary)
 
     def one_need(model: Any, j: str) -> Any:
-        return pyo.quicksum(model.choose[pair] for pair in pairs if pair[0] == j) == 1
+        return pyo.quicksum(model.choose[pair] for pair in of_job[j]) == 1
 
     def needed(model: Any, j: str, k: str) -> Any:
-        asked = [(pair, model.need[*pair, k]) for pair in pairs if pair[0] == j and model.need[*pair, k]]
-        if not asked:
-            return pyo.Constraint.Skip
-        return placed(model, j, k) >= pyo.quicksum(need * model.choose[pair] for pair, need in asked)
+        asked = [model.need[pair, k] * model.choose[pair] for pair in of_job[j] if model.need[pair, k]]
+        return _placed(model, j, k) >= pyo.quicksum(asked) if asked else pyo.Constraint.Skip
 
     def supply(model: Any, j: str, k: str) -> Any:
-        if not any(key[:2] == (j, k) for key in model.FITTING):
-            return pyo.Constraint.Skip
-        return placed(model, j, k) <= model.pending[j, k]
+        return at_most([model.place[j, k, h] for h in model.HOSTS if (j, k, h) in model.FITTING], model.pending[j, k])
 
     model.one_need = pyo.Constraint(model.JOBS, rule=one_need)
     model.needed = pyo.Constraint(model.ITEMS, rule=needed)
     model.supply = pyo.Constraint(model.ITEMS, rule=supply)
     model.fixed_use = pyo.Param(initialize=problem.fixed_use)
-    model.objective = pyo.Objective(
-        expr=pyo.quicksum(model.share[key] * model.place[key] for key in model.FITTING) + model.fixed_use,
-        sense=pyo.maximize,
-    )
+    used = pyo.quicksum(model.share[key] * model.place[key] for key in model.FITTING)
+    model.objective = pyo.Objective(expr=used + model.fixed_use, sense=pyo.maximize)
 
 
-def _maximise_lowest(model: Any, problem: Utility, placed: Callable[..., Any]) -> None:
+def _maximise_lowest(model: Any, problem: Utility) -> None:
     """Add the utilities (6), (7), step by step, and the first objective (8)."""
-    row_of = {job: row for row, job in enumerate(model.JOBS)}
-    tables = {
-        (job, kind): (problem.map_utility if kind == KINDS[MAP] else problem.reduce_utility)[row]
-        for job, row in row_of.items()
-        for kind in KINDS
-    }
-    worth = {key: np.where(table <= LEAST_FINITE, -GRID, table) / GRID for key, table in tables.items()}
     penalty = problem.parameters["penalty"]
-    if problem.fixed is None:
-        given = dict.fromkeys(row_of, (0, 0))
-    else:
-        given = {job: (0, int(problem.fixed[row].sum())) for job, row in row_of.items()}
-    model.STEPS = pyo.Set(
-        initialize=[(j, k, n) for j, k in model.ITEMS for n in range(1, model.pending[j, k] + 1)], dimen=3
-    )
-    model.gain = pyo.Param(
-        model.STEPS, initialize={(j, k, n): float(worth[j, k][n] - worth[j, k][n - 1]) for j, k, n in model.STEPS}
-    )
-    model.base = pyo.Param(
-        model.JOBS,
-        within=pyo.Reals,
-        initialize={
-            job: float(sum(worth[job, kind][count] for kind, count in zip(KINDS, counts, strict=True)))
-            for job, counts in given.items()
-        },
-    )
-    # Minus infinity for good: fixed reduces, of which a job has none.
-    lost = any(
-        tables[job, kind][count] <= LEAST_FINITE and (job, kind) not in model.ITEMS
-        for job, counts in given.items()
-        for kind, count in zip(KINDS, counts, strict=True)
-    )
+    tables = {
+        (job, kind): table
+        for kind, every in zip(KINDS, (problem.map_utility, problem.reduce_utility), strict=True)
+        for job, table in zip(model.JOBS, every, strict=True)
+    }
+    lost = _add_worths(model, problem, tables)
+    of_item, of_job = grouped(model.STEPS, 0, 1), grouped(model.STEPS, 0)
     model.lowest = pyo.Var(bounds=(-penalty, 1.0))
     model.step = pyo.Var(model.STEPS, within=pyo.Binary)
     model.served = pyo.Var(within=pyo.Binary, bounds=(0, int(not lost)))
@@ -416,11 +365,11 @@ def _maximise_lowest(model: Any, problem: Utility, placed: Callable[..., Any]) -
         return model.step[j, k, n] <= model.step[j, k, n - 1] if n > 1 else pyo.Constraint.Skip
 
     def allocated(model: Any, j: str, k: str) -> Any:
-        return placed(model, j, k) == pyo.quicksum(model.step[j, k, n] for n in range(1, model.pending[j, k] + 1))
+        return _placed(model, j, k) == pyo.quicksum(model.step[step] for step in of_item[j, k])
 
     def least(model: Any, j: str) -> Any:
-        steps = [key for key in model.STEPS if key[0] == j]
-        return model.lowest <= model.base[j] + pyo.quicksum(model.gain[key] * model.step[key] for key in steps)
+        gained = pyo.quicksum(model.gain[step] * model.step[step] for step in of_job.get(j, ()))
+        return model.lowest <= model.base[j] + gained
 
     def starved(model: Any, j: str, k: str) -> Any:
         return model.served <= model.step[j, k, 1] if tables[j, k][0] <= LEAST_FINITE else pyo.Constraint.Skip
@@ -431,6 +380,22 @@ def _maximise_lowest(model: Any, problem: Utility, placed: Callable[..., Any]) -
     model.starved = pyo.Constraint(model.ITEMS, rule=starved)
     model.penalised = pyo.Constraint(expr=model.lowest <= -penalty + (penalty + 1) * model.served)
     model.objective = pyo.Objective(expr=model.lowest, sense=pyo.maximize)
+
+
+def _add_worths(model: Any, problem: Utility, tables: Mapping[tuple[str, str], Ints]) -> bool:
+    """Add the steps and their worth; whether a job is at minus infinity for good, since it lacks fixed reduces."""
+    worth = {key: np.where(table <= LEAST_FINITE, -GRID, table) / GRID for key, table in tables.items()}
+    given = dict.fromkeys(tables, 0)
+    if problem.fixed is not None:
+        placed = problem.fixed.sum(axis=1).tolist()
+        given |= {(job, KINDS[REDUCE]): count for job, count in zip(model.JOBS, placed, strict=True)}
+    steps = [(j, k, n) for j, k in model.ITEMS for n in range(1, model.pending[j, k] + 1)]
+    base = {job: float(sum(worth[job, kind][given[job, kind]] for kind in KINDS)) for job in model.JOBS}
+    model.STEPS = pyo.Set(initialize=steps, dimen=3)
+    gains = {(j, k, n): float(worth[j, k][n] - worth[j, k][n - 1]) for j, k, n in steps}
+    model.gain = pyo.Param(model.STEPS, initialize=gains)
+    model.base = pyo.Param(model.JOBS, within=pyo.Reals, initialize=base)
+    return any(tables[key][count] <= LEAST_FINITE and key not in model.ITEMS for key, count in given.items())
 
 
 @of_problem(Utility)
@@ -475,75 +440,78 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
     """
     refuse_too_large(problem, literal_size(problem), max_variables, "build_pyomo")
     units = None if limit is None else _units(problem, limit)
-    jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
-    nodes = problem.instance.cluster.node_ids.tolist()
-    job_names, node_names = injective_names(jobs), injective_names(nodes)
-    penalty = problem.parameters["penalty"]
+    jobs, nodes = problem.instance.workload.job_ids[problem.jobs].tolist(), problem.instance.cluster.node_ids.tolist()
+    names, penalty = (injective_names(jobs), injective_names(nodes)), problem.parameters["penalty"]
     model = pulp.LpProblem(problem.name, pulp.LpMaximize)
     lowest = model.add_variable("lowest", -penalty, 1)
     served = model.add_variable("served", 0, 1, "Integer")
-    counts: list[list[list[Any]]] = []
-    worth: list[list[list[Any]]] = []
-    parts = (
-        ("maps", problem.pending_maps, problem.map_utility, None),
-        ("reduces", problem.pending_reduces, problem.reduce_utility, problem.fixed),
-    )
-    for word, pending, tables, fixed in parts:
-        counts.append([])
-        worth.append([])
-        for row, job in enumerate(job_names):
-            least = [0] * len(nodes) if fixed is None else fixed[row].tolist()
-            most = [int(pending[row])] * len(nodes) if fixed is None else least
-            hosts = [
-                model.add_variable(f"{word}.{job}.{node}", low, high, "Integer")
-                for node, low, high in zip(node_names, least, most, strict=True)
-            ]
-            entries = [model.add_variable(f"worth_{word}.{job}.{n}", 0, 1, "Integer") for n in range(len(tables[row]))]
-            model.addConstraint(pulp.lpSum(entries) == 1, f"table_{word}.{job}")
-            taken = pulp.lpSum(n * entry for n, entry in enumerate(entries))
-            model.addConstraint(pulp.lpSum(hosts) == taken, f"count_{word}.{job}")
-            counts[-1].append(hosts)
-            worth[-1].append(entries)
+    counts, worth = zip(*(_literal_counts(model, problem, kind, names) for kind in problem.kinds), strict=True)
     tables_of = (problem.map_utility, problem.reduce_utility)
-    for row, job in enumerate(job_names):
+    for row, job in enumerate(names[0]):
         # Minus infinity is kept out by `starved`; here it counts as -1, below which nothing finite is.
         utility = pulp.lpSum(
-            max(int(units_), -GRID) / GRID * entry
+            max(entry, -GRID) / GRID * chosen
             for entries, table in zip(worth, tables_of, strict=True)
-            for units_, entry in zip(table[row].tolist(), entries[row], strict=True)
+            for entry, chosen in zip(table[row].tolist(), entries[row], strict=True)
         )
         model.addConstraint(lowest <= utility, f"utility.{job}")
     for kind, row in _infinite(problem):
-        model.addConstraint(served + worth[kind][row][0] <= 1, f"starved.{KINDS[kind]}.{job_names[row]}")
+        model.addConstraint(served + worth[kind][row][0] <= 1, f"starved.{KINDS[kind]}.{names[0][row]}")
     model.addConstraint(lowest <= -penalty + (penalty + 1) * served, "penalised")
-    unit = problem.unit
-    grows = _literal_growth(model, problem, counts[REDUCE], worth[MAP], (job_names, node_names))
-    demands, free = (problem.demand_map // unit, problem.demand_reduce // unit), problem.free // unit
-    for position, resource in enumerate(injective_names(problem.resources)):
-        for column, node in enumerate(node_names):
-            used = pulp.lpSum(
-                int(demand[row, position]) * hosts[row][column]
-                for demand, hosts in zip(demands, counts, strict=True)
-                for row in range(len(jobs))
-                if demand[row, position]
-            ) + pulp.lpSum(grows.get((position, column), ()))
-            model.addConstraint(used <= int(free[column, position]), f"capacity.{resource}.{node}")
+    _literal_capacities(
+        model, problem, counts, _literal_growth(model, problem, counts[REDUCE], worth[MAP], names), names[1]
+    )
     if units is None:
         model.setObjective(lowest)
     else:
         # Half a unit of 2^-20 less, so that rounding keeps nothing out that reaches it.
         lowest.lowBound = (units - 0.5) / GRID
         shares = (share[:, problem.node_type].tolist() for share in (problem.map_share, problem.reduce_share))
-        model.setObjective(
-            pulp.lpSum(
-                one * count
-                for share, hosts in zip(shares, counts, strict=True)
-                for row, counted in zip(share, hosts, strict=True)
-                for one, count in zip(row, counted, strict=True)
-            )
-        )
+        used = (one * count for pair in zip(counts, shares, strict=True) for count, one in priced(*pair))
+        model.setObjective(pulp.lpSum(used))
     model.maps, model.reduces = (by_ids(jobs, nodes, hosts) for hosts in counts)
     return model
+
+
+def _literal_counts(
+    model: Any, problem: Utility, kind: int, names: tuple[list[str], list[str]]
+) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Add the tasks of a kind on trackers, and an entry of each job's table for each number of them: one is chosen."""
+    word, fixed = f"{KINDS[kind]}s", problem.fixed if kind == REDUCE else None
+    pending, tables = (
+        (problem.pending_maps, problem.map_utility)
+        if kind == MAP
+        else (problem.pending_reduces, problem.reduce_utility)
+    )
+    most = np.tile(pending[:, None], len(names[1])) if fixed is None else fixed
+    least = np.zeros_like(most) if fixed is None else fixed
+    counts, worth = [], []
+    for job, table, *limits in zip(names[0], tables, least.tolist(), most.tolist(), strict=True):
+        hosts = [
+            model.add_variable(f"{word}.{job}.{node}", low, high, "Integer")
+            for node, low, high in zip(names[1], *limits, strict=True)
+        ]
+        entries = [model.add_variable(f"worth_{word}.{job}.{n}", 0, 1, "Integer") for n in range(len(table))]
+        model.addConstraint(pulp.lpSum(entries) == 1, f"table_{word}.{job}")
+        taken = pulp.lpSum(n * entry for n, entry in enumerate(entries))
+        model.addConstraint(pulp.lpSum(hosts) == taken, f"count_{word}.{job}")
+        counts.append(hosts)
+        worth.append(entries)
+    return counts, worth
+
+
+def _literal_capacities(
+    model: Any, problem: Utility, counts: Sequence[Any], grows: Mapping[tuple[int, int], list[Any]], nodes: list[str]
+) -> None:
+    """Add what each tracker has of each resource for the tasks on it, (10), and for what reduces grow by there."""
+    unit = problem.unit
+    demands = np.concatenate([problem.demand_map, problem.demand_reduce]) // unit
+    free, hosts = (problem.free // unit).tolist(), [row for kind in counts for row in kind]
+    for position, resource in enumerate(injective_names(problem.resources)):
+        taking = [(row, need) for row, need in zip(hosts, demands[:, position].tolist(), strict=True) if need]
+        for column, node in enumerate(nodes):
+            used = [need * row[column] for row, need in taking] + grows.get((position, column), [])
+            model.addConstraint(pulp.lpSum(used) <= free[column][position], f"capacity.{resource}.{node}")
 
 
 def _literal_growth(

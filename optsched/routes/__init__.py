@@ -46,20 +46,8 @@ if TYPE_CHECKING:  # so that mypy names what a module lacks
     from optsched.routes.base import BoundsModule, FrontierModule, RouteModule, RoutesByProblem
     from optsched.routes.latency import latency_search, solve_by
 
-    _EVERY: tuple[RouteModule, ...] = (
-        assignment,
-        enumerated,
-        flow_congestion,
-        generalized_assignment,
-        latency,
-        lsap_fairness,
-        min_cost_flow,
-        traffic,
-        transmission,
-        transmission_reduces,
-        utility,
-        worst_group,
-    )
+    _BY_COSTS: tuple[RouteModule, ...] = (assignment, flow_congestion, generalized_assignment, min_cost_flow)
+    _BY_SEARCH: tuple[RouteModule, ...] = (transmission, transmission_reduces, utility, worst_group)
     _BY_PROBLEM: tuple[RoutesByProblem, ...] = (enumerated,)
     _WITH_BOUNDS: tuple[BoundsModule, ...] = (latency,)
     _WITH_FRONTIER: tuple[FrontierModule, ...] = (latency, lsap_fairness, traffic)

@@ -280,7 +280,8 @@ def modelled(
     built = time.perf_counter() - began
     if prepare is not None:
         prepare(model)
-    hint = None if start is None else module.start_values(model, problem, start)
+    takes_start = start is not None and hasattr(module, "start_values")
+    hint = module.start_values(model, problem, start) if takes_start else None
     outcome = solver_of(route)(model, profile, hint)
     decision = None
     if outcome.objective is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import cards
 import pyomo.environ as pyo
@@ -25,12 +26,14 @@ def test_output(card: str) -> None:
 
 @pytest.mark.parametrize("card", models.names())
 def test_components(card: str) -> None:
-    """Tests that every variable and constraint of a compact model is in its card and in its module's table."""
+    """Tests that every variable and constraint of a compact model is in its card and its module's table, or the other's
+    that this names.
+    """
     text, names = cards.run(card)
     module = models.module(card)
     documented = module.__doc__ or ""
-    if card in ("fair-lsap", "lsap-fairness", "worst-group"):
-        documented += models.module("lsap").__doc__ or ""
+    for other in re.findall(r"see the table in `optsched\.models\.(\w+)`", documented.replace("\n", " ")):
+        documented += models.module(other).__doc__ or ""
     built = [module.build_pyomo(names["problem"])]
     if card == "latency":
         built.append(module.build_pyomo(names["loaded"], limit=8))

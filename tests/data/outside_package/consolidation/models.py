@@ -16,7 +16,6 @@ from optsched.models.base import (
     decode_binaries,
     decoder,
     ids,
-    no_start,
     of_problem,
     placed_at,
     refuse_too_large,
@@ -84,4 +83,3 @@ def _decode_pyomo(model: Any, problem: Consolidation) -> Placement:
 
 
 decode = decoder(Consolidation, compact=_decode_pyomo, literal=decode_binaries)
-start_values = no_start
