@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["gap"]
 
+#: So many chains of each gap are told one by one.
+MOST = 10
+
 
 @dataclass(frozen=True)
 class _Work:
@@ -43,6 +46,7 @@ class _Work:
 @arguments.gap_limit_options
 @click.option("--max-gap", type=float, metavar="X", help="Exit code 4 if a relative gap is over X, or unknown.")
 @click.option("--waves", is_flag=True, help="Go on, wave after wave, until all tasks ran.")
+@click.option("--explain", is_flag=True, help="Tell of each gap which moves it is made of; see `explain`.")
 @arguments.record_options
 def gap(
     instances: tuple[str, ...],
@@ -55,6 +59,7 @@ def gap(
     time_limit: float | None,
     max_gap: float | None,
     waves: bool,
+    explain: bool,
     form: str | None,
     output: str | None,
 ) -> None:
@@ -74,6 +79,10 @@ def gap(
 
     if max_gap is not None and (math.isnan(max_gap) or max_gap < 0):
         raise UsageError(f"--max-gap {max_gap}: give a number, 0 or more; 0.05 is 5 %")
+    form = arguments.format_of(form, output)
+    if explain and (waves or form == "csv"):
+        told = "is about a single round: leave --waves out" if waves else "is no table: take --format table or json"
+        raise UsageError(f"--explain {told}")
     limits, seconds = arguments.limited(profile, time_limit)
     chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or [
         name for name, kind in PROBLEMS.items() if kind.decided is Placement and (kind.has_waves or not waves)
@@ -91,10 +100,11 @@ def gap(
         _note(work, bool(choices), waves, notes)
         notes.tell()
     runs = repeats * sum(len(part.choices) for part in work)
-    form = arguments.format_of(form, output)
     with destination(output) as write:
         sink: Sink[tuple[str, GapReport]] = (
-            _Rows(write, work, repeats, waves, drawn(output)) if form == "table" else _Records(form, write, work, waves)
+            _Rows(write, work, repeats, waves, drawn(output), explain)
+            if form == "table"
+            else _Records(form, write, work, waves, explain)
         )
         # What a user's heuristic prints must not come between the data.
         with progress(sys.stderr, runs) as step, redirect_stdout(sys.stderr):
@@ -290,9 +300,11 @@ def _measure(
 class _Records:
     """Puts out a record for each report."""
 
-    def __init__(self, form: str, write: Write, work: Sequence[_Work], waves: bool) -> None:
+    def __init__(self, form: str, write: Write, work: Sequence[_Work], waves: bool, explain: bool) -> None:
         from optsched.cli.streams import Records
         from optsched.gaps import record_fields
+
+        self._explain = explain
 
         policies = any(choice.entry.online for part in work for choice in part.choices)
         fields = record_fields((part.problem for part in work), policies=policies, waves=waves)
@@ -300,7 +312,12 @@ class _Records:
 
     def add(self, labelled: tuple[str, GapReport]) -> None:
         _, report = labelled
-        self._records.add({"version": __version__, **report.record()})
+        told: dict[str, Any] = {}
+        if self._explain:
+            from optsched.explaining import explained
+
+            told["explanation"] = None if report.objective is None else explained(report).to_dict(MOST)
+        self._records.add({"version": __version__, **report.record(), **told})
 
     def close(self) -> None:
         self._records.close()
@@ -309,9 +326,13 @@ class _Records:
 class _Rows:
     """Puts out rows of the table: of each heuristic on a problem once all its seeds ran, or at the end."""
 
-    def __init__(self, write: Write, work: Sequence[_Work], repeats: int, waves: bool, drawn: bool) -> None:
+    def __init__(
+        self, write: Write, work: Sequence[_Work], repeats: int, waves: bool, drawn: bool, explain: bool
+    ) -> None:
         from optsched.report import gap_lines
 
+        #: The reports that are explained below the table; None: none of them.
+        self._told: list[GapReport] | None = [] if explain else None
         self._write, self._repeats, self._waves = write, repeats, waves
         labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
         self._lines = gap_lines(labels, repeats > 1, waves)
@@ -328,6 +349,8 @@ class _Rows:
             self._put()
             self._on = on
         self._reports.append(report)
+        if self._told is not None and report.objective is not None:
+            self._told.append(report)
         if self._repeats == 1 or (not self._waves and len(self._reports) == self._repeats):
             self._put()
 
@@ -335,6 +358,13 @@ class _Rows:
         self._put()
         if self._head:
             self._write(self._head)
+        for report in self._told or ():
+            from optsched.cli.explaining import words
+            from optsched.explaining import explained
+
+            found = explained(report)
+            if found.chains:
+                self._write(f"\n{words(found, MOST)}")
 
     def _put(self) -> None:
         from optsched.report import gap_table

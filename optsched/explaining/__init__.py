@@ -45,8 +45,8 @@ def explain(
     problem
         What is decided, and at what cost.
     heuristic
-        A heuristic as `optsched.gap` takes it; or a `Placement`, a `Solution`, or a list with a node id, a node index
-        or None for each of `problem.tasks`.
+        A heuristic as `optsched.gap` takes it; or a `Placement`, a `Solution` of any problem on the instance, or a list
+        with a node id, a node index or None for each of `problem.tasks`.
     seed, reference, profile, time_limit
         As for `optsched.gap`.
     **parameters
@@ -77,7 +77,7 @@ def explain(
     >>> print(found)
     instance, lsap: the placement has 1 locality-cost (level); the proved optimum: 0.
     2 tasks of 2 are placed differently, and none of these moves is idle.
-    Each line is a change that can be made without the others, and saves as much in any company:
+    Each line is a change that can be made without the others, and saves as much in any company.
       1. 1 less locality-cost: t2 from b to a, where its data is (pays 0, not 1), which pushes t1 from a to b \
 (still pays 0), to the slot that t2 leaves
     Together: 1 less locality-cost, which is the gap.
@@ -97,7 +97,8 @@ def explain(
 def _given(problem: Problem, given: Any) -> Placement | None:
     """The placement that was given in place of a heuristic."""
     if isinstance(given, Solution):
-        Reference(problem, solution=given)  # which says where it is of another problem
+        if given.instance_sha256 != problem.instance.sha256:
+            raise UsageError(f"the solution is of another instance than {problem.instance.name or 'this one'}")
         if not isinstance(given.decision, Placement):
             raise UsageError("the solution holds no placement: there is nothing to explain")
         return given.decision

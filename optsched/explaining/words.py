@@ -59,10 +59,11 @@ def _heading(explanation: Explanation) -> Iterator[str]:
     yield f"{tasks} {verb} placed differently{', and none of these moves is idle' if found.needed else ''}."
     ordered = sum(chain.ordered for chain in chains)
     if ordered < len(chains):
-        yield "Each line is a change that can be made without the others, and saves as much in any company:"
+        which = "Each line" if not ordered else f"Each of the first {_counted(len(chains) - ordered, 'line')}"
+        yield f"{which} is a change that can be made without the others, and saves as much in any company."
     if ordered:
         which = "The lines" if ordered == len(chains) else f"The last {_counted(ordered, 'line')}"
-        yield f"{which} are made one after another, from the top; in another order each may save more or less:"
+        yield f"{which} are made one after another, from the top; in another order each may save more or less."
 
 
 def _chain(explanation: Explanation, chain: Chain) -> str:

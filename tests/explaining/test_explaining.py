@@ -116,8 +116,9 @@ def test_what_is_refused() -> None:
     with pytest.raises(UsageError, match="explain takes a reference or a solution"):
         explain(SWAPPED, "dl", reference=3)  # type: ignore[arg-type]
     other = solve(problem("latency", SWAPPED.instance))
-    with pytest.raises(UsageError, match="of another problem or instance: latency"):
-        explain(SWAPPED, other)
+    assert explain(SWAPPED, other).gap == (0,)  # of another problem, on the same instance
+    with pytest.raises(UsageError, match="the solution is of another instance than two"):
+        explain(SWAPPED, solve(Lsap(Instance(Cluster(["a"]), Workload(["t1"])))))
     with pytest.raises(UsageError, match="of another problem or instance: latency"):
         explain(SWAPPED, ["a", "b"], reference=other)
 

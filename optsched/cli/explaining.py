@@ -1,0 +1,132 @@
+"""`optsched explain`: why a gap is there, in words, as a table or as JSON."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from optsched import __version__
+from optsched.cli import arguments
+from optsched.errors import UsageError, printable
+
+if TYPE_CHECKING:
+    from optsched.explaining import Explanation
+    from optsched.problems import Problem
+    from optsched.report import Table
+
+__all__ = ["explain", "explanation_table", "words"]
+
+#: Exit code where no placement is known to compare with.
+NO_SOLUTION = 5
+
+
+@click.command()
+@arguments.posed_options
+@click.option("--heuristic", "heuristic", metavar="H[,K=V...]", help="One; your own as package.module:function.")
+@click.option("--solution", metavar="SOLUTION.json", help="Explain the placement of this file, in place of one.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@arguments.gap_limit_options
+@click.option(
+    "--most",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Chains that are shown one by one, largest first.",
+)
+@arguments.format_option("words", "table", "json")
+@arguments.output_option
+@click.pass_context
+def explain(
+    ctx: click.Context,
+    instance: str,
+    problem_name: str,
+    params: tuple[str, ...],
+    heuristic: str | None,
+    solution: str | None,
+    seed: int,
+    profile: str,
+    time_limit: float | None,
+    most: int,
+    form: str,
+    output: str | None,
+) -> None:
+    """Why a heuristic is no better: what an optimum does differently, and what each difference costs.
+
+    The tasks that an optimum places differently make chains of moves (one task takes the slot that the next one leaves)
+    and cycles. Each has a gain, and the gains add up to the gap.
+    """
+    from optsched.cli.notes import pose
+    from optsched.explaining import explain as explanation_of
+    from optsched.gaps import Reference
+    from optsched.problems import Problem, problem_class
+    from optsched.report import progress
+    from optsched.results import Limit
+
+    if (heuristic is None) == (solution is None):
+        raise UsageError("explain takes the placement of a --heuristic, or that of a --solution: give one of them")
+    if not issubclass(problem_class(problem_name), Problem):
+        raise UsageError(f"{problem_name} has no heuristics: its decision is a flow, and there is nothing to explain")
+    limits, seconds = arguments.limited(profile, time_limit)
+    choice = None if heuristic is None else arguments.heuristic_choice(heuristic)
+    posed = pose(instance, problem_name, params)
+    assert isinstance(posed, Problem)
+    given = choice.entry if choice is not None else _placement(posed, str(solution))
+    named: dict[str, Any] = {} if choice is None else dict(choice.parameters)
+    # What a user's heuristic prints must not come between the data.
+    with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
+        step(f"{posed.instance.name} {posed.name}")
+        reference = Reference.solved(posed, limits)
+        if reference.solution.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+        found = explanation_of(posed, given, seed, reference, time_limit=seconds, **named)
+    arguments.note_limits([found.report], seconds)
+    if form == "json":
+        arguments.emit_json({"version": __version__, **found.to_dict(most)}, output)
+    elif form == "table":
+        arguments.emit_table(explanation_table(found, most), output)
+    else:
+        arguments.emit(words(found, most), output)
+    ctx.exit(NO_SOLUTION if reference.solution.decision is None else 0)
+
+
+def _placement(problem: Problem, path: str) -> Any:
+    """The placement of a solution file."""
+    from optsched.instances.solution_files import read_solution
+
+    held = read_solution(path, problem.instance)
+    if held.decision is None:
+        raise UsageError(f"{path}: holds no placement on this instance to explain")
+    return held.decision
+
+
+def words(found: Explanation, most: int) -> str:
+    """The explanation in sentences, fit for a terminal."""
+    from optsched.explaining.words import sentences
+
+    return "".join(f"{printable(line)}\n" for line in sentences(found, most))
+
+
+def explanation_table(found: Explanation, most: int) -> Table:
+    """A row for each move of the chains that are shown; then one for the rest, and one for all."""
+    from optsched.explaining.chains import total_gain
+    from optsched.report import Table, number, value
+
+    rows: list[tuple[str, ...]] = []
+    shown = found.chains[:most]
+    for place, chain in enumerate(shown, start=1):
+        for first, move in enumerate(found.moves(chain)):
+            told = ("", "", "") if first else (str(place), chain.kind, value(chain.gain))
+            where = (move.here or "-", move.there or "-")
+            paid = (number(move.cost_here), number(move.cost_there))
+            rows.append((*told, move.task, *where, *paid, move.data_here or "-", move.data_there or "-"))
+    left = found.chains[len(shown) :]
+    if left:
+        tasks = sum(len(chain.positions) for chain in left)
+        together = value(total_gain(found.problem, left))
+        rows.append((f"{len(left)} more", "", together, f"{tasks} tasks", "", "", "", "", "", ""))
+    rows.append(("all", "", value(found.gap), f"{found.moved} tasks", "", "", "", "", "", ""))
+    columns = ("chain", "kind", "gain", "task", "from", "to", "paid", "pays", "data before", "data after")
+    return Table(columns, rows, frozenset({"gain", "paid", "pays"}))

@@ -1,0 +1,146 @@
+"""`optsched explain` and `gap --explain`: the three formats, what they say, and what ends them."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from command_line import answer, run, solved
+
+EXAMPLE = ("explain", "generated/lsap-n20-t15-seed0", "--problem", "lsap", "--heuristic", "rand")
+
+
+def test_words() -> None:
+    """Tests the sentences, the line for chains beyond `--most`, and that notes go to stderr."""
+    result = run(*EXAMPLE, "--most", "2")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == "lsap-n20-t15-seed0, lsap: rand has 8 locality-cost (level); the proved optimum: 2."
+    assert lines[3].startswith(
+        "  1. 2 less locality-cost: t1 from waiting to n18, where its data is (pays 0), which pushes"
+    )
+    assert lines[5:] == [
+        "     and 1 more of 4 moves: together 2 less locality-cost",
+        "Together: 6 less locality-cost, which is the gap.",
+    ]
+    assert "5 of 15 maps wait" in result.stderr
+
+
+def test_table() -> None:
+    """Tests a row a move, the gain in the first row of each chain, and the two rows that sum up."""
+    rows = [line.split() for line in run(*EXAMPLE, "--format", "table", "--most", "1").stdout.splitlines()]
+    assert rows[0][:6] == ["chain", "kind", "gain", "task", "from", "to"]
+    assert rows[2] == ["1", "cycle", "2", "t1", "-", "n18", "-", "0", "-", "node"]
+    assert rows[3][:3] == ["t7", "n18", "n4"]
+    assert rows[-2] == ["2", "more", "4", "7", "tasks"]
+    assert rows[-1] == ["all", "6", "11", "tasks"]
+
+
+def test_json_adds_up(tmp_path: Path) -> None:
+    """Tests that the gains in JSON, written exactly, add up to the gap, with what is not written out in `rest`."""
+    target = tmp_path / "why.json"
+    arguments = ["papers/hsu-two-clusters", "--problem", "flow", "--heuristic", "dl", "--format", "json"]
+    assert run("explain", *arguments, "--output", str(target)).stdout == ""
+    record = json.loads(target.read_text())
+    assert record["version"]
+    assert Fraction(record["gap"][0]) == sum(Fraction(chain["gain"][0]) for chain in record["chains"]) > 0
+    record = answer(*EXAMPLE, "--most", "1", "--seed", "3")
+    total = sum(chain["gain"][0] for chain in record["chains"]) + record["rest"]["gain"][0]
+    assert (record["seed"], total) == (3, record["gap"][0])
+    assert total == record["objective"][0] - record["reference"][0]
+
+
+def test_a_solution_of_another_problem(tmp_path: Path) -> None:
+    """Tests that the placement of a solution file is explained in whichever problem is asked for."""
+    file = str(solved(tmp_path, "lsap"))
+    result = run("explain", "examples/running-tasks", "--problem", "fair-lsap", "--solution", file)
+    assert result.exit_code == 0, result.stderr
+    assert "fair-lsap: the placement has" in result.stdout
+    same = run("explain", "examples/running-tasks", "--problem", "lsap", "--solution", file)
+    assert same.stdout.endswith("There is no gap: the placement is as good as the optimum.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        ([], 2, "give one of them"),
+        (["--heuristic", "dl", "--solution", "x.json"], 2, "give one of them"),
+        (["--heuristic", "dll"], 2, 'there is no heuristic "dll"; did you mean "dl"'),
+        (["--heuristic", "labl"], 2, "labl does not serve lsap"),
+        (["--heuristic", "observed"], 3, "observed"),
+        (["--solution", "no-such-file.json"], 3, "no-such-file.json"),
+        (["--heuristic", "dl", "--param", "levels=1"], 2, "give 3 values"),
+    ],
+)
+def test_wrong_usage_is_one_message(arguments: list[str], code: int, told: str) -> None:
+    """Tests exit codes and messages of what cannot be explained."""
+    result = run("explain", "papers/guo-fig2", "--problem", "lsap", *arguments)
+    assert result.exit_code == code
+    assert told in result.stderr
+    assert not result.stdout
+
+
+def test_a_flow_is_refused() -> None:
+    """Tests that a problem without placements is refused before anything is read."""
+    result = run("explain", "no-such-file", "--problem", "min-cost-flow", "--heuristic", "dl")
+    assert result.exit_code == 2
+    assert "min-cost-flow has no heuristics: its decision is a flow" in result.stderr
+
+
+def test_solution_without_a_placement(tmp_path: Path) -> None:
+    """Tests that a solution file that holds nothing says so."""
+    file = solved(tmp_path, "lsap")
+    held = json.loads(file.read_text())
+    file.write_text(json.dumps({**held, "placement": None, "objective": None, "termination": "NO_SOLUTION"}))
+    result = run("explain", "examples/running-tasks", "--problem", "lsap", "--solution", str(file))
+    assert result.exit_code == 2
+    assert "holds no placement on this instance to explain" in result.stderr
+
+
+def test_infeasible_placement_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a heuristic that overfills a slot has no gap: exit code 4, and the violation."""
+    (tmp_path / "crowding_rule.py").write_text("def rule(problem, rng):\n    return [0] * len(problem.tasks)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    result = run("explain", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "crowding_rule:rule")
+    assert result.exit_code == 4
+    assert "no gap to explain: slots(A) by 2" in result.stderr
+
+
+def test_out_of_time_has_nothing_to_compare_with() -> None:
+    """Tests that without a reference the exit code is 5, and it is said."""
+    result = run(*EXAMPLE[:-1], "lsap-sched", "--time-limit", "0")
+    assert result.exit_code in (4, 5)
+    assert "out of time" in result.stderr
+
+
+def test_gap_explains() -> None:
+    """Tests that `gap --explain` tells of each gap below the table, and of what has none nothing."""
+    names = ["--problem", "lsap", "--heuristic", "dl", "--heuristic", "lsap-sched", "--explain"]
+    result = run("gap", "papers/guo-fig2", *names)
+    table, told = result.stdout.split("\n\n")
+    assert len(table.splitlines()) == 4
+    assert told.startswith("guo-fig2, lsap: dl has 1 locality-cost (level); the proved optimum: 0.\n")
+    records = json.loads(run("gap", "papers/guo-fig2", *names, "--format", "json").stdout)
+    assert [record["explanation"]["gap"] for record in records] == [[1], [0]]
+    plain = json.loads(run("gap", "papers/guo-fig2", *names[:-1], "--format", "json").stdout)
+    assert all("explanation" not in record for record in plain)
+
+
+@pytest.mark.parametrize(("option", "told"), [("--waves", "leave --waves out"), ("--format=csv", "table or json")])
+def test_gap_explains_no_waves_and_no_csv(option: str, told: str) -> None:
+    """Tests that what cannot be explained, or not be written, is wrong usage."""
+    result = run("gap", "papers/guo-fig2", "--problem", "lsap", "--explain", option)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_gap_explains_no_infeasible_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a run without a gap has no explanation, and the others have."""
+    (tmp_path / "crowding_rule.py").write_text("def rule(problem, rng):\n    return [0] * len(problem.tasks)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = ["--problem", "lsap", "--heuristic", "crowding_rule:rule", "--heuristic", "dl", "--explain"]
+    records = json.loads(run("gap", "papers/guo-fig2", *names, "--format", "json").stdout)
+    assert [record["explanation"] is None for record in records] == [True, False]
+    assert "guo-fig2, lsap: dl has" in run("gap", "papers/guo-fig2", *names).stdout
