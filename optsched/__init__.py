@@ -27,12 +27,16 @@ if TYPE_CHECKING:
     from optsched.problems import problem
     from optsched.results import Certificate, Limit, Proof, Solution, Termination
     from optsched.routes import bounds, frontier, solve
+    from optsched.studies.choices import Family
+    from optsched.studies.tables import GapReports, study
 
 __all__ = [
     "Certificate",
     "Explanation",
+    "Family",
     "FlowNetwork",
     "GapReport",
+    "GapReports",
     "InputError",
     "Instance",
     "Limit",
@@ -53,6 +57,7 @@ __all__ = [
     "problem",
     "save",
     "solve",
+    "study",
 ]
 
 __version__ = "0.1.0"
@@ -72,6 +77,8 @@ _MODULES = {
         "problems": ["problem"],
         "results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
         "routes": ["bounds", "frontier", "solve"],
+        "studies.choices": ["Family"],
+        "studies.tables": ["GapReports", "study"],
     }.items()
     for name in names
 }

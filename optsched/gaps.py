@@ -29,7 +29,7 @@ from optsched.routes.call import Call
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.waves import Wave, waves
 
-__all__ = ["GapReport", "Reference", "each_wave", "gap", "gap_of", "gap_waves", "record_fields"]
+__all__ = ["GapReport", "Reference", "each_wave", "fields_beside", "gap", "gap_of", "gap_waves", "record_fields"]
 
 Gaps = tuple[Number | None, ...]
 
@@ -200,6 +200,21 @@ class GapReport:
         """The heuristic's placement."""
         return self.run.placement
 
+    @property
+    def deciding(self) -> tuple[Number, Number | None] | None:
+        """Absolute and relative gap of the first component that differs from the reference; None where it is unknown.
+
+        The relative gap is None beside a reference of 0. Where nothing differs, these are the first component's.
+        """
+        if self.absolute_gap is None or self.relative_gap is None:
+            return None
+        for absolute, relative in zip(self.absolute_gap, self.relative_gap, strict=True):
+            if absolute is None:
+                return None
+            if absolute:
+                return absolute, relative
+        return 0, self.relative_gap[0]
+
     def __str__(self) -> str:
         who = f"{self.problem.instance.name or 'instance'}, {self.problem.name}, {self.run.name}"
         if self.error is not None:
@@ -294,7 +309,7 @@ class GapReport:
             "heuristic_seconds": self.run.seconds,
         }
         known = {} if self.objective is None else self.reference.beside(self.objective)
-        record |= {name: _plain(known.get(name)) for name in _fields_beside(self.problem)}
+        record |= {name: _plain(known.get(name)) for name in fields_beside(self.problem)}
         if record_of(type(self.problem)).locality:
             placed = self.placement if self.feasible else None
             record["locality"] = None if placed is None else locality_counts(self.problem, placed)
@@ -339,7 +354,7 @@ def record_fields(problems: Iterable[Problem], *, policies: bool, waves: bool) -
     """
     found = dict.fromkeys(_FIELDS)
     posed = list(problems)
-    found |= dict.fromkeys(name for problem in posed for name in _fields_beside(problem))
+    found |= dict.fromkeys(name for problem in posed for name in fields_beside(problem))
     further = {
         "locality": any(record_of(type(problem)).locality for problem in posed),
         "rounds": policies,
@@ -349,7 +364,7 @@ def record_fields(problems: Iterable[Problem], *, policies: bool, waves: bool) -
     return [*found, *(name for name, there in further.items() if there)]
 
 
-def _fields_beside(problem: Problem) -> tuple[str, ...]:
+def fields_beside(problem: Problem) -> tuple[str, ...]:
     """Names of what a gap in this problem says beside itself."""
     named = record_of(type(problem)).beside
     fields: tuple[str, ...] = () if named is None else imported(named).fields

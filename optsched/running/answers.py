@@ -27,6 +27,7 @@ def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
     Interrupts pass, and so do OutOfTime and what is wrong with the problem itself.
     """
+    __tracebackhide__ = True  # pytest then shows that code alone
     try:
         return function(*arguments, **named)
     except (HeuristicFailed, OutOfTime, ProblemFailed):

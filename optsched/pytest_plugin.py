@@ -1,0 +1,256 @@
+"""The pytest plugin: a fixture and a marker, both called `optsched_gap`, that hold a heuristic to its gap.
+
+It is installed with the package. Nothing but this module is imported in a run that does not use it.
+
+    def test_close_to_the_optimum(optsched_gap):
+        optsched_gap("my_package.scheduler:place", "traces/*.json", problem="lsap", max_gap="5%")
+
+The arguments of both are those of `GapCheck.__call__`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+if TYPE_CHECKING:
+    from optsched.studies.baselines import Comparison
+    from optsched.studies.limits import Breach, GapLimit
+    from optsched.studies.runs import Measured
+    from optsched.studies.tables import GapReports
+
+__all__ = ["GapCheck"]
+
+#: Of the fixture, the marker, and the properties of a test.
+NAME = "optsched_gap"
+
+#: Where the terminal's summary finds what a test measured.
+_TOLD = "optsched"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--optsched-update`."""
+    group = parser.getgroup("optsched", "gaps of schedulers (optsched)")
+    group.addoption(
+        "--optsched-update", action="store_true", help="record what the heuristics come to today as the baselines"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell pytest of the marker."""
+    config.addinivalue_line(
+        "markers",
+        f"{NAME}(heuristic, instances, problem=..., ...): hold a heuristic to its gap before the test runs",
+    )
+
+
+@pytest.fixture
+def optsched_gap(request: pytest.FixtureRequest) -> GapCheck:
+    """Holds a heuristic to its gap; see `optsched.pytest_plugin.GapCheck`."""
+    return GapCheck(request.node)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Hold the heuristics of the test's markers to their gaps, before the test itself runs."""
+    __tracebackhide__ = True
+    for mark in item.iter_markers(NAME):
+        GapCheck(item)(*mark.args, **mark.kwargs)
+
+
+class GapCheck:
+    """Measures a heuristic and fails the test if it is too far from the optimum. One for each test.
+
+    Parameters
+    ----------
+    node
+        The test: its name is that of its baseline, and what is measured goes to its properties (JUnit XML).
+    """
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+
+    def __call__(
+        self,
+        heuristic: Any,
+        instances: Any,
+        problem: str,
+        *,
+        max_gap: Any = None,
+        max_absolute: Any = None,
+        over: Any = "worst",
+        component: str | None = None,
+        frontier: bool = False,
+        feasible: bool = True,
+        baseline: bool | str | Path = False,
+        certify: bool | Iterable[str] = False,
+        seeds: int | Iterable[int] = 1,
+        parameters: Mapping[str, Any] | None = None,
+        profile: Any = "exact",
+        time_limit: float | None = None,
+    ) -> GapReports:
+        """Run the heuristic on the instances, and fail unless all that is asked for holds.
+
+        Parameters
+        ----------
+        heuristic
+            As `optsched.gap` takes it: `"package.module:function"`, a callable, a policy, a name of the list. A text
+            may hold parameters (`"dl,reading=heartbeat"`).
+        instances
+            Names of the library, files, folders, patterns (`"traces/*.json"`), `optsched.Instance`s, families
+            (`optsched.Family("lsap", seeds=range(30), parameters={"tasks": 80})`), or a list of them. Relative paths
+            are looked for from the current folder, then from that of the test's file.
+        problem
+            Its name.
+        max_gap
+            Most that a gap may be, as a share of the optimum: `0.05` or `"5%"`.
+        max_absolute
+            The same as a difference, for optima that may be 0.
+        over
+            Which gap of the runs on an instance, or on all instances of a family: `worst`, `mean`, `median`, or a
+            quantile such as 0.9.
+        component
+            Of the objective; by default the first that differs.
+        frontier
+            Whether the component is compared with the best at the other component's value, instead of with the optimum.
+        feasible
+            Whether every run must have a feasible placement.
+        baseline
+            Whether no run may be worse than recorded: a path, or True for a file of the test's own
+            (`gaps/MODULE/TEST.json` beside it). `pytest --optsched-update` records it.
+        certify
+            Whether the reference must be proved by certificates, all of it (True), or but for allowed kinds
+            (`["solver"]`).
+        seeds
+            Of the heuristic: how many, from 0, or which.
+        parameters
+            Of the problem.
+        profile, time_limit
+            As for `optsched.gap`.
+
+        Returns
+        -------
+        GapReports
+            What was measured.
+
+        Raises
+        ------
+        AssertionError
+            If something does not hold; the heuristic's own exception is its cause.
+        UsageError, InputError
+            If what is asked for does not exist or is wrong.
+        """
+        __tracebackhide__ = True
+        from optsched.errors import UsageError
+        from optsched.studies.limits import GapLimit, breaches
+        from optsched.studies.runs import measure, plan
+        from optsched.studies.tables import GapReports
+
+        limit = GapLimit.of(max_gap, max_absolute, over, component, frontier)
+        if limit is None and not baseline and not feasible and not certify:
+            raise UsageError("nothing is asserted: give max_gap, max_absolute, baseline, feasible or certify")
+        work = plan(self._found(instances), problem, [heuristic], parameters)
+        for part in work:
+            if limit is not None:
+                limit.check(part.problem)
+        reports = GapReports(measure(work, seeds, profile=profile, time_limit=time_limit))
+        broken = breaches(reports.measured, limit, feasible)
+        if certify:
+            broken += list(_uncertified(reports.measured, () if certify is True else tuple(certify)))
+        compared = self._compared(reports, baseline) if baseline else None
+        if compared is not None:
+            broken += compared.breaches
+        self._tell(reports, limit, compared, bool(broken))
+        if broken:
+            choices = [choice for part in work for choice in part.choices]
+            self._fail(broken, choices)
+        return reports
+
+    def _fail(self, broken: list[Breach], choices: Any) -> None:
+        __tracebackhide__ = True
+        from optsched.studies.messages import lines
+
+        cause = next((entry.worst.report.run.cause for entry in broken if entry.worst.report.run.cause), None)
+        raise AssertionError("\n".join(lines(broken, choices))) from cause
+
+    def _found(self, instances: Any) -> Any:
+        """The instances, those of relative paths from the test's own folder where the current one has none."""
+        import os
+
+        if isinstance(instances, str | os.PathLike):
+            folder = Path(self._node.path).parent
+            path = Path(instances)
+            if not path.is_absolute() and not any(Path().glob(str(path))) and any(folder.glob(str(path))):
+                return str(folder / path)
+            return instances
+        if isinstance(instances, list | tuple | set):
+            return [self._found(entry) for entry in instances]
+        return instances
+
+    def _compared(self, reports: GapReports, baseline: str | Path | Literal[True]) -> Comparison | None:
+        """The runs against what is recorded; None where they are recorded now."""
+        from optsched.studies.baselines import Baseline, Comparison
+        from optsched.studies.limits import Breach
+
+        path = self._own_baseline() if baseline is True else Path(baseline)
+        if self._node.config.getoption("--optsched-update"):
+            Baseline.of(reports.measured).write(path)
+            return None
+        if not path.exists():
+            first = reports.measured[0]
+            told = f"there is no baseline {path}; pytest --optsched-update records it"
+            return Comparison((Breach(told, first, tuple(reports.measured)),), 0, 0)
+        return Baseline.read(path).compare(reports.measured)
+
+    def _own_baseline(self) -> Path:
+        path = Path(self._node.path)
+        return path.parent / "gaps" / path.stem / (re.sub(r"[^\w.-]+", "-", self._node.name).strip("-") + ".json")
+
+    def _tell(self, reports: GapReports, limit: GapLimit | None, compared: Comparison | None, broken: bool) -> None:
+        """Put what was measured into the test's properties, which JUnit XML holds and xdist brings home."""
+        count = 1 + sum(name == _TOLD for name, _ in self._node.user_properties)
+        told, numbers = reports.told(limit)
+        if compared is not None and compared.improved:
+            told += f"; {compared.improved} better than recorded (--optsched-update records them)"
+        self._node.user_properties.append((_TOLD, f"{'FAILED ' if broken else ''}{told}"))
+        for name, value in numbers.items():
+            self._node.user_properties.append((f"{_TOLD}.{count}.{name}", value))
+
+
+def _uncertified(measured: Iterable[Measured], allow: tuple[str, ...]) -> Iterator[Breach]:
+    """The references that are not proved."""
+    from optsched.certificates import certify
+    from optsched.errors import CertificateInvalid
+    from optsched.studies.limits import Breach
+
+    seen: set[int] = set()
+    for entry in measured:
+        reference = entry.report.reference
+        if id(reference) in seen:
+            continue
+        seen.add(id(reference))
+        try:
+            certify(entry.report.problem, reference.solution).raise_unless_proved(allow)
+        except CertificateInvalid as error:
+            yield Breach(f"the reference is not proved: {error}", entry, (entry,))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List what was measured, one line a check."""
+    told = [
+        (report.nodeid, value)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", None) == "call"
+        for name, value in report.user_properties
+        if name == _TOLD
+    ]
+    if not told:
+        return
+    terminalreporter.section("optsched gaps")
+    for nodeid, value in sorted(told):
+        terminalreporter.write_line(f"{nodeid}: {value}")

@@ -1,0 +1,228 @@
+"""What a study is of: heuristics with parameters, and instances by name, file, folder, pattern or family."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import Fault, InputError, UsageError, described
+from optsched.heuristics import AnyHeuristic, Heuristic, heuristic
+from optsched.instance import Instance
+from optsched.instances.files import SUFFIXES, load
+from optsched.instances.generate import generate
+from optsched.problems.base import resolve
+
+__all__ = ["Choice", "Family", "Group", "Source", "chosen", "groups_of", "raise_all"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A heuristic with the parameters that were given, and the label that tells it from others."""
+
+    entry: Heuristic
+    parameters: Mapping[str, Any]
+    label: str
+
+
+def chosen(given: AnyHeuristic | Choice) -> Choice:
+    """A heuristic from a text `H[,K=V...]`, or from what `optsched.heuristics.heuristic` takes.
+
+    In a text, commas part the parameters, so that a list is written with colons (`f_c=0:0.1:1`). A module of the
+    current folder is found, too.
+
+    Raises
+    ------
+    UsageError
+        If there is no such heuristic or parameter, or it does not take the value.
+
+    Examples
+    --------
+    >>> choice = chosen("dl,reading=heartbeat")
+    >>> choice.entry.name, dict(choice.parameters)
+    ('dl', {'reading': 'heartbeat'})
+    """
+    if isinstance(given, Choice):
+        return given
+    if not isinstance(given, str):
+        entry = heuristic(given)
+        return Choice(entry, {}, entry.name)
+    name, *assignments = given.split(",")
+    if ":" in name and "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))  # a module beside the instances is found, and hides no installed one
+    entry = heuristic(name)
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals or not key:
+            raise UsageError(f'--heuristic "{given}": write parameters as name=value, lists with colons (0:0.1:1)')
+        values[key] = value if entry.parameters is not None else _literal(value)
+    if entry.parameters is not None:
+        resolve(entry.name, entry.parameters, {key: value for key, value in values.items() if key != "max_idle_rounds"})
+    return Choice(entry, values, given)
+
+
+def _literal(text: str) -> Any:
+    """What a user's own function gets: a number, true, false or a text; a list where there are colons."""
+    if ":" in text:
+        return [_literal(part) for part in text.split(":")]
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+@dataclass(frozen=True)
+class Family:
+    """Generated instances: one of a family for each seed.
+
+    Attributes
+    ----------
+    name
+        As `optsched list families` knows it.
+    seeds
+        Of the instances.
+    parameters
+        That differ from the family's defaults.
+
+    Examples
+    --------
+    >>> [instance.name for instance in Family("lsap", range(2), {"nodes": 3, "tasks": 4}).instances()]
+    ['lsap-n3-t4-seed0', 'lsap-n3-t4-seed1']
+    """
+
+    name: str
+    seeds: Iterable[int] = range(10)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def instances(self) -> Iterator[Instance]:
+        """The instances, drawn one by one."""
+        for seed in self.seeds:
+            drawn = generate(self.name, seed=seed, **self.parameters)
+            if not isinstance(drawn, Instance):
+                raise UsageError(f"family {self.name} draws flow networks, for which there are no heuristics")
+            yield drawn
+
+    def __str__(self) -> str:
+        told = [f"{key}={value}" for key, value in self.parameters.items()]
+        seeds = list(self.seeds)
+        return f"{','.join([self.name, *told])} ({len(seeds)} seed{'s' * (len(seeds) != 1)})"
+
+
+#: What instances may be given as: a name of the library, a file, a folder, a pattern (`traces/*.json`), an instance, a
+#: family.
+Source = str | os.PathLike[str] | Instance | Family
+
+
+@dataclass(frozen=True)
+class Group:
+    """Instances over which one mean, median or worst gap is told: a single one, or the seeds of a family."""
+
+    label: str
+    instances: tuple[Instance, ...]
+
+
+def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
+    """The instances that are meant, each file and name a group of its own, each family one.
+
+    A name that two of the instances bear gives way to the path or name by which each was asked for.
+
+    Raises
+    ------
+    UsageError
+        If a source is none.
+    InputError
+        With the faults of all files, if there are any, and for folders and patterns without instances.
+    """
+    if isinstance(sources, str | os.PathLike | Instance | Family):
+        sources = [sources]
+    found: list[tuple[str, tuple[Instance, ...]]] = []
+    errors: list[InputError] = []
+    for source in _expanded(sources):
+        if isinstance(source, Instance):
+            found.append((source.name or "instance", (source,)))
+        elif isinstance(source, Family):
+            found.append((str(source), tuple(source.instances())))
+        else:
+            try:
+                found.append((source, (load_instance(source),)))
+            except InputError as error:
+                errors.append(error if error.source else error.with_source(source))
+    raise_all(errors)
+    names = [instance.name for _, instances in found for instance in instances]
+    return [
+        Group(label, instances if len(instances) != 1 else (_told_apart(instances[0], label, names),))
+        for label, instances in found
+    ]
+
+
+def _told_apart(instance: Instance, label: str, names: Sequence[str]) -> Instance:
+    return replace(instance, name=label) if names.count(instance.name) > 1 else instance
+
+
+def _expanded(sources: Iterable[Source]) -> Iterator[str | Instance | Family]:
+    """Folders and patterns as the files that they hold, each path once."""
+    seen: set[str] = set()
+    for source in sources:
+        if isinstance(source, Instance | Family):
+            yield source
+            continue
+        if not isinstance(source, str | os.PathLike):
+            raise UsageError(f"an instance is a name, a path, an Instance or a Family, not {described(source)}")
+        for path in _paths(os.fspath(source)):
+            if path not in seen:
+                seen.add(path)
+                yield path
+
+
+def _paths(source: str) -> list[str]:
+    if os.path.isdir(source):
+        found = sorted(str(path) for path in Path(source).iterdir() if path.name.endswith(SUFFIXES))
+        told = f"holds no instance: no file whose name ends in {', '.join(SUFFIXES)}"
+    elif glob.has_magic(source) and not os.path.exists(source):
+        found = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))
+        told = "fits no file"
+    else:
+        return [source]
+    if not found:
+        raise InputError([Fault("", told)], source)
+    return found
+
+
+def load_instance(source: str) -> Instance:
+    """The instance of a file or of the library, called by its path where it has no name.
+
+    Raises
+    ------
+    InputError
+        If there is none, it is wrong, or it is a flow network.
+    """
+    loaded = load(source)
+    if not isinstance(loaded, Instance):
+        raise InputError([Fault("format", "is a flow network, for which there are no heuristics; solve it")], source)
+    return loaded if loaded.name else replace(loaded, name=source)
+
+
+class _SeveralInputs(InputError):
+    """Faults of several files, each told with the name of its own."""
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        self.errors = errors
+        super().__init__([fault for error in errors for fault in error.faults])
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.errors))
+
+
+def raise_all(errors: Sequence[InputError]) -> None:
+    """Raise the errors, if there are any, as one."""
+    if errors:
+        raise errors[0] if len(errors) == 1 else _SeveralInputs(errors)

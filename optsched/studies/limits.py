@@ -1,0 +1,261 @@
+"""Limits on gaps, for tests: which gap, over which runs, how much; and which runs break one."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from optsched.errors import UsageError, nearest
+from optsched.gaps import GapReport, fields_beside
+from optsched.problems import Problem
+from optsched.results import Number
+from optsched.studies.runs import Measured
+
+__all__ = ["Breach", "GapLimit", "breaches", "ratio"]
+
+#: What may be said of many runs at once, beside a quantile.
+_OVER = ("worst", "mean", "median")
+
+#: A gap that is larger than every number: of a placement that is not feasible, or beside a reference of 0.
+_ENDLESS = math.inf
+
+
+def ratio(given: Any, told: str = "a limit on the gap") -> Fraction:
+    """A share as a number of at least 0: `0.05`, `"0.05"`, `"1/20"` and `"5%"` are the same, to the last digit.
+
+    Raises
+    ------
+    UsageError
+        If it is none.
+
+    Examples
+    --------
+    >>> ratio("5%"), ratio(0.05), ratio("1/20")
+    (Fraction(1, 20), Fraction(1, 20), Fraction(1, 20))
+    """
+    text = given.strip() if isinstance(given, str) else given
+    percent = isinstance(text, str) and text.endswith("%")
+    try:
+        if isinstance(text, bool):
+            raise ValueError
+        found = Fraction(text[:-1].strip()) / 100 if percent else Fraction(str(text))
+    except (ValueError, ZeroDivisionError):
+        raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}') from None
+    if found < 0:
+        raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}')
+    return found
+
+
+@dataclass(frozen=True)
+class GapLimit:
+    """How large a gap may be.
+
+    Attributes
+    ----------
+    most
+        The limit: a share of the reference, or with `absolute` a difference in the unit of the component.
+    absolute
+        Whether differences are compared, for references that may be 0.
+    over
+        `worst`, `mean`, `median`, or a quantile between 0 and 1 over the runs of a group; a quantile q leaves out the
+        worst 1 - q of them.
+    component
+        Name of the component of the objective. By default the first one that differs from the reference, as they are
+        compared in order.
+    frontier
+        Whether the component is measured against the best that goes with the run's own value of the other component,
+        instead of against the optimum.
+    """
+
+    most: Fraction
+    absolute: bool = False
+    over: str | Fraction = "worst"
+    component: str | None = None
+    frontier: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        max_gap: Any = None,
+        max_absolute: Any = None,
+        over: Any = "worst",
+        component: str | None = None,
+        frontier: bool = False,
+    ) -> GapLimit | None:
+        """The limit that is meant, read and checked; None where neither kind of limit is given.
+
+        Raises
+        ------
+        UsageError
+            If both are given, or a value is none that there is.
+        """
+        if max_gap is None and max_absolute is None:
+            return None
+        if max_gap is not None and max_absolute is not None:
+            raise UsageError("give max_gap, a share of the optimum, or max_absolute, a difference; not both")
+        if over not in _OVER:
+            share = None if isinstance(over, str) and over.isalpha() else ratio(over, "a quantile")
+            if share is None or not 0 < share <= 1:
+                raise UsageError(f"over={over!r}: give {', '.join(_OVER)}, or a quantile over 0 and up to 1")
+            over = share
+        if frontier and component is None:
+            raise UsageError("frontier compares one component; name it: component=...")
+        absolute = max_gap is None
+        most = ratio(max_absolute, "max_absolute") if absolute else ratio(max_gap)
+        return cls(most, absolute, over, component, frontier)
+
+    def check(self, problem: Problem) -> None:
+        """Raise UsageError where the problem has no such component, or the limit says too little of it."""
+        names = [component.name for component in problem.components]
+        if self.component is None:
+            if self.absolute and len(names) > 1:
+                raise UsageError(f"{problem.name} has {' and '.join(names)}: max_absolute wants component=...")
+            return
+        if self.component not in names:
+            raise UsageError(f'{problem.name} has no component "{self.component}"; {nearest(self.component, names)}')
+        if self.frontier and not fields_beside(problem):
+            raise UsageError(f"{problem.name} has no frontier to measure against; leave frontier out")
+
+    def gap(self, report: GapReport) -> Number | float | None:
+        """The gap that is limited: infinite where there is no feasible placement, None where it is unknown."""
+        if not report.feasible:
+            return _ENDLESS
+        pair = self._pair(report)
+        if pair is None:
+            return None
+        absolute, relative = pair
+        if self.absolute or absolute == 0:
+            return absolute
+        return _ENDLESS if relative is None else relative
+
+    def _pair(self, report: GapReport) -> tuple[Number, Number | None] | None:
+        """Absolute and relative gap of the component that counts."""
+        if self.component is None:
+            return report.deciding
+        names = [component.name for component in report.problem.components]
+        position = names.index(self.component)
+        if self.frontier:
+            assert report.objective is not None
+            # The field of the second component comes first (`optsched.routes.base.Beside`).
+            beyond = list(report.reference.beside(report.objective).values())[::-1][position]
+            if beyond is None:
+                return None
+            best = report.objective[position] - beyond
+            return beyond, None if best == 0 else Fraction(beyond) / abs(Fraction(best))
+        if report.absolute_gap is None or report.relative_gap is None or report.absolute_gap[position] is None:
+            return None
+        return report.absolute_gap[position], report.relative_gap[position]  # type: ignore[return-value]
+
+    def over_all(self, gaps: Sequence[Number | float]) -> Number | float:
+        """The one gap of several runs that is compared."""
+        if self.over == "worst":
+            return max(gaps)
+        if any(math.isinf(gap) for gap in gaps) and self.over == "mean":
+            return _ENDLESS
+        if self.over == "mean":
+            return sum((Fraction(gap) for gap in gaps), Fraction(0)) / len(gaps)
+        if self.over == "median":
+            return statistics.median_high(gaps)
+        assert isinstance(self.over, Fraction)
+        return sorted(gaps)[math.ceil(self.over * len(gaps)) - 1]
+
+    def __str__(self) -> str:
+        over = self.over if isinstance(self.over, str) else f"{float(self.over):g} quantile of the"
+        what = f"{over} gap" + (f" in {self.component}" if self.component else "")
+        return f"{what}{' on the frontier' if self.frontier else ''} at most {self.shown(self.most)}"
+
+    def shown(self, gap: Number | float | None) -> str:
+        """A gap as this limit counts it: `12.5 %`, or `3`."""
+        if gap is None:
+            return "unknown"
+        if math.isinf(gap):
+            return "infinite"
+        return f"{float(gap):.6g}" if self.absolute else f"{100 * float(gap):.4g} %"
+
+
+@dataclass(frozen=True)
+class Breach:
+    """Runs of one heuristic on one group that break a limit.
+
+    Attributes
+    ----------
+    told
+        What is wrong, in a sentence.
+    worst
+        The run that shows it best.
+    runs
+        All runs of the group.
+    """
+
+    told: str
+    worst: Measured
+    runs: tuple[Measured, ...]
+
+
+def breaches(measured: Iterable[Measured], limit: GapLimit | None, feasible: bool = True) -> list[Breach]:
+    """The groups whose runs break the limit: one breach for each group, problem and heuristic.
+
+    Parameters
+    ----------
+    measured
+        The runs.
+    limit
+        On their gaps; None where only feasibility counts.
+    feasible
+        Whether a run without a feasible placement breaks it, whatever the limit. If not, its gap is infinite, so that
+        a quantile may pass over it.
+    """
+    groups: dict[tuple[str, str, str], list[Measured]] = {}
+    for entry in measured:
+        groups.setdefault((entry.group, entry.report.problem.name, entry.label), []).append(entry)
+    found = []
+    for runs in groups.values():
+        told = _broken(runs, limit, feasible)
+        if told is not None:
+            found.append(Breach(told[0], told[1], tuple(runs)))
+    return found
+
+
+def _broken(runs: Sequence[Measured], limit: GapLimit | None, feasible: bool) -> tuple[str, Measured] | None:
+    """What is wrong with the runs of a group and the run that shows it; None if nothing."""
+    failed = [entry for entry in runs if not entry.report.feasible]
+    if failed and feasible:
+        counted = "" if len(runs) == 1 else f"{len(failed)} of {len(runs)} runs without a feasible placement: "
+        return f"{counted}{reason(failed[0].report)}", failed[0]
+    if limit is None:
+        return None
+    limit.check(runs[0].report.problem)
+    gaps = [limit.gap(entry.report) for entry in runs]
+    for entry, gap in zip(runs, gaps, strict=True):
+        if gap is None:
+            return f"the gap is unknown: {_unknown(entry.report)}", entry
+    known = [gap for gap in gaps if gap is not None]
+    compared = limit.over_all(known)
+    if compared <= limit.most:
+        return None
+    worst = runs[known.index(max(known))]
+    over = "" if len(runs) == 1 else f" ({limit.over} of {len(runs)} runs)"
+    if math.isinf(compared) and worst.report.feasible:
+        told = f"the value is {worst.report.deciding[0]} over an optimum of 0, which no share can tell"  # type: ignore[index]
+        return f"{told}: give max_absolute instead of max_gap", worst
+    kind = worst.report.reference.kind
+    against = "" if kind != "bound" else "; the reference is a bound, so that the true gap may be smaller"
+    return f"the gap is {limit.shown(compared)}{over}, over the limit of {limit.shown(limit.most)}{against}", worst
+
+
+def reason(report: GapReport) -> str:
+    """Why a run has no feasible placement, in words."""
+    if report.error is not None:
+        return report.error
+    broken = "; ".join(map(str, report.violations[:5]))
+    return f"infeasible{', tasks starved' if report.run.starved else ''}: {broken}"
+
+
+def _unknown(report: GapReport) -> str:
+    if report.reference.value is None:
+        return "no reference is proved; give more time, or another profile"
+    return "an earlier component differs from the optimum, so that this one has no gap; measure it on the frontier"

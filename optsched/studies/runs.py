@@ -1,0 +1,259 @@
+"""Many gaps at once: instances x problems x heuristics x seeds, planned before anything runs, measured one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import Fault, InputError, MissingField, UsageError
+from optsched.gaps import GapReport, Reference, each_wave, gap_of
+from optsched.heuristics import HEURISTICS, AnyHeuristic, applicable, run
+from optsched.instance import Instance
+from optsched.placement import Placement
+from optsched.problems import PROBLEMS, Problem, problem_class
+from optsched.results import Limit
+from optsched.solvers.profiles import Profile, load_profile
+from optsched.studies.choices import Choice, Group, Source, chosen, groups_of, raise_all
+
+__all__ = [
+    "Measured",
+    "Work",
+    "by_problem",
+    "check_served",
+    "measure",
+    "plan",
+    "posed",
+    "problems_with_heuristics",
+    "work_on",
+]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A problem posed on an instance of a group, and the heuristics to run on it."""
+
+    group: str
+    problem: Problem
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One gap of a study: of which group of instances, by what the heuristic is called, and the report."""
+
+    group: str
+    label: str
+    report: GapReport
+
+
+def problems_with_heuristics(waves: bool = False) -> list[str]:
+    """Names of the problems that decide a placement; with `waves`, of those that go on wave after wave."""
+    return [name for name, kind in PROBLEMS.items() if kind.decided is Placement and (kind.has_waves or not waves)]
+
+
+def check_served(choices: Sequence[Choice], names: Sequence[str], listed: bool = False) -> None:
+    """Raise UsageError for heuristics that serve none of the problems, and problems that none serves.
+
+    `listed`: the problems are all there are, and were not chosen by name.
+    """
+    for name in names:
+        if problem_class(name).decided is not Placement:
+            raise UsageError(f"{name} has no heuristics: its decision is a flow; optsched solve takes it")
+        if not listed and not choices and not any(name in entry.problems for entry in HEURISTICS.values()):
+            raise UsageError(
+                f"no heuristic of the list serves {name}; give your own as --heuristic package.module:function"
+            )
+    lines = [
+        f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}; not {', '.join(names)}"
+        for choice in choices
+        if not set(choice.entry.problems) & set(names)
+    ]
+    if lines:
+        raise UsageError(*lines)
+
+
+def posed(
+    groups: Iterable[Group],
+    names: Sequence[str],
+    parameters: Mapping[str, Mapping[str, Any]],
+    needed: bool,
+    refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
+) -> list[tuple[str, Problem]]:
+    """The problems on each instance, with its group.
+
+    Where they were not asked for by name (`needed`), only those that can be posed; `refused` is told of the others.
+
+    Raises
+    ------
+    InputError
+        For what was asked for and cannot be posed, and for an instance of which nothing can be.
+    """
+    found: list[tuple[str, Any]] = []
+    errors: list[InputError] = []
+    for label, instance in ((group.label, instance) for group in groups for instance in group.instances):
+        missing: list[InputError] = []
+        for name in names:
+            try:
+                found.append((label, problem_class(name)(instance, **parameters.get(name, {}))))
+            except InputError as error:
+                missing.append(error if error.source else error.with_source(instance.name))
+                if not needed:
+                    refused(instance, name, error)
+        if needed:
+            errors += missing
+        elif len(missing) == len(names):
+            told = f"none of {', '.join(names)} can be posed; `optsched describe` says which fields are missing"
+            errors.append(MissingField([Fault("", told)], instance.name))
+    raise_all(errors)
+    return found
+
+
+def work_on(problems: Iterable[tuple[str, Problem]], choices: Sequence[Choice], strict: bool = True) -> list[Work]:
+    """What to run on each problem: the chosen heuristics that serve it, or every applicable one.
+
+    A chosen heuristic whose fields are missing is an error where the instances were chosen too (`strict`), or where it
+    would run nowhere; else it passes over the instance.
+    """
+    if not choices:
+        return [
+            Work(group, problem, tuple(map(chosen, applicable(problem, by_default=True))))
+            for group, problem in problems
+        ]
+    work: list[Work] = []
+    errors: list[InputError] = []
+    runs: set[str] = set()
+    for group, problem in problems:
+        serving = []
+        for choice in choices:
+            if problem.name not in choice.entry.problems:
+                continue
+            if faults := choice.entry.faults(problem):
+                errors.append(MissingField(faults, f"{problem.instance.name}: {choice.entry.name}"))
+                continue
+            serving.append(choice)
+            runs.add(choice.label)
+        if serving:
+            work.append(Work(group, problem, tuple(serving)))
+    if strict or any(choice.label not in runs for choice in choices):
+        raise_all(errors)
+    for choice in choices:
+        if choice.label not in runs:
+            raise UsageError(
+                f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}, which no instance can pose"
+            )
+    return work
+
+
+def plan(
+    instances: Source | Iterable[Source],
+    problems: str | Sequence[str] = (),
+    heuristics: AnyHeuristic | Sequence[AnyHeuristic | Choice] = (),
+    parameters: Mapping[str, Any] | None = None,
+) -> list[Work]:
+    """What `measure` is to do; every fault of what was asked for is found here.
+
+    Parameters
+    ----------
+    instances
+        Names, files, folders, patterns, instances, families (`optsched.studies.Family`).
+    problems
+        Names; by default every problem that can be posed.
+    heuristics
+        As `optsched.gap` takes them, or texts with parameters (`dl,reading=heartbeat`); by default every one that
+        serves the problem.
+    parameters
+        Of the problems: `{"levels": (0, 1, 2)}` of all that have it, `{"latency": {"w_rem": 5}}` of one.
+
+    Raises
+    ------
+    UsageError
+        For an unknown problem, heuristic or parameter, and for heuristics and problems that do not go together.
+    InputError
+        For instances that are wrong or lack a field.
+    """
+    names = [problems] if isinstance(problems, str) else list(problems)
+    several = isinstance(heuristics, Iterable) and not isinstance(heuristics, str | Choice)
+    given: list[Any] = list(heuristics) if several else [heuristics]  # type: ignore[arg-type]
+    wanted = list(dict.fromkeys(problem_class(name).name for name in names)) or problems_with_heuristics()
+    choices = list({choice.label: choice for choice in map(chosen, given)}.values())
+    check_served(choices, wanted, listed=not names)
+    values = by_problem(wanted, parameters or {})
+    return work_on(posed(groups_of(instances), wanted, values, bool(names)), choices)
+
+
+def by_problem(names: Sequence[str], parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Parameters of each problem, from those of all and those of one."""
+    tables = {name: {entry.name for entry in problem_class(name).parameter_table} for name in names}
+    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for key, value in parameters.items():
+        if key in tables and isinstance(value, Mapping):
+            found[key] |= value
+            continue
+        takers = [name for name, known in tables.items() if key in known]
+        if not takers:
+            raise UsageError(f'no problem of {", ".join(names)} has a parameter "{key}"')
+        for name in takers:
+            found[name].setdefault(key, value)
+    return found
+
+
+def measure(
+    work: Iterable[Work],
+    seeds: int | Iterable[int] = 1,
+    *,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    waves: bool = False,
+    step: Callable[[str], None] = lambda text: None,
+) -> Iterator[Measured]:
+    """Every report as soon as it is there; a problem is solved once, for all heuristics and seeds.
+
+    Parameters
+    ----------
+    work
+        From `plan`.
+    seeds
+        Of the heuristics: how many, from 0, or which.
+    profile, time_limit
+        As for `optsched.gap`: of each reference, and of each run of a heuristic.
+    waves
+        Whether each heuristic goes on, wave after wave, until all tasks ran.
+    step
+        Told of each run before it begins.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Also where the interrupt cut short a solver, which tells of it in its solution.
+    """
+    loaded = profile if isinstance(profile, Profile) else load_profile(profile)
+    limits = loaded.with_limits(time_limit=time_limit)
+    seeds = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    for part in work:
+        problem = part.problem
+        reference = None
+        for choice in part.choices:
+            for seed in seeds:
+                step(f"{problem.instance.name} {problem.name} {choice.label} seed {seed}")
+                reports: Iterable[GapReport]
+                if waves:
+                    reports = each_wave(
+                        problem.name,
+                        problem.instance,
+                        choice.entry,
+                        seed,
+                        profile=limits,
+                        time_limit=time_limit,
+                        problem_parameters=dict(problem.parameters),
+                        **choice.parameters,
+                    )
+                else:
+                    reference = reference or Reference.solved(problem, limits)
+                    ran = run(problem, choice.entry, seed, time_limit=time_limit, **choice.parameters)
+                    reports = [gap_of(problem, ran, seed, reference)]
+                for report in reports:
+                    yield Measured(part.group, choice.label, report)
+                    if report.reference.solution.limit is Limit.INTERRUPTED:
+                        raise KeyboardInterrupt

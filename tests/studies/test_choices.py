@@ -1,0 +1,127 @@
+"""What a study is of: heuristics with parameters, instances by name, file, folder, pattern and family."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.errors import InputError, UsageError
+from optsched.instance import Cluster, Instance, Workload
+from optsched.studies.choices import Family, chosen, groups_of
+
+
+def tiny(name: str = "tiny") -> Instance:
+    """One task, one node."""
+    return Instance(Cluster(["a"]), Workload(["t"]), name=name)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two instances and a file that is none."""
+    optsched.save(tiny("one"), tmp_path / "b.json")
+    optsched.save(tiny("two"), tmp_path / "a.json.gz")
+    (tmp_path / "notes.txt").write_text("nothing")
+    return tmp_path
+
+
+def test_parameters_in_a_text() -> None:
+    """Tests that a text holds a heuristic and its parameters, read by its table."""
+    choice = chosen("rand,randomness=0.5")
+    assert (choice.entry.name, dict(choice.parameters), choice.label) == (
+        "rand",
+        {"randomness": "0.5"},
+        "rand,randomness=0.5",
+    )
+    assert chosen(choice) is choice
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("2", 2), ("0.5", 0.5), ("true", True), ("false", False), ("far", "far"), ("0:0.5:x", [0, 0.5, "x"])],
+)
+def test_parameters_of_a_users_own(text: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that parameters of a user's own function come as what they look like; its module is in the folder."""
+    (tmp_path / "own_choices.py").write_text("def place(problem, rng, how=None): return []\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [entry for entry in sys.path if entry])
+    assert dict(chosen(f"own_choices:place,how={text}").parameters) == {"how": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("dll", "did you mean"),
+        ("dl,reading", "name=value"),
+        ("dl,=x", "name=value"),
+        ("dl,reading=slow", "sweep"),
+        ("dl,red=1", "reading"),
+    ],
+)
+def test_wrong_choices(text: str, told: str) -> None:
+    """Tests that wrong texts are wrong usage, with the mend."""
+    with pytest.raises(UsageError, match=told):
+        chosen(text)
+
+
+def test_sources(folder: Path) -> None:
+    """Tests every way to say which instances are meant; each file is a group, and each family."""
+    family = Family("lsap", range(3), {"nodes": 3, "tasks": 2})
+    sources = ["papers/guo-fig2", folder, str(folder / "*.json"), tiny("held"), family]
+    groups = groups_of(sources)
+    assert [(group.label, [entry.name for entry in group.instances]) for group in groups] == [
+        ("papers/guo-fig2", ["guo-fig2"]),
+        (str(folder / "a.json.gz"), ["two"]),
+        (str(folder / "b.json"), ["one"]),
+        ("held", ["held"]),
+        ("lsap,nodes=3,tasks=2 (3 seeds)", [f"lsap-n3-t2-seed{seed}" for seed in range(3)]),
+    ], "what the pattern finds again is there once"
+
+
+def test_one_source() -> None:
+    """Tests that one source needs no list."""
+    assert len(groups_of(tiny())) == len(groups_of("papers/guo-fig2")) == 1
+    assert len(groups_of(Family("lsap", [5])).pop().instances) == 1
+
+
+def test_names_that_two_bear(tmp_path: Path) -> None:
+    """Tests that two files with instances of one name are told apart by their paths."""
+    for name in ("one", "two"):
+        optsched.save(tiny("same"), tmp_path / f"{name}.json")
+    names = [group.instances[0].name for group in groups_of(tmp_path)]
+    assert names == [str(tmp_path / "one.json"), str(tmp_path / "two.json")]
+
+
+def test_an_instance_without_a_name(tmp_path: Path) -> None:
+    """Tests that it is called by its path."""
+    optsched.save(tiny(""), tmp_path / "file.json")
+    assert groups_of(tmp_path / "file.json")[0].instances[0].name == str(tmp_path / "file.json")
+
+
+def test_all_faults_at_once(folder: Path) -> None:
+    """Tests that the faults of all files are told, each with its name; an empty folder or pattern is a fault."""
+    (folder / "broken.json").write_text("{")
+    (folder / "empty").mkdir()
+    with pytest.raises(InputError) as caught:
+        groups_of([folder / "broken.json", "papers/guo-fig22", tiny()])
+    told = str(caught.value)
+    assert "broken.json" in told
+    assert "did you mean" in told
+    for source, words in (
+        (folder / "empty", "holds no instance"),
+        (str(folder / "*.npz"), "fits no file"),
+        (str(folder / "notes.txt"), "unknown kind of file"),
+    ):
+        with pytest.raises(InputError, match=words):
+            groups_of(source)
+
+
+def test_networks_and_other_things() -> None:
+    """Tests that networks, and what is no source at all, are refused."""
+    with pytest.raises(UsageError, match="networks"):
+        groups_of(Family("min-cost-flow", range(1)))
+    with pytest.raises(UsageError, match="an Instance or a Family"):
+        groups_of([5])  # type: ignore[list-item]
