@@ -1,0 +1,1 @@
+"""A scheduler of a cluster."""

@@ -1,0 +1,170 @@
+"""A study as frames, and summed up by problem and heuristic."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from optsched import study
+from optsched.gaps import record_fields
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.report import render
+from optsched.results import Proof
+from optsched.studies.choices import Family
+from optsched.studies.limits import GapLimit
+from optsched.studies.runs import measure, plan
+from optsched.studies.tables import GapReports, summaries
+
+
+def row(tasks: int, remote: int, name: str) -> Instance:
+    """Task i has its data on node i; `remote` further tasks have theirs on a node without a slot."""
+    nodes = [f"n{node}" for node in range(tasks + remote)]
+    holders = [[task] for task in range(tasks)] + [[tasks + remote]] * remote
+    workload = Workload([f"t{task}" for task in range(tasks + remote)], replicas=Ragged.from_rows(holders))
+    return Instance(Cluster([*nodes, "full"], slots=[1] * (tasks + remote) + [0]), workload, name=name)
+
+
+def turned(problem: Any, rng: Any) -> list[str]:
+    """Every task on the node after its own: all are off their data."""
+    nodes = problem.instance.cluster.node_ids.tolist()[: len(problem.tasks)]
+    return [*nodes[1:], nodes[0]]
+
+
+def straight(problem: Any, rng: Any) -> list[str]:
+    """Every task on its own node: the optimum."""
+    return list(problem.instance.cluster.node_ids[: len(problem.tasks)])
+
+
+#: Optima 1, 2, 1 and 0; `turned` has 4, 4, 2 and 2, which is 300 %, 100 %, 100 % and 2 over an optimum of 0.
+ROWS = [row(3, 1, "three"), row(2, 2, "two"), row(1, 1, "one"), row(2, 0, "none")]
+
+
+def test_frame_of_numbers() -> None:
+    """Tests that a frame has one number a column and a row a run, whatever problems and failures there are."""
+
+    def broken(problem: Any, rng: Any) -> list[str]:
+        raise KeyError("lost")
+
+    found = study(["papers/guo-fig2", ROWS[3]], ["lsap", "latency"], [turned, broken], seeds=2)
+    frame = found.frame()
+    assert len(frame) == len(found) == 16
+    texts = ["group", "instance", "problem", "parameters", "heuristic", "error", "proof", "termination"]
+    texts += [name for name in frame.columns if name.startswith("component_")]
+    for name in frame.columns.difference(texts):
+        assert frame[name].dtype.kind in "bif", name
+    assert frame.loc[frame["heuristic"].str.endswith("broken"), "objective_1"].isna().all()
+    latency = frame[(frame["problem"] == "latency") & frame["feasible"]]
+    assert latency["component_2"].eq("work").all()
+    assert frame.loc[frame["problem"] == "lsap", "objective_2"].isna().all()
+    assert latency["work_gap_at_makespan"].notna().all()
+    for report, (_, line) in zip(found, frame.iterrows(), strict=True):
+        if report.objective is not None:
+            assert line["objective_1"] == float(report.objective[0])
+            assert report.reference.value is not None
+            assert line["reference_1"] == float(report.reference.value[0] or 0)
+    zero = frame[(frame["instance"] == "none") & (frame["problem"] == "lsap") & frame["feasible"]]
+    assert zero["gap"].eq(math.inf).all(), "over an optimum of 0"
+    assert zero["absolute_gap"].eq(2).all()
+
+
+def test_nothing_measured() -> None:
+    """Tests that a study of nothing has empty tables with their columns."""
+    empty = GapReports([])
+    assert repr(empty) == "<GapReports: 0 runs of 0 heuristics in 0 problems on 0 instances>"
+    assert len(empty.frame()) == len(empty.summary()) == 0
+    assert "mean" in empty.summary().columns
+
+
+def test_summary() -> None:
+    """Tests the counts and gaps of a row by hand: over an optimum of 0 no share counts."""
+    summary = study(ROWS, "lsap", [turned, straight]).summary().set_index("heuristic")
+    worse, best = (summary.loc[f"{__name__}:{name}"] for name in ("turned", "straight"))
+    assert (worse["instances"], worse["runs"], worse["optimal"], worse["beside_zero"]) == (4, 4, 0, 1)
+    gaps = np.array([3, 1, 1])
+    assert worse["mean"] == gaps.mean()
+    assert worse["median"] == 1
+    assert (worse["worst"], worse["worst_on"]) == (3, "three")
+    # Student's t with two degrees of freedom at 97.5 %.
+    assert worse["half_width"] == pytest.approx(4.302653 * gaps.std(ddof=1) / math.sqrt(3))
+    assert (best["optimal"], best["worst"]) == (4, 0)
+
+
+def test_seeds_of_an_instance_are_one_draw() -> None:
+    """Tests that the interval is over instances: more seeds of a deterministic heuristic do not narrow it."""
+    once, often = (study(ROWS[:3], "lsap", turned, seeds=seeds).summary() for seeds in (1, 5))
+    assert once["half_width"][0] == often["half_width"][0] > 0
+    assert (often["instances"][0], often["runs"][0]) == (3, 15)
+
+
+def test_every_sort_of_run_is_counted_once() -> None:
+    """Tests that failed, infeasible, starved runs and those out of time are told apart, and add up with the others."""
+
+    def broken(problem: Any, rng: Any) -> list[str]:
+        raise KeyError("lost")
+
+    def idle(problem: Any, rng: Any) -> list[None]:
+        return [None] * len(problem.tasks)
+
+    class Idle:
+        """Takes no offer."""
+
+        def offer(self, offer: Any, view: Any) -> list[int]:
+            return []
+
+    rows = study(ROWS[0], "lsap", [broken, idle, Idle, turned]).summary()
+    assert rows[["failed", "infeasible", "starved", "out_of_time"]].to_numpy().tolist() == [
+        [1, 0, 0, 0],
+        [0, 1, 0, 0],
+        [0, 0, 1, 0],
+        [0, 0, 0, 0],
+    ]
+    assert rows["mean"].isna().tolist() == [True, True, True, False]
+    late = GapReports(measure(plan(Family("lsap", [0], {"nodes": 300, "tasks": 300}), "lsap", "dl"), time_limit=0))
+    assert late.summary()["out_of_time"].tolist() == [1]
+
+
+def test_summary_as_text() -> None:
+    """Tests the tables that are printed: a heading with what is the same, then a row a heuristic in 80 columns."""
+    (part,) = summaries(study(ROWS, "lsap", ["dl", "lsap-sched", turned]).measured)
+    assert part.heading() == "lsap: 4 instances; optima by proof: 4 dual; gaps in locality-cost"
+    assert part.proofs == {str(Proof.DUAL): 4}
+    text = render(part.table())
+    line = next(line for line in text.splitlines() if "turned" in line)
+    assert line.split()[1:4] == ["0/4", "100", "%"]
+    assert "1 over an optimum of 0" in line
+    waves = plan(row(2, 0, "waves"), "lsap", "lsap-sched")
+    (part,) = summaries(measure(waves, waves=True))
+    assert part.instances == 2
+
+
+def test_a_sequence() -> None:
+    """Tests that reports are a sequence: positions, slices, iteration; and tables for notebooks."""
+    found = study("papers/guo-fig2", "lsap", ["dl", "lsap-sched"], seeds=2)
+    assert [report.seed for report in found] == [0, 1, 0, 1]
+    assert isinstance(found[1:3], GapReports)
+    assert len(found[1:3]) == 2
+    assert found[-1].run.name == "lsap-sched"
+    assert "<table" in found._repr_html_()
+    assert [set(record) for record in found.records()] == [
+        set(record_fields([found[0].problem], policies=report.run.rounds is not None, waves=False)) for report in found
+    ]
+
+
+def test_told() -> None:
+    """Tests the line on all runs and its numbers."""
+    found = study(ROWS[:3], "lsap", turned)
+    text, numbers = found.told(GapLimit.of(max_gap=1))
+    assert text.endswith(":turned in lsap, 3 runs: worst gap 300 %, mean 166.7 %")
+    assert numbers == {"runs": 3, "feasible": 3, "worst": 3.0, "mean": pytest.approx(5 / 3)}
+    assert study(ROWS[0], "lsap", turned).told()[0].endswith("1 run: worst gap 300 %")
+
+
+def test_frames_are_plain() -> None:
+    """Tests that frames go through files, as people keep them."""
+    frame = study(ROWS[0], "lsap", "dl").frame()
+    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(frame)), frame)

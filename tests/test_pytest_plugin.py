@@ -1,0 +1,210 @@
+"""The pytest plugin: a scheduler's own project goes from green to red when its heuristic is made worse."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from optsched.errors import InputError, UsageError
+from optsched.pytest_plugin import GapCheck
+
+#: The name of the instance in its folder.
+TRACE = "lsap-n6-slots2-idle-ratio1-t9-replicas2-seed5"
+
+PROJECT = Path(__file__).resolve().parent / "data" / "scheduler_project"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of the scheduler's project."""
+    return Path(shutil.copytree(PROJECT, tmp_path / "project", ignore=shutil.ignore_patterns("__pycache__")))
+
+
+def pytest_run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What pytest says in a project, in a process of its own."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+
+
+def made_worse(project: Path) -> None:
+    """The heuristic no longer looks for the data of a task."""
+    module = project / "scheduler" / "placing.py"
+    text = module.read_text()
+    assert "local = [node for node in holders[task] if free[node]]" in text
+    module.write_text(text.replace("local = [node for node in holders[task] if free[node]]", "local = []"))
+
+
+def test_it_is_installed() -> None:
+    """Tests that the package brings the plugin, so that a project needs no line to have it."""
+    assert [entry.value for entry in entry_points(group="pytest11", name="optsched")] == ["optsched.pytest_plugin"]
+
+
+def test_from_green_to_red(project: Path) -> None:
+    """Tests that a good heuristic passes, its gaps are in the summary, and a worse one fails with all that helps."""
+    chosen = ["-k", "near or generated"]
+    green = pytest_run(project, *chosen)
+    assert green.returncode == 0, green.stdout
+    assert "optsched gaps" in green.stdout
+    summary = "test_gap.py::test_near_the_optimum: scheduler.placing:place in lsap, 1 run: worst gap 0 %"
+    assert summary in green.stdout
+    made_worse(project)
+    red = pytest_run(project, *chosen, "--junitxml", "junit.xml")
+    assert red.returncode == 1
+    assert "2 failed" in red.stdout
+    assert f"scheduler.placing:place on {TRACE}, lsap, seed 0: the gap is 200 %, over the limit of 5 %" in red.stdout
+    assert "value 6 against the optimum 2" in red.stdout
+    assert "tasks run elsewhere than in an optimal placement" in red.stdout
+    again = "optsched gap traces/small.json --problem lsap --heuristic scheduler.placing:place --seed 0"
+    assert f"see it again: {again}" in red.stdout
+    assert "optsched generate lsap" in red.stdout, "a generated instance is drawn again first"
+    assert "optsched/pytest_plugin.py:" not in red.stdout, "the traceback is of the user's files alone"
+    shown = subprocess.run(
+        [sys.executable, "-m", *again.split()], cwd=project, capture_output=True, text=True, check=False
+    )
+    assert "200 %" in shown.stdout
+    properties = {entry.get("name"): entry.get("value") for entry in ET.parse(project / "junit.xml").iter("property")}
+    assert properties["optsched.1.worst"] in ("2.0", "4.0"), "of one of the two tests"
+    assert str(properties["optsched"]).startswith("FAILED scheduler.placing:place in lsap")
+
+
+@pytest.mark.thorough
+def test_under_xdist(project: Path) -> None:
+    """Tests that the workers' gaps and messages come home."""
+    made_worse(project)
+    red = pytest_run(project, "-n", "2", "-k", "near or generated")
+    assert red.returncode == 1
+    assert "2 failed" in red.stdout
+    assert "over the limit of 5 %" in red.stdout
+    assert "test_near_the_optimum: FAILED scheduler.placing:place in lsap" in red.stdout
+
+
+@pytest.mark.thorough
+def test_against_a_baseline(project: Path) -> None:
+    """Tests that without a baseline the test says how to record one, that what is recorded passes, and worse fails."""
+    chosen = ["-k", "recorded"]
+    missing = pytest_run(project, *chosen)
+    assert missing.returncode == 1
+    assert "there is no baseline" in missing.stdout
+    assert "pytest --optsched-update records it" in missing.stdout
+    path = project / "tests" / "gaps" / "test_gap" / "test_not_worse_than_recorded.json"
+    assert not path.exists()
+    assert pytest_run(project, *chosen, "--optsched-update").returncode == 0
+    before = path.read_bytes()
+    assert pytest_run(project, *chosen).returncode == 0
+    made_worse(project)
+    red = pytest_run(project, *chosen)
+    assert red.returncode == 1
+    assert "the value is 6, 200 % from the optimum; recorded is 2 (0 %)" in red.stdout
+    assert path.read_bytes() == before
+    assert pytest_run(project, *chosen, "--optsched-update").returncode == 0
+    assert path.read_bytes() != before
+    shutil.copy(PROJECT / "scheduler" / "placing.py", project / "scheduler" / "placing.py")
+    better = pytest_run(project, *chosen)
+    assert better.returncode == 0
+    assert "better than recorded" in better.stdout
+
+
+def test_a_run_that_does_not_use_it_imports_nothing(tmp_path: Path) -> None:
+    """Tests that in a run without gaps, of the package only its names, the plugin itself and no numpy are imported."""
+    (tmp_path / "test_plain.py").write_text(
+        "import sys\n"
+        "def test_plain():\n"
+        "    assert sorted(name for name in sys.modules if name.startswith('optsched')) == "
+        "['optsched', 'optsched.pytest_plugin']\n"
+        "    assert not {'numpy', 'scipy', 'click'} & set(sys.modules)\n"
+    )
+    ran = pytest_run(tmp_path, "-p", "no:hypothesispytest", "-p", "no:xdist")
+    assert ran.returncode == 0, ran.stdout
+    assert "optsched gaps" not in ran.stdout
+
+
+class _Node(SimpleNamespace):
+    """What the plugin takes of a test."""
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> GapCheck:
+    """A check in a test of a folder of its own."""
+    config = SimpleNamespace(getoption=lambda name: False)
+    return GapCheck(_Node(path=tmp_path / "test_own.py", name="test_own[a/b-1]", user_properties=[], config=config))
+
+
+def test_what_is_returned(check: GapCheck) -> None:
+    """Tests that a check that holds gives its reports, for whatever else is to be asserted."""
+    reports = check("lsap-sched", "papers/guo-fig2", "lsap", max_gap=0)
+    assert [report.objective for report in reports] == [(0,)]
+
+
+def test_the_users_exception_is_the_cause(check: GapCheck) -> None:
+    """Tests that what the heuristic raised is chained, with its own line in the traceback."""
+
+    def broken(problem: Any, rng: Any) -> list[str]:
+        return {}["lost"]  # type: ignore[no-any-return, index]
+
+    with pytest.raises(AssertionError, match="raised KeyError: 'lost'") as caught:
+        check(broken, "papers/guo-fig2", "lsap", max_gap="5%")
+    assert isinstance(caught.value.__cause__, KeyError)
+    frame = caught.value.__cause__.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    assert frame is not None
+    assert frame.tb_frame.f_code.co_name == "broken"
+
+
+def test_references_that_are_not_proved(check: GapCheck) -> None:
+    """Tests that certify wants the reference proved by certificates, and takes a kind of word that is allowed.
+
+    The work of `examples/packing` rests on the solver's word: no counting shows that the blocks do not pack better.
+    """
+    check("dl", "papers/guo-fig2", "lsap", certify=True)
+    packing: Any = ("flow-based", "examples/packing", "latency")
+    check(*packing, certify=["solver"])
+    with pytest.raises(AssertionError, match=r"the reference is not proved: .*solver"):
+        check(*packing, certify=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "told"),
+    [
+        ({"feasible": False}, UsageError, "nothing is asserted"),
+        ({"max_gap": 5, "max_absolute": 1}, UsageError, "not both"),
+        ({"max_gap": "five"}, UsageError, "a number of at least 0"),
+        ({"max_gap": 0, "component": "work"}, UsageError, "component"),
+        ({"instances": "no/such.json"}, InputError, "No such file"),
+        ({"heuristic": "dll"}, UsageError, "did you mean"),
+        ({"problem": "flow"}, InputError, "rate"),
+        ({"baseline": "folder"}, InputError, "cannot be read as a baseline"),
+    ],
+)
+def test_wrong_use(
+    check: GapCheck, given: dict[str, Any], error: Any, told: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Tests that wrong use is told as what it is, before anything runs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(error, match=told):
+        check(**{"heuristic": "dl", "instances": "papers/guo-fig2", "problem": "lsap"} | given)
+
+
+def test_properties_of_several_checks(check: GapCheck) -> None:
+    """Tests that each check of a test has numbers of its own, under its own number."""
+    for heuristic in ("dl", "lsap-sched"):
+        check(heuristic, "papers/guo-table2", "worst-group", max_gap=1)
+    names = [name for name, _ in check._node.user_properties]
+    assert names.count("optsched") == 2
+    assert {"optsched.1.worst", "optsched.2.worst", "optsched.2.runs"} <= set(names)
+
+
+def test_the_baselines_own_file(check: GapCheck, tmp_path: Path) -> None:
+    """Tests that the file of a test's own baseline has its name, whatever its parameters hold."""
+    check._node.config.getoption = lambda name: True
+    check("lsap-sched", "papers/guo-fig2", "lsap", baseline=True)
+    assert (tmp_path / "gaps" / "test_own" / "test_own-a-b-1.json").exists()
