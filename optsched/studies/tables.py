@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -171,16 +172,23 @@ class GapReports(Sequence[GapReport]):
         first = self.measured[0]
         limit = limit or GapLimit.of(max_gap=0)
         assert limit is not None
-        values = [limit.gap(entry.report) for entry in self.measured]
-        known = [float(value) for value in values if value is not None]
-        numbers: dict[str, float] = {"runs": len(values), "feasible": sum(report.feasible for report in self)}
-        text = f"{first.label} in {first.report.problem.name}, {len(values)} run{'s' * (len(values) != 1)}"
+        values = [limit.gap(report) for report in self if report.feasible]
+        known = [float(value) for value in values if value is not None and value != math.inf]
+        count = f"{len(self)} run{'s' * (len(self) != 1)}"
+        numbers: dict[str, float] = {"runs": len(self), "feasible": len(values), "over_zero": values.count(math.inf)}
+        told = []
         if known:
             numbers |= {"worst": max(known), "mean": statistics.fmean(known)}
-            text += f": worst gap {limit.shown(max(known))}"
+            told.append(f"worst gap {limit.shown(max(known))}")
             if len(known) > 1:
-                text += f", mean {limit.shown(statistics.fmean(known))}"
-        return text, numbers
+                told.append(f"mean {limit.shown(statistics.fmean(known))}")
+        counts = {
+            "over an optimum of 0": numbers["over_zero"],
+            "without a feasible placement": len(self) - len(values),
+            "unknown": values.count(None),
+        }
+        told += [f"{number} {what}" for what, number in counts.items() if number]
+        return f"{first.label} in {first.report.problem.name}, {count}: {', '.join(told)}", numbers
 
 
 def _row(entry: Measured, columns: int, beside: Sequence[str]) -> dict[str, Any]:

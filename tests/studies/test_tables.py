@@ -160,7 +160,10 @@ def test_told() -> None:
     found = study(ROWS[:3], "lsap", turned)
     text, numbers = found.told(GapLimit.of(max_gap=1))
     assert text.endswith(":turned in lsap, 3 runs: worst gap 300 %, mean 166.7 %")
-    assert numbers == {"runs": 3, "feasible": 3, "worst": 3.0, "mean": pytest.approx(5 / 3)}
+    assert numbers == {"runs": 3, "feasible": 3, "over_zero": 0, "worst": 3.0, "mean": pytest.approx(5 / 3)}
+    text, numbers = study(ROWS[2:], "lsap", turned).told()
+    assert text.endswith("2 runs: worst gap 100 %, 1 over an optimum of 0")
+    assert numbers["over_zero"] == 1
     assert study(ROWS[0], "lsap", turned).told()[0].endswith("1 run: worst gap 300 %")
 
 
