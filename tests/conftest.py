@@ -23,8 +23,8 @@ settings.load_profile("deterministic")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: A package of its own, which `test_outside` installs: no part of the suite.
-collect_ignore = ["data/outside_package"]
+#: Packages of their own, which `test_outside` installs and `test_pytest_plugin` runs: no part of the suite.
+collect_ignore = ["data"]
 
 ROOT = Path(__file__).resolve().parent.parent
 

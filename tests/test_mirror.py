@@ -16,8 +16,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 
-#: Folders that mirror no folder of the package: the contract suite, and the studies of `benchmarks`.
-SUITES = {"benchmarks", "contract"}
+#: Folders that mirror no folder of the package: the contract suite, the studies of `benchmarks`, other projects in `data`.
+SUITES = {"benchmarks", "contract", "data"}
 
 #: Modules without a file of their own, by the file that tests them, each with a word of that file that reaches it.
 #: They are parts of what that file tests (a noun, a search, a model, a policy), or a command, reached by its name.

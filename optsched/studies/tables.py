@@ -68,13 +68,13 @@ def study(
 
     Examples
     --------
-    >>> found = study("papers/guo-fig2", "lsap", ["dl", "lsap-sched"])
+    >>> found = study("papers/guo-table2", "fair-lsap", ["dl", "lsap-fair-sched"])
     >>> found
     <GapReports: 2 runs of 2 heuristics in 1 problem on 1 instance>
-    >>> found.frame()[["heuristic", "objective_1", "reference_1", "gap"]]
-        heuristic  objective_1  reference_1  gap
-    0          dl          2.0          1.0  1.0
-    1  lsap-sched          1.0          1.0  0.0
+    >>> print(found.frame()[["heuristic", "objective_1", "reference_1", "gap"]].to_string(index=False))
+          heuristic  objective_1  reference_1   gap
+                 dl    50.000000    44.444445 0.125
+    lsap-fair-sched    44.444445    44.444445 0.000
     """
     work = plan(instances, problems, heuristics, parameters)
     return GapReports(measure(work, seeds, profile=profile, time_limit=time_limit))
