@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 
-#: Folders that mirror no folder of the package: the contract suite, the studies of `benchmarks`, other projects in `data`.
+#: Folders that mirror no folder of the package: the contract suite, the studies of `benchmarks`, other projects.
 SUITES = {"benchmarks", "contract", "data"}
 
 #: Modules without a file of their own, by the file that tests them, each with a word of that file that reaches it.

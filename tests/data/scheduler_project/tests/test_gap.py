@@ -1,11 +1,13 @@
 """The scheduler stays near the optimum."""
 
-import optsched
 import pytest
 from scheduler.placing import place
 
+import optsched
+
 
 def test_near_the_optimum(optsched_gap):
+    """On each trace at most 5 % above the optimum, which is proved."""
     optsched_gap("scheduler.placing:place", "traces/*.json", problem="lsap", max_gap="5%", certify=True)
 
 
@@ -17,4 +19,5 @@ def test_generated():
 
 
 def test_not_worse_than_recorded(optsched_gap):
+    """No run is worse than it was."""
     optsched_gap(place, ["papers/guo-fig2", "../traces/small.json"], "lsap", baseline=True)
