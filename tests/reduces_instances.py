@@ -22,7 +22,7 @@ from optsched.instance import (
 )
 from optsched.problems.transmission_reduces import TransmissionReduces
 
-#: 000's maps where Figure 2 has them: M1 on D3, M2 on D2.
+#: Shen et al.'s maps where Figure 2 has them: M1 on D3, M2 on D2.
 PLACED = example((2, 1))
 
 

@@ -31,7 +31,7 @@ from optsched.searches.enumeration import best_placement, pareto_front
 
 RNG = np.random.default_rng(0)  # for heuristics that draw nothing
 
-#: 004's four readings of Fig. 1 (Agosta et al., note 6), without the restructured loop of Theorem 3.
+#: Agosta et al.'s four readings of Fig. 1 (Agosta et al., note 6), without the restructured loop of Theorem 3.
 READINGS = [variant for variant in VARIANTS if variant != "restructured"]
 
 
@@ -54,11 +54,11 @@ def labl_makespans(problem: Latency, lbar: str) -> dict[str, int]:
     return {variant: int(problem.evaluate(labl(problem, RNG, variant=variant, lbar=lbar))[0]) for variant in READINGS}
 
 
-# 003 ---------------------------------------------------------------------------------------------------------------
+# Guo et al. 2012 ---------------------------------------------------------------------------------------------------
 
 
 def test_figure_2() -> None:
-    """Tests 003's Figure 2: offered A, B, C in turn dl-sched places 2 of 3 tasks locally, the optimum 3 of 3."""
+    """Tests Guo et al.'s Figure 2: offered A, B, C in turn dl-sched places 2 of 3 tasks locally, the optimum 3 of 3."""
     problem = Lsap(library("papers/guo-fig2"))
     assert problem.instance.cluster.slots.tolist() == [3, 3, 3]
     assert problem.capacity.tolist() == [1, 1, 1]
@@ -69,7 +69,7 @@ def test_figure_2() -> None:
 
 
 def test_heartbeat_is_not_optimal_with_one_replica() -> None:
-    """Tests that 003's claim of section IV.A (one replica: dl-sched is optimal) fails for `heartbeat`, not `sweep`."""
+    """Tests that Guo et al.'s claim of section IV.A (one replica: dl-sched is optimal) fails for `heartbeat` alone."""
     problem = Lsap(library("papers/guo-heartbeat"))
     assert solve(problem).objective == (0,)
     costs = {
@@ -82,7 +82,7 @@ def test_heartbeat_is_not_optimal_with_one_replica() -> None:
 
 
 def test_naive_fairness_cost_oscillates() -> None:
-    """Tests 003, section III.D: with FC = GFC for all its tasks an underused group takes everything; rations do not."""
+    """Tests Guo et al. 2012, section III.D: with FC = GFC for all its tasks an underused group takes all."""
     instance = library("papers/guo-oscillation")
     rationed, naive = FairLsap(instance), FairLsap(instance, overflow="naive")
     assert (rationed.ration, [int(cost) for cost in rationed.group_cost]) == ([7, 5], [75, 125])
@@ -110,7 +110,7 @@ def test_selection_beforehand_is_not_optimal() -> None:
 
 @pytest.mark.parametrize(("alpha", "chosen"), [(20, "t2"), (50, "t2"), (80, "t1")])
 def test_table_2(alpha: int, chosen: str) -> None:
-    """Tests 003's Table II: DLC {0, 20} favours fairness, {0, 80} locality."""
+    """Tests Guo et al.'s Table II: DLC {0, 20} favours fairness, {0, 80} locality."""
     problem = FairLsap(library("papers/guo-table2"), alpha=alpha)
     decision = solve(problem).decision
     assert decision is not None
@@ -163,7 +163,7 @@ def test_how_often_all_fairness_worsens_fairness(rations: str, overflow: str, co
     assert (worse, avoidable) == counts
 
 
-# 004 ---------------------------------------------------------------------------------------------------------------
+# Agosta et al. -----------------------------------------------------------------------------------------------------
 
 
 def remote_tasks(problem: Latency, placement: Placement) -> list[str]:
@@ -175,7 +175,7 @@ def remote_tasks(problem: Latency, placement: Placement) -> list[str]:
 
 
 def test_figures_2_to_4() -> None:
-    """Tests the eight numbers of 004's worked example, and that they decide which readings are the defaults.
+    """Tests the eight numbers of Agosta et al.'s worked example, and that they decide which readings are the defaults.
 
     The flow-based algorithm spends 26 at latency 6, with three remote tasks, only if it keeps the first threshold. LABL
     with l**+1 makes t8 and t13 remote only if Phase I may end above the limit, as line 11 is printed.
@@ -298,7 +298,7 @@ def test_counting_bound_may_be_far_from_the_optimum() -> None:
 def test_flow_based_is_not_always_optimal() -> None:
     """Tests that Fischer, Su and Yin's algorithm ends at makespan 4, by either rule for ties; the optimum is (3, 9).
 
-    With covers computed afresh it is luckier: the statement is about covers that grow, as FSY have them.
+    With covers computed afresh it is luckier: the statement is about covers that grow, as Fischer et al. have them.
     """
     problem = Latency(library("papers/fsy-not-optimal"))
     optimum = solve(problem)
@@ -310,7 +310,7 @@ def test_flow_based_is_not_always_optimal() -> None:
 
 
 def test_round_robin_suffers_from_a_replica() -> None:
-    """Tests FSY's Theorem 4.1: a replica more takes round robin from makespan 1 to 3, w_rem/w_loc times the optimum."""
+    """Tests Fischer et al.'s Theorem 4.1: a replica more takes round robin from 1 to 3, w_rem/w_loc times that."""
     problem = Latency(library("papers/fsy-more-replicas"))
     assert solve(problem).objective == (1, 2)
     assert problem.evaluate(round_robin(problem, RNG)) == (3, 4)
@@ -320,14 +320,14 @@ def test_round_robin_suffers_from_a_replica() -> None:
 
 @pytest.mark.parametrize("load", [1, 2, 5, 100])
 def test_round_robin_has_no_guarantee_with_initial_loads(load: int) -> None:
-    """Tests that FSY's Theorem 4.2 (within w_rem/w_loc = 3 times the optimum) is for idle servers: here load + 3."""
+    """Tests that Fischer et al.'s Theorem 4.2 (within 3 times the optimum) is for idle servers: here load + 3."""
     instance = library("papers/fsy-initial-loads")
     assert instance.state.load.tolist() == [1, 0]
     problem = Latency(instance.with_state(replace(instance.state, load=np.array([float(load), 0.0]))))
     assert solve(problem).objective == (1, 1)
     placement = round_robin(problem, RNG)
     assert problem.evaluate(placement) == (load + 3, 3)
-    if load == 1:  # 004's latency over all servers does not save it either
+    if load == 1:  # Agosta et al.'s latency over all servers does not save it either
         assert (problem.cluster_makespan(placement), problem.cluster_makespan(problem.placement([1]))) == (4, 1)
 
 
@@ -379,7 +379,7 @@ def test_how_often_labl_is_past_the_bound_of_theorem_3(family: str, past: tuple[
     assert (found["literal"], found["strict"]) == past
 
 
-# 000 ---------------------------------------------------------------------------------------------------------------
+# Shen et al. 2016 --------------------------------------------------------------------------------------------------
 
 
 def test_example_of_figure_2() -> None:
@@ -427,20 +427,20 @@ def test_papers_own_p_min_starves() -> None:
 
 @pytest.mark.parametrize(("sizes", "cost"), [("emitted", 10), ("extrapolated", Fraction(11, 2))])
 def test_estimates_rank_otherwise(sizes: str, cost: Fraction) -> None:
-    """Tests 000's example of estimates: by what is there R1 belongs next to M1, by the extrapolation next to M2."""
+    """Tests Shen et al.'s example of estimates: by what is there R1 belongs next to M1, extrapolated to M2."""
     problem = TransmissionReduces(library("papers/pna-estimate"))
     assert problem.evaluate(run(problem, "sequential", sizes=sizes).raise_if_failed()) == (cost,)
 
 
 @pytest.mark.parametrize(("sizes", "cost"), [("emitted", 27), ("extrapolated", Fraction(99, 2))])
 def test_the_estimate_errs(sizes: str, cost: Fraction) -> None:
-    """Tests the mirror of 000's example: a map that emits early deceives equation (3), not the sizes that are there."""
+    """Tests the mirror of Shen et al.'s example: a map that emits early deceives (3), not the sizes now there."""
     problem = TransmissionReduces(library("papers/pna-estimate-errs"))
     assert problem.evaluate(run(problem, "sequential", sizes=sizes).raise_if_failed()) == (cost,)
     assert solve(problem).objective == (27,)
 
 
-# 002 ---------------------------------------------------------------------------------------------------------------
+# Hsu and Freeh -----------------------------------------------------------------------------------------------------
 
 
 def on_grid(cost: float) -> Fraction:
@@ -459,7 +459,7 @@ def nodes_of(problem: Flow) -> dict[str, str]:
 
 
 def test_rates_by_cluster() -> None:
-    """Tests Tables 2 and 3 of 002 on empty clusters: Terasort and NoComputation stay in cluster 1, near the blocks."""
+    """Tests Tables 2 and 3 of Hsu and Freeh on empty clusters: Terasort and NoComputation stay near the blocks."""
     problem = Flow(library("papers/hsu-two-clusters"))
     assert nodes_of(problem) == {"wordcount": "n2", "terasort": "n1", "grep": "n2", "nocomputation": "n1"}
     near, far = 2.1, 3.0  # R (1 + f_c) + R
@@ -468,7 +468,7 @@ def test_rates_by_cluster() -> None:
 
 
 def test_deviation_lightens_the_load() -> None:
-    """Tests e_m of 002: sum less standard deviation is smaller on the node whose sum is larger."""
+    """Tests e_m of Hsu and Freeh: sum less standard deviation is smaller on the node whose sum is larger."""
     problem = Flow(library("papers/hsu-effective-load"))
     assert [rates.sum() for rates in problem.running_rates] == pytest.approx([18.28, 19.04])
     assert problem.effective_loads().tolist() == pytest.approx([18.28, 19.04 - 6.48])
@@ -485,7 +485,8 @@ def test_idle_far_storage_beats_busy_near_storage(f_c: tuple[float, ...], cost: 
 
 
 def test_flow_congestion_freezes_storage() -> None:
-    """Tests that the optimum of flow-congestion is not that of 002's penalty where readers load storage, by hand.
+    """Tests that the optimum of flow-congestion is not that of Hsu and Freeh's penalty where readers load storage, by
+    hand.
 
     Both maps seem to read from an idle near source, so they share n1. Each reads beside the other: 2 x 16 x 32/85 more,
     where apart, from a source each, it is 2 x 16 x 16/85. Titles say that storage is frozen.
@@ -506,7 +507,7 @@ def test_flow_congestion_freezes_storage() -> None:
 
 
 def test_frozen_loads_miss_what_the_batch_adds() -> None:
-    """Tests that an example of 002's stale loads costs the same on either node here: 0.54 (1 + 12.8/85).
+    """Tests that an example of Hsu and Freeh's stale loads costs the same on either node here: 0.54 (1 + 12.8/85).
 
     Two Greps on two equally loaded nodes: with the load that they add themselves, together would be cheaper than
     apart, by 0.0477 MB/s (e_m divided by nothing); with frozen loads any placement is optimal.
@@ -537,7 +538,7 @@ def dominates(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 
 
 def test_labl_does_not_always_use_less_than_flow() -> None:
-    """Tests that at (1600, 3450) the flow-based algorithm beats LABL in makespan and work, against 004, Figure 7."""
+    """Tests that at (1600, 3450) the flow-based algorithm beats LABL in both, against Agosta et al., Figure 7."""
     instance = load(folder("instances") / "scale" / "labl-n1600-t3450-seed0.json.gz")
     assert isinstance(instance, Instance)
     problem = Latency(instance)
@@ -556,8 +557,8 @@ def test_labl_works_more_than_flow_between_the_ends_of_figure_6(
 ) -> None:
     """Tests that with 1700 and 1800 of 2000 servers both versions of LABL work more, whichever rule for ties.
 
-    004, section 4.2: "the LABL algorithm, in both versions, always outperforms the flow-based algorithm". At both ends
-    of the figure, 1600 and 2000 of 2000, they do work less than the flow-based algorithm with the first threshold.
+    Agosta et al., section 4.2: "the LABL algorithm, in both versions, always outperforms the flow-based algorithm". At
+    both ends of the figure, 1600 and 2000 of 2000, they do work less than the one with the first threshold.
     """
     instance = generate("labl", seed=seed, available=servers)
     assert isinstance(instance, Instance)
@@ -570,8 +571,8 @@ def test_labl_works_more_than_flow_between_the_ends_of_figure_6(
 def test_labl_gets_dearer_with_a_replica_more() -> None:
     """Tests that at 1600 servers LABL works more with at most 3 replicas than with 2, and more than flow-based with 3.
 
-    004, section 4.3: the flow-based algorithm "takes greater advantage from the increased locality ..., but the LABL
-    algorithm is still able to achieve a lower resource usage".
+    Agosta et al., section 4.3: the flow-based algorithm "takes greater advantage from the increased locality ..., but
+    the LABL algorithm is still able to achieve a lower resource usage".
     """
     works = {}
     for replicas in (2, 3):
@@ -588,7 +589,7 @@ def test_labl_gets_dearer_with_a_replica_more() -> None:
 @settings(max_examples=60)
 @given(instances())
 def test_guarantees_without_initial_load(instance: Instance) -> None:
-    """Tests FSY's Theorems 4.2 and 5.4 on servers without load, where every block is somewhere.
+    """Tests Fischer et al.'s Theorems 4.2 and 5.4 on servers without load, where every block is somewhere.
 
     Round robin ends within w_rem/w_loc times the optimal makespan; the flow-based algorithm, on n >= 2 servers, within
     (1 - 1/(n - 1)) w_rem of it.
@@ -606,7 +607,7 @@ def test_guarantees_without_initial_load(instance: Instance) -> None:
 @settings(max_examples=60)
 @given(instances())
 def test_sweep_is_optimal_with_one_replica(instance: Instance) -> None:
-    """Tests the repair of 003's claim (Guo et al. 2012, note 1): with one replica a block `sweep` is optimal,
+    """Tests the repair of Guo et al.'s claim (Guo et al. 2012, note 1): with one replica a block `sweep` is optimal,
     whatever the slots.
     """
     document = to_document(instance)

@@ -185,7 +185,7 @@ def test_policy_reports_its_waiting() -> None:
 
 
 def test_records_of_000_tell_locality() -> None:
-    """Tests that maps and reduces on, near and far from their data are counted (000, Table III), if there is a gap."""
+    """Tests that maps and reduces on, near and far from their data are counted (Shen et al., Table III)."""
     posed = problem("transmission", example())
     record = gap(posed, lambda *_: ["D3", "D2", "D1", "D3"]).record()
     assert record["locality"] == {

@@ -67,7 +67,7 @@ def pending(problem: Problem, document: Document) -> list[Document]:
 
 
 #: Problems of any kind; `utility` with its reduces free, since RAS fixes them in the order of the file, and `fair-lsap`
-#: with its selection free, since 003 takes equal tasks in that order too.
+#: with its selection free, since Guo et al. take equal tasks in that order too.
 ANY = {
     **{name: problems(name, **({"selection": "free"} if name == "fair-lsap" else {})) for name in PARAMETERS},
     **{name: transmission_problems(name) for name in TRANSMISSION},
@@ -100,8 +100,8 @@ def test_permutation(name: str) -> None:
 def test_added_replica(name: str) -> None:
     """Tests that one replica more is never worse.
 
-    Two exceptions are left out: with `selection=fixed` replicas also decide who is within a ration, and in 002's a
-    task without replicas reads from an idle source, which its first replica may not be.
+    Two exceptions are left out: with `selection=fixed` replicas also decide who is within a ration, and in Hsu and
+    Freeh's problems a task without replicas reads from an idle source, which its first replica may not be.
     """
 
     @some
@@ -307,7 +307,7 @@ def test_costs_of_a_network_scale() -> None:
 @some
 @given(instances())
 def test_lsap_is_a_matching(instance: Instance) -> None:
-    """Tests that the optimum is the number of tasks that run less a maximum matching of tasks and slots (003)."""
+    """Tests that the optimum is the number of tasks that run less a largest matching with slots (Guo et al.)."""
     problem = Lsap(instance)
     graph = nx.Graph()
     slots = [(node, slot) for node, free in enumerate(problem.capacity.tolist()) for slot in range(free)]
@@ -357,7 +357,7 @@ def test_fairness_is_idle_where_all_tasks_run(problem: FairLsap) -> None:
 @some
 @given(problems("fair-lsap", alpha=0))
 def test_staircase(problem: FairLsap) -> None:
-    """Tests that with alpha fewer tasks are remote and the fairness cost rises (003 section 3, exchange argument)."""
+    """Tests that with alpha fewer tasks are remote and the fairness cost rises (Guo et al. 2012, section 3)."""
     steps: list[tuple[int, Number]] = []
     for alpha in (0, 1, 10, 50, 200, 10**6):
         posed = again(problem, alpha=alpha)

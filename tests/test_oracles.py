@@ -195,7 +195,7 @@ def test_oracles_share_nothing() -> None:
 
 
 def test_readers_of_frozen_storage_cost_no_less() -> None:
-    """Tests that the optimum of flow-congestion bounds 002's penalty with the readers that the round adds to r_out."""
+    """Tests that the optimum of flow-congestion bounds Hsu and Freeh's penalty with the round's readers in r_out."""
     dearer = 0
     for number in range(60):
         posed = drawn("flow-congestion", number)

@@ -37,7 +37,7 @@ def test_barred_nodes_lower_the_limit() -> None:
         assert best >= liveness_limit(eligible, barred) - 1e-15
     reached = np.array([2.0, 2.0, 0.0, 0.0, 0.0])
     assert float(probability(reached[:1], np.full(1, reached.mean()))[0]) == pytest.approx(liveness_limit(2, 3))
-    assert round(liveness_limit(1, 1), 3) == 0.393  # below 000's own 0.4
+    assert round(liveness_limit(1, 1), 3) == 0.393  # below Shen et al.'s own 0.4
 
 
 @pytest.mark.parametrize(("eligible", "barred"), [(0, 1), (1, -1)])

@@ -1,4 +1,4 @@
-"""Waves: every task runs once, each wave is a snapshot of its own, and 003's multi-wave simulations come out."""
+"""Waves: every task runs once, each wave is a snapshot of its own, and Guo et al.'s multi-wave simulations come out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from optsched.waves import Wave, waves
 
 
 def snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
-    """003's simulated system."""
+    """Guo et al.'s simulated system."""
     rng = np.random.default_rng(seed)
     cluster = Cluster([f"n{node}" for node in range(nodes)], slots=np.full(nodes, slots))
     rows = distinct_nodes(rng, np.full(tasks, replicas), nodes)
@@ -124,7 +124,8 @@ def test_wrong_idle() -> None:
 
 
 def test_table_3_defaults() -> None:
-    """Tests 003's Table III defaults (N=1000, S=2, T=300, I=.1, C=3) against a simulator without our code: 4 sigma.
+    """Tests Guo et al.'s Table III defaults (N=1000, S=2, T=300, I=.1, C=3) against a simulator without our code: 4
+    sigma.
 
     Its means over 300 runs are .492 and .506 with standard errors of .0015; our first notes' .487 and .513 are of few
     runs.
@@ -136,7 +137,7 @@ def test_table_3_defaults() -> None:
 
 
 def test_figure_6h_many_tasks() -> None:
-    """Tests that with 40 times more tasks than idle slots over 90 % run on their data (003, section IV.C)."""
+    """Tests that with 40 times more tasks than idle slots over 90 % run on their data (Guo et al. 2012, IV.C)."""
     sizes = (1000, 2, 200, 8192, 3)
     assert local_share(sizes, 1, "dl") == pytest.approx(0.946, abs=0.012)
     assert local_share(sizes, 1, "lsap-sched") == pytest.approx(0.957, abs=0.012)
@@ -144,7 +145,7 @@ def test_figure_6h_many_tasks() -> None:
 
 @pytest.mark.thorough
 def test_figure_6ab_worst_number_of_tasks() -> None:
-    """Tests that locality is lowest near 128 tasks, and its value there (003, Figures 6a and 6b)."""
+    """Tests that locality is lowest near 128 tasks, and its value there (Guo et al. 2012, Figures 6a and 6b)."""
     shares = {tasks: local_share((1000, 2, 200, tasks, 3), 60, "dl") for tasks in (16, 128, 512, 2048)}
     assert min(shares, key=lambda tasks: shares[tasks]) == 128
     assert shares[128] == pytest.approx(0.415, abs=4 * 0.04 / 60**0.5)

@@ -1,4 +1,4 @@
-"""Tiny but rich instances of 000 for hypothesis: at most 3 nodes, 4 pending tasks and 2 others, with all they may have.
+"""Tiny but rich instances of Shen et al. 2016 for hypothesis: at most 3 nodes, 4 pending tasks and 2 others.
 
 The topology has any of its four forms, racks may be missing, some tasks run or have finished, jobs may be several or
 none, and kinds stand anywhere in the order of the file. Nodes have 0 to 2 idle slots of each kind.
@@ -34,7 +34,7 @@ __all__ = ["PROBLEMS", "drawn", "example", "instances", "problems", "rich"]
 
 PROBLEMS: dict[str, type[Problem]] = {kind.name: kind for kind in (TransmissionMaps, TransmissionReduces, Transmission)}
 
-#: 000's worked example (section II-B): distances between D1 to D4, and MB that M1 and M2 have for R1 and R2.
+#: Shen et al.'s worked example (section II-B): distances between D1 to D4, and MB that M1 and M2 have for R1 and R2.
 DISTANCES = [[0.0, 4.0, 2.0, 8.0], [4.0, 0.0, 10.0, 4.0], [2.0, 10.0, 0.0, 6.0], [8.0, 4.0, 6.0, 0.0]]
 SENT = [[10.0, 5.0], [20.0, 10.0]]
 
@@ -43,7 +43,7 @@ SIZES = [*WHOLE, 0.3, 12.8]
 
 
 def example(placed: tuple[int, int] | None = None, reduce_slots: int = 2) -> Instance:
-    """000's worked example; with `placed`, M1 and M2 run on these nodes."""
+    """Shen et al.'s worked example; with `placed`, M1 and M2 run on these nodes."""
     cluster = Cluster(
         ["D1", "D2", "D3", "D4"],
         slots=[2] * 4,

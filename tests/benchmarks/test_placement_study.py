@@ -1,4 +1,4 @@
-"""The study of 000's Table II: what it adds up over waves is the cost of the whole, and its page quotes it."""
+"""The study of Shen et al.'s Table II: what it adds up over waves is the cost of the whole, and its page quotes it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def test_bounds(study: ModuleType) -> None:
 
 
 def test_what_locality_can_save(study: ModuleType) -> None:
-    """Tests that with one time on data and one off it Table III caps 000's savings of 46 and 17 % at 29.5 and 13.2 %.
+    """Tests that with one time on data and one off it Table III caps Shen et al.'s savings of 46 and 17 % at 29.5 and
+    13.2 %.
 
     The cap is where a task on its data takes no time at all; any other pair of times saves less.
     """

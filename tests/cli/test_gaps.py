@@ -122,7 +122,7 @@ def test_record_fields() -> None:
 
 
 def test_figure_2() -> None:
-    """Tests 003, Figure 2: dl leaves a task remote that lsap-sched places locally."""
+    """Tests Guo et al. 2012, Figure 2: dl leaves a task remote that lsap-sched places locally."""
     found = records(
         "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl,reading=sweep", "--heuristic", "lsap-sched"
     )

@@ -81,7 +81,7 @@ def test_a_job_without_maps_is_done_with_them() -> None:
 
 
 def test_reduces_wait_for_the_centre_three_times() -> None:
-    """Tests R1 of 000's example, cheapest on D1 and D2: it waits on D3 for three offers, and then takes it."""
+    """Tests R1 of Shen et al.'s example, cheapest on D1 and D2: it waits on D3 for three offers, and then takes it."""
     instance = example((2, 1))
     shuffle = instance.workload.shuffle
     assert shuffle is not None

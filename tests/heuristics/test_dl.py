@@ -1,4 +1,4 @@
-"""`dl` in both readings and `rand`: what they take, 003's claims about them, and its Figure 4 as simulated."""
+"""`dl` in both readings and `rand`: what they take, Guo et al.'s claims about them, and their Figure 4 as simulated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from optsched.problems.locality_theory import expected_local_tasks
 
 
 def snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
-    """003's simulated system: `idle` of all slots at random, each task with `replicas` replicas at random."""
+    """Guo et al.'s simulated system: `idle` of all slots at random, each task with `replicas` replicas at random."""
     rng = np.random.default_rng(seed)
     cluster = Cluster([f"n{node}" for node in range(nodes)], slots=np.full(nodes, slots))
     rows = distinct_nodes(rng, np.full(tasks, replicas), nodes)
@@ -74,7 +74,7 @@ def test_one_task_two_idle_nodes() -> None:
 
 @pytest.mark.parametrize("slots", [1, 3])
 def test_sweep_is_optimal_with_one_replica(slots: int) -> None:
-    """Tests 003's claim for C = 1 and S = 1, and that it holds for every S (Guo et al. 2012, note 1)."""
+    """Tests Guo et al.'s claim for C = 1 and S = 1, and that it holds for every S (Guo et al. 2012, note 1)."""
     for seed in range(60):
         problem = Lsap(snapshot(seed, 12, slots, 6 * slots, 3 + seed % 20, 1))
         assert _cost(problem, seed, "dl") == _cost(problem, seed, "lsap-sched")
@@ -82,7 +82,7 @@ def test_sweep_is_optimal_with_one_replica(slots: int) -> None:
 
 @pytest.mark.parametrize("reading", ["sweep", "heartbeat"])
 def test_optimal_with_replicas_everywhere(reading: str) -> None:
-    """Tests 003's claim for C = N, which holds for both readings."""
+    """Tests Guo et al.'s claim for C = N, which holds for both readings."""
     for seed in range(10):
         problem = Lsap(snapshot(seed, 10, 2, 9, 8, 10))
         assert _cost(problem, seed, "dl", reading=reading) == 0
@@ -106,7 +106,7 @@ def test_sweep_waits_at_most_once() -> None:
     ("nodes", "slots", "idle", "tasks"), [(20, 1, 10, 15), (20, 2, 10, 15), (10, 3, 20, 30), (100, 1, 50, 50)]
 )
 def test_one_replica_mean_is_the_closed_form(nodes: int, slots: int, idle: int, tasks: int) -> None:
-    """Tests the mean of local tasks against 003's equation 3, extended to several slots a node: 4 sigma."""
+    """Tests the mean of local tasks against Guo et al.'s equation 3, extended to several slots a node: 4 sigma."""
     repetitions, placed = 300, min(idle, tasks)
     expected = float(expected_local_tasks(nodes, idle, tasks, slots))
     mean = local_share((nodes, slots, idle, tasks, 1), repetitions, "dl") * placed
@@ -134,7 +134,7 @@ def test_figure_4a_at_50_tasks() -> None:
 
 @pytest.mark.thorough
 def test_figure_4b_rises_and_falls() -> None:
-    """Tests that the improvement over `sweep` is 0 at C = 1 and C = N and largest near C = 7 (003, Figure 4b)."""
+    """Tests that the improvement over `sweep` is 0 at C = 1 and C = N, largest near C = 7 (Guo et al., Figure 4b)."""
     gain: Callable[[int], float] = lambda replicas: (  # noqa: E731
         local_share((100, 1, 50, 50, replicas), 200, "lsap-sched") / local_share((100, 1, 50, 50, replicas), 200, "dl")
         - 1
@@ -157,7 +157,7 @@ def test_no_randomness_is_dl(reading: str) -> None:
 
 
 def test_locality_falls_with_randomness() -> None:
-    """Tests 003's values of randomness in order, and that full randomness hits data with probability C/N."""
+    """Tests Guo et al.'s values of randomness in order, and that full randomness hits data with probability C/N."""
     sizes = (50, 1, 25, 25, 3)
     shares = [local_share(sizes, 60, "rand", randomness=share) for share in (0, 0.3, 0.5, 0.7, 1)]
     assert shares == sorted(shares, reverse=True)

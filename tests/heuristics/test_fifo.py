@@ -139,7 +139,7 @@ class TestLarts:
     """Reduces near the node that holds most of what they read."""
 
     def test_the_node_with_most_then_the_nearest(self) -> None:
-        """Tests 000's example: both reduces have most of their input on D2; the second takes the nearest node to it."""
+        """Tests Shen et al.'s example: both reduces have most input on D2; the second takes the nearest node."""
         problem = TransmissionReduces(example((2, 1)))
         assert problem.nodes_of(larts(problem, RNG)).tolist() == [1, 0]  # D1 and D4 are 4 from D2, D1 has more
 
@@ -153,7 +153,7 @@ class TestLarts:
         assert problem.nodes_of(larts(problem, RNG)).tolist() == [1]
 
     def test_sizes_decide(self) -> None:
-        """Tests the estimate (3): by what is emitted M1 has most, by progress M2 has (000, section II-B.2)."""
+        """Tests the estimate (3): by what is emitted M1 has most, by progress M2 has (Shen et al. 2016, II-B.2)."""
         topology = Topology("distance", [[0.0, 1.0], [1.0, 0.0]])
         cluster = Cluster(["a", "b"], topology=topology)
         workload = Workload(
@@ -176,7 +176,7 @@ class TestLarts:
 @pytest.mark.parametrize("name", ["transmission-maps", "transmission-reduces", "transmission"])
 @given(st.data())
 def test_feasible(entry: object, name: str, data: st.DataObject) -> None:
-    """Tests that as many tasks as fit are placed, on 000's problems, and that nothing is drawn at random."""
+    """Tests that as many tasks as fit are placed, on Shen et al.'s problems, and that nothing is drawn at random."""
     if name not in entry.problems:  # type: ignore[attr-defined]
         return
     problem = data.draw(problems(name))

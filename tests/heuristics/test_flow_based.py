@@ -27,7 +27,7 @@ def latency(loads: list[int], replicas: list[list[int]], **parameters: int) -> L
 
 
 def paper_scale(servers: int, tasks: int, seed: int) -> Latency:
-    """004, section 4: loads 0 to 5, 1 to 4 replicas."""
+    """Agosta et al., section 4: loads 0 to 5, 1 to 4 replicas."""
     rng = np.random.default_rng(seed)
     loads = rng.integers(0, 5, size=servers, endpoint=True).tolist()
     counts = rng.integers(1, 4, size=tasks, endpoint=True).tolist()
@@ -57,7 +57,7 @@ def least_makespan(problem: Latency) -> int:
 
 
 def naive_round_robin(problem: Latency, start: int) -> list[int]:
-    """FSY Algorithm 1 as it is written, O(tasks x servers)."""
+    """Fischer et al. 2010, Algorithm 1 as it is written, O(tasks x servers)."""
     nodes = [NONE] * len(problem.tasks)
     server = start
     while NONE in nodes:
@@ -69,7 +69,7 @@ def naive_round_robin(problem: Latency, start: int) -> list[int]:
 
 
 def every_threshold(problem: Latency, fresh: bool = False) -> list[tuple[int, ...]]:
-    """Values of FSY Algorithm 2 at each threshold in turn, none skipped."""
+    """Values of Fischer et al.'s Algorithm 2 at each threshold in turn, none skipped."""
     highest = int(problem.initial_load.max()) + problem.w_loc * len(problem.tasks)
     cover, values = _Cover(problem), []
     for threshold in range(1, highest + 1):
@@ -82,7 +82,7 @@ def every_threshold(problem: Latency, fresh: bool = False) -> list[tuple[int, ..
 
 
 class TestRoundRobin:
-    """FSY Algorithm 1."""
+    """Fischer et al. 2010, Algorithm 1."""
 
     @given(small(), st.integers(0, 5))
     def test_is_algorithm_1(self, problem: Latency, start: int) -> None:
@@ -96,7 +96,7 @@ class TestRoundRobin:
 
     @given(small(largest_load=0, most_tasks=5))
     def test_guarantee_without_loads(self, problem: Latency) -> None:
-        """Tests FSY Theorem 4.2: at most w_rem/w_loc times the optimum when no server is loaded."""
+        """Tests Fischer et al. 2010, Theorem 4.2: at most w_rem/w_loc times the optimum when no server is loaded."""
         makespan = problem.evaluate(round_robin(problem, RNG))[0]
         assert makespan * problem.w_loc <= problem.w_rem * least_makespan(problem)
 
@@ -107,14 +107,14 @@ class TestRoundRobin:
 
 
 class TestFlowBased:
-    """FSY Algorithm 2, with initial loads."""
+    """Fischer et al. 2010, Algorithm 2, with initial loads."""
 
     @pytest.mark.parametrize(
         ("options", "value"),
         [({}, (4, 11)), ({"ties": "work"}, (4, 7)), ({"covers": "fresh"}, (3, 9))],
     )
     def test_is_not_always_optimal(self, options: dict[str, str], value: tuple[int, int]) -> None:
-        """Tests the counterexample to "consistently obtains optimal latencies" (004, section 4.1).
+        """Tests the counterexample to "consistently obtains optimal latencies" (Agosta et al., section 4.1).
 
         Covers that grow by augmentation miss the optimum (3, 9); one computed anew at threshold 3 reaches it.
         """
@@ -130,9 +130,10 @@ class TestFlowBased:
 
     @given(small(largest_load=0, most_tasks=6))
     def test_guarantee_without_loads(self, problem: Latency) -> None:
-        """Tests FSY Theorem 5.4: at most the optimum plus (1 - 1/(n-1)) w_rem when no server is loaded.
+        """Tests Fischer et al. 2010, Theorem 5.4: at most the optimum plus (1 - 1/(n-1)) w_rem when no server is
+        loaded.
 
-        As FSY have it every task is local somewhere; the next test shows that this is needed.
+        As Fischer et al. have it every task is local somewhere; the next test shows that this is needed.
         """
         assume((problem.replicas.lengths > 0).all())
         servers = len(problem.initial_load)
@@ -150,7 +151,7 @@ class TestFlowBased:
 
     @given(small())
     def test_skipped_thresholds_cannot_win(self, problem: Latency) -> None:
-        """Tests that a run over every threshold, as FSY have it, has the same best values."""
+        """Tests that a run over every threshold, as Fischer et al. have it, has the same best values."""
         values = every_threshold(problem)
         if values:
             assert problem.evaluate(flow_based(problem, RNG, ties="work")) == min(values)
@@ -187,7 +188,7 @@ class TestFlowBased:
 
 @pytest.mark.parametrize(("servers", "tasks"), [(2000, 3450), (1600, 3450)])
 def test_paper_scale(servers: int, tasks: int) -> None:
-    """Tests what 004 section 4 says of its own setting: round robin has latency 11 or 12 and is dominated."""
+    """Tests what Agosta et al. say of their setting (section 4): round robin has latency 11 or 12, dominated."""
     for seed in range(3):
         problem = paper_scale(servers, tasks, seed)
         slow, quick = (

@@ -1,4 +1,4 @@
-"""The flow scheduler's round and Balancing of 002."""
+"""The flow scheduler's round and Balancing of Hsu and Freeh."""
 
 from __future__ import annotations
 

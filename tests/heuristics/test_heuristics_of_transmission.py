@@ -1,4 +1,4 @@
-"""What holds for every heuristic of 000's problems: feasible or starved, never below the optimum, the same by seed."""
+"""What holds for every heuristic of Shen et al.'s problems: feasible or starved, never below optimum, same by seed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def serving(name: str) -> list[tuple[Heuristic, dict[str, Any]]]:
 
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_all_are_served(name: str) -> None:
-    """Tests that the schedulers that 000 proposes or names serve the stages that they place."""
+    """Tests that the schedulers that Shen et al. propose or names serve the stages that they place."""
     names = {entry.name for entry, _ in serving(name)}
     assert names >= {"probabilistic", "least-cost", "coupling", "delay", "fair", "capacity", "fifo", "sequential"}
     assert ("larts" in names) == (name != "transmission-maps")

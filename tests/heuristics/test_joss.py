@@ -73,19 +73,19 @@ def centers(problem: Traffic, name: str = "joss-t", seed: int = 0, **parameters:
 
 
 def test_threshold() -> None:
-    """Tests the table of td (001, (5)): td is 2, 1.5, 4/3 for 2, 3, 4 datacenters, and infinite for one."""
+    """Tests the table of td (Sharmilarani et al., (5)): 2, 1.5, 4/3 for 2, 3, 4 datacenters, infinite for one."""
     assert [threshold(k) for k in (1, 2, 3, 4)] == [math.inf, 2, Fraction(3, 2), Fraction(4, 3)]
     with pytest.raises(UsageError, match="datacenters=0: give 1 or more"):
         threshold(0)
 
 
 def worst_case_a(sizes: Sequence[float]) -> float:
-    """TR1, MB that cross under policy A at worst: every block is elsewhere (001, (2))."""
+    """TR1, MB that cross under policy A at worst: every block is elsewhere (Sharmilarani et al., (2))."""
     return float(sum(sizes))
 
 
 def worst_case_b(sizes: Sequence[float], ratio: Fraction | float, datacenters: int) -> float:
-    """TR2, MB that cross under policy B at worst: maps spread evenly, so (k-1)/k of the reduces' input (001, (3)).
+    """TR2, MB that cross under policy B at worst: (k-1)/k of the reduces' input (Sharmilarani et al., (3)).
 
     The paper prints (K+1)/K before its formula; the formula's (k-1)/k is meant.
     """
@@ -94,7 +94,7 @@ def worst_case_b(sizes: Sequence[float], ratio: Fraction | float, datacenters: i
 
 @pytest.mark.parametrize("datacenters", [2, 3, 4, 7])
 def test_threshold_is_where_the_worst_cases_cross(datacenters: int) -> None:
-    """Tests that TR2 exceeds TR1 just beyond td, and not at or below it (001, (2) to (5))."""
+    """Tests that TR2 exceeds TR1 just beyond td, and not at or below it (Sharmilarani et al., (2) to (5))."""
     sizes, td = [128, 128, 64], threshold(datacenters)
     assert worst_case_b(sizes, td, datacenters) == pytest.approx(worst_case_a(sizes))
     assert worst_case_b(sizes, td * 1.01, datacenters) > worst_case_a(sizes)

@@ -1,4 +1,4 @@
-"""LABL in all its readings: against a plain transcription of Fig. 1, and against what 004 claims of it."""
+"""LABL in all its readings: against a plain transcription of Fig. 1, and against what Agosta et al. claim of it."""
 
 from __future__ import annotations
 
@@ -289,7 +289,8 @@ def test_restructured_spends_turns() -> None:
 
 
 def test_paper_scale() -> None:
-    """Tests the shape of 004's figures at 2000 servers and 3450 tasks: latency 5 to 8 for C from 3450 to 4500.
+    """Tests the shape of Agosta et al.'s figures at 2000 servers and 3450 tasks: latency 5 to 8 for C from 3450 to
+    4500.
 
     Between readings: V2 and V3 pay for a latency of 6 with remote tasks, V1 and V0 save work at 7 or 8.
     """

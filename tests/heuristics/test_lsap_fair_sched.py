@@ -1,4 +1,4 @@
-"""`lsap-fair-sched`: 003's algorithm to the letter on a padded square, its own parameters, and what it misses."""
+"""`lsap-fair-sched`: Guo et al.'s algorithm to the letter on a padded square, its parameters, and what it misses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def snapshot(seed: int, tasks: int = 12, nodes: int = 10, idle: int = 5) -> Inst
 
 
 def lines_1_to_39(instance: Instance, alpha: Fraction, overflow: str = "weight") -> Fraction:
-    """003's listing with GFC = 100 s/w and beta as in note 6 on Guo et al. 2012; the cost of what it places."""
+    """Guo et al.'s listing with GFC = 100 s/w and beta as in note 6 on Guo et al. 2012; the cost of what it places."""
     workload, idle = instance.workload, np.flatnonzero(instance.state.idle_slots).tolist()
     weights = [Fraction(weight, 7) for weight in (1, 2, 4)]
     running = workload.group_running_tasks.tolist()

@@ -30,7 +30,7 @@ def instances(draw: st.DrawFn) -> Instance:
 
 
 def square_lsap(problem: Lsap) -> int:
-    """003's algorithm to the letter: the 0/1 matrix of tasks and slots, padded to a square with 1."""
+    """Guo et al.'s algorithm to the letter: the 0/1 matrix of tasks and slots, padded to a square with 1."""
     slots = np.repeat(np.arange(len(problem.capacity)), problem.capacity)
     tasks, size = len(problem.tasks), max(len(problem.tasks), len(slots))
     cost = np.ones((size, size), dtype=np.int64)
@@ -43,7 +43,7 @@ def square_lsap(problem: Lsap) -> int:
 
 @given(instance=instances())
 def test_equals_the_padded_square(instance: Instance) -> None:
-    """Tests that the matching and its fill cost what 003's padded LSAP costs."""
+    """Tests that the matching and its fill cost what Guo et al.'s padded LSAP costs."""
     problem = Lsap(instance)
     assert problem.evaluate(run(problem, "lsap-sched").raise_if_failed()) == (square_lsap(problem),)
 
@@ -57,7 +57,7 @@ def test_windows_are_feasible_and_never_better(instance: Instance, window: int, 
 
 
 def test_figure_2() -> None:
-    """Tests 003's Figure 2: three of three tasks local, where dl-sched has two or three."""
+    """Tests Guo et al.'s Figure 2: three of three tasks local, where dl-sched has two or three."""
     workload = Workload(["T1", "T2", "T3"], replicas=Ragged.from_rows([[0, 1, 2], [0, 1], [0]]))
     problem = Lsap(Instance(Cluster(["A", "B", "C"]), workload))
     assert run(problem, "lsap-sched").raise_if_failed().nodes.tolist() == [2, 1, 0]

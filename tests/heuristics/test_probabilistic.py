@@ -1,4 +1,4 @@
-"""000's scheduler: probabilities of the worked example, readings of Algorithms 1 and 2, starvation; its ablation."""
+"""Shen et al.'s scheduler: probabilities of the example, readings of Algorithms 1 and 2, starvation, ablation."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class TestReduces:
         assert drive(problem, ProbabilisticPolicy(0.633, average="eligible")).starved
 
     def test_estimates_decide(self) -> None:
-        """Tests 000's example of estimates: by emitted sizes the reduce is dear beside M2, by progress beside M1."""
+        """Tests Shen et al.'s example of estimates: by emitted sizes the reduce is dear beside M2, else beside M1."""
         cluster = Cluster(["a", "b"], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]]))
         workload = Workload(
             ["M1", "M2", "R"],

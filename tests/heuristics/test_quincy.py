@@ -80,7 +80,7 @@ def test_large_blocks_first() -> None:
 
 
 def test_reduces_as_fifo() -> None:
-    """Tests that reduces, which Quincy as 000 has it does not weigh, fill the first nodes."""
+    """Tests that reduces, which Quincy as Shen et al. have it does not weigh, fill the first nodes."""
     assert quincy(Transmission(example()), RNG).nodes.tolist() == [0, 1, 0, 1]
 
 

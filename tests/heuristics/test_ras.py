@@ -78,7 +78,7 @@ def test_strict_rounds_settle_and_never_fall(problem: Utility) -> None:
 
 @given(utilities(most=6))
 def test_each_strict_swap_raises_the_ordered_vector(problem: Utility) -> None:
-    """Tests that a swap that is kept raises 001's ordered vector of utilities, and one that is not changes nothing."""
+    """Tests that a swap that is kept raises the paper's ordered vector of utilities, and any other changes nothing."""
 
     class Watched(controller._Trackers):
         def swap(self, node: int, strict: bool) -> bool:
@@ -195,7 +195,7 @@ def test_maps_without_worth_are_the_last() -> None:
 
 
 def test_a_job_keeps_a_map_that_it_needs() -> None:
-    """Tests 001's rule of fairness: a job gives up no map if that would leave it at the lowest utility of another."""
+    """Tests the paper's rule of fairness: a job gives up no map if that leaves it at the lowest utility."""
     problem = Utility(snapshot([[2], [2]], [(1, 1, [2]), (1, 1, [2]), (1, 1, [2])]))
     assert problem.allocated(ras(problem, RNG)).maps.tolist() == [[1, 0], [0, 1], [0, 0]]
 

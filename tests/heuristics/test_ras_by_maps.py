@@ -1,4 +1,4 @@
-"""001's schedulers with `phase=by-maps`: a map fits only where the reduces of its job, anywhere, may take more."""
+"""RAS and fair sharing with `phase=by-maps`: a map fits only where the reduces of its job, anywhere, may take more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What 001 claims of RAS and the library's counterexamples disprove: its rounds do not maximise the lowest utility."""
+"""What Sharmilarani et al. claim of RAS and the library disproves: its rounds do not maximise the lowest utility."""
 
 from __future__ import annotations
 

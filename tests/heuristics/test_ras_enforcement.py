@@ -1,4 +1,4 @@
-"""Tests of 001's task scheduler: no tracker is overloaded on the way from one placement to the next, and it arrives."""
+"""Tests of Sharmilarani et al.'s task scheduler: no tracker is overloaded between two placements, and it arrives."""
 
 from __future__ import annotations
 

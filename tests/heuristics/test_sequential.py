@@ -36,7 +36,7 @@ def feasible(problem: Problem) -> list[Placement]:
 
 
 def test_worked_example() -> None:
-    """Tests that 000's example is solved: its maps have one optimal placement, and joint and sequential are 80."""
+    """Tests that Shen et al.'s example is solved: one optimal placement of maps, and joint and sequential are 80."""
     problem = Transmission(example())
     placement = sequential(problem, rng())
     assert placement.nodes[:2].tolist() == [0, 1]

@@ -289,7 +289,7 @@ def test_models_are_deterministic(tmp_path: Path) -> None:
 
 
 def test_literal_problem_has_paper_costs() -> None:
-    """Tests that 003's Figure 3 padding is there: dummies at constant 1, taken out again."""
+    """Tests that Guo et al.'s Figure 3 padding is there: dummies at constant 1, taken out again."""
     problem = Lsap(instance_of([[0]], 3))
     model = lsap.build_pulp(problem)
     costs = {variable.name: cost for variable, cost in model.objective.items()}

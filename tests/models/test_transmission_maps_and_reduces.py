@@ -1,4 +1,4 @@
-"""What models of 000's two stages promise beside their optima: refusals, names, decoding, constraints of one's own."""
+"""What models of Shen et al.'s two stages promise beside optima: refusals, names, decoding, own constraints."""
 
 from __future__ import annotations
 

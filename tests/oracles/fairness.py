@@ -1,4 +1,4 @@
-"""`fair-lsap` and `lsap-fairness` from 003 (Guo, Fox and Zhou 2012), section III.D: equations (8) to (15).
+"""`fair-lsap` and `lsap-fairness` from Guo et al. 2012, section III.D: equations (8) to (15).
 
 The formulas are lost in the paper's text; these are reconstructed from its words.
 """

@@ -1,4 +1,4 @@
-"""`flow` and `flow-congestion` from 002 (Hsu and Freeh), section 3.2.
+"""`flow` and `flow-congestion` from Hsu and Freeh, section 3.2.
 
 A task of input rate R costs R (1 + r_out/R_out + f_c) for what it reads and R (1 + e/scale) for where it runs, with the
 effective load e: the sum of the rates on the node less their population standard deviation.
@@ -148,7 +148,8 @@ class FlowCongestion(Rated):
     def with_readers(self, decision: Decision) -> Fraction:
         """The penalty where r_out counts the maps of the round that read from a node too, from the best sources.
 
-        That is 002's first condition of overload (section 3.2), which `value` freezes. Nothing is rounded more.
+        That is Hsu and Freeh's first condition of overload (section 3.2), which `value` freezes. Nothing is rounded
+        more.
         """
         maps = [(task, node) for task, node in zip(self.pending, decision, strict=True) if node is not None]
         frozen = sum(self.rate(task, node) * (1 + self.block(task, node)) for task, node in maps)

@@ -1,4 +1,4 @@
-"""`latency` from 004 (Agosta, Pelosi and Speziale), sections 3.1 to 3.3."""
+"""`latency` from Agosta et al., sections 3.1 to 3.3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lsap` from 003 (Guo, Fox and Zhou 2012), section III.C: equations (5) to (7), with a level for the rack."""
+"""`lsap` from Guo et al. 2012, section III.C: equations (5) to (7), with a level for the rack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`min-cost-flow`: 002 (Hsu and Freeh), section 3.3, as it states the minimum-cost flow problem, with lower limits."""
+"""`min-cost-flow`: Hsu and Freeh, section 3.3, as it states the minimum-cost flow problem, with lower limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`traffic` from 001 (Sharmilarani et al.), section II.D (JoSS): what crosses between datacenters, (1) to (5)."""
+"""`traffic` from Sharmilarani et al., section II.D (JoSS): what crosses between datacenters, (1) to (5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`transmission` and its two stages from 000 (Shen, Sarker, Yu and Deng 2016), equations (1) and (2).
+"""`transmission` and its two stages from Shen et al. 2016, equations (1) and (2).
 
 A block of B MB costs B h from the nearest replica, and what a map sends to a reduce its MB times h between their nodes.
 They are exact where the denominators of sizes and distances allow it; else each product is rounded once to the grid.

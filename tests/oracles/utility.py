@@ -1,4 +1,4 @@
-"""`utility` from 001 (Sharmilarani et al.), sections III.F to III.J: equations (6) to (10)."""
+"""`utility` from Sharmilarani et al., sections III.F to III.J: equations (6) to (10)."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def posed(topology: Topology | None, nodes: int = 3, **columns: Any) -> Instance
 
 
 def test_matrix_is_taken_as_it_is() -> None:
-    """Tests that 000's own distances stay, although h(2,3) = 10 > h(2,1) + h(1,3) = 6 (Shen et al. 2016, note 6)."""
+    """Tests that Shen et al.'s own distances stay, though 10 = h(2,3) > h(2,1) + h(1,3) (Shen et al. 2016, note 6)."""
     found = distances(posed(Topology("distance", DISTANCES), 4))
     assert found.tolist() == DISTANCES
     assert found[1, 2] > found[1, 0] + found[0, 2]

@@ -1,4 +1,4 @@
-"""`fair-lsap`: 003's formulas by hand on a small example, each reading, who is within a ration, and what is refused."""
+"""`fair-lsap`: Guo et al.'s formulas by hand on an example, each reading, who is within a ration, what is refused."""
 
 from __future__ import annotations
 

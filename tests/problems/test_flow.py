@@ -1,4 +1,4 @@
-"""`flow`: 002's penalties by hand, each parameter, the fields that are needed, and the bound that prices prove."""
+"""`flow`: Hsu and Freeh's penalties by hand, each parameter, the fields needed, and the bound of prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`flow-congestion`: the formula against its words, 002's own rates, reduces, patterns, bounds, and what is refused."""
+"""`flow-congestion`: the formula against its words, the paper's rates, reduces, patterns, bounds, what is refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from optsched.results import Violation
 from optsched.routes import solve
 from optsched.searches.enumeration import best_placement
 
-#: 002, Table 3: WordCount, Terasort, Grep, NoComputation in clusters 1 and 2.
+#: Hsu and Freeh, Table 3: WordCount, Terasort, Grep, NoComputation in clusters 1 and 2.
 TABLE3 = [[3.04, 9.14, 0.23, 16.0], [3.2, 12.8, 0.27, 21.3]]
 
 
@@ -73,7 +73,7 @@ def value(problem: FlowCongestion, nodes: list[int]) -> float:
 
 
 def in_words(problem: FlowCongestion, placement: Placement) -> float:
-    """The penalty as 002 words it, task after task, in plain floats; nothing of the package but the instance."""
+    """The penalty as Hsu and Freeh word it, task after task, in plain floats; of the package only the instance."""
     instance, parameters = problem.instance, problem.parameters
     cluster, workload, state = instance.cluster, instance.workload, instance.state
 
@@ -202,7 +202,7 @@ class TestConvexity:
 
 
 class TestReduces:
-    """Reduces read from where maps ran, 002's sum over sources or weighted by shares."""
+    """Reduces read from where maps ran, Hsu and Freeh's sum over sources or weighted by shares."""
 
     def instance(self, **state: Any) -> Instance:
         """Maps a and b ran on n1 (40 of 85 MB/s in use) and n2, c waits; reduce r reads 30, 10 and 60 MB of them."""

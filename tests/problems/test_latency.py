@@ -127,7 +127,7 @@ def test_least_remote() -> None:
 
 
 def test_counting_bound_by_hand() -> None:
-    """Tests l** of 004: all replicas of two tasks on a server that is busy until 5, and one with room elsewhere."""
+    """Tests l** of Agosta et al.: all replicas of two tasks on a server busy until 5, and one with room elsewhere."""
     problem = posed([5, 0, 0], [[0]] * 5)
     assert problem.counting_bound() == 6
     assert problem.average_bound() == 4

@@ -1,4 +1,4 @@
-"""Locality classes of maps and reduces, as 000 counts them in its Table III."""
+"""Locality classes of maps and reduces, as Shen et al. count them in their Table III."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from optsched.problems.transmission_reduces import TransmissionReduces
 
 
 def test_worked_example() -> None:
-    """Tests 000's example: M1 is remote, M2 local; of the reduces one is on a map's node, for want of racks no more."""
+    """Tests Shen et al.'s example: M1 is remote, M2 local; one reduce is on a map's node, for want of racks no more."""
     problem = Transmission(example())
     counts = locality_counts(problem, problem.placement([2, 1, 0, 2]))
     assert counts == {

@@ -1,4 +1,4 @@
-"""003's closed forms against enumeration of every case, against the optimum, and against figures of a simulation."""
+"""Guo et al.'s closed forms against enumeration of every case, the optimum, and figures of a simulation."""
 
 from __future__ import annotations
 

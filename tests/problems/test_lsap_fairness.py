@@ -115,7 +115,7 @@ def test_missing_fields() -> None:
 
 
 def test_heuristics_serve_it() -> None:
-    """Tests that 003's schedulers and FIFO can be measured, and that a locality scheduler may be unfair at gap 0."""
+    """Tests that Guo et al.'s schedulers and FIFO can be measured, and that a local one may be unfair at gap 0."""
     served = {entry.name for entry in applicable(SMALL)}
     assert {"dl", "rand", "lsap-sched", "lsap-fair-sched"} <= served
     assert gap(SMALL, "lsap-sched").absolute_gap == (0, 0)

@@ -276,7 +276,7 @@ def test_prices_say_their_unit() -> None:
 
 
 def test_penalty_may_be_as_large_as_the_grid_is_fine() -> None:
-    """Tests the limits of 001's penalty: above 2, up to 2^20 and not a step more."""
+    """Tests the limits of Sharmilarani et al.'s penalty: above 2, up to 2^20 and not a step more."""
     (penalty,) = (entry for entry in PROBLEMS["utility"].parameter_table if entry.name == "penalty")
     assert penalty.parse(GRID) == GRID
     for wrong in (2, GRID + 1):

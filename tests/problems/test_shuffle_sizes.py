@@ -1,4 +1,4 @@
-"""Sizes of shuffle entries as a scheduler can know them: 000, equation (3), and what it leaves undefined."""
+"""Sizes of shuffle entries as a scheduler can know them: Shen et al. 2016, equation (3), and its gaps."""
 
 from __future__ import annotations
 

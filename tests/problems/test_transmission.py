@@ -1,4 +1,4 @@
-"""`transmission`: maps and reduces at once: 000's example, the terms of the cost, its attributes against its value."""
+"""`transmission`: maps and reduces at once: Shen et al.'s example, terms of the cost, attributes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from optsched.searches.enumeration import best_placement
 
 
 def test_worked_example() -> None:
-    """Tests 000's example: 256 + 0 for the maps, 200 for the reduces, 456 in all (section II-B, Figure 2)."""
+    """Tests Shen et al.'s example: 256 + 0 for the maps, 200 for the reduces, 456 in all (section II-B, Figure 2)."""
     problem = Transmission(example())
     assert problem.evaluate(problem.placement([2, 1, 0, 2])) == (456,)
     assert problem.map_units.tolist() == [[0, 512, 256, 1024], [512, 0, 1280, 512]]
@@ -129,7 +129,7 @@ def test_costs_that_are_not_exact(sent: float) -> None:
 
 
 def plainly(problem: Transmission, nodes: np.ndarray) -> Fraction:
-    """The cost of a placement term by term, as 000 writes it, in fractions, each product rounded where it must be."""
+    """The cost of a placement term by term, as Shen et al. write it, in fractions, each product rounded at need."""
     instance, distance = problem.instance, distances(problem.instance)
     now, shuffle = instance.state.node.copy(), instance.workload.shuffle
     now[problem.tasks[nodes != NONE]] = nodes[nodes != NONE]
@@ -195,7 +195,8 @@ def test_cheap_bound(problem: Problem) -> None:
 
 
 def test_cheap_bound_leaves_out_nodes_without_an_idle_slot() -> None:
-    """Tests the bound by hand on 000's example: M1's node has no idle slot, the nearest other is D3 at distance 2.
+    """Tests the bound by hand on Shen et al.'s example: M1's node has no idle slot, the nearest other is D3 at distance
+    2.
 
     M2 stays at home, and pending maps send nothing to pending reduces here: 128 MB times 2.
     """

@@ -1,4 +1,4 @@
-"""`transmission-maps`: 000's map costs, classes, routes and proofs, against enumeration."""
+"""`transmission-maps`: Shen et al.'s map costs, classes, routes and proofs, against enumeration."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def posed(
 
 
 def test_worked_example() -> None:
-    """Tests 000, section II-B.1: M1 on D3 costs 256, M2 on D2 nothing; and the whole table (Shen et al. 2016, note
-    5).
+    """Tests Shen et al. 2016, section II-B.1: M1 on D3 costs 256, M2 on D2 nothing; and the whole table (Shen et al.
+    2016, note 5).
     """
     problem = TransmissionMaps(example())
     assert problem.class_units.tolist() == [[0, 512, 256, 1024], [512, 0, 1280, 512]]
@@ -40,7 +40,7 @@ def test_worked_example() -> None:
 
 
 def test_probabilities_of_the_worked_example() -> None:
-    """Tests the averages 448 and 576 and the probabilities worked out by hand (000, equation (4))."""
+    """Tests the averages 448 and 576 and the probabilities worked out by hand (Shen et al. 2016, equation (4))."""
     costs = TransmissionMaps(example()).class_units
     averages = costs.mean(axis=1)
     assert averages.tolist() == [448, 576]

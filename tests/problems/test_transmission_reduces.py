@@ -1,4 +1,4 @@
-"""`transmission-reduces`: 000's reduce costs, one reduce of a job a node, exact sums, and what is refused."""
+"""`transmission-reduces`: Shen et al.'s reduce costs, one reduce of a job a node, exact sums, and what is refused."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from optsched.routes import solve
 
 
 def test_worked_example() -> None:
-    """Tests 000, section II-B.2: distances, link costs and the sum 200; the table; and 150, the least (Shen et al.
-    2016, note 5).
+    """Tests Shen et al. 2016, section II-B.2: distances, link costs and the sum 200; the table; and 150, the least
+    (Shen et al. 2016, note 5).
     """
     problem = TransmissionReduces(PLACED)
     assert np.array(DISTANCES)[[2, 1]][:, [0, 2]].tolist() == [[2, 0], [4, 10]]

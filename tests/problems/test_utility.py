@@ -197,7 +197,7 @@ def test_nothing_to_place() -> None:
 
 
 def test_reduces_are_spread() -> None:
-    """Tests 001, III.J: evenly; then not two of a job together; then the first; only where there is room."""
+    """Tests Sharmilarani et al., III.J: evenly; then no two of a job together; then the first; only in room."""
     job = {"reduces": 2, "reduce": {"memory": 1}}
     assert spread_reduces(posed({"memory": [9, 9, 9]}, [job, job])).tolist() == [[1, 1, 0], [1, 0, 1]]
     crowded = posed({"memory": [9, 9]}, [{**job, "reduces": 3}, {**job, "reduces": 1}])

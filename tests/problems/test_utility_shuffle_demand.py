@@ -1,4 +1,4 @@
-"""`utility` with `phase=by-maps`: what a reduce takes grows with its job's placed maps (001, section III.J)."""
+"""`utility` with `phase=by-maps`: what a reduce takes grows with its job's maps (Sharmilarani et al., III.J)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SMALL = posed({"cpu": [6], "memory": [4]}, [JOB], phase="by-maps")
 
 
 def fits(problem: Utility, nodes: tuple[int, ...]) -> bool:
-    """Whether a placement keeps all capacities, as 001 words it, in fractions, from the instance alone."""
+    """Whether a placement keeps all capacities, as the paper words it, in fractions, from the instance alone."""
     workload, cluster, state = problem.instance.workload, problem.instance.cluster, problem.instance.state
     names = {*workload.demand, *workload.demand_shuffle}
 
@@ -126,7 +126,7 @@ def test_optimum_by_hand() -> None:
 @settings(max_examples=20)
 @given(problems(tasks=5, nodes=2, phase="by-maps"))
 def test_every_route_against_the_words_of_001(problem: Utility) -> None:
-    """Tests feasibility, each route's optimum and every bound against a plain reading of 001."""
+    """Tests feasibility, each route's optimum and every bound against a plain reading of Sharmilarani et al."""
     nodes = range(-1, len(problem.instance.cluster))
     best: Value | None = None
     for chosen in itertools.product(nodes, repeat=len(problem.tasks)):

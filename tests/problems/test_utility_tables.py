@@ -1,4 +1,4 @@
-"""The utility functions (7) of 001: a table by hand, every edge, and that more is never worth less."""
+"""The utility functions (7) of Sharmilarani et al.: a table by hand, every edge, and that more is never worth less."""
 
 from __future__ import annotations
 
@@ -86,5 +86,5 @@ def test_edges_of_reduces() -> None:
     ],
 )
 def test_required_maps(pending: int, map_time: float, goal: float, now: float, required: int) -> None:
-    """Tests the estimator of 001, III.G: waves that end in time, a goal that passed, none, and decimals as written."""
+    """Tests the estimator of Sharmilarani et al., III.G: waves in time, a goal passed, none, decimals as written."""
     assert required_maps(pending, map_time, goal, now) == required

@@ -53,7 +53,7 @@ def test_frontier_is_the_enumerated_one(problem: LsapFairness) -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("weights", [(1, 2, 4, 8, 16), (0.1, 0.2, 0.3, 0.7)])
 def test_frontier_at_the_papers_size(seed: int, weights: tuple[float, ...]) -> None:
-    """Tests each point of 003's own sizes by both engines, also with weights whose shares have large denominators."""
+    """Tests each point of Guo et al.'s own sizes by both engines, also with shares of large denominators."""
     instance = generate("fair-lsap", seed, nodes=60, tasks=90, weights=weights)
     for distance in ("absolute", "relative"):
         problem = LsapFairness(instance, distance=distance)

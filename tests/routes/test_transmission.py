@@ -38,7 +38,7 @@ from optsched.solvers.profiles import Profile
 
 @pytest.mark.parametrize(("distinct", "optimum"), [(True, 80), (False, 60)])
 def test_the_papers_example(distinct: bool, optimum: int) -> None:
-    """Tests the joint optima of 000's example (Shen et al. 2016, note 5) by every route."""
+    """Tests the joint optima of Shen et al.'s example (Shen et al. 2016, note 5) by every route."""
     problem = Transmission(example(), distinct=distinct)
     for route in ("search", "pyomo", "pulp", "brute-force"):
         solution = solve(problem, route=route)

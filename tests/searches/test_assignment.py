@@ -167,7 +167,7 @@ def test_bug_dense_route_forgot_surcharges() -> None:
 
 
 def test_placement_that_can_be_improved_has_no_prices() -> None:
-    """Tests that shortest paths find the improvement of 003's Figure 2 instead of prices."""
+    """Tests that shortest paths find the improvement of Guo et al.'s Figure 2 instead of prices."""
     workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0, 1, 2], [0, 1], [0]]))
     posed = Lsap(Instance(Cluster(["a", "b", "c"]), workload))
     assert prices_of(posed, Placement.of([0, 1, 2])) is None

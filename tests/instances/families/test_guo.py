@@ -9,7 +9,7 @@ from optsched.instances.generate import generate
 
 
 def test_guo() -> None:
-    """Tests sizes of 003: Figure 4, both columns of Table III, and replicas of exactly C."""
+    """Tests sizes of Guo et al. 2012: Figure 4, both columns of Table III, and replicas of exactly C."""
     for name, nodes, slots, idle, tasks, replicas in [
         ("guo-fig4", 100, 1, 50, 50, 5),
         ("guo-table3", 1000, 2, 200, 300, 3),
@@ -29,7 +29,7 @@ def test_guo_expected_matching() -> None:
 
 
 def test_guo_closed_form() -> None:
-    """Tests the mean optimum for S = C = 1 against 003's E = IS (1 - (1 - 1/N)^T)."""
+    """Tests the mean optimum for S = C = 1 against Guo et al.'s E = IS (1 - (1 - 1/N)^T)."""
     matched = [
         30 - must_be_remote(generate("lsap", seed, nodes=40, tasks=30, replicas=1, idle_ratio=0.75))
         for seed in range(300)
@@ -38,7 +38,7 @@ def test_guo_closed_form() -> None:
 
 
 def test_guo_fairness() -> None:
-    """Tests 003 section IV.B: 60 nodes, 30 running and 90 pending tasks, weights 1 to 16, one replica."""
+    """Tests Guo et al. 2012, section IV.B: 60 nodes, 30 running and 90 pending tasks, weights 1 to 16, one replica."""
     instance = generate("guo-fairness")
     workload = instance.workload
     assert (len(instance.cluster), int(instance.state.idle_slots.sum()), len(workload)) == (60, 30, 90)

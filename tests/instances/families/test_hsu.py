@@ -8,7 +8,7 @@ from optsched.instances.generate import generate
 
 
 def test_hsu() -> None:
-    """Tests 002 section 5: nine jobs of 1 GB, 6 + 5 compute and 2 + 1 storage nodes, rates of Tables 2 and 3."""
+    """Tests Hsu and Freeh, section 5: nine jobs of 1 GB, 11 compute and 3 storage nodes, rates of Tables 2, 3."""
     instance = generate("hsu-table3")
     cluster, workload = instance.cluster, instance.workload
     assert np.bincount(cluster.type[cluster.slots > 0]).tolist() == [6, 5]

@@ -8,7 +8,7 @@ from optsched.instances.generate import generate
 
 
 def test_labl() -> None:
-    """Tests 004 section 4: sizes, integer loads uniform from 0 to 5 with a free server, 1 to 4 replicas."""
+    """Tests Agosta et al., section 4: sizes, integer loads uniform from 0 to 5 with a free server, 1 to 4 replicas."""
     instance = generate("labl")
     assert (len(instance.cluster), len(instance.workload)) == (2000, 3450)
     loads, counts = np.unique(instance.state.load, return_counts=True)
@@ -20,7 +20,7 @@ def test_labl() -> None:
 
 
 def test_labl_available() -> None:
-    """Tests that fewer available servers keep placement and loads of the others: 004 section 4.2."""
+    """Tests that fewer available servers keep placement and loads of the others: Agosta et al., section 4.2."""
     whole, part = generate("labl", seed=5), generate("labl", seed=5, available=1600)
     assert len(part.cluster) == 1600
     assert np.array_equal(part.state.load, whole.state.load[:1600])
@@ -29,7 +29,7 @@ def test_labl_available() -> None:
 
 
 def test_loads_have_a_free_server() -> None:
-    """Tests the normalisation of 004 section 3.1 where no drawn load would be 0."""
+    """Tests the normalisation of Agosta et al., section 3.1, where no drawn load would be 0."""
     assert all(generate("latency", seed, nodes=4).state.load.min() == 0 for seed in range(20))
 
 

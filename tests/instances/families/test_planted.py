@@ -43,7 +43,7 @@ def planted_unless_refused(family: str, seed: int, case: dict[str, Any]) -> Inst
 
 
 def least_work(instance: Instance, makespan: int) -> int | None:
-    """Least work of a placement within `makespan`, w_loc 1 and w_rem 3; None if there is none (004, compact form).
+    """Least work of a placement within `makespan`, w_loc 1 and w_rem 3; None if there is none (Agosta et al.).
 
     Columns: one a replica (the task runs there), one a task (it is remote), one a server (remote tasks on it).
     """
@@ -115,7 +115,7 @@ class TestPlanted:
     )
     @pytest.mark.parametrize("seed", range(5))
     def test_fair_lsap(self, case: dict[str, Any], seed: int) -> None:
-        """Tests the planted cost against a dense assignment with 003's costs, written out here once more."""
+        """Tests the planted cost against a dense assignment with Guo et al.'s costs, written out here once more."""
         instance = generate("planted-fair-lsap", seed, **case)
         assert_sound(instance)
         workload = instance.workload
@@ -206,7 +206,7 @@ class TestPlanted:
     )
     @pytest.mark.parametrize("seed", range(5))
     def test_flow(self, case: dict[str, Any], seed: int) -> None:
-        """Tests the planted penalty against a dense assignment with 002's costs, written out here once more."""
+        """Tests the planted penalty against a dense assignment with Hsu and Freeh's costs, written out once more."""
         instance = generate("planted-flow", seed, **case)
         assert_sound(instance)
         cluster = instance.cluster

@@ -46,7 +46,7 @@ def test_divided() -> None:
 
 @pytest.mark.parametrize("stage", ["transmission", "transmission-maps", "transmission-reduces"])
 def test_transmission(stage: str) -> None:
-    """Tests that the family gives 000's problems all they need, with either form of distances."""
+    """Tests that the family gives Shen et al.'s problems all they need, with either form of distances."""
     for spread in (0, 7):
         instance = generate("transmission", seed=1, finished=0.5, spread=spread, jobs=3, reduces=5)
         posed = STAGES[stage](instance)
