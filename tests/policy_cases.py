@@ -7,11 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
-from optsched.problems import Problem
+from optsched.instance import (
+    MAP,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Instance,
+    Ragged,
+    Shuffle,
+    State,
+    Topology,
+    Workload,
+)
+from optsched.problems import Lsap, Problem
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.running.base import Offer, View
+from optsched.running.base import Event, Offer, View
 from optsched.running.driver import drive
 
 
@@ -67,3 +78,36 @@ def first_answers(problem: Problem, policy: Any, node: int, kind: str, times: in
         policy.start(view, np.random.default_rng(seed))
         counted[tuple(policy.offer(offer, view))] += 1
     return counted
+
+
+def posed(jobs: list[int], groups: list[int], weights: list[float], running: tuple[int, ...] = (), **more: Any) -> Lsap:
+    """Maps of these jobs, of groups with weights; those in `running` run. Nodes a, b in a rack, c in another."""
+    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r1", "r2"], slots=[9] * 3)
+    replicas = Ragged.from_rows(more.pop("replicas", [[0]] * len(jobs)))
+    workload = Workload(
+        [f"t{task}" for task in range(len(jobs))],
+        job=jobs,
+        job_ids=[f"j{job}" for job in range(len(groups))],
+        job_group=groups,
+        group_ids=[f"g{group}" for group in range(len(weights))],
+        group_weight=weights,
+        replicas=replicas,
+        **more,
+    )
+    status = [RUNNING if task in running else 0 for task in range(len(jobs))]
+    state = State.initial(cluster, workload, status=status, node=[1 if code else -1 for code in status])
+    return Lsap(Instance(cluster, workload, state))
+
+
+def order(policy: Any, view: View, offers: int, node: int = 0) -> list[int]:
+    """The tasks that are started on so many slots of a node, each told to the policy."""
+    policy.start(view, np.random.default_rng(0))
+    status = view.status.base
+    started = []
+    for _ in range(offers):
+        answer = policy.offer(Offer(0.0, node, "map", 9), view)
+        started.extend(answer)
+        for task in answer:
+            status[task] = RUNNING
+            policy.notify(Event(0.0, "task-started", task), view)
+    return started

@@ -19,10 +19,9 @@ import numpy as np
 import pytest
 from outside_packages import PACKAGE, CommandLine, install, on_path, project
 
-from optsched.errors import OptschedError, UsageError
+from optsched.errors import UsageError
 from optsched.heuristics import _FAMILIES, GROUP, HEURISTICS, Heuristic, run
 from optsched.instance import Cluster, Instance, Workload
-from optsched.instances.importers import IMPORTERS, Imported, Importer, Option
 from optsched.outside import Listed
 from optsched.problems import PROBLEMS
 from optsched.problems.base import Problem
@@ -291,18 +290,6 @@ def test_broken_packages_on_the_command_line(tmp_path: Path) -> None:
 # Records ----------------------------------------------------------------------------------------------------------
 
 
-def test_families_name_their_heuristics() -> None:
-    """Tests that the table of families names exactly the heuristics of each module, in their order."""
-    for family, names in _FAMILIES.items():
-        module = __import__(f"optsched.heuristics.{family}", fromlist=["HEURISTICS"])
-        assert tuple(entry.name for entry in module.HEURISTICS) == names
-    folder = Path(sys.modules["optsched.heuristics"].__path__[0])
-    having = {
-        file.stem for file in folder.glob("*.py") if "\nHEURISTICS" in file.read_text() and file.stem != "__init__"
-    }
-    assert having == set(_FAMILIES)
-
-
 def test_heuristic_from_outside_gets_a_copy() -> None:
     """Tests that a heuristic of a package with parameters of its own cannot change what it is judged by."""
 
@@ -318,38 +305,3 @@ def test_heuristic_from_outside_gets_a_copy() -> None:
     placement = run(problem, mine).raise_if_failed()
     assert problem.count == 1
     assert problem.violations(placement) == []
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        ("None", "answered None; give an Imported of documents"),
-        ("Imported((5,))", "answered an Imported; give an Imported of documents"),
-        ("Imported(({}, {}))", "answered 2 documents; give one"),
-        ("[][1]", r'importer "mine" raised IndexError: .*\(.*mine.py, line 3\)'),
-    ],
-)
-def test_importer_that_answers_nonsense(empty: Path, answer: str, message: str) -> None:
-    """Tests that what a package's reader answers or raises is told with the importer's name, in one line."""
-    (empty / "mine.py").write_text(
-        f"from optsched.instances.importers import Imported\ndef read(file, *, name):\n    return {answer}\n"
-    )
-    reader = __import__("mine").read
-    with pytest.raises(OptschedError, match=message):
-        Importer("mine", "", reader).read("x", name=None)
-
-
-def test_importer_may_split() -> None:
-    """Tests that a reader that was asked for a document of each job may answer any number."""
-    many = Imported(({"name": "a"}, {"name": "b"}))
-    assert Importer("mine", "", lambda file, **options: many, splits=True).read("x", name=None, split=True) is many
-
-
-@pytest.mark.parametrize("option", [Option("output", ""), Option("slots", "", flag="--name")])
-def test_options_that_every_importer_has(option: Option) -> None:
-    """Tests that an importer cannot have an option that every importer has, nor one twice."""
-    with pytest.raises(UsageError, match='importer "mine": there are two options'):
-        Importer("mine", "", "module:function", (option,))
-    with pytest.raises(UsageError, match="there are two options slots"):
-        Importer("mine", "", "module:function", (Option("slots", ""), Option("slots", "", flag="--other")))
-    assert list(IMPORTERS) == ["rumen", "dimacs", "orlib-gap", "orlib-assign", "sls", "swim"]

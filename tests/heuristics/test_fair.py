@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from policy_cases import first_view
+from policy_cases import first_view, order, posed
 
 from optsched.errors import UsageError
 from optsched.heuristics import run
@@ -18,53 +18,18 @@ from optsched.instance import (
     MAP,
     PENDING,
     REDUCE,
-    RUNNING,
     Cluster,
     Instance,
-    Ragged,
     Shuffle,
     State,
     Topology,
     Workload,
 )
-from optsched.problems import FairLsap, FlowCongestion, Lsap, Problem
+from optsched.problems import FairLsap, FlowCongestion, Problem
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.running.base import Event, Offer, View
+from optsched.running.base import Offer
 
 HOPS = Topology("hops", hops={"node": 0.0, "rack": 2.0, "off_rack": 4.0})
-
-
-def posed(jobs: list[int], groups: list[int], weights: list[float], running: tuple[int, ...] = (), **more: Any) -> Lsap:
-    """Maps of these jobs, of groups with weights; those in `running` run. Nodes a, b in a rack, c in another."""
-    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r1", "r2"], slots=[9] * 3)
-    replicas = Ragged.from_rows(more.pop("replicas", [[0]] * len(jobs)))
-    workload = Workload(
-        [f"t{task}" for task in range(len(jobs))],
-        job=jobs,
-        job_ids=[f"j{job}" for job in range(len(groups))],
-        job_group=groups,
-        group_ids=[f"g{group}" for group in range(len(weights))],
-        group_weight=weights,
-        replicas=replicas,
-        **more,
-    )
-    status = [RUNNING if task in running else 0 for task in range(len(jobs))]
-    state = State.initial(cluster, workload, status=status, node=[1 if code else -1 for code in status])
-    return Lsap(Instance(cluster, workload, state))
-
-
-def order(policy: Any, view: View, offers: int, node: int = 0) -> list[int]:
-    """The tasks that are started on so many slots of a node, each told to the policy."""
-    policy.start(view, np.random.default_rng(0))
-    status = view.status.base
-    started = []
-    for _ in range(offers):
-        answer = policy.offer(Offer(0.0, node, "map", 9), view)
-        started.extend(answer)
-        for task in answer:
-            status[task] = RUNNING
-            policy.notify(Event(0.0, "task-started", task), view)
-    return started
 
 
 def _reduces(jobs: list[int]) -> TransmissionReduces:
@@ -85,42 +50,6 @@ def _reduces(jobs: list[int]) -> TransmissionReduces:
     node = [-1] * count + [number % 2 for number in range(len(maps))]
     status = [PENDING] * count + [FINISHED] * len(maps)
     return TransmissionReduces(Instance(cluster, workload, State.initial(cluster, workload, status=status, node=node)))
-
-
-class TestPools:
-    """Groups share by their weights, whichever policy."""
-
-    @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
-    def test_by_weight(self, policy: Any) -> None:
-        """Tests that of weights 2 and 1 the heavier gets two of three slots."""
-        view = first_view(posed([0] * 6 + [1] * 6, [0, 1], [2.0, 1.0]))
-        groups = [0 if task < 6 else 1 for task in order(policy, view, 9)]
-        assert groups == [0, 1, 0, 0, 1, 0, 0, 1, 0]
-
-    @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
-    def test_running_tasks_count(self, policy: Any) -> None:
-        """Tests that a group that runs two goes last until the other has as many."""
-        view = first_view(posed([0] * 4 + [1] * 4, [0, 1], [1.0, 1.0], running=(0, 1)))
-        assert [task < 4 for task in order(policy, view, 4)] == [False, False, True, False]
-
-    @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
-    def test_running_tasks_that_are_only_counted(self, policy: Any) -> None:
-        """Tests `running_tasks` of a group, and a weight of 0, which goes last."""
-        view = first_view(posed([0] * 2 + [1] * 2 + [2] * 2, [0, 1, 2], [1.0, 1.0, 0.0], group_running_tasks=[1, 0, 0]))
-        assert [task // 2 for task in order(policy, view, 6)] == [1, 0, 1, 0, 2, 2]
-
-    def test_jobs_of_a_pool_by_running_tasks(self) -> None:
-        """Tests that within a pool the jobs take turns under Fair, and go by arrival under Capacity."""
-        jobs = [0, 0, 1, 1]
-        fair = order(FairPolicy(), first_view(posed(jobs, [0, 0], [1.0])), 4)
-        assert [jobs[task] for task in fair] == [0, 1, 0, 1]
-        capacity = order(CapacityPolicy(), first_view(posed(jobs, [0, 0], [1.0])), 4)
-        assert [jobs[task] for task in capacity] == [0, 0, 1, 1]
-
-    def test_jobs_without_group_and_tasks_without_job(self) -> None:
-        """Tests that they are a pool of weight 1, in which tasks without a job are one job."""
-        view = first_view(posed([0, 0, -1, 1], [0, -1], [1.0]))
-        assert order(FairPolicy(), view, 4) in ([2, 0, 3, 1], [2, 1, 3, 0])
 
 
 class TestFair:

@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from transmission_instances import example, instances, problems
 
 from optsched.heuristics.fifo import HEURISTICS, fifo, larts
-from optsched.heuristics.reduce_rules import filled, first_fit
-from optsched.instance import REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.instance import Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.placement import NONE
 from optsched.problems import Lsap
 from optsched.problems.flow_congestion import FlowCongestion
-from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
 
@@ -77,62 +75,6 @@ class TestFifo:
         )  # fmt: skip
         problem = FlowCongestion(Instance(cluster, workload))
         assert problem.nodes_of(fifo(problem, RNG)).tolist() == [0, 1, 0, 1]
-
-
-def reduces(slots: list[int], jobs: list[int], running: list[tuple[int, int]] = ()) -> Instance:  # type: ignore[assignment]
-    """Pending reduces of these jobs on nodes with so many reduce slots; of `running` ones the job and node."""
-    kind = [REDUCE] * (len(jobs) + len(running))
-    workload = Workload(
-        [f"r{task}" for task in range(len(kind))],
-        kind=kind,
-        job=[*jobs, *(job for job, _ in running)],
-        job_ids=[f"j{job}" for job in range(5)],
-    )
-    cluster = Cluster([f"n{node}" for node in range(len(slots))], reduce_slots=[9] * len(slots))
-    state = State.initial(
-        cluster,
-        workload,
-        status=[0] * len(jobs) + [1] * len(running),
-        node=[-1] * len(jobs) + [node for _, node in running],
-        idle_reduce_slots=slots,
-    )
-    return Instance(cluster, workload, state)
-
-
-class TestFilled:
-    """Reduces that find no node move others out of their way."""
-
-    @given(st.data())
-    def test_as_many_as_fit(self, data: st.DataObject) -> None:
-        """Tests against the maximum flow that counts them, that nothing is violated, and that few need to move."""
-        nodes = data.draw(st.integers(1, 4))
-        jobs = data.draw(st.lists(st.integers(-1, 2), max_size=8))
-        running = data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, nodes - 1)), unique=True, max_size=3))
-        room = data.draw(st.lists(st.integers(0, 3), min_size=nodes, max_size=nodes))
-        instance = reduces(room, jobs, running)
-        slots = ReduceSlots(instance, np.arange(len(jobs)), distinct=data.draw(st.booleans()))
-        order = np.array(data.draw(st.permutations(range(len(jobs)))), dtype=np.int64)
-        wishes = np.array(
-            data.draw(st.lists(st.integers(0, 3), min_size=len(jobs) * nodes, max_size=len(jobs) * nodes)), dtype=float
-        ).reshape(len(jobs), nodes)
-        placed = first_fit(slots, order, wishes)
-        assert not list(slots.violations(placed))
-        assert np.count_nonzero(placed != NONE) == slots.count
-
-    def test_a_long_chain(self) -> None:
-        """Tests a chain of three moves, which is the only way to place the last reduce."""
-        # j0 runs on n2 and n3, j1 on n0 and n3, j2 on n0 and n1: each may go on to one node more, n3 is for j2 alone.
-        running = [(0, 2), (0, 3), (1, 0), (1, 3), (2, 0), (2, 1)]
-        instance = reduces([1, 1, 1, 1], [0, 1, 2, 0], running)
-        slots = ReduceSlots(instance, np.arange(4), distinct=True)
-        assert slots.count == 4
-        assert filled(slots, np.array([1, 2, NONE, 0])).tolist() == [1, 2, 3, 0]
-        assert filled(slots, np.array([0, 1, 2, NONE])).tolist() == [1, 2, 3, 0] or True
-
-    def test_what_has_a_node_keeps_it_where_it_can(self) -> None:
-        """Tests that a full placement, and one that nothing can be added to, stay as they are."""
-        slots = ReduceSlots(reduces([1, 1], [0, 0, 0]), np.arange(3), distinct=True)
-        assert filled(slots, np.array([1, NONE, 0])).tolist() == [1, NONE, 0]
 
 
 class TestLarts:

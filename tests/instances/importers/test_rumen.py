@@ -14,13 +14,14 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from foreign_files import faults
 from scipy.optimize import linear_sum_assignment
 
 from optsched.errors import InputError, UsageError
 from optsched.instances.documents.format import InstanceDocument
 from optsched.instances.importers.foreign import Location
 from optsched.instances.importers.rumen import import_rumen
-from optsched.instances.importers.rumen_trace import read_topology, read_trace
+from optsched.instances.importers.rumen_trace import read_trace
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "rumen"
 Document = dict[str, Any]
@@ -41,21 +42,6 @@ def by_id(records: list[Document]) -> dict[str, Document]:
 def slots(document: Document, field: str = "slots") -> dict[str, int]:
     """Slots of the nodes that have any."""
     return {node["id"]: node[field] for node in document["nodes"] if node[field]}
-
-
-def faults_of(read: Callable[[Path], object], path: Path) -> list[str]:
-    """The faults that a reader finds in a file, each under the file's name."""
-    with pytest.raises(InputError) as caught:
-        read(path)
-    assert str(caught.value).startswith(f"{path}: ")
-    return [str(fault) for fault in caught.value.faults]
-
-
-def written(folder: Path, text: str | bytes, name: str = "t.json") -> Path:
-    """A new file."""
-    path = folder / name
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
 
 
 # What an instance takes from a clean trace
@@ -277,14 +263,14 @@ def test_killed_jobs() -> None:
     assert len(caught.value.faults) == 2
 
 
-def test_repeated_job(tmp_path: Path) -> None:
+def test_repeated_job(file: Callable[..., Path]) -> None:
     """Tests that a job recorded twice alike is kept once, on its one host, and that two under one id are a fault."""
     document, notes = one("repeated.trace.json")
     assert notes == ("job_1: recorded again as job 2, the same in all that is read; kept once",)
     assert slots(document) == {"localhost": 1}
     text = (DATA / "repeated.trace.json").read_text()
-    other = written(tmp_path, text.replace("9000", "9001", 1))
-    assert faults_of(read_trace, other)[0] == "job 2 (job_1): has the id of job 1 but not its content"
+    other = file(text.replace("9000", "9001", 1))
+    assert faults(read_trace, other)[0] == "job 2 (job_1): has the id of job 1 but not its content"
 
 
 def test_host_in_two_racks() -> None:
@@ -296,19 +282,9 @@ def test_host_in_two_racks() -> None:
     assert notes == ('1 host in another rack than in the topology file, which is believed ("n1": "default-rack")',)
 
 
-def test_topology_oddities() -> None:
-    """Tests racks of racks, hosts without one, empty racks, and a host that is named twice."""
-    assert read_topology(DATA / "deep.topology.json") == {"n1": "d1/r1", "n2": "d1/r2", "gateway": None}
-    assert list(read_topology(DATA / "plain.topology.json")) == ["n1", "n2", "n10", "n11", "n20", "n21", "n22"]
-    assert faults_of(read_topology, DATA / "two_racks.topology.json") == [
-        'children[1].children[1].name: host "n1" stands at children[0].children[0] already, and a host has one rack'
-    ]
-
-
-def test_racks_of_racks_in_a_trace(tmp_path: Path) -> None:
+def test_racks_of_racks_in_a_trace(file: Callable[..., Path]) -> None:
     """Tests that a host's path of several levels names the same rack as the topology's levels do."""
-    path = written(
-        tmp_path,
+    path = file(
         """{"jobID": "j", "mapTasks": [{"taskID": "t", "preferredLocations": [{"layers": ["d1", "r1", "n1"]}],
         "attempts": [{"result": "SUCCESS", "hostName": "/d1/r2/n2"}]}]}""",
     )
@@ -319,7 +295,7 @@ def test_racks_of_racks_in_a_trace(tmp_path: Path) -> None:
     assert not [note for note in imported.notes if "another rack" in note]
 
 
-# Logs that were cut, and files that are wrong
+# Logs that were cut
 
 
 def test_cut_log() -> None:
@@ -327,145 +303,6 @@ def test_cut_log() -> None:
     document, notes = one("cut.trace.json")
     assert [job["id"] for job in document["jobs"]] == ["job_1"]
     assert notes == ("the file ends within job 2; the complete ones before it are kept",)
-
-
-def test_cut_anywhere(tmp_path: Path) -> None:
-    """Tests that a log cut at any byte gives its complete jobs or says that there is none, and is never malformed."""
-    data = (DATA / "plain.trace.json").read_bytes().rstrip()
-    second = data.index(b'{\n  "jobID" : "job_2"')
-    for end in range(len(data)):
-        path = written(tmp_path, data[:end])
-        if end < second - 1:
-            assert faults_of(read_trace, path)[0].startswith("there is no complete job")
-        else:
-            trace = read_trace(path)
-            assert [job.id for job in trace.jobs] == ["job_1"]
-            assert bool(trace.notes) == (end > second)
-
-
-@pytest.mark.parametrize("tail", ['"\\u00', '"\\', "tru", "-", "1.", "1e", "1e+", '"\u00e9'.encode()[:-1], "[1,", "{"])
-def test_cut_within_a_token(tmp_path: Path, tail: str | bytes) -> None:
-    """Tests that a cut within an escape, a literal, a number or a character is seen as a cut."""
-    head = b'{"jobID": "j"} {"jobID": "k", "x": '
-    trace = read_trace(written(tmp_path, head + (tail.encode() if isinstance(tail, str) else tail)))
-    assert [job.id for job in trace.jobs] == ["j"]
-    assert trace.notes == ("the file ends within job 2; the complete ones before it are kept",)
-
-
-def test_cut_gzip(tmp_path: Path) -> None:
-    """Tests that compressed data cut before their end give the jobs that are whole."""
-    rng = random.Random(1)
-    jobs = [json.dumps({"jobID": f"j{n}", "user": f"{rng.random()}"}) for n in range(2000)]
-    packed = gzip.compress("\n".join(jobs).encode())
-    trace = read_trace(written(tmp_path, packed[: len(packed) // 2]))
-    assert 500 < len(trace.jobs) < 1500
-    assert trace.notes[0] == "the compressed data were cut before their end; what comes before is read"
-    nothing = written(tmp_path, packed[:12])
-    assert faults_of(read_trace, nothing) == ["there is no complete job in it; the file was cut before its end"]
-
-
-def test_more_text_than_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a small file that unpacks to too much is refused before it fills the memory."""
-    monkeypatch.setattr("optsched.instances.importers.foreign.LARGEST_TEXT", 2**20)
-    path = written(tmp_path, gzip.compress(b" " * 5_000_000, mtime=0))
-    assert faults_of(read_trace, path) == ["unpacks to more than 1 MiB; split it into smaller files"]
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("", "there is no complete job in it; a Rumen trace is JSON objects, one after the other"),
-        (" \n", "there is no complete job in it; a Rumen trace is JSON objects, one after the other"),
-        (b"\x00\xff\xfe\x01", "byte 1: is no UTF-8 text (invalid start byte)"),
-        (gzip.compress(b"{}", mtime=0)[:10] + b"\xff" * 20, "the compressed data are damaged (Error -3 while"),
-        (b"\x1f\x8b rubbish rubbish", "the compressed data are damaged (Unknown compression method)"),
-        ('[{"jobID": "j"}]', "job 1: is a list; a Rumen trace is JSON objects, one after the other"),
-        ("7", "job 1: must be an object, not 7"),
-        ("{}", "job 1.jobID: is missing"),
-        ('{"jobID": 7}', "job 1.jobID: must be a string, not 7"),
-        ('{"jobID": "../up"}', 'job 1.jobID: "../up" must be up to 100 letters, digits, _, - and .: it becomes a'),
-        ('{"jobID": "j"} x', "job 2: malformed JSON at line 1, column 16: Expecting value"),
-        ('{"jobID": "j",, "user": 1}', "job 1: malformed JSON at line 1, column 15: Expecting property name"),
-        ('{"jobID": "j", "x": ' + "[" * 100_000, "job 1: is nested too deeply for a Rumen file"),
-        ('{"jobID": "j", "submitTime": ' + "9" * 5000 + "}", "job 1: holds a number that cannot be read"),
-        ('{"jobID": "j", "submitTime": NaN}', "job 1 (j).submitTime: must be a whole number, not NaN"),
-        ('{"jobID": "j", "submitTime": "1"}', 'job 1 (j).submitTime: must be a whole number, not "1"'),
-        ('{"jobID": "j", "submitTime": true}', "job 1 (j).submitTime: must be a whole number, not true"),
-        ('{"jobID": "j", "submitTime": 1.5}', "job 1 (j).submitTime: must be a whole number, not 1.5"),
-        ('{"jobID": "j", "submitTime": -2}', "job 1 (j).submitTime: -2 is negative; only -1 stands for unknown"),
-        ('{"jobID": "j", "submitTime": 9223372036854775807}', "job 1 (j).submitTime: 9223372036854775807 is past 2^53"),
-        ('{"jobID": "j", "user": "a", "user": "b"}', "job 1 (j).user: is named twice in one object"),
-        ('{"jobID": "j", "user": "\\ud800"}', "job 1 (j).user: must be a non-empty string of printable characters"),
-        ('{"jobID": "j", "mapTasks": {}}', "job 1 (j).mapTasks: must be a list, not an object"),
-        ('{"jobID": "j", "mapTasks": [3]}', "job 1 (j).mapTasks[0]: must be an object, not 3"),
-        ('{"jobID": "j", "mapTasks": [{}]}', "job 1 (j).mapTasks[0].taskID: is missing"),
-        (
-            '{"jobID": "j", "mapTasks": [{"taskID": "t", "preferredLocations": [{"layers": []}]}]}',
-            "job 1 (j).mapTasks[0].preferredLocations[0].layers: names no host",
-        ),
-        (
-            '{"jobID": "j", "mapTasks": [{"taskID": "t", "preferredLocations": [{"layers": ["r", 7]}]}]}',
-            "job 1 (j).mapTasks[0].preferredLocations[0].layers[1]: must be a string, not 7",
-        ),
-        (
-            '{"jobID": "j", "mapTasks": [{"taskID": "t", "attempts": [{"hostName": "//"}]}]}',
-            "job 1 (j).mapTasks[0].attempts[0].hostName: names no host",
-        ),
-        (
-            '{"jobID": "j", "mapTasks": [{"taskID": "t", "attempts": [{"location": 1}]}]}',
-            "job 1 (j).mapTasks[0].attempts[0].location: must be an object, not 1",
-        ),
-        (
-            '{"jobID": "j", "mapTasks": [{"taskID": "t"}], "reduceTasks": [{"taskID": "t"}]}',
-            'job 1 (j): task "t" is recorded in j already',
-        ),
-    ],
-)
-def test_wrong_trace(tmp_path: Path, text: str | bytes, fault: str) -> None:
-    """Tests that a wrong trace has one fault, with its place."""
-    (found,) = faults_of(read_trace, written(tmp_path, text))
-    assert found.startswith(fault)
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("", "a topology is one JSON object, not 0"),
-        ("{} {}", "a topology is one JSON object, not 2"),
-        ("{}", "a topology without hosts"),
-        ('{"name": "<root>", "children": [', "the file was cut before its end"),
-        ('{"name": "<root>"; }', "object 1: malformed JSON at line 1, column 18"),
-        ("[]", "must be an object, not a list"),
-        ('{"children": 7}', "children: must be a list, not 7"),
-        ('{"children": [{"children": null}]}', "children[0].name: is missing"),
-        ('{"children": [{"name": "\\\\"}, {"name": "/"}]}', "children[1].name: names no host"),
-        ('{"children": ' + '[{"name": "a", "children": ' * 20_000, "object 1: is nested too deeply for a Rumen file"),
-    ],
-)
-def test_wrong_topology(tmp_path: Path, text: str, fault: str) -> None:
-    """Tests that a wrong topology has one fault, with its place."""
-    (found,) = faults_of(read_topology, written(tmp_path, text))
-    assert found.startswith(fault)
-
-
-def test_every_fault_is_listed(tmp_path: Path) -> None:
-    """Tests that all faults of all jobs are reported, the syntax fault that ends the reading among them."""
-    text = """{"jobID": "a", "submitTime": "x", "user": 3, "mapTasks": [{"taskID": 1}, 2]}
-    {"jobID": "b", "reduceTasks": 1} {"jobID": "c" "d"}"""
-    assert [fault.split(":")[0] for fault in faults_of(read_trace, written(tmp_path, text))] == [
-        "job 1 (a).mapTasks[1]",
-        "job 1 (a).mapTasks[0].taskID",
-        "job 1 (a).user",
-        "job 1 (a).submitTime",
-        "job 2 (b).reduceTasks",
-        "job 3",
-    ]
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    """Tests that a missing file and a folder are input errors that name the file."""
-    assert faults_of(read_trace, tmp_path / "none.json") == ["cannot be read (No such file or directory)"]
-    assert faults_of(read_topology, tmp_path) == ["cannot be read (Is a directory)"]
 
 
 HOSTILE: tuple[Any, ...] = (
@@ -520,7 +357,7 @@ def bytewise(rng: random.Random, data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(160))
-def test_mutants(seed: int, tmp_path: Path) -> None:
+def test_mutants(seed: int, tmp_path: Path, file: Callable[..., Path]) -> None:
     """Tests that a damaged trace or topology gives documents that can be written or an input error, and soon."""
     rng = random.Random(seed)
     files = {name: (DATA / name).read_bytes() for name in ("plain.trace.json", "plain.topology.json")}
@@ -531,7 +368,7 @@ def test_mutants(seed: int, tmp_path: Path) -> None:
         mutant = gzip.compress(mutant, mtime=0)
         mutant = bytewise(rng, mutant) if rng.random() < 0.7 else mutant
     for name in files:
-        written(tmp_path, mutant if name == victim else files[name], name)
+        file(mutant if name == victim else files[name], name)
     trace, topology = (tmp_path / name for name in files)
     options: dict[str, Any] = {"slots": rng.choice(("observed", "inferred", 2)), "split": seed % 2 == 0}
     began = time.process_time()

@@ -1,4 +1,4 @@
-"""Outside checks: files that others published, solved by two routes or more, certified, exported and read back.
+"""Importers on files that others published, solved by two routes or more, certified, exported and read back.
 
 The optima of the generalized-assignment files are those that the OR-Library literature gives: `gap1-*` are the five
 instances of its `gap1` (maximisation; Osman 1995, Cattrysse, Salomon and Van Wassenhove 1994), `a05100` and `c05100`

@@ -1,0 +1,129 @@
+"""Whose turn it is: pools by their weights, jobs by what runs of them, and maps drawn by where their data are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from policy_cases import barred_case, first_view, order, posed
+
+from optsched.heuristics.fair import CapacityPolicy, FairPolicy
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps, by_job
+from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
+from optsched.problems import Lsap
+from optsched.running.base import Event, Offer, View
+
+
+def drawn(view: View, level: int, node: int, seeds: int = 40) -> set[int | None]:
+    """What is drawn first at a level on a node, whatever the seed."""
+    found = set()
+    for seed in range(seeds):
+        maps = WaitingMaps()
+        maps.add(view.pending, view)
+        found.add(maps.draw(level, node, view, np.random.default_rng(seed)))
+    return found
+
+
+def test_maps_by_where_their_data_are() -> None:
+    """Tests that a draw gives every map with data on the node, in its rack, or any, and None where there is none."""
+    view = first_view(posed([0] * 4, [0], [1.0], replicas=[[0], [0, 1], [2], []]))
+    assert drawn(view, NODE, 0) == {0, 1}
+    assert drawn(view, NODE, 1) == {1}
+    assert drawn(view, RACK, 1) == {0, 1}
+    assert drawn(view, RACK, 2) == {2}
+    assert drawn(view, ANYWHERE, 2) == {0, 1, 2, 3}
+    nothing = first_view(posed([0], [0], [1.0], replicas=[[0]]))
+    assert drawn(nothing, NODE, 1) == drawn(nothing, RACK, 2) == {None}
+
+
+def test_nodes_outside_any_rack_share_none() -> None:
+    """Tests that data on a node without a rack are near no other node without one."""
+    instance = Instance(Cluster(["a", "b"]), Workload(["t"], replicas=Ragged.from_rows([[0]])))
+    view = first_view(Lsap(instance))
+    assert drawn(view, NODE, 0) == {0}
+    assert drawn(view, RACK, 0) == drawn(view, RACK, 1) == {None}
+
+
+def test_a_map_is_drawn_once_and_not_after_it_started() -> None:
+    """Tests that a map is taken out of its list when it is drawn, and passed over where it has started meanwhile."""
+    view = first_view(posed([0] * 3, [0], [1.0], replicas=[[0], [0, 1], [0]]))
+    maps, rng = WaitingMaps(), np.random.default_rng(0)
+    maps.add(view.pending, view)
+    assert {maps.draw(NODE, 0, view, rng) for _ in range(3)} == {0, 1, 2}
+    assert maps.draw(NODE, 0, view, rng) is None
+    view.status.base[1] = RUNNING  # type: ignore[index]
+    assert maps.draw(NODE, 1, view, rng) is None
+    assert {maps.draw(RACK, 1, view, rng) for _ in range(3)} == {0, 2, None}
+
+
+def test_tasks_job_by_job() -> None:
+    """Tests that tasks come by increasing job, each job's in order, those without a job first, and none for none."""
+    view = first_view(posed([1, 0, -1, 1, 0], [0, 0], [1.0]))
+    assert [(job, tasks.tolist()) for job, tasks in by_job(np.arange(5), view)] == [(-1, [2]), (0, [1, 4]), (1, [0, 3])]
+    assert [(job, tasks.tolist()) for job, tasks in by_job(np.array([0, 3]), view)] == [(1, [0, 3])]
+    assert list(by_job(np.zeros(0, dtype=np.int64), view)) == []
+
+
+def test_what_is_kept_of_a_job() -> None:
+    """Tests the counts of what waits, runs and has finished, by kind, and that starts are taken from what waits."""
+    problem = posed([0, 0, 0, 1], [0, 0], [1.0], running=(0,), kind=[MAP, MAP, MAP, MAP])
+    view, policy = first_view(problem), JobPolicy()
+    policy.start(view, np.random.default_rng(0))
+    assert [policy.counts(job, MAP) for job in (0, 1)] == [(2, 1, 0), (1, 0, 0)]
+    assert policy.counts(0, REDUCE) == (0, 0, 0)
+    assert policy.waiting(0, "map", view).tolist() == [1, 2]
+    view.status.base[2] = RUNNING  # type: ignore[index]
+    policy.notify(Event(0.0, "task-started", 2), view)
+    assert policy.counts(0, MAP) == (1, 2, 0)
+    assert policy.waiting(0, "map", view).tolist() == [1]
+    assert policy.random_task(0, "map", view) == 1
+    assert list(policy.jobs(Offer(0.0, 0, "map", 1))) == [1, 0]
+    assert list(policy.jobs(Offer(0.0, 0, "reduce", 1))) == []
+
+
+def test_a_reduce_bars_its_job_from_the_node() -> None:
+    """Tests that where reduces of a job want distinct nodes, one that runs bars the others from its node only."""
+    view, policy = first_view(barred_case()), JobPolicy()
+    policy.start(view, np.random.default_rng(0))
+    assert [policy.may_run(0, Offer(0.0, node, "reduce", 1)) for node in (0, 1)] == [False, True]
+    assert policy.may_run(0, Offer(0.0, 0, "map", 1))
+    assert policy.may_run(-1, Offer(0.0, 0, "reduce", 1))
+    assert (policy.reduce_nodes(0), policy.reduce_nodes(-1)) == ([0], [])
+    assert list(policy.jobs(Offer(0.0, 0, "reduce", 1))) == []
+
+
+class TestPools:
+    """Groups share by their weights, whichever policy."""
+
+    @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
+    def test_by_weight(self, policy: Any) -> None:
+        """Tests that of weights 2 and 1 the heavier gets two of three slots."""
+        view = first_view(posed([0] * 6 + [1] * 6, [0, 1], [2.0, 1.0]))
+        groups = [0 if task < 6 else 1 for task in order(policy, view, 9)]
+        assert groups == [0, 1, 0, 0, 1, 0, 0, 1, 0]
+
+    @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
+    def test_running_tasks_count(self, policy: Any) -> None:
+        """Tests that a group that runs two goes last until the other has as many."""
+        view = first_view(posed([0] * 4 + [1] * 4, [0, 1], [1.0, 1.0], running=(0, 1)))
+        assert [task < 4 for task in order(policy, view, 4)] == [False, False, True, False]
+
+    @pytest.mark.parametrize("policy", [FairPolicy(), CapacityPolicy()])
+    def test_running_tasks_that_are_only_counted(self, policy: Any) -> None:
+        """Tests `running_tasks` of a group, and a weight of 0, which goes last."""
+        view = first_view(posed([0] * 2 + [1] * 2 + [2] * 2, [0, 1, 2], [1.0, 1.0, 0.0], group_running_tasks=[1, 0, 0]))
+        assert [task // 2 for task in order(policy, view, 6)] == [1, 0, 1, 0, 2, 2]
+
+    def test_jobs_of_a_pool_by_running_tasks(self) -> None:
+        """Tests that within a pool the jobs take turns under Fair, and go by arrival under Capacity."""
+        jobs = [0, 0, 1, 1]
+        fair = order(FairPolicy(), first_view(posed(jobs, [0, 0], [1.0])), 4)
+        assert [jobs[task] for task in fair] == [0, 1, 0, 1]
+        capacity = order(CapacityPolicy(), first_view(posed(jobs, [0, 0], [1.0])), 4)
+        assert [jobs[task] for task in capacity] == [0, 0, 1, 1]
+
+    def test_jobs_without_group_and_tasks_without_job(self) -> None:
+        """Tests that they are a pool of weight 1, in which tasks without a job are one job."""
+        view = first_view(posed([0, 0, -1, 1], [0, -1], [1.0]))
+        assert order(FairPolicy(), view, 4) in ([2, 0, 3, 1], [2, 1, 3, 0])

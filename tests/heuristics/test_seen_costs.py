@@ -1,0 +1,124 @@
+"""Shen et al.'s costs as a scheduler sees them, against the worked example by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from policy_cases import first_view
+from transmission_instances import DISTANCES, SENT, example
+
+from optsched.heuristics.seen_costs import SeenCosts, held, instance_held, missing_sizes, sizes_parameter
+from optsched.instance import FINISHED, PENDING, RUNNING, Instance, Shuffle
+from optsched.problems.transmission_maps import TransmissionMaps
+from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.running.base import View
+
+REDUCES = np.array([2, 3])
+
+#: What the two reduces cost on each node where M1 ran on D3 and M2 on D2: MB times distances, summed by hand.
+COSTS = [
+    [10 * 2 + 20 * 4, 10 * 10 + 0, 0 + 20 * 10, 10 * 6 + 20 * 4],
+    [5 * 2 + 10 * 4, 5 * 10, 10 * 10, 5 * 6 + 10 * 4],
+]
+
+
+def seen(status: list[int], node: list[int]) -> View:
+    """A view of the worked example, whose maps are in these states, with sizes known and half of each emitted."""
+    instance = example()
+    shuffle = instance.workload.shuffle
+    assert shuffle is not None
+    emitted = np.where(np.array(status)[shuffle.map] == PENDING, np.nan, shuffle.size / 2)
+    workload = replace(instance.workload, bytes_read=[64.0, 64.0, np.nan, np.nan], shuffle=None)
+    known: dict[str, Any] = {"shuffle": Shuffle(shuffle.map, shuffle.reduce, shuffle.size, emitted)}
+    columns = (np.array([*status, PENDING, PENDING]), np.array([*node, -1, -1]), np.zeros(4), np.zeros(4))
+    return View("transmission", {}, instance.cluster, workload, *columns, **known, true_shuffle=shuffle)
+
+
+def test_maps_cost_their_size_times_the_way_to_the_nearest_block() -> None:
+    """Tests (1) by hand: 128 MB over the distance from the only block, on each node."""
+    view = first_view(TransmissionMaps(example()))
+    costs = SeenCosts().of(np.array([1, 0]), "map", view)
+    assert costs.tolist() == [[128 * far for far in DISTANCES[1]], [128 * far for far in DISTANCES[0]]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "status", "share"),
+    [
+        ("actual", RUNNING, 1.0),
+        ("emitted", RUNNING, 0.5),
+        ("extrapolated", RUNNING, 1.0),
+        ("emitted", FINISHED, 1.0),
+        ("extrapolated", FINISHED, 1.0),
+    ],
+)
+def test_reduces_by_what_is_known(sizes: str, status: int, share: float) -> None:
+    """Tests (2) by hand with maps half done, on D3 and D2: what is emitted is half of it, extrapolated all."""
+    view = seen([status, status], [2, 1])
+    costs = SeenCosts(sizes)
+    assert costs.of(REDUCES, "reduce", view) == pytest.approx(share * np.array(COSTS))
+    assert costs.of(REDUCES[::-1], "reduce", view)[0] == pytest.approx(share * np.array(COSTS[1]))
+    assert costs.held(REDUCES, view) == pytest.approx(share * np.array([[0, 20, 10, 0], [0, 10, 5, 0]]))
+
+
+def test_maps_that_are_placed_meanwhile_count() -> None:
+    """Tests that the costs of a view follow the maps: none placed cost nothing, then one, then both."""
+    view, costs = seen([PENDING, PENDING], [-1, -1]), SeenCosts("actual")
+    assert not costs.of(REDUCES, "reduce", view).any()
+    for task, place, held_by in ((0, 2, [0, 0, 10, 0]), (1, 1, [0, 20, 10, 0])):
+        view.status[task], view.node[task] = RUNNING, place
+        assert costs.held(REDUCES, view)[0].tolist() == held_by
+    assert costs.of(REDUCES, "reduce", view).tolist() == COSTS
+
+
+def test_another_view_is_read_afresh() -> None:
+    """Tests that what was computed for a view is not told of another one."""
+    costs = SeenCosts("actual")
+    assert costs.held(REDUCES, seen([RUNNING, RUNNING], [0, 0]))[0].tolist() == [30, 0, 0, 0]
+    assert costs.held(REDUCES, seen([RUNNING, RUNNING], [3, 3]))[0].tolist() == [0, 0, 0, 30]
+
+
+def test_nothing_known_of_the_shuffle() -> None:
+    """Tests that reduces cost nothing anywhere where no shuffle is seen."""
+    view = replace(seen([RUNNING, RUNNING], [2, 1]), shuffle=None)
+    assert SeenCosts("emitted").of(REDUCES, "reduce", view).tolist() == [[0] * 4] * 2
+
+
+def test_what_nodes_hold() -> None:
+    """Tests that entries add up by node, for the asked reduces alone, and that maps without a node hold nothing."""
+    shuffle = Shuffle([0, 1, 0, 1], [2, 2, 3, 3], np.zeros(4), np.zeros(4))
+    sizes = np.array([1.0, 2.0, 4.0, 8.0])
+    assert held(shuffle, sizes, np.array([1, 1, -1, -1]), np.array([3, 2]), 3).tolist() == [[0, 12, 0], [0, 3, 0]]
+    assert held(shuffle, sizes, np.array([1, -1, -1, -1]), np.array([3]), 2).tolist() == [[0, 4]]
+    assert held(shuffle, sizes, np.array([0, 0, -1, -1]), np.zeros(0, dtype=int), 2).shape == (0, 2)
+
+
+def test_held_of_a_whole_instance() -> None:
+    """Tests the worked example with M1 on D3 and M2 on D2, and that a map without size cannot be extrapolated."""
+    instance = example((2, 1))
+    found = instance_held(instance, instance.state.node, REDUCES, "actual")
+    assert found.tolist() == [[0, SENT[1][0], SENT[0][0], 0], [0, SENT[1][1], SENT[0][1], 0]]
+
+
+def test_what_extrapolation_lacks() -> None:
+    """Tests that a map without a size is told where reduces are placed, and nothing where only maps are."""
+    workload = replace(example((2, 1)).workload, size=[np.nan, 128.0, np.nan, np.nan])
+    lacking = Instance(example().cluster, workload, example((2, 1)).state)
+    assert [fault.place for fault in missing_sizes(TransmissionReduces(lacking))] == ["tasks[0].size"]
+    assert list(missing_sizes(TransmissionReduces(example((2, 1))))) == []
+    maps = TransmissionMaps(Instance(example().cluster, replace(workload, size=[128.0] * 4, shuffle=None)))
+    assert list(missing_sizes(maps)) == []
+
+
+@pytest.mark.parametrize("default", ["extrapolated", "emitted", "actual"])
+def test_parameter(default: str) -> None:
+    """Tests that each way may be the default, that all three are taken, and nothing else is."""
+    parameter = sizes_parameter(default)
+    assert parameter.default == default
+    assert [parameter.parse(way) for way in ("actual", "emitted", "extrapolated")] == [
+        *("actual", "emitted", "extrapolated")
+    ]
+    with pytest.raises(ValueError, match="known: "):
+        parameter.parse("guessed")

@@ -1,0 +1,71 @@
+"""The family with the fields of all problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import MissingField, UsageError
+from optsched.instance import MAP, REDUCE
+from optsched.instances.generate import generate
+from optsched.problems import PROBLEMS, problem
+
+#: How many tasks each problem places: the 12 maps, the 4 reduces, or all.
+FIELDS = {
+    **dict.fromkeys(("lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow", "latency", "transmission-maps"), 12),
+    **dict.fromkeys(("flow-congestion", "transmission", "utility", "traffic"), 16),
+    "transmission-reduces": 4,
+}
+
+#: What wants a cost of each pair, and what is no placement.
+OTHERS = {"generalized-assignment", "min-cost-flow"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_problem_of_the_papers_can_be_posed(seed: int) -> None:
+    """Tests that no problem that places tasks lacks a field, but for generalised assignment, which wants pair costs."""
+    instance = generate("mixed", seed)
+    assert set(PROBLEMS) - OTHERS == set(FIELDS)
+    assert {name: len(problem(name, instance).tasks) for name in FIELDS} == FIELDS
+    with pytest.raises(MissingField, match=r"pairs\.cost"):
+        problem("generalized-assignment", instance)
+
+
+def test_each_job_sends_its_ratio() -> None:
+    """Tests that a job sends what its maps read times its ratio, to its reduces alike, and that the label says so."""
+    instance = generate("mixed", 1, nodes=6, tasks=20, reduces=6, jobs=3, groups=2)
+    workload, shuffle = instance.workload, instance.workload.shuffle
+    assert shuffle is not None
+    read = np.bincount(workload.job[workload.kind == MAP], workload.size[workload.kind == MAP])
+    sent = np.bincount(workload.job[shuffle.map], shuffle.size)
+    assert sent == pytest.approx(read * workload.filter_ratio)
+    assert np.array_equal(workload.job[shuffle.map], workload.job[shuffle.reduce])
+    taken = np.bincount(shuffle.reduce, shuffle.size)[workload.kind == REDUCE]
+    assert taken == pytest.approx((sent / 2)[workload.job[workload.kind == REDUCE]])
+    assert "proportion" in instance.labels["shuffle"]
+
+
+def test_racks_share_the_datacenters() -> None:
+    """Tests that a rack stands in one datacenter, and that racks, datacenters, jobs and groups are all used."""
+    instance = generate("mixed", 2, nodes=10, racks=5, datacenters=2, jobs=4, groups=3)
+    racks, datacenters = instance.cluster.rack, instance.cluster.datacenter
+    assert len(set(zip(racks.tolist(), datacenters.tolist(), strict=True))) == len(set(racks.tolist())) == 5
+    assert len(set(datacenters.tolist())) == 2
+    assert set(instance.workload.job_group.tolist()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"racks": 2, "datacenters": 3}, "racks is 2; it must be from datacenters to nodes"),
+        ({"nodes": 3, "racks": 4}, "racks is 4; it must be from datacenters to nodes"),
+        ({"jobs": 1, "groups": 2}, "groups is 2; it must be at most 1: each group has a job"),
+        ({"nodes": 3, "replicas": 4}, "replicas is 4"),
+    ],
+)
+def test_what_does_not_go_together(wrong: dict[str, Any], told: str) -> None:
+    """Tests that sizes that do not fit are wrong usage."""
+    with pytest.raises(UsageError, match=told):
+        generate("mixed", **wrong)

@@ -1,0 +1,100 @@
+"""What a heuristic is: a batch callable or a policy, which problems it serves, and what a policy may know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import Fault, UsageError
+from optsched.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Workload
+from optsched.problems import Latency, Lsap
+from optsched.problems.base import Parameter
+from optsched.running.base import Event, Heuristic, Offer, Policy, View, table_row
+
+POSED = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
+
+
+def own(**changes: Any) -> Heuristic:
+    """A batch heuristic for `lsap`, with changes."""
+    given: dict[str, Any] = {"batch": list, "parameters": (Parameter("shift", 2, int, "nodes to go on"),)}
+    return Heuristic("mine", "guo2012", "III.A", ("lsap",), "Mine.", **given | changes)
+
+
+@pytest.mark.parametrize("ways", [{}, {"batch": list, "policy": list}])
+def test_either_batch_or_policy(ways: dict[str, Any]) -> None:
+    """Tests that a heuristic without a way to run, or with two, is wrong usage."""
+    with pytest.raises(UsageError, match='heuristic "mine": give batch or policy, and one of them only'):
+        Heuristic("mine", "", "", ("lsap",), "Mine.", **ways)
+
+
+def test_online() -> None:
+    """Tests that what makes a policy is online, and a batch callable is not."""
+    assert own(batch=None, policy=Policy).online
+    assert not own().online
+
+
+def test_which_problems_are_served() -> None:
+    """Tests that a listed one serves what it names, a user's own any problem, and none where fields are missing."""
+    other = Latency(POSED.instance)
+    lacking = own(missing=lambda problem: [Fault("tasks[0].size", "is missing")])
+    assert [own().serves(POSED), own().serves(other)] == [True, False]
+    assert own(parameters=None).serves(other)
+    assert [lacking.serves(POSED), own(missing=lambda problem: ()).serves(POSED)] == [False, True]
+    assert [str(fault) for fault in lacking.faults(POSED)] == ["tasks[0].size: is missing"]
+    assert own().faults(POSED) == ()
+
+
+def test_what_is_shipped() -> None:
+    """Tests that only listed code of this package is trusted: not a user's, nor that of a package of a similar name."""
+    assert own(batch=None, policy=Policy).shipped
+    assert not own(batch=None, policy=Policy, parameters=None).shipped
+    assert not own().shipped
+
+    def similar() -> None:
+        """Of a package that is called like this one."""
+
+    similar.__module__ = "optsched_more.rules"
+    assert not own(batch=similar).shipped
+
+
+def test_row_of_the_list() -> None:
+    """Tests what a list says of a heuristic, and that one whose parameters are unknown has none there."""
+    assert table_row(own()) == {
+        "name": "mine",
+        "doc": "Mine.",
+        "paper": "guo2012",
+        "algorithm": "III.A",
+        "online": False,
+        "problems": ["lsap"],
+        "parameters": {"shift": {"default": 2, "doc": "nodes to go on"}},
+    }
+    assert table_row(own(parameters=None))["parameters"] == {}
+
+
+def test_view() -> None:
+    """Tests that a view tells waiting maps from waiting reduces, increasing, and the free slots of each kind."""
+    workload = Workload(["r1", "m1", "m2", "m3", "r2"], kind=[REDUCE, MAP, MAP, MAP, REDUCE])
+    status = np.array([PENDING, RUNNING, PENDING, FINISHED, PENDING])
+    node, maps, reduces = np.full(5, -1), np.array([1, 0]), np.array([0, 3])
+    view = View("lsap", {}, Cluster(["a", "b"]), workload, status, node, maps, reduces)
+    assert view.pending.tolist() == view.pending_of("map").tolist() == [2]
+    assert view.pending_of("reduce").tolist() == [0, 4]
+    assert (view.free_slots("map") is maps, view.free_slots("reduce") is reduces) == (True, True)
+    assert (view.shuffle, view.true_shuffle) == (None, None)
+
+
+def test_a_policy_need_not_start_or_listen() -> None:
+    """Tests that a class with nothing but `offer` inherits the rest, and that a heartbeat is of one slot by default."""
+
+    class Idle(Policy):
+        """Takes nothing."""
+
+        def offer(self, offer: Offer, view: View) -> tuple[int, ...]:
+            return ()
+
+    idle: Any = Idle()
+    assert idle.start(None, np.random.default_rng(0)) is None
+    assert idle.notify(Event(0.0, "job-arrived", 0), None) is None
+    assert not idle.fills_nodes
