@@ -19,10 +19,10 @@ from optsched.heuristics import HeuristicRun, run
 from optsched.instance import Instance
 from optsched.placement import Placement
 from optsched.problems import Problem, problem_class
-from optsched.problems.base import expect_problem
+from optsched.problems.base import expect_problem, stated
 from optsched.problems.locality_counts import locality_counts
 from optsched.registry import imported, record_of
-from optsched.results import Limit, Number, Proof, Sense, Solution, Value, Violation
+from optsched.results import Bound, Limit, Number, Proof, Sense, Solution, Termination, Value, Violation
 from optsched.routes import routes_of, solve
 from optsched.routes.base import Beside
 from optsched.routes.call import Call
@@ -109,6 +109,20 @@ class Reference:
         found: Beside = imported(named)(self.problem, self.profile, self._in_time)
         return found
 
+    @cached_property
+    def cheap(self) -> Bound | None:
+        """The best cheap bound on the first component, where the solver proved none; None where it did, or none is."""
+        solution, problem = self.solution, self.problem
+        if solution.bound[0] is not None or solution.termination is Termination.INFEASIBLE:
+            return None
+        first = problem.components[0]
+        try:
+            found = [bound for bound in stated(problem, "cheap_bounds", tuple)() if bound.component == first.name]
+        except TooLarge:
+            return None
+        best = min if first.sense is Sense.MAX else max
+        return best(found, key=lambda bound: bound.value, default=None)
+
     @property
     def kind(self) -> str | None:
         """`optimum`, `bound`, or None where nothing is known."""
@@ -118,15 +132,17 @@ class Reference:
 
     @property
     def value(self) -> Gaps | None:
-        """The proved optimum, or the proved bounds; None where not even the first component has one."""
+        """The proved optimum, or the proved bounds, or a cheap one; None where not even the first component has one."""
         solution = self.solution
         if solution.optimal:
             return solution.objective
+        if self.cheap is not None:
+            return (self.cheap.value, *(None for _ in solution.bound[1:]))
         return solution.bound if solution.bound[0] is not None else None
 
     @property
     def certificate(self) -> Proof | None:
-        """Weakest kind of proof among the components; None where a component has none."""
+        """Weakest kind of proof among the components; None where a component has none, as beside a cheap bound."""
         return self.solution.certificate
 
     def beside(self, value: Value) -> dict[str, Number | None]:
@@ -226,9 +242,9 @@ class GapReport:
             return f"{who}: {value}, no reference"
         best = ", ".join("unknown" if entry is None else str(entry) for entry in self.reference.value)
         beyond = ", ".join("-" if entry is None else str(entry) for entry in self.absolute_gap)
-        return (
-            f"{who}: {value} against the {self.reference.kind} {best} ({self.reference.certificate}): {beyond} beyond"
-        )
+        cheap = self.reference.cheap
+        proof = self.reference.certificate if cheap is None else f"cheap bound {cheap.name}"
+        return f"{who}: {value} against the {self.reference.kind} {best} ({proof}): {beyond} beyond"
 
     def within(self, limit: float) -> bool:
         """Whether the relative gap of the first component that differs from the reference is at most `limit`.

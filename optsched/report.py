@@ -344,6 +344,8 @@ def _note(group: Sequence[GapReport]) -> str:
             note = "starved"
         elif not report.feasible:
             note = "infeasible: " + _shortened("; ".join(map(str, report.violations[:2])))
+        elif report.reference.cheap is not None:
+            note = f"beside the cheap bound {report.reference.cheap.name}"
         elif report.reference.kind is None and report.reference.solution.limit is not Limit.TIME:
             note = "reference unknown"
         else:

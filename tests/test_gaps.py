@@ -13,7 +13,7 @@ from transmission_instances import example
 
 from optsched.certificates import certify
 from optsched.deadline import check, deadline, remaining
-from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, UsageError
+from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError
 from optsched.gaps import GapReport, Reference, each_wave, gap, gap_of, gap_waves, record_fields
 from optsched.heuristics import run
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
@@ -22,7 +22,8 @@ from optsched.matrix import posable
 from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.problems.lsap_waves import LsapWaves
-from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
+from optsched.report import gap_table
+from optsched.results import Bound, Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile
 
@@ -120,12 +121,13 @@ def test_limits_on_the_gap() -> None:
         swapped.raise_unless_within(1.9)
 
 
-def test_gap_against_a_bound() -> None:
+def test_gap_against_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where nothing is proved optimal the gap is measured against the bound, and said to be."""
     problem = Lsap(FIGURE_2, levels=(1, 3, 3))
     held = replace(solve(problem), bound=(2,), termination=Termination.FEASIBLE, limit=Limit.NODES)
     report = gap(problem, answer([2, 1, 0]), reference=held)
     assert (report.reference.kind, report.absolute_gap, report.relative_gap) == ("bound", (1,), (Fraction(1, 2),))
+    monkeypatch.setattr("optsched.gaps.stated", lambda *asked: tuple)
     unknown = replace(held, bound=(None,))
     report = gap(problem, answer([2, 1, 0]), reference=unknown)
     assert (report.reference.kind, report.absolute_gap, report.record()["reference"]) == (None, None, None)
@@ -371,6 +373,7 @@ def out_of_time(*_: object, **__: object) -> None:
 def test_reference_without_time_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that an engine that runs into the deadline leaves a reference of which nothing is known, limit TIME."""
     monkeypatch.setattr("optsched.gaps.solve", out_of_time)
+    monkeypatch.setattr("optsched.gaps.stated", lambda *asked: tuple)
     report = gap(Lsap(FIGURE_2), answer([0, 1, 2]), time_limit=1000)
     assert (report.objective, report.reference.kind, report.absolute_gap) == ((1,), None, None)
     record = report.record()
@@ -477,7 +480,7 @@ def test_wave_is_reported_before_the_next_one_runs() -> None:
     assert late.run.out_of_time == 0
 
 
-def test_report_prints_itself() -> None:
+def test_report_prints_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests the line that a report prints: a gap, an infeasible placement, an error, nothing to compare with."""
     problem = Lsap(FIGURE_2)
     best = solve(problem)
@@ -488,7 +491,11 @@ def test_report_prints_itself() -> None:
     assert str(gap(problem, answer([0, 0, 1]))).endswith("infeasible: slots(n0) by 1")
     failed = gap(problem, lambda problem, rng: None)
     assert str(failed).endswith(str(failed.error))
-    assert str(gap(problem, answer([0, 1, 2]), reference=unknown)).endswith("1, no reference")
+    with monkeypatch.context() as patched:
+        patched.setattr("optsched.gaps.stated", lambda *asked: tuple)
+        assert str(gap(problem, answer([0, 1, 2]), reference=unknown)).endswith("1, no reference")
+    cheap = str(gap(problem, answer([0, 1, 2]), reference=unknown))
+    assert cheap.endswith("1 against the bound 0 (cheap bound best-node): 1 beyond")
     two = Latency(instance([[0], [1]], [1, 1]))
     held = replace(solve(two), bound=(1, None), termination=Termination.FEASIBLE, limit=Limit.TIME)
     assert " 1, 2 against the bound 1, unknown (" in str(gap(two, answer([0, 1]), reference=held))
@@ -533,3 +540,46 @@ def test_gap_of_a_later_component_is_told() -> None:
     held = replace(solve(problem), bound=(3, None), termination=Termination.FEASIBLE, limit=Limit.TIME)
     with pytest.raises(HeuristicFailed, match="gap unknown is over"):
         gap(problem, answer([0, 0, 1]), reference=held).raise_unless_within(0.5)
+
+
+class Alone(Lsap):
+    """`lsap` as a class of its own: without a record it is enumerated, and too large soon."""
+
+    name = "alone"
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        return (Bound("weak", "locality-cost", 1, ""), Bound("strong", "locality-cost", 2, ""), Bound("x", None, 9, ""))
+
+
+def test_bug_a_reference_was_unknown_where_a_cheap_bound_is_known() -> None:
+    """Tests that a problem too large to be solved is measured against its best cheap bound, which the row names."""
+    large = Alone(instance([[0]] * 40, [20, 20]))
+    with pytest.raises(TooLarge):
+        solve(large)
+    reference = Reference.solved(large)
+    report = gap(large, answer([1] * 20 + [0] * 20), reference=reference)
+    assert (reference.kind, reference.value, reference.certificate) == ("bound", (2,), None)
+    assert reference.cheap is not None
+    assert (report.absolute_gap, report.relative_gap) == ((18,), (9,))
+    assert report.record()["reference_kind"] == "bound"
+    rows = gap_table([("mine", report)]).rows
+    assert rows[0][-1] == "beside the cheap bound strong"
+
+
+def test_cheap_bounds_stand_for_nothing_that_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests where no cheap bound is taken: beside a proved one, where nothing is feasible, where there is none."""
+    small = Alone(instance([[0], [0]], [1, 1]))
+    assert Reference(small).cheap is None
+    large = Alone(instance([[0]] * 40, [20, 20]))
+    for termination, cheap in ((Termination.INFEASIBLE, None), (Termination.NO_SOLUTION, 2)):
+        found = replace(Reference.solved(large).solution, termination=termination)
+        reference = Reference(large, solution=found)
+        assert (reference.cheap and reference.cheap.value) == cheap
+    monkeypatch.setattr(Alone, "cheap_bounds", lambda self: ())
+    assert Reference.solved(large).value is None
+
+    def too_large() -> tuple[Bound, ...]:
+        raise TooLarge("too large")
+
+    monkeypatch.setattr("optsched.gaps.stated", lambda *asked: too_large)
+    assert Reference.solved(large).cheap is None

@@ -343,7 +343,7 @@ def note_limits(reports: Sequence[GapReport], seconds: float | None) -> None:
     solutions = {id(report.reference): report.reference.solution for report in reports}.values()
     refused = {entry.raw_status: None for entry in solutions if entry.limit is Limit.MEMORY and entry.decision is None}
     for told in refused:
-        note(f"no reference: {told}", "warning")
+        note(f"not solved: {told}", "warning")
     late = sum(entry.limit is Limit.TIME for entry in solutions)
     runs = sum(report.run.out_of_time is not None for report in reports)
     counted = [(late, "reference"), (runs, "run of a heuristic" if runs == 1 else "runs of heuristics")]
