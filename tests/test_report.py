@@ -176,7 +176,7 @@ def test_row_out_of_time() -> None:
     assert row["note"] == f"1 of 2 out of time after 0 s; 1 of 2 {told}"
     unlimited = Reference(problem, solution=held)
     (row,) = cells(gap_table([("dl", gap(problem, "dl", 0, unlimited))]))
-    assert row["note"] == "reference out of time"
+    assert row["note"] == "beside the cheap bound best-node; reference out of time"
 
 
 def test_lines_come_one_by_one() -> None:
