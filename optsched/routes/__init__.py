@@ -46,9 +46,9 @@ if TYPE_CHECKING:  # so that mypy names what a module lacks
     from optsched.routes.base import BoundsModule, FrontierModule, RouteModule, RoutesByProblem
     from optsched.routes.latency import latency_search, solve_by
 
-    _BY_COSTS: tuple[RouteModule, ...] = (assignment, flow_congestion, generalized_assignment, min_cost_flow)
+    _BY_COSTS: tuple[RouteModule, ...] = (flow_congestion, generalized_assignment, min_cost_flow)
     _BY_SEARCH: tuple[RouteModule, ...] = (transmission, transmission_reduces, utility, worst_group)
-    _BY_PROBLEM: tuple[RoutesByProblem, ...] = (enumerated,)
+    _BY_PROBLEM: tuple[RoutesByProblem, ...] = (assignment, enumerated)
     _WITH_BOUNDS: tuple[BoundsModule, ...] = (latency,)
     _WITH_FRONTIER: tuple[FrontierModule, ...] = (latency, lsap_fairness, traffic)
 
@@ -84,7 +84,11 @@ def routes_of(problem: AnyProblem) -> tuple[str, ...]:
     """Names of the routes that solve a problem, the default first."""
     expect_problem(problem, "routes_of")
     module = _module(problem)
-    routes: tuple[str, ...] = module.routes(problem) if hasattr(module, "routes") else module.ROUTES
+    return _modelled(problem, module.routes(problem) if hasattr(module, "routes") else module.ROUTES)
+
+
+def _modelled(problem: AnyProblem, routes: tuple[str, ...]) -> tuple[str, ...]:
+    """The routes without those by a model, where the problem has none."""
     without = MODELS if record_of(type(problem)).models is None else ()
     return tuple(route for route in routes if route not in without)
 
@@ -167,9 +171,12 @@ def solve(
 
 
 def _route(problem: AnyProblem, route: str | None) -> str:
-    """The route that was asked for, or the default; UsageError where there is none of the name."""
+    """The route that was asked for, or the default; UsageError where there is none of the name.
+
+    A route that does not pose this instance says why itself.
+    """
     known = routes_of(problem)
-    if route is not None and route not in known:
+    if route is not None and route not in _modelled(problem, _module(problem).ROUTES):
         told = f'"{route}"' if isinstance(route, str) else described(route)
         why = "" if record_of(type(problem)).routes else ": no record names routes of its class (optsched.registry)"
         raise UsageError(f"{problem.name} has no route {told}{why}; {nearest(route, known)}")

@@ -11,13 +11,18 @@ from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Certificate, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Told
-from optsched.searches.assignment import Prices, fill_idle_slots, prices_of, solve_assignment
+from optsched.searches.assignment import Prices, fill_idle_slots, is_tiered, prices_of, solve_assignment
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route"]
+__all__ = ["ROUTES", "by_route", "routes"]
 
 #: The default first.
 ROUTES = ("network", "arrays", "network-simplex", "dense", *MODELS, "brute-force")
+
+
+def routes(problem: AssignmentProblem) -> tuple[str, ...]:
+    """All of them, without `dense` where what a task costs depends on how many of its pool are placed."""
+    return tuple(route for route in ROUTES if route != "dense" or not is_tiered(problem))
 
 
 def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:

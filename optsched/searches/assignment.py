@@ -40,6 +40,7 @@ __all__ = [
     "cheapest_flow",
     "compact_network",
     "is_cardinality",
+    "is_tiered",
     "network_program",
     "optimal_placement",
     "prices_of",
@@ -433,11 +434,16 @@ def fill_idle_slots(nodes: Ints, capacity: Ints, count: int) -> None:
     nodes[np.flatnonzero(nodes == NONE)[:more]] = np.searchsorted(last, np.arange(more), side="right")
 
 
+def is_tiered(problem: AssignmentProblem) -> bool:
+    """Whether what a task costs depends on how many of its pool are placed."""
+    return any(sum(1 for _, size in pool.tiers if size) > 1 for pool in problem.pools)
+
+
 def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
     import scipy
 
     began = time.perf_counter()
-    if any(sum(1 for _, size in pool.tiers if size) > 1 for pool in problem.pools):
+    if is_tiered(problem):
         raise UsageError(
             f'{problem.name}: route "dense" takes one cost a task, but here it depends on how many of its group are '
             'placed; use route "network"'
