@@ -32,6 +32,7 @@ __all__ = [
     "ProgramLimit",
     "Record",
     "Scaling",
+    "fault_of",
     "package_of",
     "record",
     "record_of",
@@ -128,7 +129,8 @@ class Record:
         What a run of waves is measured against as a whole: a problem of all waves, made from the first wave's problem
         and the idle slots of each, with `placed(placements of the waves)`.
     leximin
-        `(problem, profile) -> Leximin`: the lowest entry highest, then the second lowest, for `optsched leximin`.
+        `(problem, profile) -> Leximin`: the lowest entry highest, then the second lowest, for `optsched leximin`; of
+        the entries that the problem's `utilities(placement)` has.
     locality
         Whether a gap counts tasks on their node, in the rack and remote.
     rivals
@@ -143,6 +145,8 @@ class Record:
         Parameters of the problem, beside its defaults, with which the contract suite tries these instances too.
     scaling
         What its optimum does in other units, for the contract suite (`optsched.testing`).
+    ordered
+        Parts of an instance file whose order is part of the problem, each with the parameters with which it is.
     """
 
     name: str
@@ -165,6 +169,7 @@ class Record:
     sizes: Mapping[str, Any] = field(default_factory=dict)
     variants: tuple[Mapping[str, Any], ...] = ()
     scaling: Scaling | None = None
+    ordered: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def problem_class(self) -> Any:
@@ -225,6 +230,8 @@ SHIPPED = (
         sizes={"nodes": 3, "tasks": 4, "slots": 2, "weights": "1,2"},
         variants=({"selection": "free"},),
         scaling=Scaling((1,), {"groups": ("weight",)}, parameters=("alpha", "fairness"), rounded=True),
+        # Guo et al. 2012 take equal tasks into a group's ration in the order of the file.
+        ordered={"tasks": {"selection": "fixed"}},
     ),
     Record(
         name="lsap-fairness",
@@ -239,7 +246,7 @@ SHIPPED = (
         rivals=("dl",),
         known=KnownOptimum("examples/running-tasks", ("arrays", "pulp")),
         family="lsap-fairness",
-        sizes={"nodes": 3, "tasks": 4, "slots": 2, "idle_ratio": 0.34, "weights": "1,2"},
+        sizes={"nodes": 3, "tasks": 4, "slots": 2, "idle_ratio": 0.5, "weights": "1,2,4", "replicas": 1},
         variants=({"distance": "relative"},),
         scaling=Scaling((0, 0), {"groups": ("weight",)}),
     ),
@@ -376,8 +383,8 @@ SHIPPED = (
         rivals=("joss-t", "joss-j"),
         known=KnownOptimum("papers/joss-empty-datacenter", ("search", "pulp")),
         family="traffic",
-        sizes={"nodes": 3, "datacenters": 3, "tasks": 3, "jobs": 2, "reduces": 1, "replicas": 1},
-        variants=({"capacity": "slots", "reduces": "free"},),
+        sizes={"nodes": 3, "datacenters": 3, "tasks": 2, "jobs": 2, "reduces": 2, "replicas": 1},
+        variants=({"capacity": "slots"}, {"capacity": "slots", "reduces": "free"}),
         scaling=Scaling((1, 0), {"tasks": ("size",)}),
     ),
     Record(
@@ -464,6 +471,11 @@ _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
         lambda given: isinstance(given, tuple) and all(map(_is_table, given)),
     ),
     (("scaling",), "a Scaling", lambda given: isinstance(given, Scaling)),
+    (
+        ("ordered",),
+        "a mapping of parts of an instance file to mappings of parameters",
+        lambda given: _is_table(given) and all(map(_is_table, given.values())),
+    ),
 )
 
 #: What a module or class that a record names must have.
@@ -530,6 +542,24 @@ def _lacking(name: str, value: str) -> str | None:
     return None if ":" not in value or callable(found) else f"it is {described(found)}, which is no function"
 
 
+def _wrong_part(given: Record) -> str | None:
+    """What is wrong with the first part of a record that is not what it must be."""
+    for name, value in _parts(given):
+        wrong = _lacking(name, value)
+        if wrong is not None:
+            return f"names {value!r} in its {name}: {wrong}"
+    return None
+
+
+def fault_of(given: Record) -> str | None:
+    """What is wrong with a record: a field, its class, or a part that it names; None where nothing is.
+
+    >>> fault_of(Record(name="tidy", problem="builtins:dict"))
+    'its problem, builtins:dict, is the class dict; give a subclass of optsched.problems.base.Problem'
+    """
+    return _fault(given) or _wrong_part(given)
+
+
 class _Records(Listed[Record]):
     """Records by their names. Of a package's record all parts are looked at when it is first asked for by `whole`."""
 
@@ -540,13 +570,12 @@ class _Records(Listed[Record]):
     def whole(self, given: Record) -> Record:
         """The record of a name; UsageError where it names a part that is not there."""
         if given.name not in self._whole:
-            for name, value in _parts(given):
-                wrong = _lacking(name, value)
-                if wrong is not None:
-                    raise UsageError(
-                        f'the record of the problem "{given.name}" ({given.problem}) names {value!r} in its {name}: '
-                        f"{wrong}; mend or uninstall the package that brings it"
-                    )
+            wrong = _wrong_part(given)
+            if wrong is not None:
+                raise UsageError(
+                    f'the record of the problem "{given.name}" ({given.problem}) {wrong}; mend or uninstall the '
+                    "package that brings it"
+                )
             self._whole[given.name] = given
         return given
 

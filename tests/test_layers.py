@@ -92,11 +92,6 @@ _SHARED = {
 _ALLOWED = {
     ("placement.py", "flow"): "what a NetworkFlow is called",
     ("instances/solution_files.py", "flow"): "the field that holds one",
-    (
-        "testing/checks.py",
-        "fair-lsap",
-    ): "EXCLUSIONS of the contract suite, each with its reason and tested to be needed",
-    ("testing/checks.py", "utility"): "as above",
 }
 
 

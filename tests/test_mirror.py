@@ -26,7 +26,20 @@ COVERED = {
     "contract/test_contract.py": {
         "testing/__main__": "optsched.testing.__main__",
         "testing/cases": "CHECKS",
-        "testing/checks": "CHECKS",
+        "testing/contract": "CHECKS",
+        **{
+            f"testing/{part}": "CHECKS"
+            for part in (
+                "definition",
+                "exports",
+                "frontiers",
+                "neighbours",
+                "programs",
+                "proofs",
+                "schedulers",
+                "solutions",
+            )
+        },
     },
     "contract/test_wrong_problem.py": {"testing/changes": "check_problem", "testing/tampering": "ContractBroken"},
     "problems/test_transmission_maps.py": {"problems/transmission_costs": "transmission-maps"},

@@ -84,7 +84,8 @@ class ModelModule(Protocol):
     """What a module of models has; `optsched.models` lets mypy hold every module against it.
 
     A module whose objective is not in the unit of its component also has `OBJECTIVE_UNITS`: how many units of the first
-    program's objective, and of the second's, are one of the component's.
+    program's objective, and of the second's, are one of the component's. One whose literal model keeps a constraint by
+    its costs alone, and not by rows, names it in `KEPT_BY_COSTS`.
     """
 
     def build_pyomo(self, problem: Any) -> Any:

@@ -142,3 +142,6 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
 
 
 decode = decoder(Flow, compact=decode_counts, literal=decode_binaries)
+
+#: What a literal model keeps by its costs alone: an arc to "unscheduled" costs more than any pair.
+KEPT_BY_COSTS = ("cardinality",)

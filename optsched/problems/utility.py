@@ -22,7 +22,7 @@ from optsched.problems.knapsack import knapsacks
 from optsched.problems.resource_units import capacity_units, demand_fault
 from optsched.problems.shuffle_demand import grown, parts_of_unit
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
 __all__ = ["LEAST_FINITE", "Allocation", "Utility", "spread_reduces"]
 
@@ -341,9 +341,17 @@ class Utility(Problem):
                 nodes[tasks[: len(hosts)]] = hosts
         return self.placement(nodes)
 
+    def utilities(self, placement: Placement) -> tuple[Number, ...]:
+        """Utility (6) of each job."""
+        counts = self.allocated(placement)
+        return tuple(exact(units, GRID) for units in self._utility_units(counts).tolist())
+
+    def _utility_units(self, counts: Allocation) -> Ints:
+        return self.utility_units(*(count.sum(axis=1) for count in counts))
+
     def objective(self, placement: Placement, /) -> Value:
         counts = self.allocated(placement)
-        lowest = int(self.utility_units(*(count.sum(axis=1) for count in counts)).min(initial=LARGEST))
+        lowest = int(self._utility_units(counts).min(initial=LARGEST))
         used = sum(
             int((count * share[:, self.node_type]).sum())
             for count, share in zip(counts, (self.map_share, self.reduce_share), strict=True)

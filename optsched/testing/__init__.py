@@ -5,7 +5,18 @@ and `python -m optsched.testing` prints a report of all problems. It needs nothi
 drawn from the family that the problem's record names, from given seeds.
 """
 
-from optsched.testing.cases import SEEDS, forget
-from optsched.testing.checks import CHECKS, EXCLUSIONS, Check, ContractBroken, Exclusion, check_problem
+from optsched.testing import (  # noqa: F401, I001 - the checks are listed in this order
+    definition,
+    solutions,
+    proofs,
+    programs,
+    exports,
+    neighbours,
+    frontiers,
+    schedulers,
+)
 
-__all__ = ["CHECKS", "EXCLUSIONS", "SEEDS", "Check", "ContractBroken", "Exclusion", "check_problem", "forget"]
+from optsched.testing.cases import SEEDS, NoGenerator, forget
+from optsched.testing.contract import CHECKS, Check, ContractBroken, check_problem
+
+__all__ = ["CHECKS", "SEEDS", "Check", "ContractBroken", "NoGenerator", "check_problem", "forget"]

@@ -1,50 +1,68 @@
-"""`python -m optsched.testing [PROBLEM ...]`: the contract suite's report, a line for each problem and check.
+"""`python -m optsched.testing [PROBLEM ...]`: the contract suite's report, problem by problem.
 
-`--seeds N` tries the instances of the seeds 0 to N - 1; exit code 4 where something is broken, 2 for wrong usage.
+A line for each problem and check, or with `--table` one Markdown table of all. `--seeds N` tries the instances of the
+seeds 0 to N - 1; exit code 4 where something is broken, 2 for wrong usage.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
 from optsched.errors import UsageError
-from optsched.registry import record, records
-from optsched.testing import CHECKS, EXCLUSIONS, SEEDS, ContractBroken
+from optsched.registry import Record, record, records
+from optsched.testing import CHECKS, SEEDS, ContractBroken
+
+__all__ = ["report"]
 
 
 @click.command(help="Hold problems against the contract that all of them keep; by default all that are registered.")
 @click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
 @click.option("--seeds", default=len(SEEDS), show_default=True, type=click.IntRange(1), help="Number of seeds.")
-def report(problems: Sequence[str], seeds: int) -> None:
-    """Print `ok`, `-` where a check is not about the problem, or what is broken, once; then what is excluded."""
+@click.option("--table", is_flag=True, help="One Markdown table, a row for each check and a column for each problem.")
+def report(problems: Sequence[str], seeds: int, table: bool) -> None:
+    """Print `ok`, `-` where a check is not about the problem, or what is broken."""
     try:
         chosen = [record(name) for name in problems or records()]
     except UsageError as error:
         raise click.UsageError(str(error)) from None
     width = max(map(len, CHECKS))
-    broken = 0
+    told: dict[str, dict[str, str]] = {}
     for entry in chosen:
-        click.echo(entry.name)
-        told: set[str] = set()
-        for name, check in CHECKS.items():
-            try:
-                said = "ok" if check.applies(entry) else "-"
-                if said == "ok":
-                    check.function(entry, range(seeds))
-            except ContractBroken as error:
-                fault = str(error).removeprefix(f"{entry.name}, {name}: ")
-                said, broken = f"BROKEN  {'as above' if fault in told else error}", broken + 1
-                told.add(fault)
-            click.echo(f"  {name:{width}}  {said}")
-        for left in EXCLUSIONS:
-            if left.problem == entry.name:
-                narrowed = [f"{key}={value}" for key, value in (left.parameters or {}).items()]
-                narrowed += [f"route {left.route}"] if left.route else []
-                click.echo(f"  excluded: {left.check} of {', '.join(narrowed) or 'all'}: {left.reason}")
+        held = told[entry.name] = {}
+        if not table:
+            click.echo(entry.name)
+        for name, said in _verdicts(entry, range(seeds)):
+            held[name] = said
+            if not table:
+                click.echo(f"  {name:{width}}  {said}")
+    broken = [said for held in told.values() for said in held.values() if said not in ("ok", "-")]
+    if table:
+        click.echo(f"| check | {' | '.join(told)} |\n|---|{'---|' * len(told)}")
+        for name in CHECKS:
+            # A word is enough here: what is broken comes after the table.
+            row = (held.get(name, "").split(maxsplit=1)[:1] for held in told.values())
+            click.echo(f"| {name} | {' | '.join(word for words in row for word in words or [''])} |")
+        for said in dict.fromkeys(broken):
+            click.echo(said)
     sys.exit(4 if broken else 0)
+
+
+def _verdicts(entry: Record, seeds: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """What each check says of a problem. What is broken is told once."""
+    told: set[str] = set()
+    for name, check in CHECKS.items():
+        try:
+            applies = check.applies(entry)
+            if applies:
+                check.function(entry, seeds)
+            yield name, "ok" if applies else "-"
+        except ContractBroken as error:
+            fault = str(error).removeprefix(f"{entry.name}, {name}: ")
+            yield name, f"BROKEN  {'as above' if fault in told else error}"
+            told.add(fault)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from optsched.errors import Fault, InputError
+from optsched.errors import Fault, InputError, TooLarge
 from optsched.instances.generate import FAMILIES, generate
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import NONE, NetworkFlow, Placement
@@ -20,13 +20,28 @@ from optsched.problems import AnyProblem, Problem
 from optsched.registry import Record
 from optsched.results import Decision, Value
 
-__all__ = ["MOST_DECISIONS", "SEEDS", "Case", "cases", "forget"]
+__all__ = [
+    "MOST_DECISIONS",
+    "SEEDS",
+    "Case",
+    "NoGenerator",
+    "cases",
+    "columns",
+    "every_decision",
+    "forget",
+    "number_of_decisions",
+    "size_of",
+]
 
 #: Instances with more decisions are refused: a record's `sizes` are to be small.
 MOST_DECISIONS = 20_000
 
 #: Seeds of the instances where nobody names others: of these each shipped problem has some with more to decide.
 SEEDS = (2, 3)
+
+
+class NoGenerator(ValueError):
+    """A record names no family: there is nothing to try its problem on."""
 
 
 class Case:
@@ -51,6 +66,11 @@ class Case:
             if not problem.violations(decision):
                 found.setdefault(problem.minimised(problem.objective(decision)), []).append(decision)
         return dict(sorted(found.items()))
+
+    @property
+    def feasible(self) -> Iterator[Decision]:
+        """Every feasible decision."""
+        return itertools.chain.from_iterable(self._feasible.values())
 
     @property
     def decisions(self) -> dict[Value, Decision]:
@@ -100,64 +120,67 @@ def columns(decision: Decision) -> list[int]:
 
 
 def every_decision(problem: AnyProblem) -> Iterator[Decision]:
-    """Each task on each node or nowhere; or each flow that an optimum may be among, feasible or not.
-
-    Raises
-    ------
-    ValueError
-        If there are too many of them.
-    """
-    if isinstance(problem.instance, FlowNetwork):
-        yield from _flows(problem.instance)
+    """Each task on each node or nowhere; or each flow that an optimum may be among, feasible or not."""
+    if problem.decided is NetworkFlow:
+        yield from _Flows(problem.instance).every(0)
         return
     assert isinstance(problem, Problem)
     places = range(NONE, len(problem.instance.cluster))
-    _refuse_many(len(places) ** len(problem.tasks))
     for nodes in itertools.product(places, repeat=len(problem.tasks)):
         yield problem.placement(np.array(nodes, dtype=np.int64))
 
 
-def _refuse_many(number: int) -> None:
-    if number > MOST_DECISIONS:
-        raise ValueError(f"an instance has {number:,} decisions, more than {MOST_DECISIONS:,}: make `sizes` smaller")
+def number_of_decisions(problem: AnyProblem) -> int:
+    """How many decisions `every_decision` has, or more: counted, not tried."""
+    if problem.decided is NetworkFlow:
+        return _Flows(problem.instance).number
+    number: int = (len(problem.instance.cluster) + 1) ** size_of(problem)
+    return number
 
 
-def _flows(network: FlowNetwork) -> Iterator[NetworkFlow]:
+class _Flows:
     """Flows arc by arc, those without a limit last; the last arc at a node takes what is left there, or one more.
 
     Each other arc flows from one less than its lower limit to one more than its capacity: judging has to tell.
     """
-    order = sorted(range(network.arcs), key=lambda arc: int(network.capacity[arc]))
-    ends = list(zip(network.tail.tolist(), network.head.tolist(), strict=True))
-    capacity = np.where(network.capacity == UNBOUNDED, network.enough_capacity(), network.capacity).tolist()
-    lower, left = network.lower.tolist(), network.supply.tolist()
-    closing: dict[int, int] = {}
-    for place, arc in enumerate(order):
-        closing.update({node: place for node in ends[arc] if ends[arc][0] != ends[arc][1]})
-    free = [arc for place, arc in enumerate(order) if place not in closing.values()]
-    _refuse_many(math.prod(capacity[arc] - lower[arc] + 3 for arc in free) * 2 ** len(closing))
-    units = [0] * network.arcs
 
-    def send(place: int) -> Iterator[NetworkFlow]:
-        if place == len(order):
-            yield NetworkFlow(np.array(units, dtype=np.int64))
+    def __init__(self, network: FlowNetwork) -> None:
+        self.ends = list(zip(network.tail.tolist(), network.head.tolist(), strict=True))
+        self.order = sorted(range(network.arcs), key=lambda arc: int(network.capacity[arc]))
+        capacity = np.where(network.capacity == UNBOUNDED, network.enough_capacity(), network.capacity).tolist()
+        self.choices = [range(low - 1, high + 2) for low, high in zip(network.lower.tolist(), capacity, strict=True)]
+        #: The last of its arcs, by place in the order, of each node.
+        self.closing: dict[int, int] = {}
+        for place, arc in enumerate(self.order):
+            tail, head = self.ends[arc]
+            self.closing.update({node: place for node in (tail, head) if tail != head})
+        self.units, self.left = [0] * network.arcs, network.supply.tolist()
+
+    @property
+    def number(self) -> int:
+        """How many there are at most."""
+        free = [arc for place, arc in enumerate(self.order) if place not in self.closing.values()]
+        return math.prod(len(self.choices[arc]) for arc in free) * int(2 ** len(self.closing))
+
+    def every(self, place: int) -> Iterator[NetworkFlow]:
+        """All that differ in the arcs from a place in the order on."""
+        if place == len(self.order):
+            yield NetworkFlow(np.array(self.units, dtype=np.int64))
             return
-        arc = order[place]
-        tail, head = ends[arc]
-        choices: Sequence[int] = range(lower[arc] - 1, capacity[arc] + 2)
-        if tail != head and closing[tail] == place:
-            choices = [left[tail], left[tail] + 1]
-        elif tail != head and closing[head] == place:
-            choices = [-left[head], 1 - left[head]]
+        arc = self.order[place]
+        tail, head = self.ends[arc]
+        choices: Sequence[int] = self.choices[arc]
+        if tail != head and self.closing[tail] == place:
+            choices = [self.left[tail], self.left[tail] + 1]
+        elif tail != head and self.closing[head] == place:
+            choices = [-self.left[head], 1 - self.left[head]]
         for sent in choices:
-            units[arc] = sent
-            left[tail] -= sent
-            left[head] += sent
-            yield from send(place + 1)
-            left[tail] += sent
-            left[head] -= sent
-
-    yield from send(0)
+            self.units[arc] = sent
+            self.left[tail] -= sent
+            self.left[head] += sent
+            yield from self.every(place + 1)
+            self.left[tail] += sent
+            self.left[head] -= sent
 
 
 _HELD: dict[tuple[str, int, int], Case] = {}
@@ -173,21 +196,29 @@ def cases(record: Record, seeds: Sequence[int] = SEEDS) -> list[Case]:
 
     Raises
     ------
-    ValueError
-        If the record names no family, or one that draws no instance with something to decide.
+    NoGenerator
+        If the record names no family.
+    TooLarge
+        If there is more to decide than can be tried.
     InputError
-        If the problem cannot be posed on what the family draws.
+        If the problem cannot be posed on what the family draws, or nothing is to be decided on all of it.
     """
     if record.family is None or record.family not in FAMILIES:
-        raise ValueError(f"no generator: the record names the family {record.family!r}; name one of its problem's")
+        raise NoGenerator(f"no generator: the record names the family {record.family!r}; name one of its problem's")
     found = []
     for seed in seeds:
         drawn = generate(record.family, seed, **record.sizes)
-        for number, parameters in enumerate(({}, *record.variants)):
-            key = repr(record), seed, number
+        for variant, parameters in enumerate(({}, *record.variants)):
+            key = repr(record), seed, variant
             if key not in _HELD:
                 told = ", ".join(f"{name}={value}" for name, value in parameters.items())
                 posed = record.problem_class(drawn, **parameters)
+                number = number_of_decisions(posed)
+                if number > MOST_DECISIONS:
+                    raise TooLarge(
+                        f"{drawn.name} has {number:,} decisions to try, more than {MOST_DECISIONS:,}: make `sizes` "
+                        "smaller"
+                    )
                 _HELD[key] = Case(posed, f"{drawn.name}{', ' if told else ''}{told}")
             found.append(_HELD[key])
     if not any(size_of(case.problem) for case in found):

@@ -1,7 +1,8 @@
-"""Instances made of another one: in another order, in other units, without tasks, without room."""
+"""Instances made of another one: in another order, in other units, without tasks, with less room, without a limit."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -14,8 +15,9 @@ from optsched.instances.files import from_document, to_document
 from optsched.network import FlowNetwork
 from optsched.problems import AnyProblem
 from optsched.registry import Scaling
+from optsched.testing.cases import MOST_DECISIONS, every_decision, number_of_decisions
 
-__all__ = ["emptied", "permuted", "scaled", "starved"]
+__all__ = ["emptied", "limitless", "narrowed", "permuted", "scaled", "scarce", "starved"]
 
 Document = dict[str, Any]
 
@@ -26,12 +28,16 @@ def _again(problem: AnyProblem, document: Document, **parameters: Any) -> AnyPro
     return found
 
 
-def permuted(problem: AnyProblem, rng: np.random.Generator) -> AnyProblem:
-    """The problem with nodes, tasks and arcs in another order, and matrices to match."""
+def permuted(problem: AnyProblem, rng: np.random.Generator, kept: Collection[str] = ()) -> AnyProblem:
+    """The problem with nodes, tasks and arcs in another order, but for parts that are kept, and matrices to match."""
     document = to_document(problem.instance)
-    nodes = rng.permutation(len(document["nodes"])).tolist()
-    tasks = rng.permutation(len(document.get("tasks", []))).tolist()
-    arcs = rng.permutation(len(document.get("arcs", []))).tolist()
+
+    def drawn(part: str) -> list[int]:
+        rows = len(document.get(part, []))
+        order: list[int] = list(range(rows)) if part in kept else rng.permutation(rows).tolist()
+        return order
+
+    nodes, tasks, arcs = map(drawn, ("nodes", "tasks", "arcs"))
     for part, order in (("nodes", nodes), ("tasks", tasks), ("arcs", arcs)):
         if part in document:
             document[part] = [document[part][row] for row in order]
@@ -134,4 +140,58 @@ def starved(problem: AnyProblem) -> AnyProblem:
         node.update({"idle_slots": 0, "idle_reduce_slots": 0})
         if "capacity" in node:
             node["capacity"] = dict.fromkeys(node["capacity"], 0)
+    return _again(problem, document)
+
+
+def narrowed(problem: AnyProblem) -> AnyProblem:
+    """The problem with idle slots for half of the pending tasks of each kind, on the first nodes that have some."""
+    document = to_document(problem.instance)
+    for kind, key, slots in (("map", "idle_slots", "slots"), ("reduce", "idle_reduce_slots", "reduce_slots")):
+        tasks = [task for task in document["tasks"] if task.get("kind", "map") == kind]
+        left = (sum(task.get("state", "pending") == "pending" for task in tasks) + 1) // 2
+        for node in document["nodes"]:
+            node[key] = min(left, node.get(key, node.get(slots, 1)))
+            left -= node[key]
+    return _again(problem, document)
+
+
+def scarce(problem: AnyProblem, tries: int = 12) -> Iterator[AnyProblem]:
+    """The problem with so little room that nothing is feasible, though no task or node alone shows it."""
+    for number in range(tries):
+        rng, last = np.random.default_rng(number), None
+        document = to_document(problem.instance)
+        while _lessened(document, rng):
+            changed = _again(problem, document)
+            if changed.plainly_infeasible is not None:
+                break
+            last = changed
+        few = last is not None and number_of_decisions(last) <= MOST_DECISIONS
+        if last is not None and few and all(map(last.violations, every_decision(last))):
+            yield last
+
+
+def _lessened(document: Document, rng: np.random.Generator) -> bool:
+    """Take some room away, in place: a slot, a part of a capacity, units of an arc; False where there is none left."""
+    rooms: list[tuple[Document, str, float]] = []
+    sent = sum(max(0, node.get("supply", 0)) for node in document["nodes"])
+    for arc in document.get("arcs", []):
+        rooms.append((arc, "capacity", max(arc.get("lower", 0), arc.get("capacity", sent + 1) - 1)))
+    for node in document["nodes"] if "arcs" not in document else []:
+        for key, slots in (("idle_slots", "slots"), ("idle_reduce_slots", "reduce_slots")):
+            rooms.append((node, key, max(0, node.get(key, node.get(slots, 1)) - 1)))
+        capacity = node.get("capacity", {})
+        rooms.extend((capacity, name, capacity[name] * 7 // 8) for name in capacity)
+    rooms = [room for room in rooms if room[0].get(room[1]) != room[2]]
+    if rooms:
+        holder, key, less = rooms[int(rng.integers(len(rooms)))]
+        holder[key] = less
+    return bool(rooms)
+
+
+def limitless(problem: AnyProblem) -> AnyProblem:
+    """A network with arcs without a limit there and back between its first two nodes, each of which pays."""
+    document = to_document(problem.instance)
+    first, second = (node["id"] for node in document["nodes"][:2])
+    for tail, head in ((first, second), (second, first)):
+        document["arcs"].append({"id": f"{tail} to {head}, for ever", "tail": tail, "head": head, "cost": -1})
     return _again(problem, document)

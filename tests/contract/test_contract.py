@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from click.testing import CliRunner
+from contract_page import shows, table
 
+from optsched import registry
+from optsched.errors import TooLarge
 from optsched.registry import Record, records
-from optsched.testing import CHECKS, EXCLUSIONS, ContractBroken, Exclusion, check_problem, checks
+from optsched.testing import CHECKS, ContractBroken, NoGenerator, check_problem
 from optsched.testing.__main__ import report
+from optsched.testing.cases import MOST_DECISIONS
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
@@ -32,39 +38,70 @@ def test_contract_at_length(name: str) -> None:
     check_problem(name, seeds=[4])
 
 
-def test_every_problem_is_under_contract() -> None:
-    """Tests that no problem and no check is left out: checks that are about some problems only are about these."""
-    assert {pair.values[0].name for pair in PAIRS} == set(records())
-    some = {
-        name: {entry.name for entry in records().values() if not check.applies(entry)} for name, check in CHECKS.items()
-    }
-    assert {name: left for name, left in some.items() if left and name not in ("frontier", "waves")} == {
-        "enumeration": {"min-cost-flow"},
-        "each-placement": {"min-cost-flow"},
-        "heuristics": {"min-cost-flow"},
-    }
-    assert set(records()) - some["frontier"] == {"lsap-fairness", "latency", "traffic"}
+def test_page_shows_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the page has the checks, and the table that the command prints where all is kept.
+
+    Each cell is tested above, so that it is enough to ask which check is about which problem.
+    """
+    for name, check in CHECKS.items():
+        monkeypatch.setitem(CHECKS, name, replace(check, function=lambda *given: None))
+    result = CliRunner().invoke(report, ["--table"])
+    assert result.exit_code == 0
+    assert shows("report", result.stdout)
+    assert shows(
+        "checks", table(["check", "what it says"], [[f"`{name}`", check.says] for name, check in CHECKS.items()])
+    )
 
 
-@pytest.mark.parametrize("left", EXCLUSIONS, ids=lambda left: f"{left.problem}-{left.check}")
-def test_exclusion_is_needed(left: Exclusion, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that each exclusion is of a problem, variant and check that exist, and that the check fails without it."""
-    assert left.reason
-    entry = records()[left.problem]
-    defaults = {parameter.name: parameter.default for parameter in entry.problem_class.parameter_table}
-    assert any((left.parameters or {}).items() <= {**defaults, **variant}.items() for variant in ({}, *entry.variants))
-    monkeypatch.setattr(checks, "EXCLUSIONS", tuple(other for other in EXCLUSIONS if other is not left))
-    with pytest.raises(ContractBroken, match=f"^{left.problem}, {left.check}: "):
-        CHECKS[left.check].function(entry, range(6))
+@pytest.mark.parametrize("name", [name for name, entry in records().items() if entry.ordered])
+def test_order_that_is_part_of_a_problem(name: str) -> None:
+    """Tests that the order of each part that a record excepts does matter: without the exception the check fails."""
+    entry = records()[name]
+    for part in entry.ordered:
+        others = {other: those for other, those in entry.ordered.items() if other != part}
+        with pytest.raises(ContractBroken, match=f"^{name}, permutation: "):
+            CHECKS["permutation"].function(replace(entry, ordered=others), range(6))
 
 
 def test_report() -> None:
-    """Tests that the report has a line for each check, says what is not about a problem, and why what is excluded."""
+    """Tests that the report has a line for each check, and says what is not about a problem."""
     result = CliRunner().invoke(report, ["fair-lsap", "--seeds", "1"])
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0] == "fair-lsap"
-    assert [line.split()[0] for line in lines[1 : len(CHECKS) + 1]] == list(CHECKS)
-    assert {line.split()[1] for line in lines[1 : len(CHECKS) + 1]} == {"ok", "-"}
-    assert sum("excluded: " in line for line in lines) == 2
+    assert [line.split()[0] for line in lines[1:]] == list(CHECKS)
+    assert {line.split()[1] for line in lines[1:]} == {"ok", "-"}
     assert CliRunner().invoke(report, ["fair-lsapp"]).exit_code == 2
+
+
+def test_report_of_what_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no generator is told once, in the lines and beneath the table, and that all else is told by name."""
+    bare = replace(records()["lsap"], family=None)
+    monkeypatch.setitem(registry._BY_NAME, "lsap", bare)
+    monkeypatch.setitem(registry._BY_CLASS, bare.problem, bare)
+    told = "BROKEN  lsap, record: no generator: the record names the family None; name one of its problem's"
+    result = CliRunner().invoke(report, ["lsap"])
+    assert (result.exit_code, result.stdout.count("no generator")) == (4, 1)
+    assert result.stdout.splitlines()[1:3] == [f"  {'record':14}  {told}", f"  {'enumeration':14}  BROKEN  as above"]
+    table = CliRunner().invoke(report, ["lsap", "--table"])
+    assert (table.exit_code, table.stdout.count("no generator")) == (4, 1)
+    assert "| record | BROKEN |\n| enumeration | BROKEN |\n" in table.stdout
+    assert f"\n{told}\n" in table.stdout
+    with pytest.raises(ContractBroken) as caught:
+        CHECKS["routes"].function(bare)
+    assert isinstance(caught.value.__cause__, NoGenerator)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("lsap", {"nodes": 50, "tasks": 60}), ("min-cost-flow", {"nodes": 4, "arcs": 40})]
+)
+def test_bug_too_large_sizes_hung(name: str, sizes: dict[str, int]) -> None:
+    """Tests that too much to try is counted and told by every check, before anything is tried or solved."""
+    entry = replace(records()[name], sizes=sizes)
+    for check in CHECKS.values():
+        if check.applies(entry) and check.name not in ("record", "known"):
+            with pytest.raises(
+                ContractBroken, match=rf"decisions to try, more than {MOST_DECISIONS:,}: make `sizes`"
+            ) as e:
+                check.function(entry)
+            assert isinstance(e.value.__cause__, TooLarge)

@@ -284,11 +284,6 @@ def has_several(record: Record) -> bool:
     return len(record.problem_class.components) > 1
 
 
-def tried_one_by_one(record: Record) -> bool:
-    """Whether the enumeration gives every placement, not one of each set of equals."""
-    return CHECKS["each-placement"].applies(record) and record.name != "utility"
-
-
 def exact_values(record: Record) -> bool:
     """Whether values may be fractions that six decimal places do not hold."""
     return record.name in {"lsap-fairness", "flow", "flow-congestion", "utility"}
@@ -301,7 +296,7 @@ FAULTS: dict[str, Fault] = {
     "route too good": Fault(route_too_good, "routes"),
     "prover accepts": Fault(prover_accepts, "certificates"),
     "decode swaps": Fault(decode_swaps, "models"),
-    "enumeration skips": Fault(enumeration_skips(1), "each-placement", tried_one_by_one),
+    "enumeration skips": Fault(enumeration_skips(1), "each-placement", CHECKS["each-placement"].applies),
     "enumeration skips a value": Fault(enumeration_skips(None), "enumeration", CHECKS["enumeration"].applies),
     "bound too high": Fault(bound_too_high, "bounds"),
     "component ignored": Fault(component_ignored, "routes", has_several),

@@ -111,7 +111,7 @@ def test_bug_record_of_no_problem_ended_the_report(monkeypatch: pytest.MonkeyPat
 
     The question which checks are about it raised AttributeError. A package outside is refused before that.
     """
-    wrong = Record(name="no-problem", problem=f"{__name__}:NoProblem")
+    wrong = Record(name="no-problem", problem=f"{__name__}:NoProblem", family="lsap")
     with pytest.raises(ContractBroken, match=r"^no-problem, "):
         check_problem(wrong)
     with pytest.raises(ContractBroken, match=r"^no-problem, waves: AttributeError: "):

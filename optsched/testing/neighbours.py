@@ -1,0 +1,157 @@
+"""Instances beside a problem's own: in another order, in other units, without tasks, room, limits or time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from optsched.certificates import Enumerated, certify
+from optsched.placement import NetworkFlow
+from optsched.problems.base import GRID
+from optsched.registry import Record
+from optsched.results import Limit, Termination
+from optsched.routes import frontier, has_frontier, routes_of, solve
+from optsched.testing.cases import Case, cases, size_of
+from optsched.testing.changes import emptied, limitless, permuted, scaled, scarce, starved
+from optsched.testing.contract import check, expect, listed, right
+from optsched.testing.programs import is_modelled, programs, right_program
+
+__all__: list[str] = []
+
+#: Seeds of which one must draw an instance that scarce room makes infeasible, where the given ones do not.
+_SEEDS_FOR_SCARCE = 10
+
+
+@check()
+def check_permutation(record: Record, seeds: Sequence[int]) -> None:
+    """The order of nodes, tasks and arcs in a file does not matter, to no route on the first seed's instance.
+
+    Parts whose order is part of the problem stay as they are (`Record.ordered`).
+    """
+    first = cases(record, seeds[:1])
+    for case in cases(record, seeds):
+        given = case.problem.parameters
+        kept = {part for part, those in record.ordered.items() if those.items() <= given.items()}
+        for turn in range(2):
+            other = permuted(case.problem, np.random.default_rng(turn), kept)
+            for route in [None, *(routes_of(other) if case in first and not turn else ())]:
+                right(
+                    other, solve(other, route=route), case.best, f"{case.name}, permuted, route {route or 'as usual'}"
+                )
+
+
+@check()
+def check_scaling(record: Record, seeds: Sequence[int]) -> None:
+    """An instance in other units, tenths where numbers need not be whole, has the same optimum in these units."""
+    law = record.scaling
+    expect(law is not None, record.problem, "no scaling: say what its optimum does in other units")
+    assert law is not None
+    for case in cases(record, seeds):
+        for factor in (Fraction(3),) if law.whole else (Fraction(3), Fraction(1, 10)):
+            where = f"{case.name}, times {factor}"
+            other = scaled(case.problem, law, factor)
+            found, best = solve(other).objective, case.best
+            if best is None or found is None:
+                expect(found == best, where, f"{listed(found)} instead of {listed(best)}")
+                continue
+            slack = size_of(other) * (1 + factor) / GRID if law.rounded else 0
+            for entry, known, power in zip(found, best, law.powers, strict=True):
+                told = f"{entry} instead of {known * factor**power}"
+                expect(abs(entry - known * factor**power) <= slack, where, told)
+
+
+@check()
+def check_empty(record: Record, seeds: Sequence[int]) -> None:
+    """Where there is nothing to decide every route says so, proved, and with the value that nothing has."""
+    for case in cases(record, seeds[:1]):
+        posed = emptied(case.problem)
+        expect(bool(posed), case.name, "cannot be posed where there is nothing to decide")
+        for problem in posed:
+            expect(not size_of(problem), case.name, "emptied, and there is something to decide")
+            best = Case(problem, case.name).best
+            for route in routes_of(problem):
+                right(problem, solve(problem, route=route), best, f"{case.name}, emptied, route {route}")
+            if has_frontier(problem):
+                found = frontier(problem)
+                expect(found.complete and found.values == [best], case.name, f"emptied, frontier {found.values}")
+
+
+@check()
+def check_no_room(record: Record, seeds: Sequence[int]) -> None:
+    """Without room every route says INFEASIBLE, or finds what can be had still; INFEASIBLE is tried where it can be."""
+    infeasible = False
+    for case in cases(record, seeds[:1]):
+        problem = starved(case.problem)
+        best = Case(problem, case.name).best
+        expect(
+            best is not None or not problem.always_feasible, case.name, "nothing is feasible, but something always is"
+        )
+        infeasible |= best is None
+        for route in routes_of(problem):
+            right(problem, solve(problem, route=route), best, f"{case.name}, without room, route {route}")
+    told = "no instance without room is infeasible; name a variant of which some is"
+    expect(infeasible or record.problem_class.always_feasible, record.problem, told)
+
+
+@check(lambda record: not record.problem_class.always_feasible)
+def check_scarce(record: Record, seeds: Sequence[int]) -> None:
+    """Where room is too short, but nothing shows it plainly, every route and every program says INFEASIBLE."""
+    found = (
+        Case(problem, f"{case.name}, with scarce room")
+        for seed in (*seeds, *range(_SEEDS_FOR_SCARCE))
+        for case in cases(record, [seed])
+        for problem in itertools.islice(scarce(case.problem), 1)
+    )
+    short = next(found, None)
+    told = "no instance with scarce room is infeasible but for a plain reason; name a variant of which some is"
+    expect(short is not None, record.problem, told)
+    assert short is not None
+    expect(short.best is None and short.problem.plainly_infeasible is None, short.name, "is not what it was made for")
+    for route in routes_of(short.problem):
+        right(short.problem, solve(short.problem, route=route), None, f"{short.name}, route {route}")
+    for program in programs(record, short) if is_modelled(record) else ():
+        right_program(record, short, program)
+
+
+@check(lambda record: record.problem_class.decided is NetworkFlow or record.unlimited is not None)
+def check_unlimited(record: Record, seeds: Sequence[int]) -> None:
+    """Where every decision can be bettered every route says so, and it is shown; where none can a claim is refused."""
+    for case in cases(record, seeds):
+        problem, where = limitless(case.problem), f"{case.name}, without a limit"
+        for route in routes_of(problem):
+            solution = solve(problem, route=route)
+            told = f"{solution.termination}, {solution.raw_status}"
+            unlimited = solution.termination is Termination.ERROR and "unbounded" in solution.raw_status
+            expect(unlimited, f"{where}, route {route}", told)
+            verdict = certify(problem, solution)
+            expect(verdict.proved, f"{where}, route {route}", f"not shown: {'; '.join(verdict.unproved)}")
+        nothing = (None,) * len(case.problem.components)
+        held = replace(solve(case.problem), bound=nothing, certificates=())
+        false = replace(held, termination=Termination.ERROR, raw_status="unbounded")
+        expect(not certify(case.problem, false).valid, case.name, "accepts that there is no limit, and there is")
+
+
+@check()
+def check_no_time(record: Record, seeds: Sequence[int]) -> None:
+    """A limit of no time leaves what is true: a feasible decision or none, a bound or none, and the limit's name."""
+    for case in cases(record, seeds):
+        problem = case.problem
+        for route in routes_of(problem):
+            solution, where = solve(problem, route=route, time_limit=0), f"{case.name}, no time, route {route}"
+            if solution.termination in (Termination.OPTIMAL, Termination.INFEASIBLE):
+                right(problem, solution, case.best, where)
+                continue
+            expect(solution.limit is Limit.TIME, where, f"limit {solution.limit}")
+            verdict = certify(problem, solution, enumerated=Enumerated(case.best))
+            expect(verdict.valid, where, f"contradicted: {'; '.join(verdict.contradicted)}")
+            if case.best is not None:
+                place = problem.beaten(case.best, solution.bound)
+                expect(place is None, where, f"bound {solution.bound}, optimum {listed(case.best)}")
+        if has_frontier(problem):
+            found = frontier(problem, time_limit=0)
+            expect(set(found.values) <= set(case.front), case.name, f"no time, frontier {found.values}")
+            expect(found.complete == (found.values == case.front), case.name, "no time: complete is not what it is")

@@ -1,0 +1,250 @@
+"""The programs of a problem: what they find, whatever is minimised, at each limit, and from a start."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import UsageError
+from optsched.registry import Record, imported
+from optsched.results import Termination, Value
+from optsched.testing.cases import Case, cases, columns
+from optsched.testing.contract import check, expect, with_usual
+
+__all__ = ["KINDS", "Program", "agrees", "is_modelled", "programs", "right_program", "solved"]
+
+#: The programs of a module of models: the compact one and the paper's own.
+KINDS = ("build_pyomo", "build_pulp")
+
+#: Objectives that are drawn for each program beside its own, and what an integer is at most under them.
+_DRAWN, _MOST = 2, 1000
+
+
+def is_modelled(record: Record) -> bool:
+    """Whether the problem has models."""
+    return record.models is not None
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program of a problem: how it was built, the component that is its objective, and the truth of it."""
+
+    where: str
+    kind: str
+    model: Any
+    limit: Any
+    component: int
+    truth: Any
+
+
+def programs(record: Record, case: Case) -> Iterator[Program]:
+    """Every program of the module of models: compact and literal, with and without a limit, in and out of reach."""
+    from optsched.models.export import about
+
+    module, problem = imported(str(record.models)), case.problem
+    names = [component.name for component in problem.components]
+    free = names.index(about(problem).component.name)
+    asked: list[tuple[dict[str, Any], int, Any]] = [({}, free, case.best_of(free))]
+    if record.limit is not None:
+        wanted, other = 1 - record.limit.component, record.limit.component
+        signs = problem.minimised((1, 1))
+        reached = sorted({value[other] for value in case.decisions})
+        beyond = [reached[0] - 1] if reached and (reached[0] > 0 or signs[other] < 0) else []
+        for value in beyond + reached[:2] + reached[-1:]:
+            limit = signs[other] * value
+            asked.append(({"limit": limit_of(record, limit)}, wanted, case.best_of(wanted, (other, limit))))
+    for kind in KINDS:
+        build = getattr(module, kind)
+        for options, component, truth in asked:
+            ways = [options]
+            if kind == "build_pyomo" and "aggregate" in inspect.signature(build).parameters:
+                ways.append({**options, "aggregate": False})
+            for way in ways:
+                where = ", ".join([case.name, kind, *(f"{key}={value}" for key, value in way.items())])
+                try:
+                    model = build(problem, **way)
+                except UsageError as error:  # nothing is feasible for a plain reason
+                    expect(truth is None, where, f"is refused: {error}")
+                    continue
+                yield Program(where, kind, model, options.get("limit"), component, truth)
+
+
+def limit_of(record: Record, value: Any) -> Any:
+    """A limit as the models of a problem take it."""
+    assert record.limit is not None
+    return int(value) if record.limit.denominator == 1 else value
+
+
+def agrees(found: float | Fraction, truth: Any) -> bool:
+    """Whether a solver's number is the truth, but for its tolerance."""
+    return abs(float(found) - float(truth)) <= 1e-6 * max(1.0, abs(float(truth)))
+
+
+def solved(program: Program) -> Any:
+    """What HiGHS makes of a program."""
+    from optsched.solvers.algebraic import solve_pulp, solve_pyomo
+    from optsched.solvers.profiles import load_profile
+
+    return (solve_pulp if program.kind == "build_pulp" else solve_pyomo)(program.model, load_profile("exact"))
+
+
+@check(is_modelled)
+def check_models(record: Record, seeds: Sequence[int]) -> None:
+    """Every program finds the truth of its objective, decodes into a decision worth it, and holds no infeasible one."""
+    module = imported(str(record.models))
+    for case in cases(record, seeds):
+        for program in programs(record, case):
+            right_program(record, case, program)
+        if case.best is not None:
+            size, model = module.literal_size(case.problem), module.build_pulp(case.problem)
+            built = len(model.variables()), len(list(model.constraints()))
+            expect(built == (size.variables, size.constraints), case.name, f"literal_size says {size}, built {built}")
+
+
+def right_program(record: Record, case: Case, program: Program) -> None:
+    """A program finds its truth, and whatever else is minimised over it, a decision that is feasible."""
+    from optsched.models.export import about
+
+    problem, outcome = case.problem, solved(program)
+    if program.truth is None:
+        expect(outcome.status is Termination.INFEASIBLE, program.where, f"{outcome.status}, not INFEASIBLE")
+        return
+    expect(outcome.status is Termination.OPTIMAL, program.where, str(outcome.status))
+    told = about(problem, program.limit is not None).of(outcome.objective)
+    expect(agrees(told, program.truth), program.where, f"finds {float(told)}, the truth is {program.truth}")
+    worth = _decoded(record, case, program)[program.component]
+    expect(worth == program.truth, program.where, f"decodes into what is worth {worth}, not {program.truth}")
+    for draw in range(_DRAWN):
+        _draw_objective(program.model, np.random.default_rng(draw))
+        outcome = solved(program)
+        drawn = replace(program, where=f"{program.where}, another objective")
+        expect(outcome.status is Termination.OPTIMAL, drawn.where, str(outcome.status))
+        by_costs = getattr(imported(str(record.models)), "KEPT_BY_COSTS", ()) if program.kind == "build_pulp" else ()
+        _decoded(record, case, drawn, by_costs)
+
+
+def _decoded(record: Record, case: Case, program: Program, by_costs: Sequence[str] = ()) -> Value:
+    """The value of what a solved program holds, which must be feasible and within the limit.
+
+    Where the objective is another one, what only the costs keep (`by_costs`) may be violated.
+    """
+    problem = case.problem
+    decision = imported(str(record.models)).decode(program.model, problem)
+    wrong = [entry for entry in problem.violations(decision) if entry.constraint not in by_costs]
+    expect(not wrong, program.where, f"decodes into what is infeasible: {'; '.join(map(str, wrong))}")
+    value = problem.objective(decision)
+    if program.limit is not None:
+        sign, worth = problem.minimised((1, 1))[1 - program.component], value[1 - program.component]
+        expect(sign * worth <= sign * program.limit, program.where, f"decodes into {worth}, past the limit")
+    return value
+
+
+def _draw_objective(model: Any, rng: np.random.Generator) -> None:
+    """Give a program another objective: drawn costs, of either sign, of its integers, or of all where it has none."""
+    import pulp
+    import pyomo.environ as pyo
+
+    if isinstance(model, pulp.LpProblem):
+        variables = model.variables()
+        held = [variable for variable in variables if variable.cat == pulp.LpInteger] or variables
+        for variable in held:
+            variable.upBound = _MOST if variable.upBound is None else variable.upBound
+        model.sense = pulp.LpMinimize
+        model.setObjective(pulp.lpSum(int(rng.integers(-9, 10)) * variable for variable in held))
+        return
+    listed = list(model.component_data_objects(pyo.Var))
+    whole = [variable for variable in listed if not variable.is_continuous()] or listed
+    for variable in whole:
+        if variable.ub is None:
+            variable.setub(_MOST)
+    for objective in list(model.component_objects(pyo.Objective)):
+        model.del_component(objective)
+    model.drawn = pyo.Objective(expr=sum(int(rng.integers(-9, 10)) * variable for variable in whole))
+
+
+def _takes_limit(record: Record) -> bool:
+    return is_modelled(record) and any(
+        "limit" in inspect.signature(getattr(imported(str(record.models)), kind)).parameters for kind in KINDS
+    )
+
+
+@check(lambda record: record.limit is not None or _takes_limit(record))
+def check_limits(record: Record, seeds: Sequence[int]) -> None:
+    """The record says what the limit of the second program means, and the programs take just such limits."""
+    limit, module = record.limit, imported(str(record.models))
+    expect(limit is not None, record.problem, "its programs take a limit, of which the record says nothing")
+    assert limit is not None
+    for kind in KINDS:
+        taken = "limit" in inspect.signature(getattr(module, kind)).parameters
+        expect(taken, record.problem, f"the record says what a limit means, and {kind} takes none")
+    name = record.problem_class.components[limit.component].name.replace("-", " ")
+    expect(
+        name in limit.meaning, record.problem, f'the meaning "{limit.meaning}" does not name what is limited: {name}'
+    )
+    between = 0
+    for case in cases(record, with_usual(seeds)):
+        signs = case.problem.minimised((1, 1))
+        reached = sorted({signs[limit.component] * value[limit.component] for value in case.decisions})
+        for low, high in itertools.pairwise(reached):
+            between += 1
+            _between(record, case, Fraction(low) + Fraction(high - low) / 2)
+            break
+    expect(between > 0, record.problem, "no instance has two values of what is limited")
+
+
+def _between(record: Record, case: Case, value: Fraction) -> None:
+    """A limit between two values is one like any other, or refused where limits are whole numbers."""
+    limit, module = record.limit, imported(str(record.models))
+    assert limit is not None
+    if limit.denominator is not None:
+        told = f"a limit may not be {value}: no multiple of 1/{limit.denominator} is between two values"
+        expect(limit.denominator == 1 or (value * limit.denominator).denominator == 1, case.name, told)
+    for kind in KINDS:
+        where = f"{case.name}, {kind}, limit={value}"
+        try:
+            model = getattr(module, kind)(case.problem, limit=value)
+        except UsageError as error:
+            expect(limit.denominator == 1, where, f"is refused: {error}")
+            continue
+        expect(limit.denominator != 1, where, "is taken, though limits are whole numbers")
+        wanted = 1 - limit.component
+        truth = case.best_of(wanted, (limit.component, value))
+        right_program(record, case, Program(where, kind, model, value, wanted, truth))
+
+
+@check(lambda record: is_modelled(record) and hasattr(imported(str(record.models)), "start_values"))
+def check_starts(record: Record, seeds: Sequence[int]) -> None:
+    """A program that is held at the start of an optimum has a solution, and it is worth what the optimum is."""
+    module = imported(str(record.models))
+    for case in cases(record, seeds):
+        for decision in list(case.decisions.values())[:1]:
+            for kind in KINDS:
+                model = getattr(module, kind)(case.problem)
+                start = module.start_values(model, case.problem, decision)
+                _hold(model, start)
+                where = f"{case.name}, {kind}, start {columns(decision)}"
+                program = Program(where, kind, model, None, 0, None)
+                outcome = solved(program)
+                expect(outcome.status is Termination.OPTIMAL, where, str(outcome.status))
+                found = _decoded(record, case, program)[0]
+                worth = case.problem.evaluate(decision)[0]
+                expect(found == worth, where, f"the start is worth {worth}, and what it leads to {found}")
+
+
+def _hold(model: Any, start: Any) -> None:
+    """Let a program's variables be what a start says."""
+    import pulp
+
+    if isinstance(model, pulp.LpProblem):
+        for variable in model.variables():
+            if variable.name in start:
+                variable.lowBound = variable.upBound = start[variable.name]
+        return
+    for variable, value in start.items():
+        variable.fix(value)

@@ -1,0 +1,119 @@
+"""What is proved: no certificate proves more than is true, and each kind of proof has a prover and is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from optsched.certificates import Enumerated, certify, proved_bound
+from optsched.errors import CertificateInvalid
+from optsched.registry import Record
+from optsched.results import Certificate, Proof, Sense, Solution
+from optsched.routes import routes_of, solve
+from optsched.testing.cases import Case, cases
+from optsched.testing.contract import ContractBroken, check, expect, is_beyond, listed, with_usual
+from optsched.testing.tampering import tampered
+
+__all__: list[str] = []
+
+
+@check()
+def check_certificates(record: Record, seeds: Sequence[int]) -> None:
+    """No changed certificate proves more than is true, and no false claim of value, bound or decision is accepted."""
+    for case in cases(record, seeds):
+        if case.best is None:
+            continue
+        seen = set()
+        for route in routes_of(case.problem):
+            solution = solve(case.problem, route=route)
+            for given in solution.certificates:
+                told = f"gives a proof of kind {given.kind}, for which the record names no prover"
+                expect(
+                    not given.kind.checkable or str(given.kind) in record.provers, f"{case.name}, route {route}", told
+                )
+            _false_claims(case, solution, f"{case.name}, route {route}")
+            for place, certificate in enumerate(solution.certificates):
+                if certificate.kind.checkable and repr(certificate) not in seen:
+                    seen.add(repr(certificate))
+                    _no_more(case, solution, place, certificate)
+    _proofs_are_given(record, seeds)
+    kinds = [kind for kind in Proof if kind.checkable and str(kind) not in record.provers]
+    problem = cases(record, seeds)[0].problem
+    for kind in kinds:
+        try:
+            value = proved_bound(problem, Certificate(problem.components[0].name, kind, 0, {}))
+        except CertificateInvalid:
+            continue
+        raise ContractBroken(f"a proof of kind {kind}, which has no prover, proves {value}")
+
+
+def _proofs_are_given(record: Record, seeds: Sequence[int]) -> None:
+    """The usual route proves each component by the problem's kind somewhere, and each prover has something to do."""
+    if record.routes is None:  # nothing but enumeration, which is no proof that can be checked
+        return
+    kind = record.problem_class.proof
+    held = [case.problem for case in cases(record, with_usual(seeds))]
+    usual = [(entry.component, entry.kind) for problem in held for entry in solve(problem).certificates]
+    for component in record.problem_class.components:
+        told = f"the usual route gives no certificate of {component.name} of kind {kind} anywhere"
+        expect((component.name, kind) in usual, record.problem, told)
+    seen = {str(proof) for _, proof in usual}
+    for key in set(record.provers) - seen:
+        given = (
+            str(entry.kind)
+            for problem in held
+            for route in routes_of(problem)
+            for entry in solve(problem, route=route).certificates
+        )
+        expect(key in given, record.problem, f"no route gives a certificate for the prover of kind {key}")
+
+
+def _no_more(case: Case, solution: Solution, place: int, certificate: Certificate, count: int = 40) -> None:
+    """Changed data is refused, or proves no more than the truth."""
+    rng = np.random.default_rng(place)
+    beyond = certificate.claim + (1 if case.problem.components[place].sense is Sense.MIN else -1)
+    for data in tampered(certificate.data, rng, count):
+        try:
+            proved = proved_bound(case.problem, replace(certificate, data=data, claim=beyond), solution.objective)
+        except CertificateInvalid:
+            continue
+        told = f"of {certificate.component} {data} proves {proved}, the optimum is {listed(case.best)}"
+        expect(not is_beyond(case, place, proved), case.name, told)
+
+
+def _false_claims(case: Case, solution: Solution, where: str) -> None:
+    """A better value, a better bound and a worse decision are each contradicted."""
+    problem = case.problem
+    assert solution.objective is not None
+    for place, component in enumerate(problem.components):
+        step = 1 if component.sense is Sense.MIN else -1
+        for entry in ("objective", "bound", "both"):
+            lied: dict[str, Any] = {}
+            for name, direction in (("objective", -step), ("bound", step)):
+                if entry == name:
+                    values = list(getattr(solution, name))
+                    values[place] += direction
+                    lied[name] = tuple(values)
+            if entry == "both":
+                values = list(solution.objective)
+                values[place] -= step
+                lied = {"objective": tuple(values), "bound": tuple(values)}
+            claims = dict(
+                zip((part.name for part in problem.components), lied.get("bound", solution.bound), strict=True)
+            )
+            lied["certificates"] = tuple(
+                replace(certificate, claim=claims[certificate.component]) for certificate in solution.certificates
+            )
+            verdict = certify(problem, replace(solution, **lied), enumerated=Enumerated(case.best))
+            expect(not verdict.valid, where, f"accepts a false {entry} of {component.name}")
+    for minimised, decision in list(case.decisions.items())[1:2]:
+        value = problem.minimised(minimised)
+        verdict = certify(problem, replace(solution, decision=decision))
+        expect(not verdict.valid, where, "accepts a decision of another value")
+        claims = dict(zip((part.name for part in problem.components), value, strict=True))
+        called = tuple(replace(entry, claim=claims[entry.component]) for entry in solution.certificates)
+        false = replace(solution, decision=decision, objective=value, bound=value, certificates=called)
+        expect(not certify(problem, false).proved, where, f"{listed(value)} is proved to be the optimum")

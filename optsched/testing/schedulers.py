@@ -1,0 +1,162 @@
+"""What runs on a problem: waves, heuristics, the rivals of a solver's word, and how local their tasks are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import BoundViolated
+from optsched.gaps import GapReport, Reference, gap_of, gap_waves
+from optsched.heuristics import HEURISTICS, applicable, run
+from optsched.instances.files import to_document
+from optsched.problems import Problem
+from optsched.registry import Record, imported
+from optsched.results import Decision
+from optsched.routes import solve
+from optsched.testing.cases import Case, cases
+from optsched.testing.changes import narrowed
+from optsched.testing.contract import ContractBroken, check, expect, listed, places, placing
+
+__all__: list[str] = []
+
+
+def _optimal(problem: Problem, rng: np.random.Generator) -> Any:
+    """The optimum as a heuristic."""
+    return solve(problem).decision
+
+
+@check(lambda record: bool(record.problem_class.has_waves))
+def check_waves(record: Record, seeds: Sequence[int]) -> None:
+    """Wave after wave each is optimal by its own reference where the heuristic is the optimum, until all tasks ran.
+
+    Each instance is tried again with half the slots, so that there are several waves.
+    """
+    for case in cases(record, seeds):
+        number = _in_waves(record, case)
+        narrow = Case(narrowed(case.problem), f"{case.name}, with half the slots")
+        number = max(number, _in_waves(record, narrow))
+        expect(number > 1, narrow.name, "all tasks run in one wave")
+
+
+def _waves_of(record: Record, case: Case) -> list[GapReport]:
+    """The gaps of the optimum in waves."""
+    problem = placing(case)
+    return gap_waves(record.name, problem.instance, _optimal, problem_parameters=dict(problem.parameters))
+
+
+def _in_waves(record: Record, case: Case) -> int:
+    """The number of waves, each of which is right."""
+    problem, reports = placing(case), _waves_of(record, case)
+    expect(bool(reports), case.name, "no wave at all")
+    for report in reports:
+        where = f"{case.name}, wave {report.wave}"
+        expect(report.error is None and report.feasible, where, f"{report.error}, {report.violations}")
+        if report.wave is not None:
+            expect(set(report.absolute_gap or ()) <= {0}, where, f"the optimum has a gap: {report.absolute_gap}")
+    first, waves = reports[0], [report for report in reports if report.wave is not None]
+    expect(first.objective == case.best, case.name, f"the first wave is worth {listed(first.objective)}")
+    ran = sum(report.run.placement.placed for report in waves if report.run.placement)
+    stuck = not problem.due
+    expect(stuck or ran == len(problem.tasks), case.name, f"{ran} of {len(problem.tasks)} tasks ran")
+    return len(waves)
+
+
+@check(lambda record: record.waves is not None)
+def check_all_waves(record: Record, seeds: Sequence[int]) -> None:
+    """All waves together are one problem, worth what the waves are, and no better than its best, which is tried."""
+    for case in cases(record, seeds):
+        narrow = Case(narrowed(case.problem), f"{case.name}, with half the slots")
+        *waves, whole = _waves_of(record, narrow)
+        expect(whole.wave is None and len(waves) > 1, narrow.name, "no report of all waves together")
+        worth = tuple(map(sum, zip(*(wave.objective or () for wave in waves), strict=True)))
+        expect(whole.objective == worth, narrow.name, f"together {listed(whole.objective)}, the waves {listed(worth)}")
+        found, best = whole.reference.value, Case(whole.problem, narrow.name).best
+        expect(found == best, narrow.name, f"the best of all waves is {listed(best)}, not {listed(found)}")
+
+
+@check(places)
+def check_heuristics(record: Record, seeds: Sequence[int]) -> None:
+    """No heuristic beats the optimum, and each that serves the problem answers a placement."""
+    for case in cases(record, seeds):
+        problem = placing(case)
+        if case.best is None:
+            continue
+        reference = Reference(problem, solution=solve(problem))
+        for entry in applicable(problem, by_default=True):
+            try:
+                report = gap_of(problem, run(problem, entry, seed=1), 1, reference)
+            except BoundViolated as error:
+                raise ContractBroken(f"{case.name}, {entry.name}: {error}") from error
+            expect(report.error is None, case.name, f"{entry.name}: {report.error}")
+            if report.feasible and report.objective is not None:
+                value = problem.minimised(report.objective)
+                expect(value in case.decisions, case.name, f"{entry.name}: {listed(report.objective)} is no value")
+
+
+@check(lambda record: bool(record.rivals))
+def check_rivals(record: Record, seeds: Sequence[int]) -> None:
+    """Each rival of a solver's word finds a feasible decision somewhere, and a better one than the optimum nowhere."""
+    for rival in record.rivals:
+        found = 0
+        for case in cases(record, seeds):
+            held = _held(rival, case)
+            wrong = [] if held is None else case.problem.violations(held)
+            expect(not wrong or ":" not in rival, f"{case.name}, {rival}", "; ".join(map(str, wrong)))
+            if held is not None and not wrong:
+                found += 1
+                value = case.problem.minimised(case.problem.evaluate(held))
+                expect(value in case.decisions, f"{case.name}, {rival}", f"{listed(value)} is no value")
+        expect(found > 0, rival, "finds nothing that is feasible on any instance")
+
+
+def _held(rival: str, case: Case) -> Decision | None:
+    """The decision of a rival: a quick heuristic, or a function."""
+    if ":" in rival:
+        found: Decision | None = imported(rival)(case.problem)
+        return found
+    expect(HEURISTICS[rival].serves(placing(case)), case.name, f"{rival} does not serve the problem")
+    return run(placing(case), rival).placement
+
+
+@check(lambda record: record.locality)
+def check_locality(record: Record, seeds: Sequence[int]) -> None:
+    """The record of a gap counts tasks on a node with their data, in a rack with it, and remote, of each kind."""
+    for case in cases(record, seeds):
+        problem = placing(case)
+        report = gap_of(problem, run(problem, _optimal), 1, Reference(problem, solution=solve(problem)))
+        told, truth = report.record().get("locality"), _local(case, report.placement)
+        expect(told == truth, case.name, f"the record counts {told}, the truth is {truth}")
+
+
+def _local(case: Case, placement: Any) -> dict[str, dict[str, int]]:
+    """Tasks by kind and nearness, counted by the file: a map's data is on its replicas, a reduce's where maps ran."""
+    problem, document = placing(case), to_document(case.problem.instance)
+    nodes, tasks = document["nodes"], document["tasks"]
+    placed = dict(zip(problem.tasks.tolist(), problem.nodes_of(placement).tolist(), strict=True))
+    host = {
+        task["id"]: nodes[placed[row]]["id"] if placed.get(row, -1) >= 0 else task.get("node")
+        for row, task in enumerate(tasks)
+    }
+    rack = {node["id"]: node.get("rack") for node in nodes}
+    counts = {kind: {"node": 0, "rack": 0, "remote": 0} for kind in _kinds(problem)}
+    for row, node in placed.items():
+        task = tasks[row]
+        kind = task.get("kind", "map")
+        if node < 0:
+            continue
+        sent = [entry for entry in document.get("shuffle", []) if entry["reduce"] == task["id"] and entry["size"] > 0]
+        data = task.get("replicas", []) if kind == "map" else [host[entry["map"]] for entry in sent]
+        here = nodes[node]["id"]
+        near = rack[here] is not None and rack[here] in {rack.get(holder) for holder in data}
+        counts[kind]["node" if here in data else "rack" if near else "remote"] += 1
+    return counts
+
+
+def _kinds(problem: Problem) -> Iterator[str]:
+    """The kinds of tasks that are placed, by name."""
+    document = to_document(problem.instance)
+    seen = Counter(document["tasks"][row].get("kind", "map") for row in problem.tasks.tolist())
+    return iter(kind for kind in ("map", "reduce") if seen[kind])

@@ -1,0 +1,87 @@
+"""What is found: by every route, as bounds, in a file, and of the optimum that is known."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from optsched.certificates import certify
+from optsched.instances.files import load
+from optsched.instances.library import library
+from optsched.instances.solution_files import read_solution, write_solution
+from optsched.problems import problem as posed_by_name
+from optsched.registry import Record
+from optsched.routes import bounds, routes_of, solve
+from optsched.testing.cases import cases, columns
+from optsched.testing.contract import check, expect, is_beyond, listed, right
+
+__all__: list[str] = []
+
+
+@check()
+def check_routes(record: Record, seeds: Sequence[int]) -> None:
+    """Every route finds the optimum, with a bound that closes, a decision that is worth it and a certificate."""
+    for case in cases(record, seeds):
+        for route in routes_of(case.problem):
+            right(case.problem, solve(case.problem, route=route), case.best, f"{case.name}, route {route}")
+
+
+@check()
+def check_bounds(record: Record, seeds: Sequence[int]) -> None:
+    """Every cheap bound is of a component, or says what else it bounds, and is no more than is true."""
+    for case in cases(record, seeds):
+        names = [component.name for component in case.problem.components]
+        for bound in (*case.problem.cheap_bounds(), *bounds(case.problem)):
+            expect(bool(bound.bounds), case.name, f"{bound.name} does not say what it bounds")
+            if bound.component is None or case.best is None:
+                continue
+            expect(bound.component in names, case.name, f"{bound.name} bounds {bound.component}, which is none of it")
+            place = names.index(bound.component)
+            told = f"{bound.name} is {bound.value}, the optimum {listed(case.best)}"
+            expect(not is_beyond(case, place, bound.value), case.name, told)
+
+
+@check()
+def check_solution_file(record: Record, seeds: Sequence[int]) -> None:
+    """A solution in a file comes back as it was, and is judged the same."""
+    for case in cases(record, seeds):
+        solution = solve(case.problem)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "solution.json")
+            write_solution(solution, case.problem.instance, path)
+            again = read_solution(path, case.problem.instance)
+        for name in ("problem", "instance_sha256", "objective", "bound", "termination", "limit", "route", "raw_status"):
+            expect(getattr(again, name) == getattr(solution, name), case.name, f"{name} is another one")
+        found = [None if entry.decision is None else columns(entry.decision) for entry in (solution, again)]
+        expect(found[0] == found[1], case.name, "the decision is another one")
+        exact = [type(entry) for entry in again.objective or ()] == [type(entry) for entry in solution.objective or ()]
+        expect(exact, case.name, "the objective is not exact any more")
+        missing = set(case.problem.parameters) - set(again.parameters)
+        expect(not missing, case.name, f"parameters are lost: {', '.join(sorted(missing))}")
+        expect(not case.problem.differing(again.parameters), case.name, "parameters are other ones")
+        kinds = [
+            [(part.component, part.kind, part.claim) for part in entry.certificates] for entry in (solution, again)
+        ]
+        expect(kinds[0] == kinds[1], case.name, "certificates are other ones")
+        verdicts = [str(certify(case.problem, entry)) for entry in (solution, again)]
+        expect(verdicts[0] == verdicts[1], case.name, f"is judged otherwise: {verdicts[1]}")
+
+
+@check(lambda record: record.known is not None)
+def check_known(record: Record, seeds: Sequence[int]) -> None:
+    """The optimum that the self-test asks for is in the library, is not 0, and two different routes find it."""
+    known = record.known
+    assert known is not None
+    entry = library().get(known.instance)
+    expect(entry is not None, known.instance, "the library has no such instance")
+    assert entry is not None
+    expect(record.name in entry.optima, known.instance, "the library has no optimum of the problem there")
+    problem, best = posed_by_name(record.name, load(entry.path)), entry.optima[record.name].value
+    expect(any(best), known.instance, "the optimum is 0, which proves nothing")
+    expect(len(set(known.routes)) > 1, known.instance, f"{known.routes[0]} is asked twice")
+    for route in known.routes:
+        expect(route in routes_of(problem), known.instance, f"there is no route {route}")
+        solution, where = solve(problem, route=route), f"{known.instance}, route {route}"
+        expect(solution.objective == best, where, f"{listed(solution.objective)} instead of {listed(best)}")
+        expect(solution.optimal and certify(problem, solution).valid, where, "is not certified to be optimal")
