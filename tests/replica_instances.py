@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.problems import Lsap
 
 
 def small(rows: list[list[int]], slots: list[int], loads: list[int] | None = None) -> Instance:
@@ -13,3 +16,10 @@ def small(rows: list[list[int]], slots: list[int], loads: list[int] | None = Non
 
 
 FIGURE_2 = small([[0, 1, 2], [0, 1], [0]], [1, 1, 1])
+
+
+def racked(idle: list[int], rows: list[list[int]], **parameters: Any) -> Lsap:
+    """Tasks with the given replicas on nodes a, b in rack r1, c in r2, and d in none."""
+    cluster = Cluster(["a", "b", "c", "d"], rack=[0, 0, 1, -1], rack_ids=["r1", "r2"], slots=[3] * 4)
+    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows))
+    return Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle)), **parameters)

@@ -14,11 +14,10 @@ import pytest
 from optsched.certificates import certify
 from optsched.deadline import deadline
 from optsched.errors import OutOfTime
-from optsched.instance import Ragged
 from optsched.instances.generate import generate
 from optsched.placement import NONE
 from optsched.problems import Latency, Problem, problem
-from optsched.problems.assignment import AssignmentProblem, TabledProblem, TaskClasses
+from optsched.problems.assignment import AssignmentProblem, TabledProblem
 from optsched.results import Limit, Proof, Sense, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.searches import latency_packing as packing
@@ -153,25 +152,6 @@ def test_bug_bound_of_a_program_cut_short_had_the_wrong_sign(
                 assert 0 <= better <= 2 * abs(slack) * max(1, abs(value)) + 1
         claimed += any(certificate.kind is Proof.SOLVER for certificate in solution.certificates)
     assert claimed > 0 or slack < 0
-
-
-def test_classes_of_rows_are_those_of_keys() -> None:
-    """Tests that classes found by sorting columns are those that a dictionary of tuples finds, numbered alike."""
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        tasks = int(rng.integers(0, 9))
-        label = rng.integers(0, 2, tasks)
-        first, second = (
-            [sorted(rng.choice(4, int(rng.integers(0, most)), replace=False).tolist()) for _ in range(tasks)]
-            for most in (4, 3)
-        )
-        keys = list(zip(label.tolist(), map(tuple, first), map(tuple, second), strict=True))
-        one, other = (
-            TaskClasses.from_keys(keys),
-            TaskClasses.from_rows(label, Ragged.from_rows(first), Ragged.from_rows(second)),
-        )
-        for part in ("of_task", "first", "size"):
-            assert np.array_equal(getattr(one, part), getattr(other, part))
 
 
 @pytest.mark.parametrize("route", ["pyomo", "pulp"])

@@ -59,8 +59,13 @@ class Scale:
         return whole_units(megabytes, self.denominator).astype(np.float64)
 
     def units(self, products: Floats) -> Ints:
-        """Products of amounts and lengths in units of 1/`grid`; a product past 2^53 becomes 2^60."""
-        return on_grid(products if self.denominator is None else products / GRID)
+        """Products of amounts and lengths in units of 1/`grid`; a product of 2^53 or more becomes 2^60.
+
+        A double of 2^53 may stand for a product that is one more.
+        """
+        if self.denominator is None:
+            return on_grid(products)
+        return on_grid(np.where(products < LARGEST, products / GRID, np.inf))
 
 
 def missing_of_maps(name: str, instance: Instance, tasks: Ints) -> Iterator[Fault]:
@@ -114,7 +119,7 @@ def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, 
     Returns
     -------
     int64, shape (rows, nodes)
-        2^60 throughout where a sum is past 2^53 units.
+        2^60 throughout where a sum is 2^53 units or more: a double of 2^53 may stand for one more.
     """
     distance = scale.lengths.T if receiving else scale.lengths
     weights: Floats = np.zeros((rows, len(distance)))
@@ -122,7 +127,7 @@ def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, 
     with np.errstate(over="ignore"):
         sums = weights @ distance
     exactly = scale.denominator is not None
-    if not (sums * (1 if exactly else scale.grid) <= LARGEST).all():
+    if not (sums * (1 if exactly else scale.grid) < LARGEST).all():
         return np.full(sums.shape, 2**60, dtype=np.int64)
     if exactly:  # these are whole numbers, whose sums doubles hold
         return sums.astype(np.int64)

@@ -13,8 +13,7 @@ from optsched.heuristics.ras import map_rounds, ras
 from optsched.heuristics.ras_enforcement import enforce
 from optsched.instance import MAP, REDUCE
 from optsched.placement import NONE
-from optsched.problems.utility import Allocation, Utility, spread_reduces
-from optsched.problems.utility_rooms import Rooms
+from optsched.problems.utility import Utility, spread_reduces
 from optsched.routes import solve
 
 RNG = np.random.default_rng(0)  # neither scheduler draws anything
@@ -53,29 +52,6 @@ def test_placements_are_feasible_and_work_conserving(problem: Utility, improveme
                 more[task] = node
                 assert problem.violations(problem.placement(more))
     assert map_rounds(problem, spread_reduces(problem), rounds=1000).ended == "settled"
-
-
-@given(utilities(phase="by-maps"), st.data())
-@settings(max_examples=30)
-def test_rooms_are_those_of_the_problem(problem: Utility, data: st.DataObject) -> None:
-    """Tests that after any tasks are put and taken what is free is the capacity less what the problem says is used."""
-    jobs, nodes = len(problem.jobs), len(problem.free)
-    rooms = Rooms(problem)
-    counts = Allocation(*(np.zeros((jobs, nodes), dtype=np.int64) for _ in range(2)))
-    for _ in range(data.draw(st.integers(0, 12)) if jobs else 0):
-        kind, job, node = (data.draw(st.sampled_from(range(size))) for size in (2, jobs, nodes))
-        if data.draw(st.booleans()):
-            if counts[kind][job].sum() == (problem.pending_maps, problem.pending_reduces)[kind][job]:
-                continue
-            fits = rooms.fits(kind, job, node)
-            counts[kind][job, node] += 1
-            assert fits == bool((problem.used(counts) <= problem.free).all()) or (rooms.free < 0).any()
-            rooms.put(kind, job, node)
-        elif counts[kind][job, node]:
-            counts[kind][job, node] -= 1
-            rooms.put(kind, job, node, -1)
-        assert np.array_equal(rooms.free, problem.free - problem.used(counts))
-    assert np.array_equal(Rooms(problem, counts).free, rooms.free)
 
 
 @given(utilities(most=3, phase="by-maps", reduces="free"), st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=18))

@@ -1,23 +1,12 @@
-"""`lsap`, and what all assignment problems share: levels, constraints, bounds, limits of exact arithmetic."""
+"""`lsap`: the cost of each pair by its level."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pytest
+from replica_instances import racked
 
-from optsched.errors import InputError
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import Lsap
-from optsched.problems.assignment import Pool, TaskClasses, minimum_by_row
-
-
-def racked(idle: list[int], rows: list[list[int]], **parameters: Any) -> Lsap:
-    """Tasks with the given replicas on nodes a, b in rack r1, c in r2, and d in none."""
-    cluster = Cluster(["a", "b", "c", "d"], rack=[0, 0, 1, -1], rack_ids=["r1", "r2"], slots=[3] * 4)
-    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows))
-    return Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle)), **parameters)
 
 
 def test_levels() -> None:
@@ -42,97 +31,3 @@ def test_no_replicas_at_all() -> None:
     assert problem.evaluate(problem.placement([0, 1])) == (4,)
     bare = Lsap(Instance(Cluster(["a", "b"]), Workload(["t"], replicas=Ragged.from_rows([[1]]))), levels=(0, 1, 2))
     assert bare.evaluate(bare.placement([0])) == (2,)
-
-
-@pytest.mark.parametrize(
-    ("idle", "nodes", "expected"),
-    [
-        ([1, 1, 0, 0], [0, 1, -1], []),
-        ([1, 1, 0, 0], [0, 0, -1], ["slots(a) by 1"]),
-        ([1, 1, 0, 0], [2, 2, 0], ["slots(c) by 2"]),
-        ([1, 1, 0, 0], [0, -1, -1], ["cardinality() by 1"]),
-        ([3, 1, 0, 0], [-1, -1, -1], ["cardinality() by 3"]),
-        ([1, 1, 0, 0], [0, 0, 1], ["slots(a) by 1"]),
-        ([0, 0, 0, 0], [-1, -1, -1], []),
-    ],
-)
-def test_violations(idle: list[int], nodes: list[int], expected: list[str]) -> None:
-    """Tests that exactly min(tasks, idle slots) tasks run, and no more on a node than its idle slots."""
-    problem = racked(idle, [[0], [0], [0]])
-    assert [str(entry) for entry in problem.violations(problem.placement(nodes))] == expected
-
-
-def test_best_node_bound() -> None:
-    """Tests the cheap bound: every task on its own best node with an idle slot, the cheapest `count` of them."""
-    problem = racked([1, 0, 1, 1], [[0], [0], [1], [2], []], levels=(0, 1, 5))
-    (bound,) = problem.cheap_bounds()
-    assert (bound.name, bound.component, bound.value) == ("best-node", "locality-cost", 0)
-    assert racked([0, 1, 0, 0], [[0], [2]], levels=(0, 1, 5)).cheap_bounds()[0].value == 1
-    assert racked([0, 0, 0, 0], [[0]]).cheap_bounds()[0].value == 0
-    assert racked([3, 3, 0, 0], [[2], [2]], levels=(0, 1, 5)).cheap_bounds()[0].value == 10
-
-
-def test_price_bound() -> None:
-    """Tests the bound that prices prove, by hand: count price x count less all rents."""
-    problem = racked([1, 1, 0, 0], [[0], [0], [0]], levels=(0, 1, 5))
-    free = np.zeros(4, dtype=np.int64)
-    assert problem.price_bound(1, np.array([1, 0, 0, 0]), np.array([0])) == 2 * 1 - 1 * 1
-    assert problem.price_bound(1, np.array([1, -9, 0, 0]), np.array([0])) == 1
-    assert problem.price_bound(0, free, np.array([0])) == 0
-    assert problem.price_bound(2, free, np.array([0])) == 2 * 2 - 3 * 2
-    assert racked([0] * 4, [[0]]).price_bound(9, free, np.array([9])) == 0
-
-
-def test_classes() -> None:
-    """Tests that tasks are equal by their replicas on idle nodes, and by racks only where a rack is worth something."""
-    rows = [[0, 3], [3, 0], [0], [0, 2], [1]]
-    assert racked([1, 1, 0, 0], rows, levels=(0, 1, 1)).classes().of_task.tolist() == [0, 0, 0, 0, 1]
-    racks = racked([1, 0, 0, 1], rows, levels=(0, 1, 2)).classes()
-    assert racks.of_task.tolist() == [0, 0, 1, 1, 2]
-    assert (racks.first.tolist(), racks.size.tolist()) == ([0, 2, 4], [2, 2, 1])
-    assert [row.tolist() for row in racks.members] == [[0, 1], [2, 3], [4]]
-    assert TaskClasses.from_keys([]).size.tolist() == []
-
-
-def test_pool_and_rows() -> None:
-    """Tests the cost of the k cheapest tiers, and the minimum over rows, empty ones included."""
-    pool = Pool("g", ((2, 3), (7, 2)))
-    assert [pool.cost(placed) for placed in range(6)] == [0, 2, 4, 6, 13, 20]
-    rows = Ragged.from_rows([[1, 0], [], [2]])
-    assert minimum_by_row(rows, np.array([5, 3, 9]), 99).tolist() == [3, 99, 9]
-    assert minimum_by_row(Ragged.empty(2), np.zeros(0, dtype=np.int64), 4).tolist() == [4, 4]
-
-
-def test_totals_past_exact_arithmetic() -> None:
-    """Tests that costs which may total past 2^53 are refused with the mend, and those just below are not."""
-    racked([3, 0, 0, 0], [[1]] * 3, levels=(0, 0, 2**53 // 3))
-    with pytest.raises(InputError, match=r"may total .*past 2\^53/1; scale the costs or rates down"):
-        racked([3, 0, 0, 0], [[1]] * 3, levels=(0, 0, 2**53 // 3 + 1))
-
-
-def test_bug_slots_past_what_int64_adds() -> None:
-    """Tests that a thousand nodes of 2^53 slots count as many slots, not as a negative number."""
-    cluster = Cluster([f"n{node}" for node in range(1024)], slots=np.full(1024, 2**53))
-    problem = Lsap(Instance(cluster, Workload(["t1", "t2"])))
-    assert problem.count == 2
-    assert problem.evaluate(problem.placement([0, 0])) == (2,)
-
-
-def test_costs_at_their_limit() -> None:
-    """Tests that one task may cost 2^53, and two may not."""
-    one = Lsap(Instance(Cluster(["a"]), Workload(["t"])), levels=(0, 0, 2**53))
-    assert one.evaluate(one.placement([0])) == (2**53,)
-    with pytest.raises(
-        InputError, match=r"lsap: costs may total too much, past 2\^53/1; scale the costs or rates down"
-    ):
-        Lsap(Instance(Cluster(["a", "b"]), Workload(["t", "u"])), levels=(0, 0, 2**53))
-
-
-def test_prices_of_busy_nodes() -> None:
-    """Tests that only nodes with an idle slot are places to go to: a task without replicas goes to the cheapest one."""
-    cluster = Cluster(["a", "b", "busy"])
-    workload = Workload(["t"])
-    problem = Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 1, 0])))
-    pools = np.zeros(1, dtype=np.int64)
-    # Placed it pays 4, and costs 1 and the slot's 2; both slots, at 2 and 3, are paid back.
-    assert problem.price_bound(4, np.array([2, 3, 0]), pools) == 4 - (4 - (1 + 2)) - (2 + 3)

@@ -49,13 +49,6 @@ def test_probabilities_of_the_worked_example() -> None:
     assert probability.round(4).tolist() == [[1.0, 0.5831, 0.8262, 0.3544], [0.6753, 1.0, 0.3624, 0.6753]]
 
 
-def test_nearest_replica_and_direction() -> None:
-    """Tests that the nearest replica counts, and that data moves from the replica to the map."""
-    matrix = [[0.0, 1.0, 9.0], [5.0, 0.0, 2.0], [7.0, 3.0, 0.0]]
-    problem = posed([2.0, 2.0], [[0, 1], [2]], [1, 1, 1], matrix)
-    assert problem.class_units.tolist() == [[0, 0, 4], [14, 6, 0]]
-
-
 def test_classes() -> None:
     """Tests that maps of equal size and replicas, in any order, are one class."""
     problem = posed([1.0, 1.0, 2.0, 1.0], [[0, 1], [1, 0], [0, 1], [0]], [1, 1, 1, 1])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
 from reduces_instances import PLACED, posed
-from transmission_instances import DISTANCES, example, problems
+from transmission_instances import DISTANCES, example
 
 from optsched.errors import InputError, MissingField
 from optsched.instance import (
@@ -21,10 +19,8 @@ from optsched.instance import (
     Shuffle,
     Workload,
 )
-from optsched.problems import Problem
 from optsched.problems.base import GRID
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Violation
 from optsched.routes import solve
 
 
@@ -54,34 +50,6 @@ def test_direction() -> None:
     assert posed([2.0], [1, 1], matrix=[[0.0, 3.0], [7.0, 0.0]]).units.tolist() == [[0, 6]]
 
 
-def test_one_reduce_of_a_job_on_a_node() -> None:
-    """Tests that a job's reduces share no node, with each other or with one that runs, and jobs do."""
-    problem = posed([1.0, 2.0, 4.0], [3, 0, 1, 0], [0, 0, 1], [(1, 0)])
-    assert problem.barred.tolist() == [[False] * 4, [True, False, False, False], [False] * 4]
-    assert problem.usable.tolist() == [[True, False, True, False]] * 2 + [[False, False, True, False]]
-    assert (problem.count, problem.offered["reduce"].tolist()) == (2, [3, 0, 1, 0])
-    assert problem.violations(problem.placement([0, 0, 0])) == [
-        Violation("distinct", ("j0", "n0"), 1),
-        Violation("distinct", ("j1", "n0"), 1),
-    ]
-    assert [str(one) for one in problem.violations(problem.placement([2, -1, 2]))] == ["slots(n2) by 1"]
-    assert [str(one) for one in problem.violations(problem.placement([0, -1, -1]))] == ["cardinality() by 1"]
-    solution = solve(problem)
-    assert (solution.objective, problem.nodes_of(solution.decision).tolist()) == ((2,), [2, 0, -1])  # type: ignore[arg-type]
-    free = posed([1.0, 2.0, 4.0], [3, 0, 1, 0], [0, 0, 1], [(1, 0)], distinct=False)
-    assert (free.count, free.violations(free.placement([0, 0, 0]))) == (3, [])
-    assert not free.barred.any()
-    assert solve(free).objective == (0,)
-
-
-def test_reduces_without_a_job_share_it_with_none() -> None:
-    """Tests that the rule says nothing of reduces that belong to no job."""
-    problem = posed([1.0, 1.0], [2, 0], [-1, -1], [(-1, 0)], matrix=[[0.0, 1.0], [1.0, 0.0]])
-    assert problem.limited.tolist() == [False, False]
-    assert problem.violations(problem.placement([0, 0])) == []
-    assert solve(problem).objective == (0,)
-
-
 def test_starvation_example_has_an_optimum() -> None:
     """Tests Shen et al. 2016, note 9: R2 may only run on D2, at P = 1 - e^(-1/2) < 0.4, where it costs 20."""
     problem = posed([10.0], [1, 2], running=[(0, 0)], matrix=[[0.0, 2.0], [2.0, 0.0]])
@@ -89,21 +57,6 @@ def test_starvation_example_has_an_optimum() -> None:
     costs, free = problem.units[0], problem.capacity > 0
     assert 1 - np.exp(-costs[free].mean() / costs[1]) == pytest.approx(0.3935, abs=1e-4)
     assert 1 - np.exp(-costs[problem.usable[0]].mean() / costs[1]) == pytest.approx(1 - np.exp(-1))
-
-
-@given(problems("transmission-reduces"))
-def test_count(problem: Problem) -> None:
-    """Tests that exactly the most reduces that fit are placed, by trying every placement without the rule."""
-    assert isinstance(problem, TransmissionReduces)
-    nodes = range(-1, len(problem.instance.cluster))
-    most = 0
-    for chosen in itertools.product(nodes, repeat=len(problem.tasks)):
-        wrong = {violation.constraint for violation in problem.violations(problem.placement(chosen))}
-        if wrong <= {"cardinality"}:
-            placed = len(chosen) - chosen.count(-1)
-            most = max(most, placed)
-            assert (not wrong) == (placed == problem.count), chosen
-    assert problem.count == problem.due == most
 
 
 def test_grid_and_exact_sums() -> None:
@@ -119,14 +72,6 @@ def test_grid_and_exact_sums() -> None:
             round(sizes[0] * DISTANCES[2][node] * grid) + round(sizes[1] * DISTANCES[1][node] * grid)
             for node in range(4)
         ]
-
-
-def test_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that entries computed a few at a time give the same sums."""
-    whole = posed([1 / 3, 0.7, 1.5], [1] * 4).units
-    monkeypatch.setattr("optsched.problems.transmission_costs._BLOCK", 1)
-    assert np.array_equal(posed([1 / 3, 0.7, 1.5], [1] * 4).units, whole)
-    assert not whole.flags.writeable
 
 
 def test_missing_fields() -> None:

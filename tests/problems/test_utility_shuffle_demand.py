@@ -7,13 +7,11 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from utility_instances import posed, problems
 
 from optsched.certificates import certify
 from optsched.instance import MAP, PENDING, REDUCE, RUNNING
-from optsched.problems.shuffle_demand import grown, parts_of_unit
 from optsched.problems.utility import Utility
 from optsched.results import Value
 from optsched.routes import bounds, routes_of, solve
@@ -145,26 +143,3 @@ def test_every_route_against_the_words_of_001(problem: Utility) -> None:
         place = [part.name for part in problem.components].index(str(bound.component))
         assert place or bound.value >= best[0]
         assert bound.value >= best[1] or not place
-
-
-@pytest.mark.parametrize(
-    ("grid", "prime", "total", "parts"),
-    [
-        (1, 97, 100, 97),
-        (1, 97, 2**53 // 97, 97),
-        (1, 97, 2**53 // 96, 64),
-        (1, 97, 2**50, 8),
-        (2**20 // 97, 97, 100, 97),
-        (2**20 // 96, 97, 100, 64),
-        (2**21, 97, 100, 1),
-    ],
-)
-def test_parts_of_a_unit(grid: int, prime: int, total: int, parts: int) -> None:
-    """Tests that a prime number of maps makes so many parts, up to 2^20 of 1 and 2^53 in all, else a power of two."""
-    assert parts_of_unit(grid, [(1, prime)], total) == parts
-
-
-def test_growth_of_few_maps() -> None:
-    """Tests that with one map all of the growth comes at once, and without maps none."""
-    assert grown(np.array([4, 5]), 1).tolist() == [[0, 0], [4, 5]]
-    assert grown(np.array([0]), 0).tolist() == [[0]]

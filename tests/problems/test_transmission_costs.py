@@ -1,0 +1,137 @@
+"""What data costs that moves: scales without rounding, the nearest replica, sums of entries, and what is missing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reduces_instances import posed
+
+from optsched.instance import REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+from optsched.problems.base import GRID
+from optsched.problems.distances import distances
+from optsched.problems.transmission_costs import (
+    Scale,
+    map_costs,
+    missing_of_maps,
+    missing_of_shuffle,
+    summed_units,
+    too_much,
+)
+
+
+def network(topology: Topology, nodes: int = 2) -> Instance:
+    """Nodes without tasks."""
+    return Instance(Cluster([f"n{node}" for node in range(nodes)], topology=topology), Workload([]))
+
+
+@pytest.mark.parametrize(
+    ("topology", "sizes", "grid", "denominator"),
+    [
+        (Topology("distance", [[0, 3], [5, 0]]), [2.0, 7.0], 1, 1),
+        (Topology("distance", [[0, 3], [5, 0]]), [0.5, 0.2], 10, 10),
+        (Topology("distance", [[0, 0.25], [5, 0]]), [0.5], 8, 2),
+        (Topology("rate", [[0, 3], [40, 0]]), [1.0], 120, 1),
+        (Topology("distance", [[0, 3], [5, 0]]), [2.0**-20], GRID, 2**20),
+        (Topology("distance", [[0, 3], [5, 0]]), [1 / 3], GRID, None),
+        (Topology("distance", [[0, 2.0**-15], [5, 0]]), [1 / 64], GRID, None),
+        (Topology("distance", [[0, 3], [5, 0]]), [], 1, 1),
+    ],
+)
+def test_scales(topology: Topology, sizes: list[float], grid: int, denominator: int | None) -> None:
+    """Tests the grid as the product of both denominators, as long as it is at most 2^20; else products are rounded."""
+    instance, megabytes = network(topology), np.array(sizes)
+    scale = Scale.of(instance, megabytes)
+    assert (scale.grid, scale.denominator) == (grid, denominator)
+    plain = distances(instance)
+    amounts = scale.amounts(megabytes)
+    for size, amount in zip(sizes, amounts.tolist(), strict=True):
+        worth = scale.units(amount * scale.lengths)
+        if denominator is None:
+            assert worth.tolist() == np.rint(size * plain * GRID).tolist()
+        else:
+            assert amount == round(size * denominator)
+            assert worth.tolist() == np.rint(amount * scale.lengths).tolist()
+            assert worth / grid == pytest.approx(size * plain)
+    assert scale.units(np.array([2.0**54 * (1 if denominator is None else GRID)])).tolist() == [2**60]
+
+
+def test_nearest_replica_and_direction() -> None:
+    """Tests that the nearest replica counts, that data moves from it to the map, and that columns may be fewer."""
+    distance = np.array([[0.0, 1.0, 9.0], [5.0, 0.0, 2.0], [7.0, 3.0, 0.0]])
+    replicas = Ragged.from_rows([[0, 1], [2]])
+    assert map_costs(np.array([2.0, 2.0]), replicas, distance).tolist() == [[0, 0, 4], [14, 6, 0]]
+    assert map_costs(np.array([2.0, 3.0]), replicas, distance[:, [2]]).tolist() == [[4], [0]]
+    assert map_costs(np.zeros(0), Ragged.from_rows([]), distance).shape == (0, 3)
+
+
+@given(st.data())
+def test_sums_of_entries(data: st.DataObject) -> None:
+    """Tests sums against entries added up one by one, in fractions or rounded once a product, in both directions."""
+    nodes, rows, entries = (data.draw(st.integers(low, 4)) for low in (1, 1, 0))
+    sizes = st.sampled_from(data.draw(st.sampled_from([[1.0, 2.0, 9.0], [0.5, 0.2], [1 / 3, 0.7]])))
+    lengths = data.draw(st.lists(st.sampled_from([0.0, 1.0, 2.5]), min_size=nodes**2, max_size=nodes**2))
+    matrix = np.reshape(lengths, (nodes, nodes)) * (1.0 - np.eye(nodes))
+    megabytes = [data.draw(sizes) for _ in range(entries)]
+    at, row = ([data.draw(st.integers(0, most - 1)) for _ in range(entries)] for most in (nodes, rows))
+    scale = Scale.of(network(Topology("distance", matrix), nodes), np.array(megabytes))
+    for receiving in (False, True):
+        expected = [[Fraction(0)] * nodes for _ in range(rows)]
+        for size, there, which in zip(megabytes, at, row, strict=True):
+            for node in range(nodes):
+                length = matrix[node][there] if receiving else matrix[there][node]
+                exact = Fraction(str(size)) * Fraction(str(length)) * scale.grid
+                expected[which][node] += round(size * length * GRID) if scale.denominator is None else exact
+        amounts = scale.amounts(np.array(megabytes))
+        units = summed_units(scale, amounts, np.array(at, int), np.array(row, int), rows, receiving=receiving)
+        assert units.tolist() == expected
+
+
+@pytest.mark.parametrize("sizes", [[2.0**52, 2.0**52 + 1], [2.0**33 + 1 / 3, 1 / 3]])
+def test_sums_that_are_too_large(sizes: list[float]) -> None:
+    """Tests that one sum past 2^53 units makes all of them 2^60, whether or not products are rounded."""
+    scale = Scale.of(network(Topology("distance", [[0, 1], [1, 0]])), np.array(sizes))
+    units = summed_units(scale, scale.amounts(np.array(sizes)), np.array([0, 0]), np.array([0, 0]), 2)
+    assert units.tolist() == [[2**60] * 2] * 2
+    assert str(too_much(8)) == "costs may total too much, past 2^53/8; scale sizes or distances down"
+
+
+def test_bug_costs_one_past_2_53_were_called_2_53() -> None:
+    """Tests that a product and a sum of 2^53 + 1, which doubles take for 2^53, are too much, and less is not."""
+    far = 3002399751580331.0  # 3 times as far is 2^53 + 1
+    scale = Scale.of(network(Topology("distance", [[0, far], [far, 0]])), np.array([3.0]))
+    assert (scale.units(np.array([3 * far, 3 * far - 2])) == [2**60, 2**53 - 2]).all()
+    scale = Scale.of(network(Topology("distance", [[0, 1], [1, 0]])), np.array([2.0**52]))
+    for more, expected in ((1, 2**60), (-1, 2**53 - 1)):
+        amounts = np.array([2.0**52, 2.0**52 + more])
+        assert summed_units(scale, amounts, np.array([0, 0]), np.array([0, 0]), 1)[0, 1] == expected
+
+
+def test_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that entries computed a few at a time give the same sums."""
+    whole = posed([1 / 3, 0.7, 1.5], [1] * 4).units
+    monkeypatch.setattr("optsched.problems.transmission_costs._BLOCK", 1)
+    assert np.array_equal(posed([1 / 3, 0.7, 1.5], [1] * 4).units, whole)
+    assert not whole.flags.writeable
+
+
+def test_missing_fields() -> None:
+    """Tests the place of what each map lacks, and of what the whole instance lacks."""
+    workload = Workload(
+        ["a", "b", "r"], kind=[0, 0, REDUCE], size=[np.nan, 1, 1], replicas=Ragged.from_rows([[0], [], []])
+    )
+    bare = Instance(Cluster(["n"]), workload)
+    maps = [fault.place for fault in missing_of_maps("who", bare, np.array([0, 1]))]
+    assert maps == ["tasks[0].size", "tasks[1].replicas"]
+    assert [str(fault) for fault in missing_of_maps("who", bare, np.array([1]))] == [
+        "tasks[1].replicas: who needs a node that holds the map's block"
+    ]
+    assert [fault.place for fault in missing_of_shuffle("who", bare)] == ["topology", "shuffle"]
+    whole = Instance(
+        Cluster(["n"], topology=Topology("distance", [[0.0]])),
+        Workload(["a", "r"], kind=[0, REDUCE], shuffle=Shuffle([0], [1], [1.0], [np.nan])),
+    )
+    assert list(missing_of_shuffle("who", whole)) == []

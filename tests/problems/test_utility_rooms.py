@@ -1,0 +1,34 @@
+"""What is free on trackers while tasks are placed and taken away: that of the problem itself."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ras_cases import utilities
+
+from optsched.problems.utility import Allocation, Utility
+from optsched.problems.utility_rooms import Rooms
+
+
+@given(utilities(phase="by-maps"), st.data())
+@settings(max_examples=30)
+def test_rooms_are_those_of_the_problem(problem: Utility, data: st.DataObject) -> None:
+    """Tests that after any tasks are put and taken what is free is the capacity less what the problem says is used."""
+    jobs, nodes = len(problem.jobs), len(problem.free)
+    rooms = Rooms(problem)
+    counts = Allocation(*(np.zeros((jobs, nodes), dtype=np.int64) for _ in range(2)))
+    for _ in range(data.draw(st.integers(0, 12)) if jobs else 0):
+        kind, job, node = (data.draw(st.sampled_from(range(size))) for size in (2, jobs, nodes))
+        if data.draw(st.booleans()):
+            if counts[kind][job].sum() == (problem.pending_maps, problem.pending_reduces)[kind][job]:
+                continue
+            fits = rooms.fits(kind, job, node)
+            counts[kind][job, node] += 1
+            assert fits == bool((problem.used(counts) <= problem.free).all()) or (rooms.free < 0).any()
+            rooms.put(kind, job, node)
+        elif counts[kind][job, node]:
+            counts[kind][job, node] -= 1
+            rooms.put(kind, job, node, -1)
+        assert np.array_equal(rooms.free, problem.free - problem.used(counts))
+    assert np.array_equal(Rooms(problem, counts).free, rooms.free)
