@@ -516,24 +516,24 @@ def gap_waves(
     heuristic: Any,
     seed: int = 0,
     *,
-    idle: str = "same",
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
-    problem_parameters: Mapping[str, Any] | None = None,
-    **parameters: Any,
+    **options: Any,
 ) -> list[GapReport]:
     """Run a heuristic wave after wave until all tasks ran, and measure each wave and the whole.
 
     Parameters
     ----------
-    name, problem_parameters
-        The problem to pose on each wave's snapshot, and its parameters; not `latency`, which places all at once.
+    name
+        The problem to pose on each wave's snapshot; not `latency`, which places all at once.
     instance
         The first snapshot.
-    heuristic, seed, idle, parameters
-        As for `optsched.waves.waves`.
+    heuristic, seed
+        As for `gap`.
     profile, time_limit
         As for `gap`, for each reference and each wave's run.
+    **options
+        `idle`, `problem_parameters` and parameters of the heuristic, as for `optsched.waves.waves`.
 
     Returns
     -------
@@ -553,19 +553,7 @@ def gap_waves(
     1 (1,) (0,)
     None (1,) (0,)
     """
-    return list(
-        each_wave(
-            name,
-            instance,
-            heuristic,
-            seed,
-            idle=idle,
-            profile=profile,
-            time_limit=time_limit,
-            problem_parameters=problem_parameters,
-            **parameters,
-        )
-    )
+    return list(each_wave(name, instance, heuristic, seed, profile=profile, time_limit=time_limit, **options))
 
 
 def each_wave(
@@ -574,27 +562,16 @@ def each_wave(
     heuristic: Any,
     seed: int = 0,
     *,
-    idle: str = "same",
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
-    problem_parameters: Mapping[str, Any] | None = None,
-    **parameters: Any,
+    **options: Any,
 ) -> Iterator[GapReport]:
     """The reports of `gap_waves`, each as soon as it is there."""
     if not problem_class(name).has_waves:
         raise UsageError(f"{name} decides everything at once, so that it has no waves; leave --waves out")
     done: list[Wave] = []
     reports: list[GapReport] = []
-    for wave in waves(
-        name,
-        instance,
-        heuristic,
-        seed,
-        idle=idle,
-        problem_parameters=problem_parameters,
-        time_limit=time_limit,
-        **parameters,
-    ):
+    for wave in waves(name, instance, heuristic, seed, time_limit=time_limit, **options):
         reference = Reference(wave.problem, profile, time_limit)
         reports.append(gap_of(wave.problem, wave.run, seed, reference, wave.index, in_waves=True))
         yield reports[-1]

@@ -172,7 +172,7 @@ def gap_matrix(
     Raises
     ------
     UsageError
-        If there is no problem, they are on several instances, or a heuristic serves none of them.
+        If there is no problem, they are on several instances, a heuristic serves none of them, or none does.
     KeyboardInterrupt
         Also where Ctrl-C cut short a solver.
 
@@ -204,6 +204,9 @@ def each_cell(
     if len({posed.instance.sha256 for posed in problems}) != 1:
         raise UsageError(f"a gap matrix is of one instance, not of {len({p.instance.sha256 for p in problems})}")
     rows = heuristics_of(problems, heuristics)
+    names = ", ".join(posed.name for posed in problems)
+    if not rows:
+        raise UsageError(f"no heuristic of the list serves {names} on this instance; give your own")
     homes = {
         label: [
             posed
@@ -215,35 +218,26 @@ def each_cell(
     }
     for label, found in homes.items():
         if not found:
-            names = ", ".join(posed.name for posed in problems)
             raise UsageError(f"heuristic {label} serves none of {names} on this instance")
-    return _each_cell(problems, rows, homes, seed, profile, time_limit, step)
 
+    def cells() -> Iterator[Cell]:
+        references: dict[str, Reference] = {}
+        for label, (entry, parameters) in rows.items():
+            runs: dict[str, HeuristicRun] = {}
+            for posed in problems:
+                if posed.name not in references:
+                    step(f"{posed.instance.name} {posed.name}")
+                    references[posed.name] = Reference.solved(posed, profile, time_limit)
+                step(f"{posed.instance.name} {posed.name} {label}")
+                home = _home(posed, homes[label])
+                if home.name not in runs:
+                    runs[home.name] = run(home, entry, seed, time_limit=time_limit, **parameters)
+                reference = references[posed.name]
+                yield Cell(label, home.name, gap_of(posed, _carried(runs[home.name], posed), seed, reference))
+                if reference.solution.limit is Limit.INTERRUPTED:
+                    raise KeyboardInterrupt
 
-def _each_cell(
-    problems: Sequence[Problem],
-    rows: Mapping[str, tuple[Heuristic, Mapping[str, Any]]],
-    homes: Mapping[str, Sequence[Problem]],
-    seed: int,
-    profile: str | Path | Profile,
-    time_limit: float | None,
-    step: Callable[[str], None],
-) -> Iterator[Cell]:
-    references: dict[str, Reference] = {}
-    for label, (entry, parameters) in rows.items():
-        runs: dict[str, HeuristicRun] = {}
-        for posed in problems:
-            if posed.name not in references:
-                step(f"{posed.instance.name} {posed.name}")
-                references[posed.name] = Reference.solved(posed, profile, time_limit)
-            step(f"{posed.instance.name} {posed.name} {label}")
-            home = _home(posed, homes[label])
-            if home.name not in runs:
-                runs[home.name] = run(home, entry, seed, time_limit=time_limit, **parameters)
-            reference = references[posed.name]
-            yield Cell(label, home.name, gap_of(posed, _carried(runs[home.name], posed), seed, reference))
-            if reference.solution.limit is Limit.INTERRUPTED:
-                raise KeyboardInterrupt
+    return cells()
 
 
 def heuristics_of(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched import __version__
 from optsched.cli import arguments
 from optsched.errors import Fault, HeuristicFailed, InputError, MissingField, UsageError
 
@@ -72,10 +70,9 @@ def gap(
     worst and the 95 % confidence interval over the seeds where there are several. Each comes as soon as it is there.
     """
     from optsched.cli.notes import Notes
-    from optsched.cli.streams import destination, drawn, pour
+    from optsched.cli.streams import collected, drawn, gap_records
     from optsched.placement import Placement
     from optsched.problems import PROBLEMS, problem_class
-    from optsched.report import progress
 
     if max_gap is not None and (math.isnan(max_gap) or max_gap < 0):
         raise UsageError(f"--max-gap {max_gap}: give a number, 0 or more; 0.05 is 5 %")
@@ -100,16 +97,16 @@ def gap(
         _note(work, bool(choices), waves, notes)
         notes.tell()
     runs = repeats * sum(len(part.choices) for part in work)
-    with destination(output) as write:
-        sink: Sink[tuple[str, GapReport]] = (
-            _Rows(write, work, repeats, waves, drawn(output), explain)
-            if form == "table"
-            else _Records(form, write, work, waves, explain)
-        )
-        # What a user's heuristic prints must not come between the data.
-        with progress(sys.stderr, runs) as step, redirect_stdout(sys.stderr):
-            measured = _measure(work, range(seed, seed + repeats), limits, seconds, waves, step)
-            labelled = pour(measured, sink, step, "waves" if waves else f"of {runs} runs")
+
+    def sink(write: Write) -> Sink[tuple[str, GapReport]]:
+        if form == "table":
+            return _Rows(write, work, repeats, waves, drawn(output), explain)
+        entries = (choice.entry for part in work for choice in part.choices)
+        record = _explained_record if explain else lambda labelled: labelled[1].record()
+        return gap_records(form, write, (part.problem for part in work), entries, record, waves=waves)
+
+    measured = partial(_measure, work, range(seed, seed + repeats), limits, seconds, waves)
+    labelled = collected(measured, sink, output, "waves" if waves else f"of {runs} runs", runs)
     reports = [report for _, report in labelled]
     arguments.note_limits(reports, seconds)
     failures = _failures(reports, max_gap)
@@ -297,30 +294,13 @@ def _measure(
                         raise KeyboardInterrupt
 
 
-class _Records:
-    """Puts out a record for each report."""
+def _explained_record(labelled: tuple[str, GapReport]) -> dict[str, Any]:
+    """A report's record, with the moves that its gap is made of."""
+    from optsched.explaining import explained
 
-    def __init__(self, form: str, write: Write, work: Sequence[_Work], waves: bool, explain: bool) -> None:
-        from optsched.cli.streams import Records
-        from optsched.gaps import record_fields
-
-        self._explain = explain
-
-        policies = any(choice.entry.online for part in work for choice in part.choices)
-        fields = record_fields((part.problem for part in work), policies=policies, waves=waves)
-        self._records = Records(form, write, ["version", *fields])
-
-    def add(self, labelled: tuple[str, GapReport]) -> None:
-        _, report = labelled
-        told: dict[str, Any] = {}
-        if self._explain:
-            from optsched.explaining import explained
-
-            told["explanation"] = None if report.objective is None else explained(report).to_dict(MOST)
-        self._records.add({"version": __version__, **report.record(), **told})
-
-    def close(self) -> None:
-        self._records.close()
+    report = labelled[1]
+    explanation = None if report.objective is None else explained(report).to_dict(MOST)
+    return {**report.record(), "explanation": explanation}
 
 
 class _Rows:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched import __version__
 from optsched.cli import arguments
 from optsched.errors import HeuristicFailed
 
@@ -53,10 +50,9 @@ def matrix(
     row comes as soon as it is there.
     """
     from optsched.cli.notes import Notes
-    from optsched.cli.streams import destination, drawn, pour
+    from optsched.cli.streams import collected, drawn, gap_records
     from optsched.matrix import each_cell, heuristics_of, posable
     from optsched.problems import PROBLEMS
-    from optsched.report import progress
 
     limits, seconds = arguments.limited(profile, time_limit)
     chosen = {choice.label: (choice.entry, choice.parameters) for choice in map(arguments.heuristic_choice, heuristics)}
@@ -68,35 +64,19 @@ def matrix(
     notes.tell()
     listed = heuristics_of(posed, chosen)
     form = arguments.format_of(form, output)
-    # What a user's heuristic prints must not come between the data.
-    with destination(output) as write, progress(sys.stderr) as step, redirect_stdout(sys.stderr):
-        cells = each_cell(posed, listed, seed, limits, seconds, step)
-        sink: Sink[Cell] = (
-            _Rows(write, posed, listed, drawn(output)) if form == "table" else _Records(form, write, posed, listed)
-        )
-        done = pour(cells, sink, step, f"of {len(posed) * len(listed)} cells")
+
+    def sink(write: Write) -> Sink[Cell]:
+        if form == "table":
+            return _Rows(write, posed, listed, drawn(output))
+        entries = (entry for entry, _ in listed.values())
+        return gap_records(form, write, posed, entries, lambda cell: cell.record(), ("ran_in", "reason"))
+
+    cells = partial(each_cell, posed, listed, seed, limits, seconds)
+    done = collected(cells, sink, output, f"of {len(posed) * len(listed)} cells")
     arguments.note_limits([cell.report for cell in done], seconds)
     errors = {error: None for cell in done if cell.reason == "failed" and (error := cell.report.error) is not None}
     if errors:
         raise HeuristicFailed(*(line for error in errors for line in error.split("\n")))
-
-
-class _Records:
-    """Puts out a record for each cell."""
-
-    def __init__(self, form: str, write: Write, posed: Sequence[Problem], listed: Listed) -> None:
-        from optsched.cli.streams import Records
-        from optsched.gaps import record_fields
-
-        policies = any(entry.online for entry, _ in listed.values())
-        fields = record_fields(posed, policies=policies, waves=False)
-        self._records = Records(form, write, ["version", *fields, "ran_in", "reason"])
-
-    def add(self, cell: Cell) -> None:
-        self._records.add({"version": __version__, **cell.record()})
-
-    def close(self) -> None:
-        self._records.close()
 
 
 class _Rows:

@@ -6,18 +6,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from optsched import __version__
 from optsched.cli import arguments
-from optsched.report import Progress, to_csv, to_json
+from optsched.report import Progress, progress, to_csv, to_json
 
 if TYPE_CHECKING:
+    from optsched.heuristics import Heuristic
     from optsched.instances.documents.writing import GrowingFile
+    from optsched.problems import Problem
 
-__all__ = ["Records", "Sink", "Write", "destination", "drawn", "pour", "replacing"]
+__all__ = ["Records", "Sink", "Write", "collected", "destination", "drawn", "gap_records", "pour", "replacing"]
 
 Entry = TypeVar("Entry", contravariant=True)
+Measured = TypeVar("Measured")
 
 #: Puts out a text, at once.
 Write = Callable[[str], None]
@@ -110,6 +114,33 @@ def pour(entries: Iterable[Entry], sink: Sink[Entry], step: Progress, total: str
     return done
 
 
+def collected(
+    measure: Callable[[Progress], Iterable[Measured]],
+    sink: Callable[[Write], Sink[Measured]],
+    output: str | None,
+    total: str,
+    steps: int | None = None,
+) -> list[Measured]:
+    """What is measured, put out as it comes.
+
+    Parameters
+    ----------
+    measure
+        From what is to be told of each step to the entries.
+    sink
+        From where to write to what puts them out.
+    output
+        The file, instead of stdout.
+    total, steps
+        As for `pour`, and as a number, where it is known.
+    """
+    with destination(output) as write:
+        held = sink(write)
+        # What a user's heuristic prints must not come between the data.
+        with progress(sys.stderr, steps) as step, redirect_stdout(sys.stderr):
+            return pour(measure(step), held, step, total)
+
+
 class Records:
     """Puts out records one by one, as CSV or as a list in JSON; `close` makes what there is by then valid.
 
@@ -121,20 +152,25 @@ class Records:
         Where to.
     fields
         The columns of CSV.
+    record
+        The record of an entry.
     """
 
-    def __init__(self, form: str, write: Write, fields: Sequence[str]) -> None:
-        self._form, self._write, self._fields = form, write, fields
+    def __init__(
+        self, form: str, write: Write, fields: Sequence[str], record: Callable[[Any], Mapping[str, Any]] = dict
+    ) -> None:
+        self._form, self._write, self._fields, self._record = form, write, fields, record
         self._count = 0
 
-    def add(self, record: Mapping[str, Any]) -> None:
-        """One more record."""
+    def add(self, entry: Any) -> None:
+        """The record of one more entry."""
+        record = self._record(entry)
         if self._form == "csv":
             self._write(to_csv([record], self._fields, header=not self._count))
         else:
             # As `to_json` writes the list: what stands between its brackets.
-            entry = to_json([record]).removeprefix("[\n").removesuffix("\n]\n")
-            self._write((",\n" if self._count else "[\n") + entry)
+            text = to_json([record]).removeprefix("[\n").removesuffix("\n]\n")
+            self._write((",\n" if self._count else "[\n") + text)
         self._count += 1
 
     def close(self) -> None:
@@ -143,3 +179,19 @@ class Records:
             self._write("\n]\n" if self._count else "[]\n")
         elif not self._count:
             self._write(to_csv([], self._fields))
+
+
+def gap_records(
+    form: str,
+    write: Write,
+    problems: Iterable[Problem],
+    heuristics: Iterable[Heuristic],
+    record: Callable[[Any], Mapping[str, Any]],
+    further: Sequence[str] = (),
+    waves: bool = False,
+) -> Records:
+    """Records of gaps in some problems, with the version before each and `further` fields after them."""
+    from optsched.gaps import record_fields
+
+    fields = record_fields(problems, policies=any(entry.online for entry in heuristics), waves=waves)
+    return Records(form, write, ["version", *fields, *further], lambda entry: {"version": __version__, **record(entry)})

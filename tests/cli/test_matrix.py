@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,21 @@ def test_interrupted_solver_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> No
     result = run("matrix", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "lsap-sched")
     assert result.exit_code == 130
     assert "lsap-sched" in result.stdout
+
+
+def test_bug_a_matrix_without_heuristics_was_an_empty_table() -> None:
+    """Tests that where no heuristic of the list serves a problem the command says so, and what to do."""
+    refused = run("matrix", "examples/knapsacks")
+    assert refused.exit_code == 2
+    told = "no heuristic of the list serves generalized-assignment on this instance; give your own"
+    assert told in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_bug_lines_were_drawn_where_stderr_is_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that whether a table is drawn is asked of stdout, which stands for stderr while heuristics run."""
+    asked = []
+    monkeypatch.setattr("optsched.cli.streams.drawn", lambda output: bool(asked.append(sys.stdout is sys.stderr)))
+    for command in ("gap", "matrix"):
+        run(command, "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl")
+    assert asked == [False, False]
