@@ -95,7 +95,7 @@ def test_interrupted_solver_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_bug_a_matrix_without_heuristics_was_an_empty_table() -> None:
     """Tests that where no heuristic of the list serves a problem the command says so, and what to do."""
-    refused = run("matrix", "examples/knapsacks")
+    refused = run("matrix", "examples/knapsacks", "--problem", "generalized-assignment")
     assert refused.exit_code == 2
     told = "no heuristic of the list serves generalized-assignment on this instance; give your own"
     assert told in refused.stderr
