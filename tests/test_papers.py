@@ -190,3 +190,19 @@ def test_what_may_have_a_short_name_is_narrow(tmp_path: Path) -> None:
     ]
     assert around(EXCEPT[".json"].sub("", '"tags": ["003"], "source": "003, Figure 2"'))
     assert around(EXCEPT[".md"].sub("", "| dl-sched | `dl` | 003 |"))
+
+
+def test_cards_give_the_titles_of_the_page() -> None:
+    """Tests that a card whose sources name the authors of a paper calls it by the title that the notes give."""
+    rows = re.findall(
+        r"^\| [^|]+ \| (.+?): ([^|]+) \| (?:00\d|FSY) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert len(rows) == len(PAPERS)
+    named = 0
+    for card in sorted((ROOT / "models").glob("*.md")):
+        sources = " ".join(card.read_text(encoding="utf-8").partition("## Sources")[2].split())
+        for authors, title in rows:
+            if f"{authors}:" in sources:
+                named += 1
+                assert f"{authors}: {title.partition(', SPAA')[0]}" in sources, card
+    assert named > 5
