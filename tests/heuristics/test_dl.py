@@ -13,8 +13,10 @@ from optsched.errors import UsageError
 from optsched.heuristics import run
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.families.sampling import distinct_nodes, idle_slots
+from optsched.instances.files import load
 from optsched.problems import Lsap
 from optsched.problems.locality_theory import expected_local_tasks
+from optsched.routes import solve
 
 
 def snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
@@ -57,19 +59,6 @@ def test_ties_are_broken_at_random() -> None:
     taken = [run(problem, "dl", seed).raise_if_failed().nodes.tolist().index(0) for seed in range(40)]
     assert set(taken) == {0, 1, 2, 3}
     assert taken == [run(problem, "dl", seed).raise_if_failed().nodes.tolist().index(0) for seed in range(40)]
-
-
-def test_one_task_two_idle_nodes() -> None:
-    """Tests Guo et al. 2012, note 1: in the literal reading the wrong node may beat first, with one replica."""
-    workload = Workload(["t1"], replicas=Ragged.from_rows([[1]]))
-    problem = Lsap(Instance(Cluster(["a", "b"]), workload))
-    costs = {
-        reading: {
-            problem.evaluate(run(problem, "dl", seed, reading=reading).raise_if_failed())[0] for seed in range(20)
-        }
-        for reading in ("sweep", "heartbeat")
-    }
-    assert costs == {"sweep": {0}, "heartbeat": {0, 1}}
 
 
 @pytest.mark.parametrize("slots", [1, 3])
@@ -185,3 +174,16 @@ def test_cost_of_an_offer_does_not_grow_with_the_tasks() -> None:
     began = time.process_time()
     assert run(problem, "dl").raise_if_failed().placed == 10_000
     assert time.process_time() - began < 20
+
+
+def test_heartbeat_is_not_optimal_with_one_replica() -> None:
+    """Tests that Guo et al.'s claim of section IV.A (one replica: dl-sched is optimal) fails for `heartbeat` alone."""
+    problem = Lsap(load("papers/guo-heartbeat"))
+    assert solve(problem).objective == (0,)
+    costs = {
+        reading: {
+            problem.evaluate(run(problem, "dl", seed, reading=reading).raise_if_failed())[0] for seed in range(20)
+        }
+        for reading in ("heartbeat", "sweep")
+    }
+    assert costs == {"heartbeat": {0, 1}, "sweep": {0}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from scipy.optimize import linear_sum_assignment
 
 from optsched.errors import MissingField, UsageError
 from optsched.heuristics import HEURISTICS, applicable, run
+from optsched.heuristics.lsap_fair_sched import lsap_fair_sched
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.families import guo
 from optsched.instances.files import load
+from optsched.instances.generate import generate
 from optsched.problems import FairLsap, Lsap, LsapFairness
-from optsched.resources import folder
+from optsched.routes import solve
 
 
 def snapshot(seed: int, tasks: int = 12, nodes: int = 10, idle: int = 5) -> Instance:
@@ -165,13 +168,54 @@ def test_wrong_parameters(parameters: dict[str, Any]) -> None:
         run(FairLsap(snapshot(0)), "lsap-fair-sched", **parameters)
 
 
-def test_rations_as_a_parameter_of_the_scheduler() -> None:
-    """Tests that with the largest remainder the scheduler serves the group that is due most, which floors miss."""
-    instance = load(folder("instances") / "papers/guo-floored-rations.json")
-    assert isinstance(instance, Instance)
-    problem = LsapFairness(instance)
-    values = {
-        rations: problem.evaluate(run(problem, "lsap-fair-sched", rations=rations, alpha=0).placement)
-        for rations in ("floor", "largest-remainder")
-    }
-    assert values == {"floor": (1, Fraction(3, 10)), "largest-remainder": (1, Fraction(1, 5))}
+def fairest(problem: FairLsap, placed: int) -> Fraction:
+    """Least distance of shares from weights with so many tasks placed, whichever they are."""
+    waiting = np.bincount(problem.task_group, minlength=len(problem.ration)).tolist()
+    chosen = (counts for counts in product(*(range(number + 1) for number in waiting)) if sum(counts) == placed)
+    return min(problem.groups.distance(np.array(counts), False) for counts in chosen)
+
+
+def test_rations_rounded_down_worsen_fairness() -> None:
+    """Tests that lsap-fair-sched with alpha 0, all fairness, takes the distance from 1/5 to 3/10 where 1/5 can stay."""
+    problem = FairLsap(load("papers/guo-floored-rations"))
+    assert (problem.parameters["alpha"], problem.ration) == (0, [0, 0])
+    placement = run(problem, "lsap-fair-sched").raise_if_failed()
+    assert placement.nodes.tolist() == [0, -1]
+    assert (problem.fairness_distance(), problem.fairness_distance(placement)) == (Fraction(1, 5), Fraction(3, 10))
+    assert fairest(problem, 1) == Fraction(1, 5)
+    judge = LsapFairness(problem.instance)
+    assert solve(judge).objective == (1, Fraction(1, 5))
+    for rations, distance in (("floor", Fraction(3, 10)), ("largest-remainder", Fraction(1, 5))):
+        found = run(judge, "lsap-fair-sched", rations=rations, alpha=0).raise_if_failed()
+        assert judge.evaluate(found) == (1, distance)
+    by_remainder = FairLsap(problem.instance, rations="largest-remainder")
+    assert (by_remainder.ration, lsap_fair_sched(by_remainder, np.random.default_rng(0)).nodes.tolist()) == (
+        [0, 1],
+        [-1, 0],
+    )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("rations", "overflow", "counts"),
+    [
+        ("floor", "weight", (71, 30)),
+        ("largest-remainder", "weight", (71, 30)),
+        ("floor", "complement", (56, 15)),
+        ("largest-remainder", "complement", (55, 14)),
+    ],
+)
+def test_how_often_all_fairness_worsens_fairness(rations: str, overflow: str, counts: tuple[int, int]) -> None:
+    """Tests how many of 400 small instances lsap-fair-sched makes less fair with alpha 0, and how many avoidably."""
+    worse = avoidable = 0
+    for seed in range(400):
+        instance = generate(
+            "fair-lsap", seed=seed, nodes=3, slots=3, tasks=6, weights=(1, 2, 4), idle_ratio=0.5, replicas=2
+        )
+        assert isinstance(instance, Instance)
+        problem = FairLsap(instance, alpha=0, rations=rations, overflow=overflow)
+        before, placement = problem.fairness_distance(), lsap_fair_sched(problem, np.random.default_rng(0))
+        if problem.fairness_distance(placement) > before:
+            worse += 1
+            avoidable += fairest(problem, int(np.count_nonzero(placement.nodes >= 0))) <= before
+    assert (worse, avoidable) == counts

@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from optsched.errors import UsageError
 from optsched.heuristics import run
 from optsched.instance import FINISHED, PENDING, Cluster, Instance, Ragged, State, Workload
+from optsched.instances.files import load
 from optsched.problems import Lsap
 
 
@@ -57,12 +58,13 @@ def test_windows_are_feasible_and_never_better(instance: Instance, window: int, 
 
 
 def test_figure_2() -> None:
-    """Tests Guo et al.'s Figure 2: three of three tasks local, where dl-sched has two or three."""
-    workload = Workload(["T1", "T2", "T3"], replicas=Ragged.from_rows([[0, 1, 2], [0, 1], [0]]))
-    problem = Lsap(Instance(Cluster(["A", "B", "C"]), workload))
+    """Tests Guo et al.'s Figure 2: three of three tasks local, where dl-sched, offered A, B, C in turn, has two."""
+    problem = Lsap(load("papers/guo-fig2"))
+    assert problem.instance.cluster.slots.tolist() == [3, 3, 3]
+    assert problem.capacity.tolist() == [1, 1, 1]
+    assert problem.evaluate(problem.placement([0, 1, 2])) == (1,)
     assert run(problem, "lsap-sched").raise_if_failed().nodes.tolist() == [2, 1, 0]
-    costs = {problem.evaluate(run(problem, "dl", seed).raise_if_failed())[0] for seed in range(40)}
-    assert costs == {0, 1}
+    assert {problem.evaluate(run(problem, "dl", seed).raise_if_failed())[0] for seed in range(40)} == {0, 1}
 
 
 def test_deterministic_without_a_window_and_random_with_one() -> None:

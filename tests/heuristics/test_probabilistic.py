@@ -11,11 +11,14 @@ from policy_cases import barred_case, equal_costs, first_answers, first_view
 from transmission_instances import example
 
 from optsched.errors import UsageError
+from optsched.heuristics import run
 from optsched.heuristics.probabilistic import HEURISTICS, LeastCostPolicy, ProbabilisticPolicy, probability
 from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.instances.files import load
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.routes import solve
 from optsched.running.base import Offer
 from optsched.running.driver import Decision, drive
 from optsched.running.run import run_heuristic
@@ -243,3 +246,26 @@ def test_one_task_an_offer() -> None:
     drive(TransmissionMaps(example()), LeastCostPolicy(), observers=[lambda *told: decisions.append(told[2])])
     assert {len(decision.tasks) for decision in decisions} == {1}
     assert decisions[0].offer.free == 2
+
+
+def test_largest_probability_is_not_the_least_cost() -> None:
+    """Tests Shen et al. 2016, note 7: A and B have P of .632 and .950 on D1, where A is the cheaper one, and B
+    belongs.
+    """
+    problem = TransmissionMaps(load("papers/pna-largest-p"))
+    costs = problem.class_units.astype(float)
+    assert probability(costs[:, 0], costs.mean(axis=1)).round(3).tolist() == [0.632, 0.950]
+    assert costs[:, 0].tolist() == [10, 20]
+    assert problem.evaluate(problem.placement([1, 0])) == solve(problem).objective == (30,)
+    assert problem.evaluate(problem.placement([0, 1])) == (110,)
+
+
+def test_papers_own_p_min_starves() -> None:
+    """Tests Shen et al. 2016, note 9: with P_min = 0.4 Algorithm 2 waits for ever, not so with eligible nodes'
+    average.
+    """
+    problem = TransmissionReduces(load("papers/pna-starvation"))
+    literal = run(problem, "probabilistic", max_idle_rounds=20)
+    assert (literal.starved, literal.rounds) == (True, 20)
+    eligible = run(problem, "probabilistic", average="eligible")
+    assert problem.evaluate(eligible.raise_if_failed()) == solve(problem).objective == (20,)

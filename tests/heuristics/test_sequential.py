@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -13,13 +14,16 @@ from hypothesis import strategies as st
 from transmission_instances import example, problems
 
 from optsched.errors import UsageError
+from optsched.heuristics import run
 from optsched.heuristics.sequential import HEURISTICS, sequential
 from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.instances.files import load
 from optsched.placement import NONE, Placement
 from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
+from optsched.routes import solve
 from optsched.running.run import run_heuristic
 
 
@@ -164,3 +168,18 @@ def test_wrong_parameters(wrong: dict[str, Any]) -> None:
     """Tests that ties and sizes have names, and that there is at least one start."""
     with pytest.raises(UsageError, match="sequential: "):
         run_heuristic(two_replicas(), HEURISTICS[0], **wrong)
+
+
+@pytest.mark.parametrize(("sizes", "cost"), [("emitted", 10), ("extrapolated", Fraction(11, 2))])
+def test_estimates_rank_otherwise(sizes: str, cost: Fraction) -> None:
+    """Tests Shen et al.'s example of estimates: by what is there R1 belongs next to M1, extrapolated to M2."""
+    problem = TransmissionReduces(load("papers/pna-estimate"))
+    assert problem.evaluate(run(problem, "sequential", sizes=sizes).raise_if_failed()) == (cost,)
+
+
+@pytest.mark.parametrize(("sizes", "cost"), [("emitted", 27), ("extrapolated", Fraction(99, 2))])
+def test_the_estimate_errs(sizes: str, cost: Fraction) -> None:
+    """Tests the mirror of Shen et al.'s example: a map that emits early deceives (3), not the sizes now there."""
+    problem = TransmissionReduces(load("papers/pna-estimate-errs"))
+    assert problem.evaluate(run(problem, "sequential", sizes=sizes).raise_if_failed()) == (cost,)
+    assert solve(problem).objective == (27,)

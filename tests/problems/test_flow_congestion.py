@@ -513,3 +513,25 @@ def test_costs_past_exact_arithmetic(columns: dict[str, Any], parameters: dict[s
     workload = Workload(["t"], rate_in=[2.0**33], replicas=Ragged.from_rows([[0]]))
     with pytest.raises(InputError, match=r"past 2\^53/1048576; scale the rates down"):
         FlowCongestion(Instance(two_nodes([[], []], **columns), workload), **parameters)
+
+
+def test_flow_congestion_freezes_storage() -> None:
+    """Tests that the optimum of flow-congestion is not that of Hsu and Freeh's penalty where readers load storage, by
+    hand.
+
+    Both maps seem to read from an idle near source, so they share n1. Each reads beside the other: 2 x 16 x 32/85 more,
+    where apart, from a source each, it is 2 x 16 x 16/85. Titles say that storage is frozen.
+    """
+    problem = FlowCongestion(paper("hsu-storage-load"))
+    assert best_placement(problem)[1].tolist() == [0, 0]
+    together, apart = problem.placement([0, 0]), problem.placement([0, 1])
+    alone = 32 * (1 + 0.1) + 32 * (1 + 32 / 85)
+    parted = 16 * (1 + 0.1) + 16 * (1 + 16 / 85) + 16 * (1 + 20 / 85 + 0.1) + 16 * (1 + 32 / 85)
+    assert float(problem.evaluate(together)[0]) == pytest.approx(alone, abs=1e-5)
+    assert float(problem.evaluate(apart)[0]) == pytest.approx(parted, abs=1e-5)
+    # Of what is read from it each task of 16 MB/s pays 16 x load/85; parted sources cost the second map f_c more.
+    same_source = alone + 32 * 32 / 85
+    two_sources = alone + 16 * (16 / 85 + (20 + 16) / 85 + 1 - 0.1)
+    assert same_source < two_sources
+    assert parted + 2 * 16 * 16 / 85 < 0.95 * same_source
+    assert "storage frozen" in FlowCongestion.title

@@ -28,6 +28,7 @@ from optsched.instance import (
     Topology,
     Workload,
 )
+from optsched.instances.files import load
 from optsched.placement import NONE
 from optsched.problems import Problem
 from optsched.problems.distances import distances
@@ -41,6 +42,7 @@ from optsched.searches.enumeration import best_placement
 def test_worked_example() -> None:
     """Tests Shen et al.'s example: 256 + 0 for the maps, 200 for the reduces, 456 in all (section II-B, Figure 2)."""
     problem = Transmission(example())
+    assert problem.instance.sha256 == load("papers/pna-example").sha256
     assert problem.evaluate(problem.placement([2, 1, 0, 2])) == (456,)
     assert problem.map_units.tolist() == [[0, 512, 256, 1024], [512, 0, 1280, 512]]
     assert [column.tolist() for column in problem.entries] == [[0, 0, 1, 1], [0, 1, 0, 1], np.ravel(SENT).tolist()]
