@@ -23,3 +23,19 @@ def racked(idle: list[int], rows: list[list[int]], **parameters: Any) -> Lsap:
     cluster = Cluster(["a", "b", "c", "d"], rack=[0, 0, 1, -1], rack_ids=["r1", "r2"], slots=[3] * 4)
     workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows))
     return Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle)), **parameters)
+
+
+def instance_of(replicas: list[list[int]], nodes: int, **state: Any) -> Instance:
+    """Tasks with these replicas on `nodes` nodes with one slot each, fit for every problem."""
+    cluster = Cluster([f"n{node}" for node in range(nodes)], rate_in=[85.0] * nodes, rate_out=[85.0] * nodes)
+    workload = Workload(
+        [f"t{task}" for task in range(len(replicas))],
+        replicas=Ragged.from_rows(replicas),
+        rate_in=[3.0] * len(replicas),
+        job=[0] * len(replicas),
+        job_ids=["j"],
+        job_group=[0],
+        group_ids=["g"],
+        group_weight=[1.0],
+    )
+    return Instance(cluster, workload, State.initial(cluster, workload, **state))

@@ -43,16 +43,6 @@ COVERED = {
     },
     "contract/test_wrong_problem.py": {"testing/changes": "check_problem", "testing/tampering": "ContractBroken"},
     "explaining/test_explaining.py": {"explaining/explanation": "to_dict"},
-    # The programs of each model are read again by other tools, and solved against enumeration.
-    "models/test_export.py": {"models/program_files": "read_by_all"},
-    "models/test_models_agree.py": {"models/assignment": '"lsap"'},
-    "models/test_models.py": {
-        "models/base": "TooLarge",
-        "models/fair_lsap": "fair_lsap",
-        "models/flow": "flow.",
-        "models/latency": "latency.",
-        "models/lsap": "lsap.",
-    },
     "test_lying_solver.py": {"solvers/answers": "solvers.answers"},
     "solvers/test_highs.py": {"solvers/highs_options": "option_faults", "solvers/sanity": "wrong_answers"},
     "solvers/test_solvers_contract.py": {"solvers/outcome": "SolverOutcome", "solvers/blocks": "LinearProgram"},

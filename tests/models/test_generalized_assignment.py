@@ -1,4 +1,4 @@
-"""Models of `generalized-assignment`: what they refuse."""
+"""Models of `generalized-assignment`: what they refuse, and classes."""
 
 from __future__ import annotations
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from utility_instances import SWAPS, posed, problems
 
 from optsched import models
 from optsched.errors import TooLarge, UsageError
+from optsched.instance import MAP, REDUCE, Cluster, Instance, Workload
+from optsched.models import utility
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Allocation
@@ -67,3 +70,12 @@ def test_equal_trackers_are_one_host() -> None:
     allocation = Allocation(*problem.allocated(placement))
     assert allocation.maps.sum(axis=1).tolist() == [9, 4]
     assert LEAST_FINITE == -2 * GRID
+
+
+def test_bug_second_compact_program_of_utility_left_out_fixed_reduces() -> None:
+    """Tests that with fixed reduces the compact program counts what these use, as the literal one does."""
+    cluster = Cluster(["a", "b"], capacity={"cpu": [4.0, 4.0]})
+    workload = Workload(["m", "r"], kind=[MAP, REDUCE], job=[0, 0], job_ids=["j"], demand={"cpu": np.array([1.0, 2.0])})
+    problem = Utility(Instance(cluster, workload), reduces="fixed")
+    for build, run in ((utility.build_pyomo, solve_pyomo), (utility.build_pulp, solve_pulp)):
+        assert run(build(problem, limit=1), load_profile("exact")).objective == 0.75 * GRID

@@ -1,0 +1,138 @@
+"""What all models share: refusal of what is too large, nothing to place, classes, whole values, and decoding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+import pytest
+from replica_instances import instance_of
+from small_problems import small_problem
+
+from optsched import models
+from optsched.errors import TooLarge, UsageError
+from optsched.models.base import LiteralSize, add_classes, chosen, dealt, is_whole, of_problem, whole, whole_limit
+from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
+from optsched.problems.assignment import TaskClasses
+from optsched.results import Termination
+from optsched.solvers.algebraic import solve_pulp, solve_pyomo
+from optsched.solvers.profiles import Profile
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_refusal_of_a_large_literal_model(name: str) -> None:
+    """Tests that each literal model has the size that is told, and is refused with one variable less allowed."""
+    problem, module = small_problem(name, 0), models.module(name)
+    size = module.literal_size(problem)
+    told = rf"{size.variables:,} variables .* use .*, or allow it by max_variables={size.variables}$"
+    with pytest.raises(TooLarge, match=told):
+        module.build_pulp(problem, max_variables=size.variables - 1)
+    model = module.build_pulp(problem, max_variables=size.variables)
+    assert (len(model.variables()), len(model.constraints())) == (size.variables, size.constraints)
+
+
+@pytest.mark.parametrize("name", models.names())
+@pytest.mark.parametrize("builder", ["build_pyomo", "build_pulp"])
+def test_decoding_before_solving(name: str, builder: str) -> None:
+    """Tests that no model that was not solved is decoded."""
+    problem, module = small_problem(name, 0), models.module(name)
+    with pytest.raises(UsageError, match="solve the model before decoding"):
+        module.decode(getattr(module, builder)(problem), problem)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tasks", "nodes"),
+    [
+        (kind, *shape)
+        for kind in (Lsap, FairLsap, Flow, Latency)
+        for shape in ((0, 2), (0, 0), (2, 0))
+        if kind is not Latency or shape != (2, 0)
+    ],
+)
+def test_nothing_to_place(kind: type[Problem], tasks: int, nodes: int) -> None:
+    """Tests that models without tasks or nodes are built, solved and decoded; latency refuses tasks without a node."""
+    problem = kind(instance_of([[]] * tasks, nodes))
+    module = models.module(problem.name)
+    for build, run in ((module.build_pyomo, solve_pyomo), (module.build_pulp, solve_pulp)):
+        model = build(problem)
+        outcome = run(model, Profile("exact"))
+        assert (outcome.status, outcome.objective) == (Termination.OPTIMAL, 0)
+        assert module.decode(model, problem).nodes.tolist() == [-1] * tasks
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(0, 0), (7, 7), (np.int64(3), 3)])
+def test_limits(limit: Any, expected: int) -> None:
+    """Tests whole numbers of any make, 0 among them."""
+    assert whole_limit(limit, "slots") == expected
+
+
+@pytest.mark.parametrize("limit", [-1, 2.0, True, "3", None])
+def test_limits_that_are_none(limit: Any) -> None:
+    """Tests that other values are refused as they were given, with the unit."""
+    with pytest.raises(UsageError, match=rf"limit={limit!r}: give a whole number of slots, 0 or more"):
+        whole_limit(limit, "slots")
+
+
+def test_whole_values() -> None:
+    """Tests that both kinds of variables are rounded within 1e-5, and told by name beyond it, and without a value."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var()
+    literal = pulp.LpProblem("literal").add_variable("x")
+    for value, expected in ((3.000009, 3), (-2.0, -2), (0.99999, 1)):
+        model.x.set_value(value)
+        literal.varValue = value
+        assert is_whole(value)
+        assert whole(model.x) == whole(literal) == expected
+    for variable in (model.x, literal):
+        for value, told in ((2.5, "x = 2.5 is no whole number"), (None, "x has no value: solve the model")):
+            model.x.set_value(value)
+            literal.varValue = value
+            with pytest.raises(UsageError, match=told):
+                whole(variable)
+
+
+def test_classes_are_added_and_dealt() -> None:
+    """Tests ids, members and sizes of classes by their first, and that members take turns in the places counted."""
+    model = pyo.ConcreteModel()
+    names, classes = add_classes(model, ["a", "b", "c", "d"], TaskClasses.from_keys([1, 2, 1, 1]))
+    assert names == list(model.CLASSES) == ["a", "b"]
+    assert (dict(model.members.items()), dict(model.size.items())) == (
+        {"a": ("a", "c", "d"), "b": ("b",)},
+        {"a": 3, "b": 1},
+    )
+    assert classes.size.tolist() == [3, 1]
+    model.place = pyo.Var(model.CLASSES, ["m", "n"], initialize=0)
+    for pair, count in {("a", "m"): 1, ("a", "n"): 2, ("b", "m"): 1}.items():
+        model.place[pair].set_value(count)
+    assert dealt(model) == {"a": "m", "c": "n", "d": "n", "b": "m"}
+    alone, _ = add_classes(model, ["x", "x y"], None, ("EACH", "own", "one"))
+    assert (alone, dict(model.one.items())) == (["x", "x y"], {"x": 1, "x y": 1})
+
+
+def test_chosen_places() -> None:
+    """Tests that each task has the place whose binary is 1, and none where all are 0."""
+    model = pulp.LpProblem("binaries")
+    table = {(task, place): model.add_variable(f"{task}{place}") for task in "tu" for place in "mn"}
+    for pair, variable in table.items():
+        variable.varValue = float(pair == ("t", "n"))
+    assert chosen(table) == {"t": "n"}
+
+
+def test_another_problem_is_refused() -> None:
+    """Tests that what is decorated takes one class of problems, and passes on what else it is given."""
+
+    @of_problem(Lsap)
+    def build(problem: Lsap, number: int, *, doubled: bool) -> int:
+        return number * (1 + doubled)
+
+    lsap, flow = Lsap(instance_of([[0]], 1)), Flow(instance_of([[0]], 1))
+    assert build(lsap, 3, doubled=True) == 6
+    with pytest.raises(UsageError, match="build takes"):
+        build(flow, 3, doubled=True)  # type: ignore[arg-type]
+
+
+def test_sizes_in_memory() -> None:
+    """Tests that a million coefficients are told as about 811 MB."""
+    assert LiteralSize.of(5, 7, 10**6) == LiteralSize(5, 7, 811)

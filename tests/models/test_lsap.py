@@ -1,0 +1,58 @@
+"""The models of `lsap`: racks where they save, the paper's costs, and sizes without a model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+import pytest
+from replica_instances import instance_of
+
+from optsched.errors import TooLarge, UsageError
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.models import lsap
+from optsched.problems import Lsap
+from optsched.solvers.algebraic import solve_pulp, solve_pyomo
+from optsched.solvers.profiles import Profile
+
+
+def test_size_of_a_huge_literal_model_needs_no_model() -> None:
+    """Tests that sizes are told for instances whose literal model would not fit any machine."""
+    problem = Lsap(instance_of([[0]] * 100_000, 10))
+    size = lsap.literal_size(problem)
+    assert size.variables == 100_000**2 + 1
+    with pytest.raises(TooLarge, match=r"10,000,000,001 variables and 200,000 constraints and take about [0-9,]+ MB"):
+        lsap.build_pulp(problem)
+
+
+def test_decoding_a_fractional_solution() -> None:
+    """Tests that a solution off the vertices is refused where no repair is known."""
+    problem = Lsap(instance_of([[0, 1], [0, 1]], 2))
+    model = lsap.build_pyomo(problem, aggregate=False)
+    for variable in model.component_data_objects(pyo.Var):
+        variable.set_value(0.5 if variable.parent_component().local_name == "place" else 0.0)
+    with pytest.raises(UsageError, match=r"place\[t0,n0\] = 0.5 is no whole number: solve to a vertex"):
+        lsap.decode(model, problem)
+
+
+def test_racks_only_where_they_save() -> None:
+    """Tests that rack variables exist only for levels that tell racks from elsewhere."""
+    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"])
+    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
+    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0, 1, 1]))
+    assert len(lsap.build_pyomo(Lsap(instance)).place_in_rack) == 0
+    model = lsap.build_pyomo(Lsap(instance, levels=(0, 1, 2)))
+    assert list(model.place_in_rack) == [("t", "r")]
+    assert list(model.rack_to_node) == ["b"]
+    assert solve_pyomo(model, Profile("exact")).objective == 1
+
+
+def test_literal_problem_has_paper_costs() -> None:
+    """Tests that Guo et al.'s Figure 3 padding is there: dummies at constant 1, taken out again."""
+    problem = Lsap(instance_of([[0]], 3))
+    model = lsap.build_pulp(problem)
+    costs = {variable.name: cost for variable, cost in model.objective.items()}
+    assert [costs[f"place.dummy_{row}.n{node}.1"] for row in (1, 2) for node in range(3)] == [1.0] * 6
+    assert costs["constant"] == -2
+    assert isinstance(model, pulp.LpProblem)
+    assert np.isclose(solve_pulp(model, Profile("exact")).objective, 0)
