@@ -36,6 +36,14 @@ NO_SOLUTION = 5
     show_default=True,
     help="Chains that are shown one by one, largest first.",
 )
+@click.option(
+    "--worth",
+    type=click.IntRange(0),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Solve so many times again, with one more slot or replica, for what it would be worth.",
+)
 @arguments.format_option("words", "table", "json")
 @arguments.output_option
 @click.pass_context
@@ -50,13 +58,15 @@ def explain(
     profile: str,
     time_limit: float | None,
     most: int,
+    worth: int,
     form: str,
     output: str | None,
 ) -> None:
     """Why a heuristic is no better: what an optimum does differently, and what each difference costs.
 
     The tasks that an optimum places differently make chains of moves (one task takes the slot that the next one leaves)
-    and cycles. Each has a gain, and the gains add up to the gap.
+    and cycles. Each has a gain, and the gains add up to the gap. What one more slot or replica would be worth is found
+    by solving again.
     """
     from optsched.cli.notes import pose
     from optsched.explaining import explain as explanation_of
@@ -81,7 +91,7 @@ def explain(
         reference = Reference.solved(posed, limits)
         if reference.solution.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
-        found = explanation_of(posed, given, seed, reference, time_limit=seconds, **named)
+        found = explanation_of(posed, given, seed, reference, time_limit=seconds, worth=worth, **named)
     arguments.note_limits([found.report], seconds)
     if form == "json":
         arguments.emit_json({"version": __version__, **found.to_dict(most)}, output)

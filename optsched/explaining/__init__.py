@@ -14,6 +14,7 @@ import numpy as np
 from optsched.errors import HeuristicFailed, UsageError, expect
 from optsched.explaining.chains import Chain, Difference, better_by, difference
 from optsched.explaining.explanation import Explanation, Move
+from optsched.explaining.worth import Worth, worths
 from optsched.gaps import GapReport, Reference, gap, gap_of
 from optsched.heuristics import HeuristicRun
 from optsched.placement import Placement
@@ -23,7 +24,7 @@ from optsched.results import Solution
 from optsched.running.answers import placement_from
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Chain", "Difference", "Explanation", "Move", "explain", "explained"]
+__all__ = ["Chain", "Difference", "Explanation", "Move", "Worth", "explain", "explained"]
 
 #: What a placement is called that no heuristic made.
 GIVEN = "the placement"
@@ -36,6 +37,7 @@ def explain(
     reference: Reference | Solution | None = None,
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
+    worth: int = 0,
     **parameters: Any,
 ) -> Explanation:
     """Why a heuristic's placement is no optimum: which tasks are placed differently, and what each difference costs.
@@ -49,6 +51,8 @@ def explain(
         with a node id, a node index or None for each of `problem.tasks`.
     seed, reference, profile, time_limit
         As for `optsched.gap`.
+    worth
+        So many changes of the instance (one more slot, one more replica) are solved for what they would be worth.
     **parameters
         Of the heuristic.
 
@@ -83,15 +87,17 @@ def explain(
     Together: 1 less locality-cost, which is the gap.
     """
     expect_problem(problem, "explain", Problem)
+    if isinstance(worth, bool) or not isinstance(worth, int) or worth < 0:
+        raise UsageError(f"worth={worth!r}: give how many changed instances to solve, 0 or more")
     expect(reference, (Reference, Solution, type(None)), "explain takes a reference or a solution to compare with")
     placed = _given(problem, heuristic)
     if placed is None:
-        return explained(gap(problem, heuristic, seed, reference, profile, time_limit, **parameters))
+        return explained(gap(problem, heuristic, seed, reference, profile, time_limit, **parameters), worth)
     if parameters:
         raise UsageError(f"a placement takes no parameters: leave {', '.join(parameters)} out")
     run = HeuristicRun(GIVEN, {}, placed, 0.0)
     held = reference if isinstance(reference, Reference) else Reference(problem, profile, time_limit, reference)
-    return explained(gap_of(problem, run, seed, held))
+    return explained(gap_of(problem, run, seed, held), worth)
 
 
 def _given(problem: Problem, given: Any) -> Placement | None:
@@ -112,8 +118,8 @@ def _given(problem: Problem, given: Any) -> Placement | None:
         ) from None
 
 
-def explained(report: GapReport) -> Explanation:
-    """The explanation of a gap that is there already; raises as `explain` does."""
+def explained(report: GapReport, worth: int = 0) -> Explanation:
+    """The explanation of a gap that is there already; takes `worth` and raises as `explain` does."""
     problem, run = report.problem, report.run
     if run.placement is None:
         raise HeuristicFailed(*(report.error or "").split("\n")) from run.cause
@@ -124,7 +130,20 @@ def explained(report: GapReport) -> Explanation:
         raise failed(f"{problem.place}: {who} is infeasible, so that there is no gap to explain: {told}")
     best = report.reference.solution
     better = None if best.objective is None else better_by(problem, report.objective, best.objective)
-    if better is None or better <= (0,) * len(better):
-        return Explanation(problem, report, run.name, better if best.optimal else None, None)
-    assert isinstance(best.decision, Placement)
-    return Explanation(problem, report, run.name, better, difference(problem, run.placement, best.decision))
+    found = None
+    if better is not None and better > (0,) * len(better):
+        assert isinstance(best.decision, Placement)
+        found = difference(problem, run.placement, best.decision)
+    elif not best.optimal:
+        better = None
+    return Explanation(problem, report, run.name, better, found, tuple(_worths(report, found, worth)))
+
+
+def _worths(report: GapReport, found: Difference | None, most: int) -> list[Worth]:
+    """What changes would be worth; nothing where no optimum is proved to compare with."""
+    problem, best = report.problem, report.reference.solution
+    if not most or not best.optimal or not isinstance(best.decision, Placement):
+        return []
+    last = problem.nodes_of(best.decision) if found is None else found.there
+    moved = [position for chain in found.chains for position in chain.positions] if found is not None else []
+    return worths(problem, best, last, np.array(moved, dtype=np.int64), most, report.reference.profile)

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from optsched.explaining.chains import Chain, Difference, own_costs_of, total_gain
+from optsched.explaining.worth import Worth
 from optsched.instance import Ints
 from optsched.instances.documents.rationals import spelled
 from optsched.placement import NONE
@@ -68,6 +69,8 @@ class Explanation:
         told, also after the first that differs. None without a better placement.
     difference
         The moves from the heuristic's placement to the better one; None where no better one is known.
+    worths
+        What one more slot or replica would be worth, as far as it was asked for; the best first.
     """
 
     problem: Problem
@@ -75,6 +78,7 @@ class Explanation:
     who: str
     gap: Value | None
     difference: Difference | None
+    worths: tuple[Worth, ...] = ()
 
     @property
     def optimal(self) -> bool:
@@ -169,6 +173,18 @@ class Explanation:
                 "moves": sum(len(chain.positions) for chain in left),
                 "gain": _spelled(total_gain(self.problem, left)),
             },
+            "worths": [
+                {
+                    "change": worth.change,
+                    "node": worth.node,
+                    "of": worth.of,
+                    "promised": _spelled(worth.promised),
+                    "objective": _spelled(worth.objective),
+                    "gain": _spelled(worth.gain),
+                    "placed": worth.placed,
+                }
+                for worth in self.worths
+            ],
         }
 
     def _chain(self, chain: Chain) -> dict[str, Any]:

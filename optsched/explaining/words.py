@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from optsched.explaining.chains import Chain, total_gain
 from optsched.explaining.explanation import Explanation, Move
+from optsched.explaining.worth import Worth
 from optsched.problems import Problem
 from optsched.results import Number, Sense, Value
 
@@ -21,9 +22,16 @@ _DATA = {"node": "where its data is", "rack": "in the rack of its data", "remote
 def sentences(explanation: Explanation, most: int = MOST) -> Iterator[str]:
     """The explanation, a line a sentence or a chain; `most` chains are told one by one."""
     yield _values(explanation)
-    if not explanation.chains:
+    if explanation.chains:
+        yield from _differences(explanation, most)
+    else:
         yield _nothing(explanation)
-        return
+    if explanation.worths:
+        yield "Solved again with one change of the cluster:"
+        yield from (f"  -  {_worth(explanation.problem, worth)}" for worth in explanation.worths)
+
+
+def _differences(explanation: Explanation, most: int) -> Iterator[str]:
     yield from _heading(explanation)
     shown = explanation.chains[:most]
     for number, chain in enumerate(shown, start=1):
@@ -120,6 +128,18 @@ def gained(problem: Problem, gain: Value) -> str:
             more = (entry > 0) == (part.sense is Sense.MAX)
             told.append(f"{_shown(entry if entry > 0 else -entry)} {'more' if more else 'less'} {part.name}")
     return ", ".join(told) or "no change by itself"
+
+
+def _worth(problem: Problem, worth: Worth) -> str:
+    if worth.change == "slot":
+        what = f"one more {worth.of} slot on {worth.node}"
+    else:
+        what = f"one more replica of {worth.of}, on {worth.node}"
+    if worth.gain is None:
+        return f"{what}: not proved within the limit"
+    told = gained(problem, worth.gain) if any(worth.gain) else "the optimum stays as it is"
+    more = f", with {_counted(worth.placed, 'task')} more placed" if worth.placed else ""
+    return f"{what}: {told} ({_value(worth.objective)}){more}"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -172,6 +172,7 @@ def test_the_record_in_ids() -> None:
         "cost_of": "locality-cost",
         "fewest": True,
         "rest": {"chains": 0, "moves": 0, "gain": [0]},
+        "worths": [],
     }
     first, second = chains[0].pop("moves")
     assert chains == [{"kind": "cycle", "gain": [1], "ordered": False}]

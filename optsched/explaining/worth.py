@@ -1,0 +1,204 @@
+"""What one more slot here or one more replica there would be worth, each verified by solving the changed instance.
+
+Prices of a certificate and the optimum's own placement say where to look. What they promise is no answer: a price is
+the most that a slot can be worth, and what the same placement saves is the least that a replica is. What is reported is
+what solving again gives.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import chain, islice, zip_longest
+
+import numpy as np
+
+from optsched.deadline import check
+from optsched.explaining.chains import better_by, own_costs_of
+from optsched.gaps import Reference
+from optsched.instance import KINDS, MAP, Instance, Ints, Ragged
+from optsched.placement import NONE
+from optsched.problems import Problem
+from optsched.problems.base import exact
+from optsched.results import Number, Sense, Solution, Value
+from optsched.solvers.profiles import Profile
+
+__all__ = ["Worth", "worths", "with_replica", "with_slot"]
+
+#: For each replica that is asked for so many are looked at: what does not help the placement as it is, is passed over.
+LOOKED_AT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a change of the instance is worth.
+
+    Attributes
+    ----------
+    change
+        `slot`: one more slot, also idle, for one kind of task on a node. `replica`: one more replica of a task's block.
+    node
+        Id of the node.
+    of
+        `map` or `reduce` for a slot, the id of the task for a replica.
+    promised
+        For a slot its price in the certificate, the most that it can be worth as long as no more tasks are placed; for
+        a replica by how much the optimum's own placement gets better, the least that it is worth. One number a
+        component; None where there is no price.
+    objective
+        The optimum of the changed instance; None where it was not proved within the limit.
+    gain
+        By how much the optimum is better, one number a component; None where it was not proved.
+    placed
+        How many tasks more the optimum places: their cost is in `objective`, and a gain may be negative for it.
+    """
+
+    change: str
+    node: str
+    of: str
+    promised: Value | None
+    objective: Value | None
+    gain: Value | None
+    placed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    change: str
+    node: int
+    of: str
+    promised: Value | None
+    problem: Problem
+
+
+def worths(problem: Problem, best: Solution, last: Ints, prefer: Ints, most: int, profile: Profile) -> list[Worth]:
+    """What slots and replicas would be worth, the best first, by at most `most` solves.
+
+    Parameters
+    ----------
+    problem, best
+        The problem and its proved optimum.
+    last
+        int64: node (or -1) of each of `problem.tasks` in an optimum.
+    prefer
+        Positions of tasks that are looked at first where nothing else tells which.
+    most
+        How many changed instances are solved.
+    profile
+        Limits and options of the solver, for each of them.
+    """
+    assert best.objective is not None
+    slots, replicas = _slots(problem, best, last, prefer), _replicas(problem, last, prefer, most)
+    taken = chain.from_iterable(zip_longest(slots, replicas))
+    found = []
+    for candidate in islice((entry for entry in taken if entry is not None), most):
+        check()
+        solved = Reference.solved(candidate.problem, profile).solution
+        node = str(problem.instance.cluster.node_ids[candidate.node])
+        gain, objective, placed = None, None, 0
+        if solved.optimal and solved.objective is not None:
+            objective, gain = solved.objective, better_by(problem, best.objective, solved.objective)
+            placed = _placed(solved) - _placed(best)
+        found.append(Worth(candidate.change, node, candidate.of, candidate.promised, objective, gain, placed))
+    # What places more tasks is not comparable, and comes after the others; what was not proved comes last.
+    nothing: Value = (0,) * len(problem.components)
+    found.sort(key=lambda worth: (worth.gain is not None, not worth.placed, worth.gain or nothing), reverse=True)
+    return found
+
+
+def _placed(solution: Solution) -> int:
+    return solution.decision.placed  # type: ignore[union-attr]
+
+
+def with_slot(instance: Instance, node: int, kind: int = MAP) -> Instance:
+    """The instance with one more slot for a kind of task on a node, which is idle."""
+    cluster, state = instance.cluster, instance.state
+    if kind == MAP:
+        cluster = replace(cluster, slots=_one_more(cluster.slots, node))
+        state = replace(state, idle_slots=_one_more(state.idle_slots, node))
+    else:
+        cluster = replace(cluster, reduce_slots=_one_more(cluster.reduce_slots, node))
+        state = replace(state, idle_reduce_slots=_one_more(state.idle_reduce_slots, node))
+    return replace(instance, cluster=cluster, state=state)
+
+
+def _one_more(counts: Ints, node: int) -> Ints:
+    grown = counts.copy()
+    grown[node] += 1
+    return grown
+
+
+def with_replica(instance: Instance, task: int, node: int) -> Instance:
+    """The instance with a replica of a task's block on a node that holds none."""
+    held = instance.replicas
+    starts = held.starts + (np.arange(len(held.starts)) > task)
+    replicas = Ragged(starts, np.insert(held.values, held.starts[task + 1], node))
+    return replace(instance, workload=replace(instance.workload, replicas=replicas))
+
+
+def _again(problem: Problem, instance: Instance) -> Problem:
+    """The same problem on a changed instance."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has warned when it was posed first
+        return type(problem)(instance, **problem.parameters)
+
+
+def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterator[_Candidate]:
+    """Nodes by the price of a slot, then those that hold as many tasks as they may, most of the preferred first."""
+    kinds = problem.instance.workload.kind[problem.tasks]
+    for name, slots in problem.offered.items():
+        kind = KINDS.index(name)
+        prices = _prices(problem, best) if len(problem.offered) == 1 else {}
+        at = last[(kinds == kind) & (last != NONE)]
+        used = np.bincount(at, minlength=len(slots))
+        wanted = np.bincount(last[prefer][(kinds[prefer] == kind) & (last[prefer] != NONE)], minlength=len(slots))
+        full = np.flatnonzero((used >= slots) & (used > 0))
+        dear = sorted(prices, key=lambda node: -prices[node])
+        for node in dict.fromkeys([*dear, *full[np.argsort(-wanted[full], kind="stable")].tolist()]):
+            changed = _again(problem, with_slot(problem.instance, node, kind))
+            if not np.array_equal(changed.offered[name], slots):
+                priced = node in prices and len(problem.components) == 1 and changed.due == problem.due
+                yield _Candidate("slot", node, name, (prices[node],) if priced else None, changed)
+
+
+def _prices(problem: Problem, best: Solution) -> dict[int, Number]:
+    """The prices of slots that certificates hold, by node; of several certificates the first."""
+    for certificate in best.certificates:
+        if "node_prices" in certificate.data:
+            unit = Fraction(str(certificate.data.get("unit", 1)))
+            index = problem.instance.node_index
+            prices = {index[node]: Fraction(price) * unit for node, price in certificate.data["node_prices"].items()}
+            return {node: exact(*price.as_integer_ratio()) for node, price in prices.items() if price > 0}
+    return {}
+
+
+def _replicas(problem: Problem, last: Ints, prefer: Ints, most: int) -> Iterator[_Candidate]:
+    """A replica of a task where the optimum places it: tasks that pay most first, and only where it helps."""
+    start = problem.objective(problem.placement(last))
+    looked = 0
+    for position in _paying(problem, last, prefer):
+        node = int(last[position])
+        if node in problem.replicas[position]:
+            continue
+        if looked == LOOKED_AT * most:
+            return
+        looked += 1
+        changed = _again(problem, with_replica(problem.instance, int(problem.tasks[position]), node))
+        gain = better_by(problem, start, changed.objective(changed.placement(last)))
+        if gain > (0,) * len(gain):
+            task = str(problem.instance.workload.task_ids[problem.tasks[position]])
+            yield _Candidate("replica", node, task, gain, changed)
+
+
+def _paying(problem: Problem, last: Ints, prefer: Ints) -> list[int]:
+    """Positions of placed tasks: those that pay most by themselves first, or else the preferred ones first."""
+    placed = np.flatnonzero(last != NONE)
+    own = own_costs_of(problem)
+    if own is None:
+        first = prefer[last[prefer] != NONE]
+        return list(dict.fromkeys([*first.tolist(), *placed.tolist()]))
+    sign = -1 if problem.components[own.component].sense is Sense.MIN else 1
+    order = np.argsort(sign * own.units(placed, last[placed]), kind="stable")
+    return [int(position) for position in placed[order]]
