@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -10,66 +10,37 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wrong_problems import WorstMean
 
 from optsched import registry
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.assignment import assignment_certificate
-from optsched.errors import CertificateInvalid, Fault, TooLarge, UsageError
+from optsched.errors import CertificateInvalid, TooLarge, UsageError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.generate import generate
 from optsched.models import module, names
-from optsched.placement import NONE, Placement
+from optsched.placement import Placement
 from optsched.problems import PROBLEMS, GeneralizedAssignment, Latency, Lsap, problem_class
-from optsched.problems.assignment import LevelledProblem
-from optsched.problems.base import Parameter
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.registry import ProgramLimit, Record, imported, record, record_of, records
-from optsched.results import Bound, Certificate, Component, Proof, Sense, Value, Violation
+from optsched.results import Bound, Certificate, Proof, Value, Violation
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
 from optsched.searches.assignment import TransportNetwork, solve_assignment
 from optsched.searches.enumeration import best_placement
 
 
-class WorstMean(LevelledProblem):
-    """The highest mean locality cost of a job: pair costs as `lsap` has them, and an objective that is no sum of them.
-
-    Written as CONTRIBUTING asked once: derived from a shared base, with its own `objective`.
-    """
-
-    name = "worst-mean"
-    title = "the highest mean of a job of locality cost"
-    paper = ""
-    components = (Component("worst-mean", Sense.MIN, "level"),)
-    parameter_table: tuple[Parameter, ...] = ()
-    requires = ()
-    proof = Proof.DUAL
-
-    @classmethod
-    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
-        return iter(())
-
-    def prepare_costs(self) -> None:
-        self.levels = (0, 1, 1)
-
-    def objective(self, placement: Placement, /) -> Value:
-        nodes = self.nodes_of(placement)
-        placed = np.flatnonzero(nodes != NONE)
-        cost = self.pair_units(placed, nodes[placed])
-        job = self.instance.workload.job[self.tasks[placed]]
-        means = [Fraction(int(cost[job == each].sum()), int((job == each).sum())) for each in np.unique(job)]
-        return (max(means, default=Fraction(0)),)
-
-
 def three_tasks() -> Instance:
-    """Two of three tasks have their data on one node: the one that gives way should be of the larger job."""
+    """Two of three tasks have their data on one node: the one that gives way should be of the larger group."""
     return Instance(
         Cluster(["a", "b", "c"]),
         Workload(
             ["p", "q", "r"],
             replicas=Ragged.from_rows([[0], [0], [1]]),
             job=np.array([0, 1, 1]),
-            job_ids=["small", "large"],
+            job_ids=["j1", "j2"],
+            job_group=[0, 1],
+            group_ids=["small", "large"],
         ),
     )
 
@@ -233,7 +204,7 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Point]]:
 
 def test_record_from_outside(outside: list[Point]) -> None:
     """Tests that a package's record stands after the shipped ones, and is found by name and by class."""
-    entry = Record(name=WorstMean.name, problem=f"{__name__}:WorstMean")
+    entry = Record(name=WorstMean.name, problem="wrong_problems:WorstMean")
     outside.append(Point(entry))
     assert list(records())[-1] == "worst-mean"
     assert problem_class("worst-mean") is WorstMean
@@ -253,7 +224,10 @@ def test_record_from_outside(outside: list[Point]) -> None:
         (Record(name="lsap", problem="package:Lsap"), 'bears the name "lsap", which is taken'),
         (Record(name="mine", problem="no_such_module:Mine"), "cannot be loaded: ModuleNotFoundError: .*no_such_module"),
         (Record(name="mine", problem=f"{__name__}:Mine"), "cannot be loaded: AttributeError: .*Mine"),
-        (Record(name="mine", problem=f"{__name__}:WorstMean"), 'the name of .*:WorstMean is .worst-mean., not "mine"'),
+        (
+            Record(name="mine", problem="wrong_problems:WorstMean"),
+            'the name of .*:WorstMean is .worst-mean., not "mine"',
+        ),
         (
             Record(name="mine", problem="math:floor"),
             r"its problem, math:floor, is .*; give a subclass of .*base\.Problem",
@@ -300,7 +274,7 @@ def test_faults_of_packages_outside(outside: list[Point], loaded: Any, told: str
 )
 def test_fields_of_records_from_outside(outside: list[Point], field: str, value: Any, wanted: str) -> None:
     """Tests that a field of a wrong type is told when the package is read, with what to give."""
-    given: dict[str, Any] = {"name": "worst-mean", "problem": f"{__name__}:WorstMean"} | {field: value}
+    given: dict[str, Any] = {"name": "worst-mean", "problem": "wrong_problems:WorstMean"} | {field: value}
     outside.append(Point(Record(**given)))
     with pytest.raises(UsageError) as caught:
         list(records())
@@ -328,7 +302,7 @@ def test_fields_of_records_from_outside(outside: list[Point], field: str, value:
 )
 def test_parts_of_records_from_outside(outside: list[Point], field: str, value: Any, told: str) -> None:
     """Tests that a part that is not there is told when the problem is first asked for, and every time; not in lists."""
-    given: dict[str, Any] = {"name": "worst-mean", "problem": f"{__name__}:WorstMean", field: value}
+    given: dict[str, Any] = {"name": "worst-mean", "problem": "wrong_problems:WorstMean", field: value}
     outside.append(Point(Record(**given)))
     assert "worst-mean" in list(records())
     problem = WorstMean(three_tasks())
@@ -336,13 +310,13 @@ def test_parts_of_records_from_outside(outside: list[Point], field: str, value: 
     for ask in (*asks, asks[0]):
         with pytest.raises(UsageError, match=told) as caught:
             ask()
-        assert str(caught.value).startswith(f'the record of the problem "worst-mean" ({__name__}:WorstMean) names ')
+        assert str(caught.value).startswith('the record of the problem "worst-mean" (wrong_problems:WorstMean) names ')
         assert str(caught.value).endswith("; mend or uninstall the package that brings it")
 
 
 def test_frontier_of_a_record_from_outside(outside: list[Point]) -> None:
     """Tests that a frontier that is said to be found needs routes that find it."""
-    given: dict[str, Any] = {"name": "worst-mean", "problem": f"{__name__}:WorstMean", "frontier": True}
+    given: dict[str, Any] = {"name": "worst-mean", "problem": "wrong_problems:WorstMean", "frontier": True}
     outside.append(Point(Record(**given)))
     with pytest.raises(UsageError, match="its frontier is True, but it names no routes that find one"):
         list(records())
@@ -358,7 +332,7 @@ def test_bug_an_unknown_frontier_imported_the_routes_of_every_record(
     """Tests that what names the problems with a frontier asks their records, and imports no part of any."""
     (tmp_path / "broken_routes.py").write_text("1 / 0")
     monkeypatch.syspath_prepend(tmp_path)
-    outside.append(Point(Record(name="worst-mean", problem=f"{__name__}:WorstMean", routes="broken_routes")))
+    outside.append(Point(Record(name="worst-mean", problem="wrong_problems:WorstMean", routes="broken_routes")))
     with pytest.raises(UsageError, match="problems with a frontier: lsap-fairness, latency, traffic"):
         frontier(Lsap(three_tasks()))
 
@@ -366,7 +340,7 @@ def test_bug_an_unknown_frontier_imported_the_routes_of_every_record(
 def test_sound_parts_from_outside(outside: list[Point]) -> None:
     """Tests that what a package takes of the shipped parts passes, and is looked at once."""
     given = {each: getattr(record("lsap"), each) for each in ("models", "routes", "provers", "enumeration", "network")}
-    entry = Record(name="worst-mean", problem=f"{__name__}:WorstMean", rivals=("dl", "math:floor"), **given)
+    entry = Record(name="worst-mean", problem="wrong_problems:WorstMean", rivals=("dl", "math:floor"), **given)
     outside.append(Point(entry))
     assert record("worst-mean") is record_of(WorstMean) is entry
 
@@ -375,9 +349,9 @@ def test_bug_broken_package_stopped_classes_of_others(outside: list[Point]) -> N
     """Tests that a broken package is as if absent for a class without a record, and for one of another package."""
     outside.append(Point(5))
     problem = WorstMean(three_tasks())
-    assert record_of(WorstMean) == Record(name="worst-mean", problem=f"{__name__}:WorstMean")
+    assert record_of(WorstMean) == Record(name="worst-mean", problem="wrong_problems:WorstMean")
     assert solve(problem).objective == (Fraction(1, 2),)
-    entry = Record(name="worst-mean", problem=f"{__name__}:WorstMean", rivals=("dl",))
+    entry = Record(name="worst-mean", problem="wrong_problems:WorstMean", rivals=("dl",))
     outside.append(Point(entry))
     records.cache_clear()
     assert record_of(WorstMean) is entry

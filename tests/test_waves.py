@@ -8,31 +8,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from policy_cases import guo_snapshot
 
 from optsched.errors import UsageError
 from optsched.heuristics import Offer, Policy, View, run
 from optsched.instance import FINISHED, MAP, PENDING, REDUCE, Cluster, Instance, Shuffle, State, Topology, Workload
-from optsched.instances.families.sampling import distinct_nodes, idle_slots
 from optsched.placement import Placement
 from optsched.problems import Lsap, Problem, TransmissionReduces
 from optsched.routes import solve
 from optsched.waves import Wave, waves
 
 
-def snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
-    """Guo et al.'s simulated system."""
-    rng = np.random.default_rng(seed)
-    cluster = Cluster([f"n{node}" for node in range(nodes)], slots=np.full(nodes, slots))
-    rows = distinct_nodes(rng, np.full(tasks, replicas), nodes)
-    workload = Workload([f"t{task}" for task in range(tasks)], replicas=rows)
-    return Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle_slots(rng, nodes, slots, idle)))
-
-
 def local_share(sizes: Sequence[int], repetitions: int, name: str) -> float:
     """Mean over the repetitions of local tasks over all tasks, with idle slots drawn afresh for each wave."""
     local = 0
     for seed in range(repetitions):
-        for wave in waves("lsap", snapshot(seed, *sizes), name, seed, idle="fresh"):
+        for wave in waves("lsap", guo_snapshot(seed, *sizes), name, seed, idle="fresh"):
             assert isinstance(wave.problem, Lsap)
             local += wave.problem.locality_counts(wave.run.raise_if_failed())["node"]
     return local / (repetitions * sizes[3])
@@ -42,7 +33,7 @@ def local_share(sizes: Sequence[int], repetitions: int, name: str) -> float:
 @pytest.mark.parametrize("name", ["dl", "lsap-sched"])
 def test_every_task_runs_once(name: str, idle: str) -> None:
     """Tests that waves are full and feasible, each from what the one before has left, until no task waits."""
-    instance = snapshot(0, 10, 3, 7, 30, 2)
+    instance = guo_snapshot(0, 10, 3, 7, 30, 2)
     done = list(waves("lsap", instance, name, 4, idle=idle))
     assert [wave.index for wave in done] == [0, 1, 2, 3, 4]
     assert [wave.run.raise_if_failed().placed for wave in done] == [7, 7, 7, 7, 2]
@@ -62,7 +53,7 @@ def test_every_task_runs_once(name: str, idle: str) -> None:
 
 def test_finished_tasks_keep_their_node() -> None:
     """Tests that the next snapshot says where the tasks of the last one ran."""
-    first, second = list(waves("lsap", snapshot(1, 5, 1, 5, 8, 1), "lsap-sched"))
+    first, second = list(waves("lsap", guo_snapshot(1, 5, 1, 5, 8, 1), "lsap-sched"))
     nodes = first.run.raise_if_failed().nodes
     assert second.snapshot.state.node.tolist() == nodes.tolist()
     assert (first.snapshot.state.status == PENDING).all()
@@ -70,7 +61,7 @@ def test_finished_tasks_keep_their_node() -> None:
 
 def test_first_wave_is_the_round_and_seeds_repeat() -> None:
     """Tests that the first wave is what `run` does with the same seed, that later ones differ, and all repeat."""
-    instance = snapshot(2, 10, 2, 8, 30, 2)
+    instance = guo_snapshot(2, 10, 2, 8, 30, 2)
 
     def answers(seed: int) -> list[Any]:
         return [wave.run.placement for wave in waves("lsap", instance, "dl", seed, idle="fresh")]
@@ -81,7 +72,7 @@ def test_first_wave_is_the_round_and_seeds_repeat() -> None:
 
 def test_latency_is_one_wave() -> None:
     """Tests that a problem that places every task needs one wave, and parameters of problem and heuristic arrive."""
-    instance = snapshot(0, 4, 1, 1, 6, 1)
+    instance = guo_snapshot(0, 4, 1, 1, 6, 1)
     (wave,) = waves("latency", instance, lambda problem, rng: [0] * 6, problem_parameters={"w_rem": 5})
     assert wave.problem.parameters["w_rem"] == 5
     done = list(waves("lsap", instance, "dl", reading="heartbeat"))
@@ -97,7 +88,7 @@ class Never(Policy):
 
 def test_waves_end_where_nothing_is_placed() -> None:
     """Tests that a partial wave is followed by another, and one without a placement ends the waves as starved."""
-    done = list(waves("lsap", snapshot(0, 4, 1, 2, 6, 1), Never, max_idle_rounds=2))
+    done = list(waves("lsap", guo_snapshot(0, 4, 1, 2, 6, 1), Never, max_idle_rounds=2))
     assert [wave.run.starved for wave in done] == [True, True]
     assert [wave.run.raise_if_failed().placed for wave in done] == [1, 0]
 
@@ -105,7 +96,7 @@ def test_waves_end_where_nothing_is_placed() -> None:
 @pytest.mark.parametrize("answer", [None, [0, 0, 0]])
 def test_waves_end_with_a_faulty_or_impossible_answer(answer: Any) -> None:
     """Tests that nothing follows from nonsense, nor from a placement with more tasks than slots."""
-    done: list[Wave] = list(waves("lsap", snapshot(0, 4, 1, 2, 3, 1), lambda problem, rng: answer))
+    done: list[Wave] = list(waves("lsap", guo_snapshot(0, 4, 1, 2, 3, 1), lambda problem, rng: answer))
     assert len(done) == 1
     assert (done[0].run.error is None) == (answer is not None)
 
@@ -113,14 +104,14 @@ def test_waves_end_with_a_faulty_or_impossible_answer(answer: Any) -> None:
 def test_no_task_is_no_wave() -> None:
     """Tests that an empty workload has no wave, and that tasks without an idle slot have one that places nothing."""
     assert not list(waves("lsap", Instance(Cluster(["a"]), Workload([])), "dl"))
-    (only,) = waves("lsap", snapshot(0, 2, 1, 0, 2, 1), "dl")
+    (only,) = waves("lsap", guo_snapshot(0, 2, 1, 0, 2, 1), "dl")
     assert only.run.raise_if_failed().placed == 0
 
 
 def test_wrong_idle() -> None:
     """Tests that an unknown rule for the idle slots is wrong usage."""
     with pytest.raises(UsageError, match="idle='frehs'; did you mean \"fresh\""):
-        next(waves("lsap", snapshot(0, 2, 1, 1, 2, 1), "dl", idle="frehs"))
+        next(waves("lsap", guo_snapshot(0, 2, 1, 1, 2, 1), "dl", idle="frehs"))
 
 
 def test_table_3_defaults() -> None:

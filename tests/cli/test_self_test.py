@@ -31,7 +31,7 @@ def test_self_test_fails_on_a_broken_solver(monkeypatch: pytest.MonkeyPatch) -> 
 def test_known_optimum_that_the_library_has_not(monkeypatch: pytest.MonkeyPatch, instance: str) -> None:
     """Tests that the self-test names the record whose instance has no known optimum of the problem."""
     known = KnownOptimum(instance, ("arrays", "brute-force"))
-    entry = Record(name="worst-mean", problem=f"{__name__}:WorstMean", known=known)
+    entry = Record(name="worst-mean", problem="wrong_problems:WorstMean", known=known)
     monkeypatch.setattr(self_test, "records", lambda: {"worst-mean": entry})
     monkeypatch.setattr(self_test, "wrong_answers", list)
     with pytest.raises(UsageError, match=f'problem "worst-mean" .* names .{instance}. in its known, of which'):

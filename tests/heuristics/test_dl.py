@@ -6,33 +6,23 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
+from policy_cases import guo_snapshot
 
 from optsched.errors import UsageError
 from optsched.heuristics import run
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
-from optsched.instances.families.sampling import distinct_nodes, idle_slots
 from optsched.instances.files import load
 from optsched.problems import Lsap
 from optsched.problems.locality_theory import expected_local_tasks
 from optsched.routes import solve
 
 
-def snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:
-    """Guo et al.'s simulated system: `idle` of all slots at random, each task with `replicas` replicas at random."""
-    rng = np.random.default_rng(seed)
-    cluster = Cluster([f"n{node}" for node in range(nodes)], slots=np.full(nodes, slots))
-    rows = distinct_nodes(rng, np.full(tasks, replicas), nodes)
-    workload = Workload([f"t{task}" for task in range(tasks)], replicas=rows)
-    return Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle_slots(rng, nodes, slots, idle)))
-
-
 def local_share(sizes: Sequence[int], repetitions: int, name: str, **parameters: Any) -> float:
     """Mean share of the placed tasks that run on their data."""
     total = 0.0
     for seed in range(repetitions):
-        problem = Lsap(snapshot(seed, *sizes))
+        problem = Lsap(guo_snapshot(seed, *sizes))
         placement = run(problem, name, seed, **parameters).raise_if_failed()
         assert not problem.violations(placement)
         total += problem.locality_counts(placement)["node"] / problem.count
@@ -65,7 +55,7 @@ def test_ties_are_broken_at_random() -> None:
 def test_sweep_is_optimal_with_one_replica(slots: int) -> None:
     """Tests Guo et al.'s claim for C = 1 and S = 1, and that it holds for every S (Guo et al. 2012, note 1)."""
     for seed in range(60):
-        problem = Lsap(snapshot(seed, 12, slots, 6 * slots, 3 + seed % 20, 1))
+        problem = Lsap(guo_snapshot(seed, 12, slots, 6 * slots, 3 + seed % 20, 1))
         assert _cost(problem, seed, "dl") == _cost(problem, seed, "lsap-sched")
 
 
@@ -73,7 +63,7 @@ def test_sweep_is_optimal_with_one_replica(slots: int) -> None:
 def test_optimal_with_replicas_everywhere(reading: str) -> None:
     """Tests Guo et al.'s claim for C = N, which holds for both readings."""
     for seed in range(10):
-        problem = Lsap(snapshot(seed, 10, 2, 9, 8, 10))
+        problem = Lsap(guo_snapshot(seed, 10, 2, 9, 8, 10))
         assert _cost(problem, seed, "dl", reading=reading) == 0
 
 
@@ -83,7 +73,7 @@ def _cost(problem: Lsap, seed: int, name: str, **parameters: Any) -> Any:
 
 def test_sweep_waits_at_most_once() -> None:
     """Tests what the patience of `sweep` costs: one slot-round for each task that ends up without its data."""
-    problem = Lsap(snapshot(3, 60, 2, 40, 40, 2))
+    problem = Lsap(guo_snapshot(3, 60, 2, 40, 40, 2))
     result = run(problem, "dl", 3)
     remote = problem.evaluate(result.raise_if_failed())[0]
     assert (result.rounds, result.idle_slot_time, result.starved) == (2, remote, False)
@@ -140,7 +130,7 @@ def test_figure_4b_rises_and_falls() -> None:
 @pytest.mark.parametrize("reading", ["sweep", "heartbeat"])
 def test_no_randomness_is_dl(reading: str) -> None:
     """Tests that `rand` with randomness 0 decides as `dl` does, draw for draw."""
-    problem = Lsap(snapshot(1, 40, 2, 30, 35, 3))
+    problem = Lsap(guo_snapshot(1, 40, 2, 30, 35, 3))
     plain = run(problem, "dl", 7, reading=reading).placement
     assert run(problem, "rand", 7, randomness=0, reading=reading).placement == plain
 
@@ -165,12 +155,12 @@ def test_locality_falls_with_randomness() -> None:
 def test_wrong_parameters(name: str, parameters: dict[str, Any], complaint: str) -> None:
     """Tests that unknown parameters and values out of range are wrong usage."""
     with pytest.raises(UsageError, match=complaint):
-        run(Lsap(snapshot(0, 4, 1, 2, 2, 1)), name, **parameters)
+        run(Lsap(guo_snapshot(0, 4, 1, 2, 2, 1)), name, **parameters)
 
 
 def test_cost_of_an_offer_does_not_grow_with_the_tasks() -> None:
     """Tests that 10,000 tasks on 20,000 nodes take seconds, not minutes (processor time, with a wide margin)."""
-    problem = Lsap(snapshot(0, 20_000, 1, 20_000, 10_000, 3))
+    problem = Lsap(guo_snapshot(0, 20_000, 1, 20_000, 10_000, 3))
     began = time.process_time()
     assert run(problem, "dl").raise_if_failed().placed == 10_000
     assert time.process_time() - began < 20

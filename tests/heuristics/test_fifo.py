@@ -10,6 +10,7 @@ from transmission_instances import example, instances, problems
 
 from optsched.heuristics.fifo import HEURISTICS, fifo, larts
 from optsched.instance import Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.instances.files import load
 from optsched.placement import NONE
 from optsched.problems import Lsap
 from optsched.problems.flow_congestion import FlowCongestion
@@ -96,17 +97,7 @@ class TestLarts:
 
     def test_sizes_decide(self) -> None:
         """Tests the estimate (3): by what is emitted M1 has most, by progress M2 has (Shen et al. 2016, II-B.2)."""
-        topology = Topology("distance", [[0.0, 1.0], [1.0, 0.0]])
-        cluster = Cluster(["a", "b"], topology=topology)
-        workload = Workload(
-            ["M1", "M2", "R"],
-            kind=[0, 0, 1],
-            size=[100.0, 100.0, np.nan],
-            bytes_read=[90.0, 10.0, np.nan],
-            shuffle=Shuffle([0, 1], [2, 2], [5.5, 10.0], [5.0, 1.0]),
-        )
-        state = State.initial(cluster, workload, status=[1, 1, 0], node=[0, 1, -1])
-        problem = TransmissionReduces(Instance(cluster, workload, state))
+        problem = TransmissionReduces(load("papers/pna-estimate"))
         chosen = {
             sizes: int(problem.nodes_of(larts(problem, RNG, sizes=sizes))[0])
             for sizes in ("emitted", "extrapolated", "actual")

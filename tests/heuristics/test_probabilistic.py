@@ -162,16 +162,7 @@ class TestReduces:
 
     def test_estimates_decide(self) -> None:
         """Tests Shen et al.'s example of estimates: by emitted sizes the reduce is dear beside M2, else beside M1."""
-        cluster = Cluster(["a", "b"], topology=Topology("distance", [[0.0, 1.0], [1.0, 0.0]]))
-        workload = Workload(
-            ["M1", "M2", "R"],
-            kind=[0, 0, 1],
-            size=[100.0, 100.0, np.nan],
-            bytes_read=[90.0, 10.0, np.nan],
-            shuffle=Shuffle([0, 1], [2, 2], [5.5, 10.0], [5.0, 1.0]),
-        )
-        state = State.initial(cluster, workload, status=[1, 1, 0], node=[0, 1, -1])
-        problem = TransmissionReduces(Instance(cluster, workload, state))
+        problem = TransmissionReduces(load("papers/pna-estimate"))
         chances = {"emitted": (1.0, 5.0), "extrapolated": (10.0, 50 / 9), "actual": (10.0, 5.5)}  # cost on a, on b
         for sizes, costs in chances.items():
             for node, cost in enumerate(costs):
