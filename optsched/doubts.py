@@ -17,6 +17,7 @@ from optsched.errors import InputError, OutOfTime, TooLarge
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import AnyProblem, Problem
+from optsched.problems.base import expect_problem
 from optsched.registry import imported, record_of
 from optsched.results import Decision, Solution
 
@@ -82,6 +83,7 @@ def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:
     """What trying every placement gives; None where there are more than `most`, or a flow is decided."""
     from optsched.searches.enumeration import best_placement
 
+    expect_problem(problem, "enumerated")
     if not isinstance(problem, Problem):
         return None
     try:

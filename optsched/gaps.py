@@ -59,8 +59,7 @@ class Reference:
         expect_problem(problem, "Reference", Problem)
         expect(solution, (Solution, type(None)), "a reference is measured by a solution", "solve first: optsched.solve")
         self.problem = problem
-        loaded = profile if isinstance(profile, Profile) else load_profile(profile)
-        self.profile = loaded.with_limits(time_limit=time_limit)
+        self.profile = load_profile(profile).with_limits(time_limit=time_limit)
         if solution is not None:
             _check_same(problem, solution.problem, solution.instance_sha256, solution.parameters)
             self.solution = solution

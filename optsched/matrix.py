@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import InputError, UsageError
+from optsched.errors import InputError, UsageError, expect
 from optsched.gaps import GapReport, Reference, gap_of
 from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicable, heuristic, run
 from optsched.instance import Instance
 from optsched.problems import PROBLEMS, Problem, problem_class
+from optsched.problems.base import expect_problem
 from optsched.results import Limit, Number
 from optsched.solvers.profiles import Profile
 
@@ -201,6 +202,9 @@ def each_cell(
     step: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Cell]:
     """The cells of `gap_matrix` row by row, each as soon as it is there; what is wrong is raised before the first."""
+    expect(problems, (list, tuple), "a gap matrix is of a list of problems", "posable(instance) makes one")
+    for posed in problems:
+        expect_problem(posed, "a gap matrix", Problem)
     if len({posed.instance.sha256 for posed in problems}) != 1:
         raise UsageError(f"a gap matrix is of one instance, not of {len({p.instance.sha256 for p in problems})}")
     rows = heuristics_of(problems, heuristics)

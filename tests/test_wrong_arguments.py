@@ -8,19 +8,28 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import optsched
 from optsched import models
+from optsched.doubts import enumerated
 from optsched.errors import InputError, UsageError
 from optsched.gaps import Reference, gap_waves
 from optsched.heuristics import applicable, run
 from optsched.instances import solution_files
 from optsched.instances.generate import generate
 from optsched.instances.library import library
+from optsched.matrix import gap_matrix
+from optsched.models.export import about
 from optsched.placement import Placement
 from optsched.problems import PROBLEMS, Latency, Lsap, MinCostFlow
 from optsched.routes import has_frontier, routes_of
+from optsched.searches.assignment import solve_assignment
+from optsched.searches.utility_leximin import leximin
+from optsched.solvers.algebraic import solve_pulp, solve_pyomo
+from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.profiles import load_profile
 from optsched.waves import waves
 
@@ -55,6 +64,13 @@ def network() -> Any:
 def solution() -> Any:
     """A solution of `lsap`."""
     return optsched.solve(lsap())
+
+
+@cache
+def program() -> Any:
+    """A linear program."""
+    none, one = np.zeros(0), np.ones(1)
+    return LinearProgram(one, 0 * one, one, np.array([True]), none, none, sp.csr_array((0, 1)))
 
 
 #: What is given in place of what is wanted, by the name of its kind.
@@ -139,6 +155,12 @@ CALLS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
     ),
     "write_solution on": (lambda given: solution_files.write_solution(solution(), given, "/dev/null"), {"instance"}),
     "write_solution to": (lambda given: solution_files.write_solution(solution(), lsap().instance, given), {"path"}),
+    "gap_matrix": (gap_matrix, set()),
+    "gap_matrix of": (lambda given: gap_matrix([given], {"dl": ("dl", {})}), {"problem"}),
+    "enumerated": (enumerated, ANY_PROBLEM),
+    "leximin": (leximin, set()),
+    "about": (about, ANY_PROBLEM),
+    "solve_arrays with profile": (lambda given: solve_arrays(program(), given), set()),
     "models.module": (models.module, set()),
     "with_state": (lambda given: lsap().instance.with_state(given), set()),
     "placement": (lambda given: lsap().placement(given), set()),
@@ -206,6 +228,27 @@ def test_empty_stop_iteration(function: Callable[[Any], Any]) -> None:
         function(network())
     with pytest.raises(UsageError, match=r"pose it on an instance first: MinCostFlow\(instance\)"):
         function(MinCostFlow)
+
+
+def test_documents_are_loaded() -> None:
+    """Tests that `load` and `problem` take a document as a dictionary, and tell its faults with their places."""
+    document = {"format": "optsched/1", "nodes": [{"id": "a"}], "tasks": [{"id": "t", "replicas": ["a"]}]}
+    assert optsched.load(document).sha256 == optsched.load(dict(document)).sha256
+    assert optsched.solve(optsched.problem("lsap", document)).objective == (0,)
+    with pytest.raises(InputError, match=r"tasks\[0\]\.replicas"):
+        optsched.load({**document, "tasks": [{"id": "t", "replicas": ["b"]}]})
+
+
+def test_profiles_by_name_wherever_one_is_taken() -> None:
+    """Tests that engines, searches and models take the name of a profile, or its file, as `solve` does."""
+    model = models.module("lsap").build_pyomo(lsap())
+    literal = models.module("lsap").build_pulp(lsap())
+    ci = load_profile("ci")
+    assert load_profile(ci) is ci
+    for profile in ("ci", ci):
+        outcomes = [solve_pyomo(model, profile), solve_pulp(literal, profile), solve_arrays(program(), profile).outcome]
+        assert [outcome.solver["options"]["mip_max_nodes"] for outcome in outcomes] == [ci.node_limit] * 3
+    assert solve_assignment(lsap(), "ci", "arrays").nodes.tolist() == solve_assignment(lsap()).nodes.tolist()
 
 
 def test_names_of_the_library_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

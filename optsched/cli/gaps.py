@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +37,27 @@ class _Work:
     choices: tuple[Choice, ...]
 
 
+def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """A share as a number, or with a % sign."""
+    if value is None:
+        return None
+    text = value.strip()
+    try:
+        share = float(Fraction(text[:-1].strip()) / 100) if text.endswith("%") else float(text)
+    except (ValueError, ZeroDivisionError):
+        share = math.nan
+    if not share >= 0:
+        raise UsageError(f"--max-gap {value}: give a number, 0 or more, or a percentage: 0.05 and 5% are the same")
+    return share
+
+
 @click.command()
 @click.argument("instances", nargs=-1, metavar="[INSTANCE]...")
 @arguments.measured_options
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
 @arguments.gap_limit_options
-@click.option("--max-gap", type=float, metavar="X", help="Exit code 4 if a relative gap is over X, or unknown.")
+@click.option("--max-gap", callback=_share, metavar="X|X%", help="Exit code 4 if a relative gap is over X, or unknown.")
 @click.option("--waves", is_flag=True, help="Go on, wave after wave, until all tasks ran.")
 @click.option("--explain", is_flag=True, help="Tell of each gap which moves it is made of; see `explain`.")
 @arguments.record_options
@@ -74,8 +89,6 @@ def gap(
     from optsched.placement import Placement
     from optsched.problems import PROBLEMS, problem_class
 
-    if max_gap is not None and (math.isnan(max_gap) or max_gap < 0):
-        raise UsageError(f"--max-gap {max_gap}: give a number, 0 or more; 0.05 is 5 %")
     form = arguments.format_of(form, output)
     if explain and (waves or form == "csv"):
         told = "is about a single round: leave --waves out" if waves else "is no table: take --format table or json"

@@ -54,13 +54,14 @@ _DECODER = msgspec.json.Decoder(InstanceDocument | NetworkDocument)
 _ENCODER = msgspec.json.Encoder()
 
 
-def load(path: str | os.PathLike[str]) -> Instance | FlowNetwork:
-    """Read an instance or a flow network; the file's own `format` says which.
+def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Instance | FlowNetwork:
+    """Read an instance or a flow network; its own `format` says which.
 
     Parameters
     ----------
     path
-        A `.json`, `.json.gz` or `.npz` file, or a name of the library (`papers/guo-fig2`) where no file bears it.
+        A `.json`, `.json.gz` or `.npz` file, a name of the library (`papers/guo-fig2`) where no file bears it, or what
+        is in a file of JSON as a dictionary (`json.load`), of which nothing is kept or changed.
 
     Returns
     -------
@@ -83,8 +84,12 @@ def load(path: str | os.PathLike[str]) -> Instance | FlowNetwork:
     tiny: 1 tasks, 2 nodes
     >>> print(load("papers/guo-fig2"))
     guo-fig2: 3 tasks, 3 nodes
+    >>> print(load({"format": "optsched/1", "nodes": [{"id": "a"}], "tasks": [{"id": "t", "replicas": ["a"]}]}))
+    instance: 1 tasks, 1 nodes
     """
-    expect(path, (str, os.PathLike), "load takes a path, or a name of the library")
+    expect(path, (str, os.PathLike, Mapping), "load takes a path, a name of the library, or a dictionary")
+    if isinstance(path, Mapping):
+        return from_document(path)
     source = os.fspath(path)
     if not source.endswith(SUFFIXES):
         path = _of_library(source)

@@ -23,6 +23,7 @@ from pyomo.repn.plugins.lp_writer import LPWriter
 from optsched.errors import UsageError
 from optsched.models.program_files import expect_names, mps_text, pulp_lp_text
 from optsched.problems import AnyProblem
+from optsched.problems.base import expect_problem
 from optsched.registry import imported, record_of
 from optsched.results import Component
 from optsched.solvers.algebraic import injective_names
@@ -112,6 +113,7 @@ def about(problem: AnyProblem, limited: bool = False) -> Meaning:
     >>> about(Latency(Instance(Cluster(["s"]), Workload(["t"]))), limited=True).component.name
     'work'
     """
+    expect_problem(problem, "about")
     record = record_of(type(problem))
     second = limited and record.limit is not None and record.limit.component == 0
     units: tuple[int, int] = getattr(imported(record.models or "optsched.models"), "OBJECTIVE_UNITS", (1, 1))

@@ -70,6 +70,9 @@ class _Classes(Mapping[str, type[AnyProblem]]):
         return len(records())
 
 
+#: What `optsched.load` takes.
+Loadable = str | os.PathLike[str] | Mapping[str, Any]
+
 #: Every problem by its name, in the order in which they are listed.
 PROBLEMS: Mapping[str, type[AnyProblem]] = _Classes()
 
@@ -106,12 +109,10 @@ def problem(name: str, instance: FlowNetwork, /, **parameters: Any) -> MinCostFl
 
 
 @overload
-def problem(
-    name: str, instance: Instance | FlowNetwork | str | os.PathLike[str], /, **parameters: Any
-) -> AnyProblem: ...
+def problem(name: str, instance: Instance | FlowNetwork | Loadable, /, **parameters: Any) -> AnyProblem: ...
 
 
-def problem(name: str, instance: Instance | FlowNetwork | str | os.PathLike[str], /, **parameters: Any) -> AnyProblem:
+def problem(name: str, instance: Instance | FlowNetwork | Loadable, /, **parameters: Any) -> AnyProblem:
     """Pose a problem on an instance, or `min-cost-flow` on a flow network.
 
     Parameters
@@ -119,7 +120,7 @@ def problem(name: str, instance: Instance | FlowNetwork | str | os.PathLike[str]
     name
         As `optsched list problems` shows it.
     instance
-        The snapshot, or the network; or what `optsched.load` takes: a file, or a name of the library.
+        The snapshot, or the network; or what `optsched.load` takes: a file, a name of the library, or a dictionary.
     **parameters
         Override the instance's own parameters, which override the problem's defaults.
 
@@ -141,7 +142,7 @@ def problem(name: str, instance: Instance | FlowNetwork | str | os.PathLike[str]
     <lsap on guo-fig2: 3 tasks, 3 nodes>
     """
     kind = problem_class(name)
-    if isinstance(instance, str | os.PathLike):
+    if isinstance(instance, str | os.PathLike | Mapping):
         from optsched.instances.files import load  # reading takes a while to import
 
         instance = load(instance)

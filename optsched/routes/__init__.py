@@ -156,8 +156,7 @@ def solve(
     ((1, 2), 'OPTIMAL', 'combinatorial')
     """
     expect_problem(problem, "solve")
-    profile = profile if isinstance(profile, Profile) else load_profile(profile)
-    profile = profile.with_limits(time_limit=time_limit)
+    profile = load_profile(profile).with_limits(time_limit=time_limit)
     route = _route(problem, route)
     call = Call(problem, route, None if start is None else _start(problem, start))
     plain = stated(problem, "plainly_infeasible", None)
@@ -257,8 +256,7 @@ def frontier(
         known = ", ".join(name for name, entry in records().items() if entry.frontier)
         why = "it has one component" if len(problem.components) == 1 else "no route finds it"
         raise UsageError(f"{problem.name} has no frontier: {why}; problems with a frontier: {known}")
-    profile = profile if isinstance(profile, Profile) else load_profile(profile)
-    profile = profile.with_limits(time_limit=time_limit)
+    profile = load_profile(profile).with_limits(time_limit=time_limit)
     route = _route(problem, route)
     try:
         with deadline(profile.time_limit):

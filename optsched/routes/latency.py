@@ -32,7 +32,7 @@ def latency_search(
     problem: Latency, profile: str | Path | Profile = "exact", start: Placement | None = None, route: str = "search"
 ) -> LatencySearch:
     """The search that answers all questions about a `latency` problem, each computed once (see `LatencySearch`)."""
-    profile = profile if isinstance(profile, Profile) else load_profile(profile)
+    profile = load_profile(profile)
     if route == "pyomo":
         return LatencySearch(problem, profile, start, decide=_compact_pyomo, shortcuts=False)
     return LatencySearch(problem, profile, start, shortcuts=route == "search")

@@ -28,7 +28,7 @@ from optsched.results import Limit, Termination
 from optsched.searches.tabled_assignment import Prices, assign_table, is_tabled, table_prices
 from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.networks import DENSE_CELLS, assign_dense, few_b_matching, maximum_b_matching, min_cost_flow
-from optsched.solvers.profiles import Profile
+from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 if TYPE_CHECKING:
     from optsched.solvers.highs import ArraySolution, LinearProgram
@@ -363,7 +363,7 @@ def is_cardinality(problem: AssignmentProblem) -> bool:
 
 
 def solve_assignment(
-    problem: AssignmentProblem, profile: Profile = _EXACT, engine: str = "network"
+    problem: AssignmentProblem, profile: AnyProfile = _EXACT, engine: str = "network"
 ) -> AssignmentSolution:
     """Solve an assignment problem exactly.
 
@@ -400,7 +400,7 @@ def solve_assignment(
         return _by_dense(problem)
     if engine == "dense":
         return _by_dense(problem)
-    return _by_network(problem, profile, engine)
+    return _by_network(problem, load_profile(profile), engine)
 
 
 def _by_matching(problem: LevelledProblem) -> AssignmentSolution:

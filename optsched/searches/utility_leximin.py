@@ -11,7 +11,7 @@ from pathlib import Path
 
 from optsched.errors import TooLarge
 from optsched.placement import Placement
-from optsched.problems.base import GRID, exact
+from optsched.problems.base import GRID, exact, expect_problem
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.results import Limit, Number, Proof, Termination
 from optsched.searches.utility_by_maps import utility_search
@@ -69,7 +69,8 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
     >>> [int(utility) for utility in leximin(Utility(Instance(cluster, workload))).utilities]
     [-1000, 0, 1]
     """
-    profile = profile if isinstance(profile, Profile) else load_profile(profile)
+    expect_problem(problem, "leximin", Utility)
+    profile = load_profile(profile)
     search = utility_search(problem, profile)
     patterns = search.exact_patterns
     if patterns is None:

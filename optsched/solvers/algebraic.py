@@ -29,7 +29,7 @@ from optsched.errors import UsageError
 from optsched.results import Termination
 from optsched.solvers.highs import program_of, read_solution, run
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome, negated
-from optsched.solvers.profiles import Profile
+from optsched.solvers.profiles import AnyProfile
 
 __all__ = ["injective_names", "solve_pulp", "solve_pyomo"]
 
@@ -56,7 +56,7 @@ def _check_rows(highs: Any, count: int, name: str) -> None:
         raise UsageError(f"HiGHS refuses constraints of {name}: coefficients must be finite and below 1e15")
 
 
-def solve_pyomo(model: Any, profile: Profile, start: Mapping[Any, float] | None = None) -> SolverOutcome:
+def solve_pyomo(model: Any, profile: AnyProfile, start: Mapping[Any, float] | None = None) -> SolverOutcome:
     """Solve a linear or mixed-integer Pyomo model and load the solution, if there is one, into it.
 
     Parameters
@@ -65,7 +65,7 @@ def solve_pyomo(model: Any, profile: Profile, start: Mapping[Any, float] | None 
         `pyomo.environ.ConcreteModel` with one active objective. Where it has a `Suffix` named `dual` or `rc` that
         imports, and is a linear program, that gets the duals or reduced costs: the change of the optimum per unit.
     profile
-        Limits and options.
+        Limits and options, or the name of a profile.
     start
         `ComponentMap` from variables to values to start from; may be partial. HiGHS ignores an infeasible one.
 
@@ -121,7 +121,7 @@ class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
 
     outcome: SolverOutcome
 
-    def __init__(self, profile: Profile, start: Mapping[str, float] | None) -> None:
+    def __init__(self, profile: AnyProfile, start: Mapping[str, float] | None) -> None:
         super().__init__(msg=False)
         self.profile = profile
         self.start = start
@@ -170,7 +170,7 @@ def _sign(lp: Any) -> float:
     return -1.0 if lp.sense == pulp.LpMaximize else 1.0
 
 
-def solve_pulp(problem: Any, profile: Profile, start: Mapping[str, float] | None = None) -> SolverOutcome:
+def solve_pulp(problem: Any, profile: AnyProfile, start: Mapping[str, float] | None = None) -> SolverOutcome:
     """Solve a linear or mixed-integer PuLP problem and load the solution, if there is one, into it.
 
     Parameters
@@ -179,7 +179,7 @@ def solve_pulp(problem: Any, profile: Profile, start: Mapping[str, float] | None
         `pulp.LpProblem`. Of a linear program, `pi` of the constraints and `dj` of the variables are the change of the
         optimum per unit. Its own `status` is "Optimal" for optima only.
     profile
-        Limits and options.
+        Limits and options, or the name of a profile.
     start
         From names of variables to values to start from; may be partial. HiGHS ignores an infeasible one.
 

@@ -37,7 +37,7 @@ from optsched.results import Limit, Termination
 from optsched.solvers.answers import check_duals, check_objective, check_values
 from optsched.solvers.highs_options import set_options
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
-from optsched.solvers.profiles import Profile
+from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 __all__ = ["ArraySolution", "LinearProgram", "program_of", "read_solution", "run", "solve_arrays"]
 
@@ -70,7 +70,7 @@ _one_at_a_time = threading.Lock()
 
 def run(
     highs: Any,
-    profile: Profile,
+    profile: AnyProfile,
     interface: str,
     start: tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]] | None = None,
 ) -> SolverOutcome:
@@ -81,7 +81,8 @@ def run(
     highs
         `highspy.Highs` that holds a model.
     profile
-        Limits and options. A deadline (`optsched.deadline`) that is earlier than its time limit takes its place.
+        Limits and options, or the name of a profile. A deadline (`optsched.deadline`) that is
+        earlier than its time limit takes its place.
     interface
         What built the model, for the record: `arrays`, `pyomo 6.10.1`.
     start
@@ -98,6 +99,7 @@ def run(
     UsageError
         If HiGHS does not take an option.
     """
+    profile = load_profile(profile)
     options = profile.options
     watched = options.get("solver") == "ipm" and "ipm_iteration_limit" not in options
     own = {"ipm_iteration_limit": _IPM_ITERATIONS} if watched else {}
@@ -309,7 +311,7 @@ class ArraySolution:
 
 
 def solve_arrays(
-    program: LinearProgram, profile: Profile, start: npt.NDArray[np.float64] | None = None
+    program: LinearProgram, profile: AnyProfile, start: npt.NDArray[np.float64] | None = None
 ) -> ArraySolution:
     """Solve a linear or mixed-integer program that is given as arrays.
 
@@ -318,7 +320,7 @@ def solve_arrays(
     program
         What to minimise.
     profile
-        Limits and options.
+        Limits and options, or the name of a profile.
     start
         A solution to start from, shape (columns,). HiGHS ignores an infeasible one.
 

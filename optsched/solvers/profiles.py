@@ -18,7 +18,7 @@ from typing import Any
 from optsched.errors import Fault, InputError, UsageError, expect, nearest
 from optsched.resources import folder
 
-__all__ = ["Profile", "load_profile", "profile_names"]
+__all__ = ["AnyProfile", "Profile", "load_profile", "profile_names"]
 
 #: HiGHS options that a profile sets itself, and the key to use instead of naming them under `highs`.
 _RESERVED = {
@@ -153,6 +153,10 @@ class Profile:
         return self.with_limits(time_limit=max(0.0, self.time_limit - (time.perf_counter() - began)))
 
 
+#: What may stand for a profile: the name of a shipped one, a TOML file, or a profile.
+AnyProfile = str | Path | Profile
+
+
 def profile_names() -> list[str]:
     """Names of the shipped profiles, in order.
 
@@ -162,13 +166,13 @@ def profile_names() -> list[str]:
     return sorted(path.stem for path in folder("solvers").glob("*.toml"))
 
 
-def load_profile(name: str | Path) -> Profile:
-    """Read a shipped profile by its name, or a user's own by its path.
+def load_profile(name: AnyProfile) -> Profile:
+    """Read a shipped profile by its name, or a user's own by its path; a profile is what it is.
 
     Parameters
     ----------
     name
-        One of `profile_names()`, or the path of a file that ends in `.toml`.
+        One of `profile_names()`, the path of a file that ends in `.toml`, or a profile.
 
     Raises
     ------
@@ -183,6 +187,8 @@ def load_profile(name: str | Path) -> Profile:
     >>> load_profile("ci").node_limit
     2000
     """
+    if isinstance(name, Profile):
+        return name
     expect(name, (str, Path), "a profile is a name, a path or a Profile")
     path = Path(name)
     if path.suffix != ".toml":

@@ -228,7 +228,7 @@ def measure(
     KeyboardInterrupt
         Also where the interrupt cut short a solver, which tells of it in its solution.
     """
-    loaded = profile if isinstance(profile, Profile) else load_profile(profile)
+    loaded = load_profile(profile)
     limits = loaded.with_limits(time_limit=time_limit)
     seeds = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     for part in work:

@@ -220,6 +220,8 @@ def test_max_gap() -> None:
     assert "racks" in result.stdout
     assert "rand on racks, lsap: gap" in result.stderr
     assert run(*args, "--max-gap", "inf").exit_code == 0
+    assert run(*args, "--max-gap", "5 %").stderr == result.stderr
+    assert run(*args, "--max-gap", "5%%").exit_code == 2
     assert run("examples/racks", "--problem", "lsap", "--heuristic", "lsap-sched", "--max-gap", "0").exit_code == 0
 
 
