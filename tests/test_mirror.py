@@ -43,9 +43,6 @@ COVERED = {
     },
     "contract/test_wrong_problem.py": {"testing/changes": "check_problem", "testing/tampering": "ContractBroken"},
     "explaining/test_explaining.py": {"explaining/explanation": "to_dict"},
-    "test_lying_solver.py": {"solvers/answers": "solvers.answers"},
-    "solvers/test_highs.py": {"solvers/highs_options": "option_faults", "solvers/sanity": "wrong_answers"},
-    "solvers/test_solvers_contract.py": {"solvers/outcome": "SolverOutcome", "solvers/blocks": "LinearProgram"},
 }
 
 

@@ -86,7 +86,7 @@ def test_whole_values() -> None:
         assert is_whole(value)
         assert whole(model.x) == whole(literal) == expected
     for variable in (model.x, literal):
-        for value, told in ((2.5, "x = 2.5 is no whole number"), (None, "x has no value: solve the model")):
+        for value, told in ((3.00002, "x = 3.00002 is no whole number"), (None, "x has no value: solve the model")):
             model.x.set_value(value)
             literal.varValue = value
             with pytest.raises(UsageError, match=told):

@@ -21,9 +21,7 @@ from optsched.problems import FairLsap
 from optsched.results import Limit, Termination
 from optsched.routes import solve
 from optsched.solvers.highs import LinearProgram, solve_arrays
-from optsched.solvers.highs_options import option_faults
 from optsched.solvers.profiles import Profile, load_profile
-from optsched.solvers.sanity import SMALL_MODELS, wrong_answers
 
 INF = np.inf
 EXACT = Profile("exact")
@@ -212,56 +210,6 @@ def test_log_file(tmp_path: Path) -> None:
     path = tmp_path / "highs.log"
     solve_arrays(program([1.0], [[1.0]], [2.0]), Profile("logged", highs={"log_file": str(path)}))
     assert "Objective value" in path.read_text(encoding="utf-8")
-
-
-def test_option_faults_lists_all() -> None:
-    """Tests that every option that HiGHS refuses is listed, and none that it takes."""
-    faults = option_faults({"presolve": "off", "presolv": "off", "mip_max_leaves": 1.5})
-    assert [fault.place for fault in faults] == ["presolv", "mip_max_leaves"]
-
-
-INF = float("inf")
-
-#: The models as their public issues state them: what is minimised, rows, columns (limits, and whether it is whole).
-STATED: dict[str, tuple[str, list[str], dict[str, tuple[float, float, bool]]]] = {
-    "HiGHS#2957": ("x + 2*y", ["x + y >= 20.1"], {"x": (0, 20, True), "y": (8, 20, False)}),
-    "HiGHS#3002": (
-        "x + 4*y + 9*z",
-        ["x + y <= 5", "x + z >= 10", "z - y == 7.5"],
-        {"x": (0, 4, False), "y": (-1, 1, False), "z": (0, INF, True)},
-    ),
-    "HiGHS#3043": ("2*x + 3*y", ["x + y >= 4.5"], {"x": (0, 10, False), "y": (0, 10, True)}),
-    "HiGHS#3073": (
-        "100*x + 0.01*y",
-        ["x + z == 3", "z - y <= 0", "-y - z <= 0"],
-        {"x": (0, INF, False), "y": (-INF, INF, False), "z": (0.45, 3, True)},
-    ),
-}
-
-
-@pytest.mark.parametrize("issue", SMALL_MODELS)
-def test_sanity_models_are_those_of_the_issues(issue: str) -> None:
-    """Tests each model against its issue's own words at many points: same objective, and the same rows are held."""
-    model, (objective, rows, columns) = SMALL_MODELS[issue][0], STATED[issue]
-    rng = np.random.default_rng(0)
-    told = [model.col_lower.tolist(), model.col_upper.tolist(), model.integer.tolist()]
-    assert told == [list(column) for column in zip(*columns.values(), strict=True)]
-    drawn = [rng.integers(-4, 44, len(columns)) / 4 + shift for shift in (0, 0.1) for _ in range(200)]
-    drawn += [rng.integers(-1, 22, len(columns)).astype(float) for _ in range(200)]
-    for point in (dict(zip(columns, values.tolist(), strict=True)) for values in drawn):
-        values = np.array(list(point.values()))
-        assert model.objective @ values == pytest.approx(eval(objective, {}, point))
-        activity = model.matrix @ values
-        held = [bool(eval(row, {}, point)) for row in rows]
-        assert ((activity >= model.row_lower) & (activity <= model.row_upper)).tolist() == held
-
-
-def test_sanity_reports_wrong_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a wrong optimum would be reported by issue, value and version."""
-    monkeypatch.setitem(SMALL_MODELS, "HiGHS#3043", (SMALL_MODELS["HiGHS#3043"][0], 8.0))
-    (line,) = wrong_answers()
-    assert line.startswith("HiGHS#3043: optimum 8.0, HiGHS")
-    assert line.endswith("says 9.0")
 
 
 @pytest.mark.parametrize(("seed", "nodes", "tasks"), [(109662, 4, 4), (725408, 3, 4), (561618, 2, 6), (96292, 3, 6)])
