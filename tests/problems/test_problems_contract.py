@@ -19,6 +19,7 @@ from optsched.instances.files import load
 from optsched.problems import (
     PROBLEMS,
     FlowCongestion,
+    Problem,
     assignment,
     distances,
     flow_congestion,
@@ -321,6 +322,7 @@ READ_ONLY = {
     "lsap": "tasks capacity",
     "fair-lsap": "tasks capacity",
     "lsap-fairness": "tasks capacity",
+    "worst-group": "tasks capacity",
     "flow": "tasks capacity class_units",
     "flow-congestion": "tasks slots counts type_kind type_rates class_type read_units",
     "latency": "tasks initial_load",
@@ -331,6 +333,11 @@ READ_ONLY = {
     "traffic": "tasks datacenter maps reduces map_slots reduce_slots map_units",
     "generalized-assignment": "tasks units demand capacity",
 }
+
+
+def test_every_problem_says_what_is_read_only() -> None:
+    """Tests that no problem that places tasks is left out of the table."""
+    assert set(READ_ONLY) == {name for name, kind in PROBLEMS.items() if issubclass(kind, Problem)}
 
 
 @pytest.mark.parametrize("name", READ_ONLY)
