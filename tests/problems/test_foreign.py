@@ -198,6 +198,8 @@ def test_bug_code_of_a_record_was_called_a_bug_of_optsched(tmp_path: Path) -> No
     for file in (PACKAGE / "consolidation").glob("*.py"):
         text = file.read_text().replace("model = pyo.ConcreteModel()", "[][1]")
         (tmp_path / "consolidation" / file.name).write_text(text)
+    lines = (tmp_path / "consolidation" / "models.py").read_text().splitlines()
+    at = 1 + next(row for row, line in enumerate(lines) if "[][1]" in line)
     install(tmp_path, project()["name"], project()["entry-points"])
     with on_path(tmp_path) as there:
         drawn = str(tmp_path / "drawn.json")
@@ -206,7 +208,7 @@ def test_bug_code_of_a_record_was_called_a_bug_of_optsched(tmp_path: Path) -> No
         told = there(*words, code=1).stderr.splitlines()
     assert told == [
         "optsched: error: optsched-consolidation raised "
-        f"IndexError: list index out of range ({tmp_path}/consolidation/models.py, line 35); "
+        f"IndexError: list index out of range ({tmp_path}/consolidation/models.py, line {at}); "
         "mend or uninstall that package"
     ]
 
