@@ -9,7 +9,7 @@ as a proof.
 """
 
 from optsched.certificates.assignment import assignment_certificate
-from optsched.certificates.checking import Check, Claim, Enumerated, Verdict, certify, proved_bound
+from optsched.certificates.checking import Claim, Enumerated, Finding, Verdict, certify, proved_bound
 from optsched.certificates.flow_congestion import flow_congestion_certificate
 from optsched.certificates.generalized_assignment import generalized_assignment_certificate
 from optsched.certificates.latency import latency_certificate
@@ -21,7 +21,7 @@ from optsched.certificates.transmission_reduces import transmission_reduces_cert
 from optsched.certificates.utility import utilisation_certificate, utility_certificate
 
 __all__ = [
-    "Check",
+    "Finding",
     "Claim",
     "Enumerated",
     "Verdict",

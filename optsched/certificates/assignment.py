@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from optsched.certificates.reading import integer, mapping, node_prices, priced
-from optsched.errors import CertificateInvalid
+from optsched.certificates.reading import integer, priced, prices_of
 from optsched.instance import Ints
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import exact
@@ -30,12 +27,6 @@ def assignment_proof(problem: AssignmentProblem, certificate: Certificate, objec
     """The bound that the certificate's prices prove."""
     data = certificate.data
     task = integer(data, "task_price")
-    nodes = node_prices(problem.instance, mapping(data, "node_prices"))
-    pools = np.zeros(len(problem.pools), dtype=np.int64)
-    position_of = {pool.name: position for position, pool in enumerate(problem.pools)}
-    prices = mapping(data, "pool_prices")
-    for pool in prices:
-        if pool not in position_of:
-            raise CertificateInvalid(f'pool_prices: there is no pool "{pool}"')
-        pools[position_of[pool]] = integer(prices, pool)
+    nodes = prices_of(data, "node_prices", problem.instance.node_index)
+    pools = prices_of(data, "pool_prices", [pool.name for pool in problem.pools], "pool")
     return exact(problem.price_bound(task, nodes, pools), problem.grid)

@@ -23,14 +23,14 @@ from optsched.results import (
     Value,
 )
 
-__all__ = ["Check", "Claim", "Enumerated", "Verdict", "certify", "proved_bound"]
+__all__ = ["Finding", "Claim", "Enumerated", "Verdict", "certify", "proved_bound"]
 
 #: What a claim rests on that has no certificate at all; the other kinds are those of `Proof`.
 NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Finding:
     """One thing that was looked at: what, whether it holds, what was found, and whether that proves a claim."""
 
     what: str
@@ -66,7 +66,7 @@ class Verdict:
         What nothing proved.
     """
 
-    checks: tuple[Check, ...]
+    checks: tuple[Finding, ...]
     claims: tuple[Claim, ...]
 
     @property
@@ -123,7 +123,7 @@ class Verdict:
         return "\n".join([*lines, *(f"claim  {sentence}" for sentence in self.unproved)])
 
 
-def mark_of(check: Check) -> str:
+def mark_of(check: Finding) -> str:
     """One word for a check: `ok`, `proved` where it proves a claim, `FALSE`."""
     if not check.holds:
         return "FALSE"
@@ -191,11 +191,11 @@ class _Checking:
     def __init__(self, problem: AnyProblem, solution: Solution, enumerated: Enumerated | None) -> None:
         self.problem, self.solution, self.enumerated = problem, solution, enumerated
         self.noun = problem.decided.noun
-        self.checks: list[Check] = []
+        self.checks: list[Finding] = []
         self.claims: list[Claim] = []
 
     def check(self, what: str, holds: bool, found: str, proof: bool = False) -> None:
-        self.checks.append(Check(what, holds, found, proof))
+        self.checks.append(Finding(what, holds, found, proof))
 
     def identity(self) -> None:
         """Whether the solution is of this problem, on this instance, with these parameters."""

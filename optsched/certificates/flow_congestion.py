@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates.reading import integer, mapping
+from optsched.certificates.reading import denominator, integer, mapping, prices_of
 from optsched.errors import CertificateInvalid, TooLarge
 from optsched.instance import KINDS, Ints
 from optsched.problems.base import exact
@@ -33,19 +33,11 @@ def flow_congestion_certificate(problem: FlowCongestion, counts: Ints, classes: 
 def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's prices prove."""
     data = certificate.data
-    scale = integer(data, "scale")
-    if scale < 1:
-        raise CertificateInvalid(f"scale: must be above 0, not {scale}")
+    scale = denominator(data)
     given = mapping(data, "count_prices")
     counts = np.array([integer(given, kind) for kind in KINDS], dtype=np.int64)
     first = problem.instance.workload.task_ids[problem.tasks[problem.classes.first]].tolist()
-    row_of = {task: row for row, task in enumerate(first)}
-    classes = np.zeros(len(first), dtype=np.int64)
-    given = mapping(data, "class_prices")
-    for task in given:
-        if task not in row_of:
-            raise CertificateInvalid(f'class_prices: no class of tasks has "{task}" as its first')
-        classes[row_of[task]] = integer(given, task)
+    classes = prices_of(data, "class_prices", first, "class of tasks that begins with")
     try:
         bound = problem.price_bound(counts, classes, scale)
     except TooLarge as error:

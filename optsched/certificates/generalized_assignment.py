@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from optsched.certificates.reading import integer, mapping, node_prices, priced
-from optsched.errors import CertificateInvalid
+from optsched.certificates.reading import denominator, price_table, priced
 from optsched.instance import Ints
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.base import exact
@@ -29,14 +26,6 @@ def generalized_assignment_proof(
 ) -> Number:
     """The bound that the certificate's prices prove."""
     data = certificate.data
-    scale = integer(data, "scale")
-    if scale < 1:
-        raise CertificateInvalid(f"scale: must be above 0, not {scale}")
-    prices = np.zeros_like(problem.capacity)
-    given = mapping(data, "prices")
-    for resource in given:
-        if resource not in problem.resources:
-            raise CertificateInvalid(f'prices: there is no resource "{resource}"')
-        row = node_prices(problem.instance, mapping(given, resource), f"prices.{resource}")
-        prices[problem.resources.index(resource)] = row
+    scale = denominator(data)
+    prices = price_table(data, "prices", problem.resources, "resource", problem.instance.node_index)
     return exact(problem.price_bound(prices, scale), problem.grid)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from optsched.certificates.assignment import assignment_proof
-from optsched.certificates.reading import integer, mapping, number, written
+from optsched.certificates.reading import entries, integer, number, written
 from optsched.errors import CertificateInvalid
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.results import Certificate, Number, Proof, Value
@@ -50,18 +50,9 @@ def lsap_fairness_proof(problem: LsapFairness, certificate: Certificate, objecti
     if objective is None or objective[0] > locality_cost:
         told = f"a proof for up to {locality_cost} tasks off their data says nothing of this placement"
         raise CertificateInvalid(f"locality_cost: {told}")
-    nodes = {}
-    prices = mapping(data, "node_prices")
-    for node in prices:
-        if node not in problem.instance.node_index:
-            raise CertificateInvalid(f'node_prices: there is no node "{node}"')
-        nodes[problem.instance.node_index[node]] = number(prices, node)
-    groups: list[Number] = [0] * len(problem.groups.ids)
-    prices = mapping(data, "group_prices")
-    for group in prices:
-        if group not in problem.groups.ids:
-            raise CertificateInvalid(f'group_prices: there is no group "{group}"')
-        groups[problem.groups.ids.index(group)] = number(prices, group)
+    nodes = dict(entries(data, "node_prices", problem.instance.node_index, "node", number))
+    given = dict(entries(data, "group_prices", problem.groups.ids, "group", number))
+    groups = [given.get(group, 0) for group in range(len(problem.groups.ids))]
     return problem.distance_bound(
         locality_cost, number(data, "locality_price"), number(data, "task_price"), nodes, groups
     )

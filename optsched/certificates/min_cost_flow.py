@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates.reading import integer, mapping, priced
+from optsched.certificates.reading import priced, prices_of
 from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Ints
 from optsched.network import UNBOUNDED
@@ -30,13 +30,7 @@ def min_cost_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certifi
 
 def min_cost_flow_proof(problem: MinCostFlow, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's potentials prove."""
-    given = mapping(certificate.data, "potentials")
-    potentials = [0] * len(problem.instance)
-    for node in given:
-        if node not in problem.instance.node_index:
-            raise CertificateInvalid(f'potentials: there is no node "{node}"')
-        potentials[problem.instance.node_index[node]] = integer(given, node)
-    bound = problem.potential_bound(potentials)
+    bound = problem.potential_bound(prices_of(certificate.data, "potentials", problem.instance.node_index))
     if bound is None:
         raise CertificateInvalid("potentials: an arc without limit has a negative reduced cost, so they prove nothing")
     return bound

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from optsched.errors import CertificateInvalid
-from optsched.instance import LARGEST, Instance, Ints
+from optsched.instance import LARGEST, Ints
 from optsched.problems.base import exact
 from optsched.results import Number
 
-__all__ = ["integer", "mapping", "node_prices", "number", "priced", "written"]
+__all__ = ["denominator", "entries", "integer", "mapping", "number", "price_table", "priced", "prices_of", "written"]
+
+T = TypeVar("T")
 
 #: A fraction has at most so many digits in numerator and denominator: more than shares of weights (decimals) ever take.
 _MOST_DIGITS = 1000
@@ -35,6 +37,14 @@ def integer(data: Mapping[str, Any], key: str) -> int:
     return value
 
 
+def denominator(data: Mapping[str, Any]) -> int:
+    """The integer called `scale`, above 0."""
+    scale = integer(data, "scale")
+    if scale < 1:
+        raise CertificateInvalid(f"scale: must be above 0, not {scale}")
+    return scale
+
+
 def number(data: Mapping[str, Any], key: str) -> Number:
     """The integer called `key`, or the fraction that is written "p/q"."""
     value = data.get(key)
@@ -49,7 +59,7 @@ def number(data: Mapping[str, Any], key: str) -> Number:
 
 def written(value: Number) -> int | str:
     """A number as `number` reads it."""
-    value = exact(value.numerator, value.denominator)
+    value = exact(value)
     return value if isinstance(value, int) else str(value)
 
 
@@ -58,11 +68,52 @@ def priced(ids: Sequence[str] | np.ndarray, prices: Ints) -> dict[str, int]:
     return {str(ids[position]): int(prices[position]) for position in np.flatnonzero(prices).tolist()}
 
 
-def node_prices(instance: Instance, data: Mapping[str, Any], place: str = "node_prices") -> Ints:
-    """A price for each node, 0 where none is given; `place` is what messages call the data."""
-    prices = np.zeros(len(instance.cluster), dtype=np.int64)
-    for node in data:
-        if node not in instance.node_index:
-            raise CertificateInvalid(f'{place}: there is no node "{node}"')
-        prices[instance.node_index[node]] = integer(data, node)
-    return prices
+def entries(
+    data: Mapping[str, Any],
+    key: str,
+    ids: Sequence[str] | Mapping[str, int],
+    noun: str,
+    read: Callable[[Mapping[str, Any], str], T],
+    place: str = "",
+) -> Iterator[tuple[int, T]]:
+    """The entries of the object called `key`: the position of what each names, and its value.
+
+    Parameters
+    ----------
+    ids
+        What may be named, or its positions.
+    noun, place
+        What messages call one of these, and the object (by default as it is called).
+    read
+        Reads the value of an entry: `integer`, `number`, ...
+    """
+    given, place = mapping(data, key), place or key
+    position_of = ids if isinstance(ids, Mapping) else {name: position for position, name in enumerate(ids)}
+    for name in given:
+        if name not in position_of:
+            raise CertificateInvalid(f'{place}: there is no {noun} "{name}"')
+        yield position_of[name], read(given, name)
+
+
+def prices_of(
+    data: Mapping[str, Any], key: str, ids: Sequence[str] | Mapping[str, int], noun: str = "node", place: str = ""
+) -> Ints:
+    """A price for each of `ids`, 0 where the object called `key` gives none; see `entries`."""
+    found = np.zeros(len(ids), dtype=np.int64)
+    for position, price in entries(data, key, ids, noun, integer, place):
+        found[position] = price
+    return found
+
+
+def price_table(
+    data: Mapping[str, Any], key: str, ids: Sequence[str], noun: str, nodes: Mapping[str, int], place: str = ""
+) -> Ints:
+    """A row for each of `ids` with a price for each of `nodes`, 0 where none is given; see `entries`."""
+
+    def row(given: Mapping[str, Any], name: str) -> Ints:
+        return prices_of(given, name, nodes, place=f"{place or key}.{name}")
+
+    table = np.zeros((len(ids), len(nodes)), dtype=np.int64)
+    for position, found in entries(data, key, ids, noun, row, place):
+        table[position] = found
+    return table

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.certificates.reading import integer, mapping, priced
+from optsched.certificates.reading import denominator, entries, integer, mapping, priced, prices_of
 from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems.base import exact
@@ -109,33 +109,20 @@ def _written(problem: Traffic, cases: Cases) -> dict[str, Any]:
 
 
 def _read(problem: Traffic, data: Mapping[str, Any], bundles: Mapping[str, int], depth: int = 0) -> Cases:
-    scale = integer(data, "scale")
-    if scale < 1:
-        raise CertificateInvalid(f"scale: must be above 0, not {scale}")
+    scale = denominator(data)
     if depth > _DEEPEST:
         raise CertificateInvalid(f"in: there are cases within more than {_DEEPEST} others")
-    prices = SlotPrices(_prices(problem, data, "map_prices"), _prices(problem, data, "reduce_prices"), scale)
+    centers = problem.datacenters
+    maps, reduces = (prices_of(data, key, centers, "datacenter") for key in ("map_prices", "reduce_prices"))
     if "reduce" not in data:
-        return Cases(prices)
+        return Cases(SlotPrices(maps, reduces, scale))
     named = data["reduce"]
     if not isinstance(named, str) or named not in bundles:
         raise CertificateInvalid(f"reduce: {named!r} is not the first of reduces that go together")
-    inside = {}
-    given = mapping(data, "in")
-    for center in given:
-        inside[_place(problem, center, "in")] = _read(problem, mapping(given, center), bundles, depth + 1)
-    return Cases(prices, bundles[named], inside)
 
+    def case(given: Mapping[str, Any], center: str) -> Cases:
+        return _read(problem, mapping(given, center), bundles, depth + 1)
 
-def _prices(problem: Traffic, data: Mapping[str, Any], key: str) -> Ints:
-    given = mapping(data, key)
-    prices = np.zeros(len(problem.datacenters), dtype=np.int64)
-    for center in given:
-        prices[_place(problem, center, key)] = integer(given, center)
-    return prices
-
-
-def _place(problem: Traffic, center: str, key: str) -> int:
-    if center not in problem.datacenters:
-        raise CertificateInvalid(f'{key}: there is no datacenter "{center}"')
-    return problem.datacenters.index(center)
+    return Cases(
+        SlotPrices(maps, reduces, scale), bundles[named], dict(entries(data, "in", centers, "datacenter", case))
+    )

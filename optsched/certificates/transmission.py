@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.certificates.reading import integer, mapping, node_prices, priced
+from optsched.certificates.reading import integer, mapping, price_table, priced, prices_of
 from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Ints
 from optsched.problems.base import exact
@@ -77,7 +77,7 @@ def transmission_proof(problem: Transmission, certificate: Certificate, objectiv
         for some in _items(entry, "prices"):
             if not isinstance(some, Mapping):
                 raise CertificateInvalid(f"prices: must hold objects, not {some!r}")
-            nodes = node_prices(problem.instance, mapping(some, "nodes"), "prices.nodes")[bounds.hosts]
+            nodes = prices_of(some, "nodes", problem.instance.node_index, place="prices.nodes")[bounds.hosts]
             prices.append(np.append(nodes, integer(some, "unplaced"))[: len(bounds.free)])
         states[_state(bounds, _items(entry, "on"))] = prices
     charges = _charges(problem, mapping(data, "charges")) if "charges" in data else None
@@ -111,12 +111,7 @@ def _state(bounds: ReduceBounds, named: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _charges(problem: Transmission, data: Mapping[str, Any]) -> ReduceCharges:
-    jobs = problem.instance.workload.job_ids.tolist()
-    slots = node_prices(problem.instance, mapping(data, "nodes"), "charges.nodes")
-    places = np.zeros(problem.barred.shape, dtype=np.int64)
-    given = mapping(data, "jobs")
-    for job in given:
-        if job not in jobs:
-            raise CertificateInvalid(f'charges.jobs: there is no job "{job}"')
-        places[jobs.index(job)] = node_prices(problem.instance, mapping(given, job), f"charges.jobs.{job}")
-    return ReduceCharges(np.append(slots, integer(data, "unplaced")), places)
+    jobs, index = problem.instance.workload.job_ids.tolist(), problem.instance.node_index
+    slots = prices_of(data, "nodes", index, place="charges.nodes")
+    places = price_table(data, "jobs", jobs, "job", index, "charges.jobs")
+    return ReduceCharges(np.append(slots, integer(data, "unplaced")), np.pad(places, ((0, 1), (0, 0))))

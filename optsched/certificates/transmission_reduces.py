@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates.reading import integer, mapping, node_prices, priced
-from optsched.errors import CertificateInvalid
+from optsched.certificates.reading import integer, price_table, priced, prices_of
 from optsched.instance import Ints
 from optsched.problems.base import exact
 from optsched.problems.transmission_reduces import TransmissionReduces
@@ -31,13 +30,8 @@ def transmission_reduces_proof(
     problem: TransmissionReduces, certificate: Certificate, objective: Value | None
 ) -> Number:
     """The bound that the certificate's prices prove."""
-    data, jobs = certificate.data, problem.instance.workload.job_ids.tolist()
-    task = integer(data, "task_price")
-    nodes = node_prices(problem.instance, mapping(data, "node_prices"))
-    pairs = np.zeros(problem.barred.shape, dtype=np.int64)
-    given = mapping(data, "job_prices")
-    for job in given:
-        if job not in jobs:
-            raise CertificateInvalid(f'job_prices: there is no job "{job}"')
-        pairs[jobs.index(job)] = node_prices(problem.instance, mapping(given, job), f"job_prices.{job}")
+    data, index = certificate.data, problem.instance.node_index
+    task, nodes = integer(data, "task_price"), prices_of(data, "node_prices", index)
+    jobs = price_table(data, "job_prices", problem.instance.workload.job_ids.tolist(), "job", index)
+    pairs = np.pad(jobs, ((0, 1), (0, 0)))  # the last row is for reduces without a job
     return exact(problem.price_bound(task, nodes, pairs), problem.grid)

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from optsched.certificates.reading import integer, mapping, priced
+from optsched.certificates.reading import denominator, entries, integer, mapping, priced, prices_of
 from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems.base import GRID, exact
@@ -84,18 +82,12 @@ def utility_proof(problem: Utility, certificate: Certificate, objective: Value |
     data = certificate.data
     if problem.coupled and ("threshold" in data or certificate.component == "utilisation"):
         return _level_proof(problem, certificate, objective)
-    prices = _prices(problem, data, "map_prices"), _prices(problem, data, "reduce_prices")
+    jobs = _jobs(problem)
+    of_maps, of_reduces = (prices_of(data, key, jobs, _JOB) for key in ("map_prices", "reduce_prices"))
     if certificate.component == "lowest-utility":
-        return exact(problem.utility_bound(*prices), GRID)
-    scale = _scale(data)
-    return exact(problem.utilisation_bound(_given(objective), *prices, scale), GRID)
-
-
-def _scale(data: Mapping[str, Any]) -> int:
-    scale = integer(data, "scale")
-    if scale < 1:
-        raise CertificateInvalid(f"scale: must be above 0, not {scale}")
-    return scale
+        return exact(problem.utility_bound(of_maps, of_reduces), GRID)
+    scale = denominator(data)
+    return exact(problem.utilisation_bound(_given(objective), of_maps, of_reduces, scale), GRID)
 
 
 def _given(objective: Value | None) -> int:
@@ -108,39 +100,29 @@ def _given(objective: Value | None) -> int:
 def _level_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
     """What prices by level prove."""
     data = certificate.data
-    given = mapping(data, "reduce_prices")
-    row = _rows(problem)
-    reduces: list[dict[int, int]] = [{} for _ in row]
-    for job in given:
-        _known(row, job, "reduce_prices")
+    jobs = _jobs(problem)
+
+    def by_level(given: Mapping[str, Any], job: str) -> dict[int, int]:
         levels = mapping(given, job)
         for level in levels:
             if not (level.isascii() and level.isdigit() and len(level) < 10):
                 raise CertificateInvalid(f"reduce_prices.{job}: {level!r} is no number of maps")
-            reduces[row[job]][int(level)] = integer(levels, level)
-    prices = LevelPrices(_prices(problem, data, "map_prices"), reduces)
+        return {int(level): integer(levels, level) for level in levels}
+
+    given = dict(entries(data, "reduce_prices", jobs, _JOB, by_level))
+    reduces = [given.get(job, {}) for job in range(len(jobs))]
+    prices = LevelPrices(prices_of(data, "map_prices", jobs, _JOB), reduces)
     if certificate.component == "lowest-utility":
         return exact(_below(problem, integer(data, "threshold"), prices), GRID)
-    scale = _scale(data)
+    scale = denominator(data)
     return exact(utilisation_bound_at(problem, _given(objective), prices, scale), GRID)
 
 
-def _prices(problem: Utility, data: Mapping[str, Any], key: str) -> Ints:
-    """A price for each job, 0 where none is given."""
-    given = mapping(data, key)
-    row = _rows(problem)
-    prices = np.zeros(len(row), dtype=np.int64)
-    for job in given:
-        _known(row, job, key)
-        prices[row[job]] = integer(given, job)
-    return prices
+#: What messages call a job that prices may name.
+_JOB = "pending job"
 
 
-def _rows(problem: Utility) -> dict[str, int]:
-    """The position of each job among those with pending tasks, by its id."""
-    return {str(name): position for position, name in enumerate(problem.instance.workload.job_ids[problem.jobs])}
-
-
-def _known(row: Mapping[str, int], job: str, key: str) -> None:
-    if job not in row:
-        raise CertificateInvalid(f'{key}: there is no job "{job}" with pending tasks')
+def _jobs(problem: Utility) -> list[str]:
+    """Ids of the jobs with pending tasks."""
+    ids: list[str] = problem.instance.workload.job_ids[problem.jobs].tolist()
+    return ids

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.certificates.reading import integer, mapping, node_prices, number, priced, written
+from optsched.certificates.reading import denominator, integer, number, priced, prices_of, written
 from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems.worst_group import WorstGroup
@@ -49,9 +49,7 @@ def worst_group_proof(problem: WorstGroup, certificate: Certificate, objective: 
     prices = _read(problem, data)
     if certificate.component == "worst-mean":
         return problem.mean_bound(prices.groups, prices.task, prices.nodes)
-    mean, scale = number(data, "mean"), integer(data, "scale")
-    if scale < 1:
-        raise CertificateInvalid(f"scale: must be above 0, not {scale}")
+    mean, scale = number(data, "mean"), denominator(data)
     if objective is None or objective[0] > mean:
         raise CertificateInvalid(f"mean: a proof for means up to {mean} says nothing of this placement")
     return problem.cost_bound(mean, scale, prices.groups, prices.task, prices.nodes)
@@ -68,11 +66,6 @@ def _written(problem: WorstGroup, prices: GroupPrices) -> dict[str, Any]:
 
 
 def _read(problem: WorstGroup, data: Mapping[str, Any]) -> GroupPrices:
-    groups = [0] * len(problem.sizes)
-    given = mapping(data, "group_prices")
-    for name in given:
-        if name not in problem.group_ids:
-            raise CertificateInvalid(f'group_prices: there is no group "{name}"')
-        groups[problem.group_ids.index(name)] = integer(given, name)
-    nodes = node_prices(problem.instance, mapping(data, "node_prices"))
+    groups = prices_of(data, "group_prices", problem.group_ids, "group").tolist()
+    nodes = prices_of(data, "node_prices", problem.instance.node_index)
     return GroupPrices(integer(data, "task_price"), nodes, groups)

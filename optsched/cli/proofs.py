@@ -98,13 +98,13 @@ def _conclusion(verdict: Verdict, accepted: bool) -> str:
 
 def _verdict(instance: Instance | FlowNetwork, solution: Solution, source: str, params: tuple[str, ...]) -> Verdict:
     """The verdict on a solution, with the problem posed by the instance's parameters and those asked for."""
-    from optsched.certificates import Check, Verdict
+    from optsched.certificates import Finding, Verdict
     from optsched.doubts import examine
     from optsched.problems import PROBLEMS, problem
 
     if solution.instance_sha256 != instance.sha256:  # the problem need not even apply to another instance
         found = f"sha256 {instance.sha256[:12]}, the solution is of {solution.instance_sha256[:12]}"
-        return Verdict((Check("instance", False, found),), ())
+        return Verdict((Finding("instance", False, found),), ())
     if solution.problem not in PROBLEMS:  # a name that came with the file is bad input, not wrong usage
         told = f'there is no problem "{solution.problem}"; {nearest(solution.problem, list(PROBLEMS))}'
         raise InputError([Fault("problem", told)], source)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from optsched.certificates import Check, certify
+from optsched.certificates import Finding, certify
 from optsched.errors import UsageError
 from optsched.instances.files import load
 from optsched.instances.library import library
@@ -20,10 +20,10 @@ from optsched.solvers.sanity import SMALL_MODELS, wrong_answers
 __all__ = ["checks"]
 
 
-def checks() -> Iterator[Check]:
+def checks() -> Iterator[Finding]:
     """Each check as it is done: small programs that releases of HiGHS got wrong, then known optima, one a problem."""
     wrong = wrong_answers()
-    yield Check("HiGHS", not wrong, "; ".join(wrong) or f"{len(SMALL_MODELS)} small programs solved right")
+    yield Finding("HiGHS", not wrong, "; ".join(wrong) or f"{len(SMALL_MODELS)} small programs solved right")
     entries = library()
     for name, entry in records().items():
         if entry.known is not None:
@@ -36,10 +36,10 @@ def checks() -> Iterator[Check]:
             yield from _by_routes(problem(name, load(listed.path)), listed.optima[name].value, entry.known.routes)
 
 
-def _by_routes(posed: AnyProblem, known: Value, routes: tuple[str, ...]) -> Iterator[Check]:
+def _by_routes(posed: AnyProblem, known: Value, routes: tuple[str, ...]) -> Iterator[Finding]:
     """Whether each route finds the known optimum, with a certificate that holds."""
     for route in routes:
         solution = solve(posed, route=route)
         holds = solution.optimal and solution.objective == known and certify(posed, solution).valid
         told = ", ".join(map(str, solution.objective or ("none",)))
-        yield Check(f"{posed.name} by {route}", holds, f"optimum {', '.join(map(str, known))}, found {told}")
+        yield Finding(f"{posed.name} by {route}", holds, f"optimum {', '.join(map(str, known))}, found {told}")

@@ -22,7 +22,7 @@ import numpy as np
 from optsched.errors import Fault, InputError, TooLarge
 from optsched.instance import KINDS, LARGEST, Bools, Ints, Ragged
 from optsched.placement import NONE, Placement
-from optsched.problems.base import OwnCosts, Problem, exact
+from optsched.problems.base import OwnCosts, Problem, exact, exact_product, overfull
 from optsched.results import Bound, Value, Violation
 
 __all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TabledProblem", "TaskClasses", "minimum_by_row"]
@@ -75,9 +75,7 @@ class TaskClasses:
     @cached_property
     def members(self) -> Ragged:
         """Positions in `problem.tasks` of the members of each class."""
-        starts = np.zeros(len(self.size) + 1, dtype=np.int64)
-        np.cumsum(self.size, out=starts[1:])
-        return Ragged(starts, np.argsort(self.of_task, kind="stable"))
+        return Ragged.of_lengths(self.size, np.argsort(self.of_task, kind="stable"))
 
     @classmethod
     def from_keys(cls, keys: Sequence[object]) -> TaskClasses:
@@ -217,11 +215,8 @@ class AssignmentProblem(Problem):
 
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
         nodes = self.nodes_of(placement)
-        used = np.bincount(nodes[nodes != NONE], minlength=len(self.capacity))
-        for node in np.flatnonzero(used > self.capacity).tolist():
-            over = int(used[node] - self.capacity[node])
-            yield Violation("slots", (str(self.instance.cluster.node_ids[node]),), over)
-        placed = int(used.sum())
+        yield from overfull(self.instance.cluster, nodes, self.capacity, "slots")
+        placed = int(np.count_nonzero(nodes != NONE))
         if placed < self.count:
             yield Violation("cardinality", (), self.count - placed)
 
@@ -246,11 +241,7 @@ class AssignmentProblem(Problem):
             for pool, price in zip(self.pools, pool_prices, strict=True)
             for units, size in pool.tiers
         )
-        dear = np.flatnonzero(node_prices)
-        slots = sum(
-            price * capacity
-            for price, capacity in zip(node_prices[dear].tolist(), self.capacity[dear].tolist(), strict=True)
-        )
+        slots = exact_product(node_prices, self.capacity)
         rents: int = sum(surplus[surplus > 0].tolist()) + slots + rent
         return count_price * self.count - rents
 
@@ -363,7 +354,7 @@ class LevelledProblem(AssignmentProblem):
     @cached_property
     def idle_replicas(self) -> Ragged:
         """For each task the nodes that hold a replica and have an idle slot."""
-        return _kept(self.replicas, self.capacity[self.replicas.values] > 0)
+        return self.replicas.kept(self.capacity[self.replicas.values] > 0)
 
     @cached_property
     def idle_racks(self) -> Ragged:
@@ -372,7 +363,7 @@ class LevelledProblem(AssignmentProblem):
         idle[self.rack[(self.capacity > 0) & (self.rack >= 0)]] = True
         rows, racks = np.divmod(self._rack_keys, self._racks)
         starts = np.searchsorted(rows, np.arange(len(self.tasks) + 1))
-        return _kept(Ragged(starts, racks), idle[racks])
+        return Ragged(starts, racks).kept(idle[racks])
 
     def locality(self, positions: Ints, nodes: Ints) -> Ints:
         """0, 1 or 2 for pairs (`tasks[positions[i]]`, `nodes[i]`): on the node, in the rack, off-rack."""
@@ -415,12 +406,6 @@ class LevelledProblem(AssignmentProblem):
         placed = np.flatnonzero(nodes != NONE)
         counts = np.bincount(self.locality(placed, nodes[placed]), minlength=3).tolist()
         return dict(zip(("node", "rack", "off_rack"), counts, strict=True))
-
-
-def _kept(rows: Ragged, keep: Bools) -> Ragged:
-    """The same rows with only the entries where `keep` holds."""
-    starts = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[rows.starts]
-    return Ragged(starts, rows.values[keep])
 
 
 def _contains(ordered: Ints, wanted: Ints) -> Bools:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from optsched.decimals import FINEST
 from optsched.errors import Fault, InputError, MissingField, UsageError, described, expect, nearest
-from optsched.instance import LARGEST, MAP, PENDING, Instance, Ints, Ragged
+from optsched.instance import LARGEST, MAP, PENDING, Cluster, Instance, Ints, Ragged
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, NetworkFlow, Placement
 from optsched.problems.foreign import hold
@@ -34,10 +34,12 @@ __all__ = [
     "choice",
     "either",
     "exact",
+    "exact_product",
     "exact_sum",
     "number",
     "expect_problem",
     "on_grid",
+    "overfull",
     "stated",
     "switch",
 ]
@@ -46,7 +48,7 @@ __all__ = [
 GRID = FINEST
 
 
-def exact(units: int, grid: int = 1) -> Number:
+def exact(units: Number, grid: int = 1) -> Number:
     """`units / grid` as an integer where it is one, else as a fraction.
 
     >>> exact(6, 4), exact(8, 4)
@@ -64,6 +66,35 @@ def exact_sum(values: npt.ArrayLike) -> int:
     """
     whole = np.asarray(values, dtype=np.int64)
     return (int((whole >> 32).sum()) << 32) + int((whole & 0xFFFFFFFF).sum())
+
+
+def exact_product(prices: Ints | Sequence[int], amounts: Ints | Sequence[int]) -> int:
+    """What amounts cost at these prices, both whole, of one shape: the sum of the products, however large.
+
+    >>> exact_product([2**62, 1], [4, 5]) == 2**64 + 5
+    True
+    """
+    both = (column.ravel().tolist() if isinstance(column, np.ndarray) else column for column in (prices, amounts))
+    return sum(price * amount for price, amount in zip(*both, strict=True))
+
+
+def overfull(cluster: Cluster, nodes: Ints, capacity: Ints, constraint: str, *kind: str) -> Iterator[Violation]:
+    """The nodes that more tasks run on than they have slots, in order.
+
+    Parameters
+    ----------
+    cluster
+        Has the ids.
+    nodes
+        Node (or -1) of each task.
+    capacity
+        int64, shape (nodes,): the slots.
+    constraint, kind
+        What the violation is called, and what is put before the node's id.
+    """
+    used = np.bincount(nodes[nodes != NONE], minlength=len(capacity))
+    for node in np.flatnonzero(used > capacity).tolist():
+        yield Violation(constraint, (*kind, str(cluster.node_ids[node])), int(used[node] - capacity[node]))
 
 
 def on_grid(costs: npt.ArrayLike) -> Ints:

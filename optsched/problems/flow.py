@@ -111,6 +111,11 @@ class Flow(TabledProblem):
         divisor = getattr(cluster, scale)[self.idle_nodes] if isinstance(scale, str) else np.float64(scale)
         self._divisor = np.broadcast_to(np.asarray(divisor, dtype=np.float64), self.idle_nodes.shape)
 
+    @property
+    def idle_rates(self) -> Floats:
+        """Input rate of each task on each of `idle_nodes`, MB/s, shape (tasks, idle nodes)."""
+        return self.rates[:, self.instance.cluster.type[self.idle_nodes]]
+
     def effective_loads(self, added: float | None = None) -> Floats:
         """e_m of each of `idle_nodes`, in MB/s, with one more task of rate `added` where given."""
         more = [] if added is None else [added]

@@ -21,7 +21,7 @@ from optsched.errors import Fault, InputError, TooLarge
 from optsched.instance import KINDS, LARGEST, MAP, PENDING, REDUCE, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import GRID, Parameter, Problem, choice, exact, on_grid, switch
+from optsched.problems.base import GRID, Parameter, Problem, choice, exact, exact_product, on_grid, overfull, switch
 from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms, task_rates
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
@@ -222,6 +222,11 @@ class FlowCongestion(Problem):
             told = f"costs may total too much, past 2^53/{self.grid}; scale the rates down"
             raise InputError([Fault("", told)], self.place)
 
+    @property
+    def idle_rates(self) -> Floats:
+        """Input rate of each task on each of `idle_nodes`, MB/s, shape (tasks, idle nodes); see `type_rates`."""
+        return self.type_rates[self.types.of_task]
+
     # The objective ------------------------------------------------------------------------------------------------
 
     def effective_loads(self, column: int, added: Ints) -> Floats:
@@ -291,12 +296,11 @@ class FlowCongestion(Problem):
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
         nodes = self.nodes_of(placement)
         for which, name in zip(self.kinds, ("slots", "reduce-slots"), strict=True):
-            used = np.bincount(nodes[(nodes != NONE) & (self.kind == which)], minlength=self.slots.shape[1])
-            for node in np.flatnonzero(used > self.slots[which]).tolist():
-                over = int(used[node] - self.slots[which, node])
-                yield Violation(name, (str(self.instance.cluster.node_ids[node]),), over)
-            if used.sum() < self.counts[which]:
-                yield Violation("cardinality", (KINDS[which],), int(self.counts[which] - used.sum()))
+            own = nodes[self.kind == which]
+            yield from overfull(self.instance.cluster, own, self.slots[which], name)
+            placed = int(np.count_nonzero(own != NONE))
+            if placed < self.counts[which]:
+                yield Violation("cardinality", (KINDS[which],), int(self.counts[which]) - placed)
 
     @property
     def offered(self) -> Mapping[str, Ints]:
@@ -398,10 +402,7 @@ class FlowCongestion(Problem):
             Denominator of the prices, above 0.
         """
         class_prices = np.maximum(class_prices, 0)
-        earned = [int(price) * int(count) for price, count in zip(count_prices, self.counts, strict=True)]
-        total = sum(earned) - sum(
-            price * size for price, size in zip(class_prices.tolist(), self.classes.size.tolist(), strict=True)
-        )
+        total = exact_product(count_prices, self.counts) - exact_product(class_prices, self.classes.size)
         for host, alike in enumerate(self.hosts.size.tolist()):
             total += alike * self._least_reduced(host, count_prices, class_prices, scale)
         bound: int = -(-total // scale)

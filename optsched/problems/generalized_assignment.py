@@ -16,7 +16,7 @@ from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, Bools, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import OwnCosts, Parameter, Problem, choice, exact
+from optsched.problems.base import OwnCosts, Parameter, Problem, choice, exact, exact_product
 from optsched.problems.resource_units import capacity_units, demand_fault
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
@@ -186,10 +186,7 @@ class GeneralizedAssignment(Problem):
         for price, demand in zip(prices, self.demand, strict=True):
             paid += price.astype(kind) * demand.astype(kind)
         paid = np.where(self.usable, paid, paid.max())
-        earned = sum(
-            price * most for price, most in zip(prices.ravel().tolist(), self.capacity.ravel().tolist(), strict=True)
-        )
-        total = sum(paid.min(axis=1).tolist()) - earned
+        total = sum(paid.min(axis=1).tolist()) - exact_product(prices, self.capacity)
         bound: int = -(-total // scale)
         return self.sign * bound
 

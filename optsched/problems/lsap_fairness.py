@@ -18,7 +18,7 @@ from optsched.errors import Fault
 from optsched.instance import Instance
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
-from optsched.problems.base import OwnCosts, Parameter, choice, exact
+from optsched.problems.base import OwnCosts, Parameter, choice, exact, exact_product
 from optsched.problems.groups import Groups, missing_groups
 from optsched.results import Bound, Component, Number, Proof, Sense, Value
 
@@ -120,7 +120,7 @@ class LsapFairness(LevelledProblem):
 
     def objective(self, placement: Placement) -> Value:
         distance = self.groups.distance(self.placed_by_group(placement), self.relative)
-        return (*super().objective(placement), exact(distance.numerator, distance.denominator))
+        return (*super().objective(placement), exact(distance))
 
     def distance_after(self, steps: Number) -> Number:
         """The fairness distance of placements whose steps add up to `steps`."""
@@ -132,7 +132,7 @@ class LsapFairness(LevelledProblem):
                 for group, (running, weight) in enumerate(zip(self.groups.running, self.groups.weights, strict=True))
             ]
             distance = (sum(unplaced, Fraction(0)) + steps) / (len(self.groups.ids) * self.total)
-        return exact(distance.numerator, distance.denominator)
+        return exact(distance)
 
     @property
     def least_distance(self) -> Number:
@@ -184,8 +184,7 @@ class LsapFairness(LevelledProblem):
         cheapest = np.minimum(minimum_by_row(self.idle_replicas, slots, off_data), off_data)
         charged = np.array([units(price) for price in group_prices], dtype=kind)[self.pool]
         surplus = sum(np.maximum(units(task_price) - charged - cheapest, 0).tolist())
-        rented = sum(price * capacity for price, capacity in zip(slots.tolist(), self.capacity.tolist(), strict=True))
-        spent = surplus + rented + max(0, units(locality_price)) * locality_cost
+        spent = surplus + exact_product(slots, self.capacity) + max(0, units(locality_price)) * locality_cost
         saved = sum(
             (
                 size * max(Fraction(0), price - step)

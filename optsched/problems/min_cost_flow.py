@@ -17,7 +17,7 @@ from optsched.instance import Ints
 from optsched.negative_cycles import negative_cycle
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import NetworkFlow
-from optsched.problems.base import BaseProblem
+from optsched.problems.base import BaseProblem, exact_product
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["MinCostFlow"]
@@ -93,9 +93,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow]):
         return tuple(int(free[arc]) for arc in cycle)
 
     def objective(self, flow: NetworkFlow, /) -> Value:
-        return (
-            sum(cost * units for cost, units in zip(self.instance.cost.tolist(), flow.units.tolist(), strict=True)),
-        )
+        return (exact_product(self.instance.cost, flow.units),)
 
     def violations(self, flow: NetworkFlow, /) -> list[Violation]:
         """Every violated constraint. `conservation` says by how much more leaves a node than enters it."""

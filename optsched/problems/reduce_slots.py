@@ -13,6 +13,7 @@ import numpy as np
 
 from optsched.instance import REDUCE, RUNNING, Bools, Instance, Ints
 from optsched.placement import NONE
+from optsched.problems.base import overfull
 from optsched.results import Violation
 
 __all__ = ["ReduceSlots"]
@@ -99,15 +100,12 @@ class ReduceSlots:
         """What the nodes (or -1) of the reduces violate; `kind` is put before the ids where maps are placed too."""
         cluster, jobs = self.instance.cluster, self.instance.workload.job_ids
         placed = nodes != NONE
-        used = np.bincount(nodes[placed], minlength=len(cluster))
-        for node in np.flatnonzero(used > self.capacity).tolist():
-            over = int(used[node] - self.capacity[node])
-            yield Violation("slots", (*kind, str(cluster.node_ids[node])), over)
+        yield from overfull(cluster, nodes, self.capacity, "slots", *kind)
         here = np.zeros(self.barred.shape, dtype=np.int64)
         ours = placed & self.limited
         np.add.at(here, (self.job[ours], nodes[ours]), 1)
         for job, node in np.argwhere((here + self.barred > 1) & (here > 0)).tolist():
             over = int(here[job, node] + self.barred[job, node]) - 1
             yield Violation("distinct", (str(jobs[job]), str(cluster.node_ids[node])), over)
-        if used.sum() < self.count:
-            yield Violation("cardinality", kind, self.count - int(used.sum()))
+        if placed.sum() < self.count:
+            yield Violation("cardinality", kind, self.count - int(placed.sum()))

@@ -22,7 +22,7 @@ from optsched.errors import Fault, InputError
 from optsched.instance import FINISHED, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import Parameter, Problem, choice, exact
+from optsched.problems.base import Parameter, Problem, choice, exact, exact_product, overfull
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["Bundle", "Job", "Traffic"]
@@ -241,7 +241,7 @@ class Traffic(Problem):
         return exact(units, self.grid), int(np.bincount(at_map).max(initial=0))
 
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
-        ids, node_ids = self.instance.workload.task_ids[self.tasks], self.instance.cluster.node_ids
+        ids = self.instance.workload.task_ids[self.tasks]
         nodes = self.nodes_of(placement)
         for task in np.flatnonzero(nodes == NONE).tolist():
             yield Violation("every-task-placed", (str(ids[task]),), 1)
@@ -249,10 +249,7 @@ class Traffic(Problem):
             ("slots", self.maps, self.map_slots),
             ("reduce-slots", self.reduces, self.reduce_slots),
         ):
-            hosts = nodes[tasks]
-            used = np.bincount(hosts[hosts != NONE], minlength=len(slots))
-            for node in np.flatnonzero(used > slots).tolist():
-                yield Violation(constraint, (str(node_ids[node]),), int(used[node] - slots[node]))
+            yield from overfull(self.instance.cluster, nodes[tasks], slots, constraint)
         at = np.append(self.datacenter, NONE)[nodes[self.reduces]]
         for job in self.jobs:
             for bundle in job.bundles:
@@ -427,7 +424,7 @@ class Traffic(Problem):
                 own = bundle.settled.astype(kind) * scale + reduce_prices.astype(kind) * len(bundle.reduces)
                 paid = with_maps + own * shares
                 total += Fraction(int(paid.min() if host is None else paid[host]), 1 if alike else shares)
-        earned = _product(map_prices, self.room_within(limit)) + _product(reduce_prices, self.reduce_room)
+        earned = exact_product(map_prices, self.room_within(limit)) + exact_product(reduce_prices, self.reduce_room)
         return -int(-(total - earned) // (scale * self.step)) * self.step
 
     @cached_property
@@ -590,7 +587,3 @@ def _room(slots: Ints, datacenter: Ints, count: int, tasks: int) -> Ints:
     room: Ints = np.zeros(count, dtype=np.int64)
     np.add.at(room, datacenter, np.minimum(slots, tasks))
     return np.minimum(room, tasks)
-
-
-def _product(prices: Ints, amounts: Ints) -> int:
-    return sum(price * amount for price, amount in zip(prices.tolist(), amounts.tolist(), strict=True))

@@ -15,7 +15,7 @@ import numpy as np
 from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, MAP, PENDING, REDUCE, Floats, Instance, Ints, Shuffle
 from optsched.placement import NONE, Placement
-from optsched.problems.base import Problem, exact, exact_sum
+from optsched.problems.base import Problem, exact, exact_sum, overfull
 from optsched.problems.distances import distances
 from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission_costs import (
@@ -188,12 +188,10 @@ class Transmission(Problem):
         """Slots and cardinality say of which kind of task they are: `slots(map, n1)`."""
         nodes = self.nodes_of(placement)
         on_maps = nodes[self.maps]
-        used = np.bincount(on_maps[on_maps != NONE], minlength=len(self.map_capacity))
-        for node in np.flatnonzero(used > self.map_capacity).tolist():
-            over = int(used[node] - self.map_capacity[node])
-            yield Violation("slots", ("map", str(self.instance.cluster.node_ids[node])), over)
-        if used.sum() < self.map_count:
-            yield Violation("cardinality", ("map",), self.map_count - int(used.sum()))
+        yield from overfull(self.instance.cluster, on_maps, self.map_capacity, "slots", "map")
+        placed = int(np.count_nonzero(on_maps != NONE))
+        if placed < self.map_count:
+            yield Violation("cardinality", ("map",), self.map_count - placed)
         yield from self.slots.violations(nodes[self.reduces], "reduce")
 
     def cheap_bounds(self) -> tuple[Bound, ...]:

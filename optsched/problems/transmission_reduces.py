@@ -16,7 +16,7 @@ from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, REDUCE, Bools, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import OwnCosts, Parameter, Problem, exact, exact_sum, switch
+from optsched.problems.base import OwnCosts, Parameter, Problem, exact, exact_product, exact_sum, switch
 from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission_costs import Scale, missing_of_shuffle, summed_units, too_much
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
@@ -161,8 +161,7 @@ class TransmissionReduces(Problem):
         least = np.where(self.usable, paid, np.int64(2**62)).min(axis=1)
         surplus = np.maximum(count_price - least, 0)
         rents: int = exact_sum(surplus) + exact_sum(pairs)
-        slots: int = sum(price * room for price, room in zip(nodes.tolist(), self.capacity.tolist(), strict=True))
-        return count_price * self.count - rents - slots
+        return count_price * self.count - rents - exact_product(nodes, self.capacity)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """The sum of the `count` cheapest reduces, each on its own best node: no node is ever contended."""

@@ -17,7 +17,7 @@ from optsched.decimals import whole_units
 from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
-from optsched.problems.base import GRID, Parameter, Problem, choice, exact, number, on_grid
+from optsched.problems.base import GRID, Parameter, Problem, choice, exact, exact_product, number, on_grid
 from optsched.problems.knapsack import knapsacks
 from optsched.problems.resource_units import capacity_units, demand_fault
 from optsched.problems.shuffle_demand import grown, parts_of_unit
@@ -187,6 +187,7 @@ class Utility(Problem):
         self.pending_maps: Ints = np.array([len(maps) for maps in self.map_positions], dtype=np.int64)
         self.pending_reduces: Ints = np.array([len(reduces) for reduces in self.reduce_positions], dtype=np.int64)
         self._weigh()
+        self._count_running()
         self._tabulate()
         self.fixed: Ints | None = spread_reduces(self) if self.parameters["reduces"] == "fixed" else None
         self.room: Ints = self.free.copy()
@@ -203,7 +204,7 @@ class Utility(Problem):
 
     def _weigh(self) -> None:
         """Demands and capacities in whole units; every fault of theirs at once."""
-        instance, workload, jobs = self.instance, self.instance.workload, len(self.jobs)
+        instance, jobs = self.instance, len(self.jobs)
         running = _in_state(instance, RUNNING)
         phase = self.parameters["phase"]
         held = _demands(instance, running, _WHOLE.get(phase, phase))
@@ -231,14 +232,8 @@ class Utility(Problem):
                 (self.reduce_positions, self.demand_reduce, least[resource]),
                 (self.reduce_positions, full, demands[resource]),
             ):
-                units = whole_units(column, grid)
-                for job, tasks in enumerate(positions):
-                    profile[job, index] = units[tasks[0]] if len(tasks) else 0
-                    for position in tasks[units[tasks] != profile[job, index]].tolist():
-                        first, other = workload.task_ids[self.tasks[[tasks[0], position]]].tolist()
-                        told = f'{column[position]:g}, but "{first}" of the same job and kind takes'
-                        told += f" {column[tasks[0]]:g}; give {other} a job of its own: a job has one profile"
-                        faults.append(Fault(f"tasks[{self.tasks[position]}].demand.{resource}", told))
+                profile[:, index], differing = self._profile(positions, column, grid)
+                faults += (Fault(f"tasks[{task}].demand.{resource}", told) for task, told in differing)
             both = (self.pending_maps > 0) & (self.pending_reduces > 0)
             more = (full - self.demand_reduce)[both, index].tolist()
             total = int(whole_units(every, grid).max(initial=0)) * (len(demands[resource]) + len(holding))
@@ -255,12 +250,30 @@ class Utility(Problem):
             raise InputError(list(dict.fromkeys(faults)), self.place)
         self.growth: Ints = np.where(self.pending_maps[:, None] > 0, full - self.demand_reduce, 0)
         self.grown = [grown(*both) for both in zip(self.growth, self.pending_maps.tolist(), strict=True)]
+
+    def _profile(self, positions: list[Ints], column: Floats, grid: int) -> tuple[Ints, list[tuple[int, str]]]:
+        """What a task of each job takes of a resource, in units; and the tasks that take something else, with words."""
+        units, task_ids = whole_units(column, grid), self.instance.workload.task_ids
+        profile = np.array([units[tasks[0]] if len(tasks) else 0 for tasks in positions], dtype=np.int64)
+        differing = []
+        for tasks, due in zip(positions, profile.tolist(), strict=True):
+            for position in tasks[units[tasks] != due].tolist():
+                first, other = task_ids[self.tasks[[tasks[0], position]]].tolist()
+                told = f'{column[position]:g}, but "{first}" of the same job and kind takes'
+                told += f" {column[tasks[0]]:g}; give {other} a job of its own: a job has one profile"
+                differing.append((int(self.tasks[position]), told))
+        return profile, differing
+
+    def _count_running(self) -> None:
+        """The reduces that run on each node, of the jobs that have pending tasks and of others."""
+        workload, nodes = self.instance.workload, len(self.instance.cluster)
+        running = _in_state(self.instance, RUNNING)
         reduces = running[workload.kind[running] == REDUCE]
-        owner, node = workload.job[reduces], instance.state.node[reduces]
+        owner, node = workload.job[reduces], self.instance.state.node[reduces]
         own = np.isin(owner, self.jobs)
-        self.running_reduces: Ints = np.zeros((jobs, len(instance.cluster)), dtype=np.int64)
+        self.running_reduces: Ints = np.zeros((len(self.jobs), nodes), dtype=np.int64)
         np.add.at(self.running_reduces, (np.searchsorted(self.jobs, owner[own]), node[own]), 1)
-        self.other_reduces: Ints = np.bincount(node[~own], minlength=len(instance.cluster)).astype(np.int64)
+        self.other_reduces: Ints = np.bincount(node[~own], minlength=nodes).astype(np.int64)
 
     def _tabulate(self) -> None:
         """What counts of maps and reduces are worth to each job, in units."""
@@ -511,7 +524,7 @@ class Utility(Problem):
         if self.fixed is not None:
             prices[1] = np.zeros_like(reduce_prices)
         values = self._pattern_values(prices[0][:, None], prices[1][:, None])
-        most = sum(size * value for size, value in zip(self.type_size.tolist(), values, strict=True))
+        most = exact_product(self.type_size, values)
 
         def ruled_out(units: int) -> bool:
             cost = self._least_cost(units, prices[0].tolist(), prices[1].tolist())
@@ -545,9 +558,7 @@ class Utility(Problem):
             share.astype(kind) * scale + price.astype(kind)[:, None]
             for share, price in ((self.map_share, map_prices), (self.reduce_share, reduce_prices))
         ]
-        total = sum(
-            size * value for size, value in zip(self.type_size.tolist(), self._pattern_values(*worth), strict=True)
-        )
+        total = exact_product(self.type_size, self._pattern_values(*worth))
         # Nothing gives all jobs more than the highest value: whoever asks for more, however much, gets a bound too.
         units = min(units, self.saturated_units + 1)
         least = self._least_cost(units, map_prices.tolist(), reduce_prices.tolist())

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.instance import LARGEST, Ints
+from optsched.problems.base import exact_product
 from optsched.problems.knapsack import knapsacks
 from optsched.problems.utility import Utility
 
@@ -146,8 +147,7 @@ def rules_out(problem: Utility, units: int, prices: LevelPrices) -> bool:
     demand = np.concatenate([problem.demand_map, levels.demand(problem)])
     alike, size = np.unique(rooms, axis=0, return_counts=True)
     values = knapsacks(alike, demand, np.concatenate([most_maps, most_reduces]), worth[:, None])
-    most = sum(times * value for times, value in zip(size.tolist(), values, strict=True))
-    return bool(_cheapest(problem, levels, map_prices, item_prices) > most)
+    return bool(_cheapest(problem, levels, map_prices, item_prices) > exact_product(size, values))
 
 
 def utilisation_bound_at(problem: Utility, units: int, prices: LevelPrices, scale: int) -> int:
@@ -175,8 +175,8 @@ def utilisation_bound_at(problem: Utility, units: int, prices: LevelPrices, scal
     if abs(worth).max(initial=0) < LARGEST:
         worth = worth.astype(np.int64)
     values = knapsacks(alike[:, 1:], demand, np.concatenate([most_maps, most_reduces]), worth)
-    total = sum(times * value for times, value in zip(size.tolist(), values, strict=True))
-    return constant + int((total - _cheapest(problem, levels, prices.maps, item_prices)) // scale)
+    least = _cheapest(problem, levels, prices.maps, item_prices)
+    return constant + int((exact_product(size, values) - least) // scale)
 
 
 def _most(problem: Utility, levels: Levels, maps: Ints, reduces: Ints) -> tuple[Ints, Ints]:

@@ -18,7 +18,7 @@ from optsched.errors import Fault
 from optsched.instance import Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
-from optsched.problems.base import OwnCosts, exact
+from optsched.problems.base import OwnCosts, exact, exact_product
 from optsched.problems.groups import missing_group_of_tasks
 from optsched.problems.lsap import LEVELS
 from optsched.results import Bound, Component, Number, Proof, Sense, Value
@@ -116,8 +116,7 @@ class WorstGroup(LevelledProblem):
     def worst_mean(self, costs: Sequence[int]) -> Number:
         """The highest mean of groups with these costs; 0 where no group has a task."""
         means = (Fraction(cost, size) for cost, size in zip(costs, self.sizes, strict=True) if size)
-        worst = max(means, default=Fraction(0))
-        return exact(worst.numerator, worst.denominator)
+        return exact(max(means, default=0))
 
     def objective(self, placement: Placement) -> Value:
         return (self.worst_mean(self.costs_by_group(placement)), *super().objective(placement))
@@ -154,8 +153,7 @@ class WorstGroup(LevelledProblem):
 
     def _next(self, most: Sequence[int]) -> Number:
         entries = zip(most, self.steps, self.sizes, strict=True)
-        above = min(Fraction(cost + step, size) for cost, step, size in entries if size)
-        return exact(above.numerator, above.denominator)
+        return exact(min(Fraction(cost + step, size) for cost, step, size in entries if size))
 
     # Bounds ----------------------------------------------------------------------------------------------------------
 
@@ -177,12 +175,8 @@ class WorstGroup(LevelledProblem):
         reach = max(weights) * self.levels[2] + int(prices.max()) + abs(task_price)
         kind: Any = np.int64 if reach * (len(self.tasks) + 1) < 2**62 else object
         surplus = task_price - self._cheapest(np.array(weights, dtype=kind)[self.pool], prices.astype(kind))
-        dear = np.flatnonzero(prices)
-        rents = sum(
-            price * slots for price, slots in zip(prices[dear].tolist(), self.capacity[dear].tolist(), strict=True)
-        )
-        bound: int = task_price * self.count - sum(surplus[surplus > 0].tolist()) - rents
-        return bound
+        bound: int = task_price * self.count - sum(surplus[surplus > 0].tolist())
+        return bound - exact_product(prices, self.capacity)
 
     def _cheapest(self, weight: Any, prices: Any) -> Any:
         """For each task the least of weighted cost and price over the nodes with idle slots."""
@@ -218,17 +212,15 @@ class WorstGroup(LevelledProblem):
             return 0
         # Some price is positive here, or the weighted sum of any placement would be 0. Means with denominators up to n
         # are at least 1/n^2 apart: of the intervals of that length, the first at whose end enough is within holds one.
-        total = sum(price * size for price, size in zip(prices, self.sizes, strict=True))
-        slack = sum(price * step for price, step in zip(prices, self.steps, strict=True))
+        total, slack = exact_product(prices, self.sizes), exact_product(prices, self.steps)
         unit = max(self.sizes) ** 2
         short, enough = due * unit // total - 1, -(-(due + slack) * unit // total)
         while enough - short > 1:
             middle = (short + enough) // 2
-            within = sum(price * most for price, most in zip(prices, self._within(middle, unit), strict=True))
+            within = exact_product(prices, self._within(middle, unit))
             short, enough = (short, middle) if within >= due else (middle, enough)
         entries = zip(prices, self._within(enough, unit), self.sizes, strict=True)
-        mean = max(Fraction(most, size) for price, most, size in entries if price)
-        return exact(mean.numerator, mean.denominator)
+        return exact(max(Fraction(most, size) for price, most, size in entries if price))
 
     def _within(self, numerator: int, denominator: int) -> list[int]:
         """`most_within` of a fraction, without reducing it."""
@@ -250,8 +242,7 @@ class WorstGroup(LevelledProblem):
         """
         prices = [max(0, price) for price in group_prices]
         weighted = self.weighted_bound([scale + price for price in prices], task_price, node_prices)
-        most = self.most_within(mean)
-        saved = sum(price * cost for price, cost in zip(prices, most, strict=True))
+        saved = exact_product(prices, self.most_within(mean))
         cost, least, step = -((saved - weighted) // scale), sum(self.least), math.gcd(*self.steps)
         bound: int = least + max(0, -((least - cost) // step)) * step
         return bound

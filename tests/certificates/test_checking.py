@@ -9,7 +9,7 @@ import pytest
 from proved_solutions import LATENCY, LSAP, SOLVED
 from small_problems import small_problem
 
-from optsched.certificates import Check, Claim, Enumerated, certify, proved_bound
+from optsched.certificates import Claim, Enumerated, Finding, Verdict, certify, proved_bound
 from optsched.errors import CertificateInvalid, UsageError
 from optsched.instance import Cluster, Instance, Pairs, State, Workload
 from optsched.placement import Placement
@@ -293,7 +293,7 @@ def test_what_is_no_problem_is_told() -> None:
     """Tests that anything else is refused by the call's name, and that a check proves nothing unless it says so."""
     with pytest.raises(UsageError, match=r"^certify takes a problem, not the text"):
         certify("lsap", SOLVED["lsap"])  # type: ignore[arg-type]
-    assert not Check("what", True, "found").proof
+    assert not Finding("what", True, "found").proof
 
 
 def test_what_it_is_of_is_told() -> None:

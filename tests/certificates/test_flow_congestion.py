@@ -47,7 +47,7 @@ class TestCertificate:
             ({"count_prices": []}, "count_prices: must be an object"),
             ({"count_prices": {"map": 1}}, "reduce: must be an integer"),
             ({"count_prices": {"map": 1.5, "reduce": 0}}, "map: must be an integer"),
-            ({"class_prices": {"sort": 1}}, 'class_prices: no class of tasks has "sort" as its first'),
+            ({"class_prices": {"sort": 1}}, 'class_prices: there is no class of tasks that begins with "sort"'),
             ({"class_prices": {"grep": 2**54}}, "grep: must be an integer up to"),
         ],
     )

@@ -71,7 +71,7 @@ def test_any_prices_bound(problem: Utility, data: st.DataObject) -> None:
     [
         ("lowest-utility", {"reduce_prices": {}}, "map_prices: must be an object"),
         ("lowest-utility", {"map_prices": {}, "reduce_prices": []}, "reduce_prices: must be an object"),
-        ("lowest-utility", {"map_prices": {"j9": 1}, "reduce_prices": {}}, 'map_prices: there is no job "j9"'),
+        ("lowest-utility", {"map_prices": {"j9": 1}, "reduce_prices": {}}, 'map_prices: there is no pending job "j9"'),
         ("lowest-utility", {"map_prices": {"j0": 0.5}, "reduce_prices": {}}, "j0: must be an integer"),
         ("utilisation", {"map_prices": {}, "reduce_prices": {}}, "scale: must be an integer"),
         ("utilisation", {"map_prices": {}, "reduce_prices": {}, "scale": 0}, "scale: must be above 0, not 0"),
@@ -122,7 +122,7 @@ BY_MAPS = posed(
 @pytest.mark.parametrize(
     ("component", "data", "told"),
     [
-        ("lowest-utility", {"reduce_prices": {"j9": {}}}, 'reduce_prices: there is no job "j9"'),
+        ("lowest-utility", {"reduce_prices": {"j9": {}}}, 'reduce_prices: there is no pending job "j9"'),
         ("lowest-utility", {"reduce_prices": {"j0": 1}}, "j0: must be an object"),
         ("lowest-utility", {"reduce_prices": {"j0": {"-1": 1}}}, "reduce_prices.j0: '-1' is no number of maps"),
         ("lowest-utility", {"reduce_prices": {"j0": {"2": 0.5}}}, "2: must be an integer"),
