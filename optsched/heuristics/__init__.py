@@ -17,7 +17,7 @@ from optsched.errors import UsageError, nearest
 from optsched.outside import Listed
 from optsched.problems.base import Problem, expect_problem
 from optsched.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
-from optsched.running.driver import Decision, Observer
+from optsched.running.driver import Answer, Observer
 from optsched.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "HEURISTICS",
     "AnyHeuristic",
     "BatchHeuristic",
-    "Decision",
+    "Answer",
     "Event",
     "Heuristic",
     "HeuristicRun",

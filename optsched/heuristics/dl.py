@@ -83,14 +83,6 @@ _READING = Parameter(
 )
 
 
-def _dl(reading: str) -> LocalityPolicy:
-    return LocalityPolicy(reading)
-
-
-def _rand(reading: str, randomness: float) -> LocalityPolicy:
-    return LocalityPolicy(reading, randomness)
-
-
 HEURISTICS = (
     Heuristic(
         name="dl",
@@ -99,7 +91,7 @@ HEURISTICS = (
         problems=("lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow"),
         doc="Hadoop's default: a task with data on the offering node, else in its rack, else any",
         parameters=(_READING,),
-        policy=_dl,
+        policy=LocalityPolicy,
     ),
     Heuristic(
         name="rand",
@@ -116,6 +108,6 @@ HEURISTICS = (
             ),
             _READING,
         ),
-        policy=_rand,
+        policy=LocalityPolicy,
     ),
 )

@@ -12,7 +12,7 @@ from optsched.heuristics.delay import SLOT_PROBLEMS
 from optsched.heuristics.flow_based import row_lists
 from optsched.heuristics.reduce_rules import first_fit
 from optsched.heuristics.seen_costs import instance_held, missing_sizes, sizes_parameter
-from optsched.instance import KINDS, MAP, REDUCE, Ints
+from optsched.instance import KINDS, MAP, REDUCE, Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Problem
 from optsched.problems.distances import distances
@@ -21,7 +21,7 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.running.base import Heuristic
 
-__all__ = ["HEURISTICS", "fifo", "job_order", "larts", "maps_in_order", "positions_of", "reduce_slots"]
+__all__ = ["HEURISTICS", "fifo", "job_order", "larts", "maps_in_order", "positions_of", "with_reduces"]
 
 
 def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
@@ -54,13 +54,7 @@ def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
     >>> fifo(Lsap(Instance(cluster, workload)), np.random.default_rng()).nodes.tolist()
     [1, 2, 0]
     """
-    nodes = maps_in_order(problem)
-    reduces = positions_of(problem, REDUCE)
-    if len(reduces):
-        slots = reduce_slots(problem)
-        order = job_order(problem, reduces)
-        nodes[reduces] = first_fit(slots, order, np.zeros((len(reduces), len(slots.capacity))))
-    return problem.placement(nodes)
+    return with_reduces(problem, maps_in_order(problem))
 
 
 def larts(
@@ -96,8 +90,7 @@ def larts(
     for reduce in np.flatnonzero(amounts.any(axis=1)).tolist():
         nearest = np.lexsort((-amounts[reduce], distance[amounts[reduce].argmax()]))
         preference[reduce, nearest] = np.arange(len(nearest))
-    nodes[reduces] = first_fit(problem.slots, job_order(problem, reduces), preference)
-    return problem.placement(nodes)
+    return with_reduces(problem, nodes, preference)
 
 
 def positions_of(problem: Problem, kind: int) -> Ints:
@@ -105,11 +98,19 @@ def positions_of(problem: Problem, kind: int) -> Ints:
     return np.flatnonzero(problem.instance.workload.kind[problem.tasks] == kind).astype(np.int64)
 
 
-def reduce_slots(problem: Problem) -> ReduceSlots:
-    """Where the problem's reduces may run. Where it has no rule for jobs, each reduce counts as a job of its own."""
-    if isinstance(problem, TransmissionReduces | Transmission):
-        return problem.slots
-    return ReduceSlots(problem.instance, problem.tasks[positions_of(problem, REDUCE)], distinct=False)
+def with_reduces(problem: Problem, nodes: Ints, preference: Floats | None = None) -> Placement:
+    """The placement of `nodes`, with the reduces placed too, job after job by arrival (`first_fit`).
+
+    `preference` has shape (reduces, nodes): the least is preferred; None: the first node. Where the problem has no rule
+    for the reduces of a job (its parameter `distinct`), these may share a node.
+    """
+    reduces = positions_of(problem, REDUCE)
+    if len(reduces):
+        slots = ReduceSlots(problem.instance, problem.tasks[reduces], problem.parameters.get("distinct", False))
+        alike = np.zeros((len(reduces), len(slots.capacity)))
+        chosen = first_fit(slots, job_order(problem, reduces), alike if preference is None else preference)
+        nodes[reduces] = chosen
+    return problem.placement(nodes)
 
 
 def maps_in_order(problem: Problem) -> Ints:

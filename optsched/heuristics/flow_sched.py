@@ -6,10 +6,12 @@ They are batch heuristics, draw nothing at random and place exactly as many task
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from optsched.deadline import check
-from optsched.instance import KINDS, Ints
+from optsched.instance import KINDS, Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Parameter, choice
 from optsched.problems.flow import Flow
@@ -111,13 +113,6 @@ def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str
     [0, 1, 0]
     """
     types, idle = problem.types.of_task, problem.idle_nodes
-    demand = problem.type_rates.max(axis=1, initial=0.0)[types]
-    positions = {
-        "given": np.arange(len(types)),
-        "largest": np.argsort(-demand, kind="stable"),
-        "smallest": np.argsort(demand, kind="stable"),
-    }[order]
-    free = problem.slots[:, idle].copy()
     added = np.zeros((len(idle), len(problem.type_kind)), dtype=np.int64)
     one_more = np.eye(len(problem.type_kind), dtype=np.int64)
 
@@ -128,19 +123,46 @@ def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str
         return more
 
     adds = np.array([marginal(column) for column in range(len(idle))], dtype=np.int64).reshape(added.shape)
-    nodes = np.full(len(types), NONE, dtype=np.int64)
-    for task in positions.tolist():
-        check()
-        kind, of_type = problem.kind[task], types[task]
-        offered = np.flatnonzero(free[kind] > 0)
-        if not len(offered):
-            continue
-        costs = adds[offered, of_type] + problem.read_units[problem.classes.of_task[task], offered]
-        column = int(offered[np.argmin(costs)])
-        nodes[task] = idle[column]
-        free[kind, column] -= 1
-        added[column, of_type] += 1
+
+    def costs(task: int, columns: Ints) -> Ints:
+        own: Ints = adds[columns, types[task]] + problem.read_units[problem.classes.of_task[task], columns]
+        return own
+
+    def take(task: int, column: int) -> None:
+        added[column, types[task]] += 1
         adds[column] = marginal(column)
+
+    return _one_by_one(problem, order, costs, take)
+
+
+def _one_by_one(
+    problem: Flow | FlowCongestion,
+    order: str,
+    costs: Callable[[int, Ints], np.ndarray],
+    take: Callable[[int, int], None],
+) -> Placement:
+    """Task after task where it costs least among the idle nodes with a free slot for it, the first of equal ones.
+
+    Parameters
+    ----------
+    order
+        Tasks as `given`, or by `largest` or `smallest` input rate first: the highest over the idle nodes.
+    costs, take
+        What a task (by position) costs on some of the idle nodes; and what is to be noted once it takes one of them.
+    """
+    rate = problem.idle_rates.max(axis=1, initial=0.0)
+    keys = {"given": np.zeros(len(rate)), "largest": -rate, "smallest": rate}
+    kinds = [KINDS[kind] for kind in problem.instance.workload.kind[problem.tasks].tolist()]
+    free = {kind: slots[problem.idle_nodes] for kind, slots in problem.offered.items()}
+    nodes = np.full(len(rate), NONE, dtype=np.int64)
+    for task in np.argsort(keys[order], kind="stable").tolist():
+        check()
+        columns = np.flatnonzero(free[kinds[task]])
+        if len(columns):
+            column = int(columns[np.argmin(costs(task, columns))])
+            nodes[task] = problem.idle_nodes[column]
+            free[kinds[task]][column] -= 1
+            take(task, column)
     return problem.placement(nodes)
 
 
@@ -173,28 +195,17 @@ def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order
     >>> balancing(problem, np.random.default_rng()).nodes.tolist()
     [1, 1, 0]
     """
-    idle = problem.idle_nodes
-    if isinstance(problem, Flow):
-        types = problem.instance.cluster.type[idle]
-        demand, row_of = problem.rates[:, types], np.arange(len(problem.tasks))
-    else:
-        demand, row_of = problem.type_rates, problem.types.of_task
-    kinds = [KINDS[kind] for kind in problem.instance.workload.kind[problem.tasks].tolist()]
-    free = {kind: slots[idle] for kind, slots in problem.offered.items()}
+    demand = problem.idle_rates
     totals = np.array([rates.sum() for rates in problem.running_rates], dtype=np.float64)
-    largest = demand.max(axis=1, initial=0.0)[row_of]
-    positions = {"largest": np.argsort(-largest, kind="stable"), "given": np.arange(len(kinds))}[order]
-    nodes = np.full(len(kinds), NONE, dtype=np.int64)
-    for task in positions.tolist():
-        check()
-        offered = np.flatnonzero(free[kinds[task]])
-        if len(offered):
-            sums = totals[offered] + demand[row_of[task], offered]
-            column = offered[np.argmin(sums)]
-            nodes[task] = idle[column]
-            totals[column] += demand[row_of[task], column]
-            free[kinds[task]][column] -= 1
-    return problem.placement(nodes)
+
+    def sums(task: int, columns: Ints) -> Floats:
+        after: Floats = totals[columns] + demand[task, columns]
+        return after
+
+    def take(task: int, column: int) -> None:
+        totals[column] += demand[task, column]
+
+    return _one_by_one(problem, order, sums, take)
 
 
 HEURISTICS: tuple[Heuristic, ...] = (

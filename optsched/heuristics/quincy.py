@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.heuristics.fifo import job_order, positions_of, reduce_slots
-from optsched.heuristics.reduce_rules import first_fit
-from optsched.instance import KINDS, MAP, REDUCE, Ints
+from optsched.heuristics.fifo import positions_of, with_reduces
+from optsched.instance import KINDS, MAP, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, number, on_grid
@@ -54,12 +53,9 @@ def quincy(
         If HiGHS gave up (memory).
     """
     nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
-    maps, reduces = positions_of(problem, MAP), positions_of(problem, REDUCE)
+    maps = positions_of(problem, MAP)
     nodes[maps] = _Flow(problem, maps, (0.0, rack, off_rack)).placed()
-    if len(reduces):
-        slots = reduce_slots(problem)
-        nodes[reduces] = first_fit(slots, job_order(problem, reduces), np.zeros((len(reduces), len(slots.capacity))))
-    return problem.placement(nodes)
+    return with_reduces(problem, nodes)
 
 
 class _Arcs(NamedTuple):

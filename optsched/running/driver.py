@@ -20,14 +20,14 @@ from optsched.problems import Problem
 from optsched.running.answers import attempt, tasks_from
 from optsched.running.base import Event, Offer, Policy, View
 
-__all__ = ["MAX_IDLE_ROUNDS", "Decision", "Drive", "Observer", "drive", "streams"]
+__all__ = ["MAX_IDLE_ROUNDS", "Answer", "Drive", "Observer", "drive", "streams"]
 
 #: Rounds without an assignment after which a policy counts as starved.
 MAX_IDLE_ROUNDS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Answer:
     """What a policy did with an offer: the tasks (indices of the instance) that it started, none if it declined."""
 
     offer: Offer
@@ -35,7 +35,7 @@ class Decision:
 
 
 #: Called with each decision: the time, the problem that is driven, and the decision.
-Observer = Callable[[float, Problem, Decision], Any]
+Observer = Callable[[float, Problem, Answer], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def drive(
                     if notify:
                         attempt(notify, Event(known.time, "task-started", task), known.view)
                 for observer in observers:
-                    observer(known.time, problem, Decision(offer, tuple(known.order[tasks].tolist())))
+                    observer(known.time, problem, Answer(offer, tuple(known.order[tasks].tolist())))
                 taken = len(tasks) or (left[node] if fills else 1)
                 left[node] -= taken
                 placed += len(tasks)

@@ -98,22 +98,11 @@ def run_heuristic(
     values = _parameters(heuristic, parameters)
     _check_seed(seed)
     _check_limit(time_limit)
-    expect(observers, Sequence, "observers are a list of callables (time, problem, decision)")
-    for observer in observers:
-        if not callable(observer):
-            raise UsageError(f"an observer is a callable (time, problem, decision), not {described(observer)}")
-    if heuristic.online:
-        rounds = MAX_IDLE_ROUNDS if max_idle_rounds is None else _rounds(heuristic, max_idle_rounds)
-    elif max_idle_rounds is not None or observers:
+    _check_observers(observers)
+    if not heuristic.online and (max_idle_rounds is not None or observers):
         raise UsageError(f"{heuristic.name} is a batch heuristic: it has no rounds and nothing to observe")
-    own = heuristic.parameters is None  # a user's, which may serve a class that no record names
-    if not own and problem.name not in heuristic.problems:
-        raise UsageError(
-            f"{heuristic.name} does not serve {problem.name}, only {', '.join(heuristic.problems)}; "
-            "name another heuristic or problem"
-        )
-    if faults := heuristic.faults(problem):
-        raise MissingField(faults, f"{problem.instance.name}: {heuristic.name}")
+    rounds = MAX_IDLE_ROUNDS if max_idle_rounds is None else _rounds(heuristic, max_idle_rounds)
+    _check_served(heuristic, problem)
     given = problem if heuristic.shipped else _again(problem)
     began = time.perf_counter()
     result: Placement | Drive | None = None
@@ -197,6 +186,24 @@ def _check_limit(time_limit: Any) -> None:
     is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
     if time_limit is not None and not (is_number and math.isfinite(time_limit) and time_limit >= 0):
         raise UsageError(f"time_limit {time_limit!r}: give a number of seconds, at least 0, or None")
+
+
+def _check_observers(observers: Sequence[Observer]) -> None:
+    expect(observers, Sequence, "observers are a list of callables (time, problem, decision)")
+    for observer in observers:
+        if not callable(observer):
+            raise UsageError(f"an observer is a callable (time, problem, decision), not {described(observer)}")
+
+
+def _check_served(heuristic: Heuristic, problem: Problem) -> None:
+    own = heuristic.parameters is None  # a user's, which may serve a class that no record names
+    if not own and problem.name not in heuristic.problems:
+        raise UsageError(
+            f"{heuristic.name} does not serve {problem.name}, only {', '.join(heuristic.problems)}; "
+            "name another heuristic or problem"
+        )
+    if faults := heuristic.faults(problem):
+        raise MissingField(faults, f"{problem.instance.name}: {heuristic.name}")
 
 
 def _rounds(heuristic: Heuristic, given: Any) -> int:

@@ -20,7 +20,7 @@ from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.routes import solve
 from optsched.running.base import Offer
-from optsched.running.driver import Decision, drive
+from optsched.running.driver import Answer, drive
 from optsched.running.run import run_heuristic
 
 
@@ -233,7 +233,7 @@ def test_wrong_parameters(parameters: dict[str, Any], complaint: str) -> None:
 
 def test_one_task_an_offer() -> None:
     """Tests that an offer of two slots is answered with one task at most."""
-    decisions: list[Decision] = []
+    decisions: list[Answer] = []
     drive(TransmissionMaps(example()), LeastCostPolicy(), observers=[lambda *told: decisions.append(told[2])])
     assert {len(decision.tasks) for decision in decisions} == {1}
     assert decisions[0].offer.free == 2

@@ -30,7 +30,7 @@ from optsched.instance import (
 from optsched.problems import Latency, Lsap, Problem
 from optsched.problems.transmission import Transmission
 from optsched.running.base import Event, Offer, Policy, View
-from optsched.running.driver import Decision, Drive, drive
+from optsched.running.driver import Answer, Drive, drive
 
 
 class Greedy(Policy):
@@ -91,9 +91,9 @@ def snapshot(seed: int, tasks: int = 12, nodes: int = 8, slots: int = 2, **colum
     return Instance(cluster, workload)
 
 
-def driven(problem: Problem, policy: Any, **options: Any) -> tuple[Drive, list[Decision]]:
+def driven(problem: Problem, policy: Any, **options: Any) -> tuple[Drive, list[Answer]]:
     """The drive, and its decisions."""
-    decisions: list[Decision] = []
+    decisions: list[Answer] = []
     result = drive(problem, policy, observers=[lambda _time, _problem, decision: decisions.append(decision)], **options)
     return result, decisions
 
