@@ -77,9 +77,18 @@ class Ragged(Part):
     @classmethod
     def from_rows(cls, rows: list[list[Any]], dtype: type = np.int64) -> Ragged:
         """From a list of rows."""
-        starts = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in rows], out=starts[1:])
-        return cls(starts, np.array([value for row in rows for value in row], dtype=dtype))
+        return cls.of_lengths(
+            [len(row) for row in rows], np.array([value for row in rows for value in row], dtype=dtype)
+        )
+
+    @classmethod
+    def of_lengths(cls, lengths: npt.ArrayLike, values: npt.NDArray[Any]) -> Ragged:
+        """Rows of these lengths, one after another.
+
+        >>> Ragged.of_lengths([2, 0, 1], np.array([5, 6, 7])).starts.tolist()
+        [0, 2, 2, 3]
+        """
+        return cls(np.append(0, np.cumsum(lengths, dtype=np.int64)), values)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -104,14 +113,20 @@ class Ragged(Part):
         """The given rows, in the given order."""
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.lengths[rows]
-        starts = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=starts[1:])
+        starts = np.append(0, np.cumsum(lengths, dtype=np.int64))
         picks = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
         return Ragged(starts, self.values[picks])
+
+    def kept(self, keep: Bools) -> Ragged:
+        """The same rows with only the entries where `keep` (shape (total,)) holds."""
+        starts = np.append(0, np.cumsum(keep, dtype=np.int64))[self.starts]
+        return Ragged(starts, self.values[keep])
+
+    def padded(self, rows: int) -> Ragged:
+        """The same rows, and so many empty ones after them."""
+        return Ragged(np.append(self.starts, np.full(rows, self.starts[-1])), self.values)
 
     def transposed(self, columns: int) -> Ragged:
         """For each of `columns` values the rows that hold it, increasing."""
         order = np.argsort(self.values, kind="stable")
-        starts = np.zeros(columns + 1, dtype=np.int64)
-        np.cumsum(np.bincount(self.values, minlength=columns), out=starts[1:])
-        return Ragged(starts, self.row_of[order])
+        return Ragged.of_lengths(np.bincount(self.values, minlength=columns), self.row_of[order])

@@ -97,54 +97,25 @@ def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0
 
 def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterator[Fault]:
     """Everything wrong with the columns of an instance, in the order of its parts."""
-    nodes, tasks = len(cluster), len(workload)
-    parts: dict[str, Any] = {"cluster": cluster, "workload": workload, "state": state}
-    ids: dict[str, Strings] = {}
-    for table in ("nodes", "groups", "jobs", "tasks"):
-        part, attribute = ids_in(table)
-        ids[table] = getattr(parts[part], attribute)
-    held: dict[str, list[tuple[str, Column, npt.NDArray[Any]]]] = {table: [] for table in ids}
-    columns = [column for kind in (Cluster, Workload, State) for column in columns_of(kind)]
-    for column in sorted(columns, key=lambda column: column.form == "resources"):  # these last
-        values = getattr(parts[column.part], column.attribute)
-        if column.form == "resources":
-            held[column.table] += [(f"{column.field}.{name}", column, amounts) for name, amounts in values.items()]
-        elif column.form not in ("numbers", "references"):
-            held[column.table].append((column.field, column, values))
-        if column.form == "number" and not math.isnan(column.default):
-            for row in np.flatnonzero(np.isnan(values)).tolist():
-                yield Fault(f"{column.table}[{row}].{column.field}", "is no number; where nothing is known it is 0")
-    resources = [("nodes.capacity", cluster.capacity)]
-    resources += [(f"tasks.{name}", getattr(workload, name)) for name in ("demand", "demand_shuffle")]
-    resources += [("pairs.demand", workload.pairs.demand)] if workload.pairs is not None else []
-    for place, named in resources:
-        for name in named:
-            if not name or not name.isprintable():
-                yield Fault(place, f"{name!r} names no resource: give a non-empty string of printable characters")
+    parts = _Parts(cluster, workload, state)
+    yield from parts.unknown_numbers()
+    yield from _resource_faults(cluster, workload)
     misshapen = False
-    for table, entries in held.items():
-        yield from id_faults(table, ids[table])
-        for name, column, values in entries:
-            if values.shape != ids[table].shape:
-                misshapen = True
-                yield Fault(
-                    f"{table}.{name}", f"has shape {values.shape} where the table has {len(ids[table])} records"
-                )
-            elif column.form in ("choice", "label", "reference"):
-                if column.form == "label":
-                    limit = len(getattr(cluster, f"{column.attribute}_ids"))
-                else:
-                    limit = len(column.choices or ids[column.target])
-                lowest = 0 if column.choices else -1
-                for row in np.flatnonzero((values < lowest) | (values >= limit)).tolist():
-                    yield Fault(f"{table}[{row}].{name}", f"there is no entry {values[row]} to refer to")
+    for table, ids in parts.ids.items():
+        yield from id_faults(table, ids)
+        for name, column, values in parts.held[table]:
+            if values.shape == ids.shape:
+                yield from parts.entry_faults(name, column, values)
             else:
-                lowest = -LARGEST if column.signed else -1 if column.default < 0 else 0
-                yield from _number_faults(table, name, values, lowest)
+                misshapen = True
+                yield Fault(f"{table}.{name}", f"has shape {values.shape} where the table has {len(ids)} records")
     for name in ("rack_ids", "datacenter_ids", "type_ids"):
         yield from id_faults(name, getattr(cluster, name))
-    ragged = [("tasks", "replicas", workload.replicas, tasks), ("nodes", "running_rates", cluster.running_rates, nodes)]
-    for table, name, rows, count in ragged:
+    for table, name, rows in (
+        ("tasks", "replicas", workload.replicas),
+        ("nodes", "running_rates", cluster.running_rates),
+    ):
+        count = len(parts.ids[table])
         if not _row_starts_fit(rows, count):
             misshapen = True
             yield Fault(f"{table}.{name}", f"the row starts must run from 0 to {rows.values.size} over {count} rows")
@@ -152,12 +123,77 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
         return  # what follows compares columns with one another
     yield from _state_faults(cluster, workload, state)
     yield from _replica_faults(cluster, workload)
-    for entry in np.flatnonzero(~((cluster.running_rates.values >= 0) & (cluster.running_rates.values <= LARGEST))):
-        place = _entry("nodes", "running_rates", cluster.running_rates, entry)
-        yield Fault(place, f"{cluster.running_rates.values[entry]} must be a rate in MB/s, 0 or more")
+    rates = cluster.running_rates
+    for entry in np.flatnonzero(~((rates.values >= 0) & (rates.values <= LARGEST))):
+        told = f"{rates.values[entry]} must be a rate in MB/s, 0 or more"
+        yield Fault(_entry("nodes", "running_rates", rates, entry), told)
     yield from _matrix_faults(cluster, workload)
     yield from _shuffle_faults(workload)
     yield from _link_faults(cluster.topology)
+
+
+class _Parts:
+    """The parts of an instance, table by table.
+
+    Attributes
+    ----------
+    ids
+        Of the records of each table.
+    held
+        Of each table the columns with an entry a record (name, what it is, entries), those of resources last.
+    """
+
+    def __init__(self, cluster: Cluster, workload: Workload, state: State) -> None:
+        parts: dict[str, Any] = {"cluster": cluster, "workload": workload, "state": state}
+        columns = [column for kind in (Cluster, Workload, State) for column in columns_of(kind)]
+        self._cluster = cluster
+        self._columns = [(column, getattr(parts[column.part], column.attribute)) for column in columns]
+        self.ids: dict[str, Strings] = {}
+        for table in ("nodes", "groups", "jobs", "tasks"):
+            part, attribute = ids_in(table)
+            self.ids[table] = getattr(parts[part], attribute)
+        self.held: dict[str, list[tuple[str, Column, npt.NDArray[Any]]]] = {table: [] for table in self.ids}
+        for column, values in self._columns:
+            if column.form not in ("numbers", "references", "resources"):
+                self.held[column.table].append((column.field, column, values))
+        for column, values in self._columns:
+            if column.form == "resources":
+                named = ((f"{column.field}.{name}", column, amounts) for name, amounts in values.items())
+                self.held[column.table].extend(named)
+
+    def unknown_numbers(self) -> Iterator[Fault]:
+        """NaN where a number has a default, so that it cannot mean "not given"."""
+        for column, values in self._columns:
+            if column.form == "number" and not math.isnan(column.default):
+                for row in np.flatnonzero(np.isnan(values)).tolist():
+                    place = f"{column.table}[{row}].{column.field}"
+                    yield Fault(place, "is no number; where nothing is known it is 0")
+
+    def entry_faults(self, name: str, column: Column, values: npt.NDArray[Any]) -> Iterator[Fault]:
+        """Entries of a column that refer to nothing, or are out of range."""
+        if column.form not in ("choice", "label", "reference"):
+            lowest = -LARGEST if column.signed else -1 if column.default < 0 else 0
+            yield from _number_faults(column.table, name, values, lowest)
+            return
+        if column.form == "label":
+            limit = len(getattr(self._cluster, f"{column.attribute}_ids"))
+        else:
+            limit = len(column.choices or self.ids[column.target])
+        lowest = 0 if column.choices else -1
+        for row in np.flatnonzero((values < lowest) | (values >= limit)).tolist():
+            yield Fault(f"{column.table}[{row}].{name}", f"there is no entry {values[row]} to refer to")
+
+
+def _resource_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
+    """Resources whose name is none."""
+    named = {"nodes.capacity": cluster.capacity, "tasks.demand": workload.demand}
+    named["tasks.demand_shuffle"] = workload.demand_shuffle
+    if workload.pairs is not None:
+        named["pairs.demand"] = workload.pairs.demand
+    for place, resources in named.items():
+        for name in resources:
+            if not name or not name.isprintable():
+                yield Fault(place, f"{name!r} names no resource: give a non-empty string of printable characters")
 
 
 def _row_starts_fit(ragged: Ragged, rows: int) -> bool:

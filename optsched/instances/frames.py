@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from optsched.errors import Fault, InputError, nearest
 from optsched.instance import Instance
-from optsched.instances.documents.columns import ids_of, plain_numbers, to_document
+from optsched.instances.documents.columns import ids_of, names_in, plain_numbers, to_document
 from optsched.instances.documents.format import INSTANCE, TABLES
 from optsched.instances.files import from_document
 from optsched.parts import Column, Shuffle
@@ -89,13 +89,7 @@ def _frame_columns(instance: Instance, column: Column) -> Iterable[tuple[str, np
             names = instance.cluster.type_ids.tolist()
             yield from ((f"{column.field}.{name}", part.rate_in_by_type[:, row]) for row, name in enumerate(names))
     elif column.form in ("choice", "label", "reference"):
-        if column.form == "choice":
-            names = list(column.choices)
-        elif column.form == "label":
-            names = getattr(instance.cluster, f"{column.attribute}_ids").tolist()
-        else:
-            names = ids_of(instance, column.target).tolist()
-        yield column.field, np.array([*names, None], dtype=object)[values]  # -1 picks None
+        yield column.field, np.array([*names_in(instance, column), None], dtype=object)[values]  # -1 picks None
 
 
 def header(instance: Instance) -> dict[str, Any]:

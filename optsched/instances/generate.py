@@ -15,11 +15,11 @@ from fractions import Fraction
 from optsched.errors import UsageError, expect, nearest
 from optsched.instance import Instance
 from optsched.instances.families import beasley, guo, hsu, joss, labl, min_cost_flow, mixed, planted, ras, shen
-from optsched.instances.families.base import Family, Parameter
+from optsched.instances.families.base import Family, Setting
 from optsched.network import FlowNetwork
 from optsched.outside import Listed
 
-__all__ = ["FAMILIES", "GROUP", "Family", "Parameter", "generate", "known_optimum"]
+__all__ = ["FAMILIES", "GROUP", "Family", "Setting", "generate", "known_optimum"]
 
 #: Entry points of this group are families.
 GROUP = "optsched.families"

@@ -21,7 +21,7 @@ from optsched.instances.documents.rationals import read_number
 from optsched.resources import folder as data_folder
 from optsched.results import Number
 
-__all__ = ["INDEX", "NETWORK", "OPTIMA", "SCALE", "Entry", "KnownOptimum", "library"]
+__all__ = ["INDEX", "NETWORK", "OPTIMA", "SCALE", "Entry", "ProvedOptimum", "library"]
 
 #: Name of the index file, and the value of its `format`.
 INDEX, OPTIMA = "optima.json", "optsched-optima/1"
@@ -54,7 +54,7 @@ class _Index(Struct, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownOptimum:
+class ProvedOptimum:
     """A proved optimum of a problem with `parameters`.
 
     `value` has one exact number a component, `frontier` every Pareto-optimal value (empty where the problem has no
@@ -77,7 +77,7 @@ class Entry:
     path: Path
     tags: tuple[str, ...]
     source: str
-    optima: Mapping[str, KnownOptimum]
+    optima: Mapping[str, ProvedOptimum]
 
 
 def library(folder: str | os.PathLike[str] | None = None) -> Mapping[str, Entry]:
@@ -129,7 +129,7 @@ def _entry(name: str, entry: _Entry, folder: Path, faults: list[Fault]) -> Entry
         place = f"instances.{name}.optima.{problem}"
         value = _numbers(known.value, f"{place}.value", faults)
         points = (_numbers(point, f"{place}.frontier[{row}]", faults) for row, point in enumerate(known.frontier))
-        optima[problem] = KnownOptimum(
+        optima[problem] = ProvedOptimum(
             known.parameters, value, tuple(points), known.certificate, known.reproduce, known.proved
         )
     return Entry(name, folder / entry.file, tuple(entry.tags), entry.source, MappingProxyType(optima))

@@ -45,7 +45,7 @@ from optsched.instances.documents.format import (
 from optsched.network import FlowNetwork
 from optsched.parts import Column, columns_of, ids_in
 
-__all__ = ["MOST_CELLS", "MOST_RESOURCES", "Reading", "header_of", "ids_of", "plain_numbers", "to_document"]
+__all__ = ["MOST_CELLS", "MOST_RESOURCES", "Reading", "header_of", "ids_of", "names_in", "plain_numbers", "to_document"]
 
 #: At most this many different resources, and this many cells in a table of tasks x node types, are read from a file:
 #: both are held densely, so a file of a few megabytes could otherwise ask for all memory.
@@ -227,8 +227,7 @@ class Reading:
             part["rates"] = given
         else:
             rows = [() if row is UNSET else row for row in given]
-            starts = np.zeros(len(rows) + 1, dtype=np.int64)
-            np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=starts[1:])
+            starts = np.append(0, np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows))))
             values = list(chain.from_iterable(rows))
             if column.form == "numbers":
                 part[name] = Ragged(starts, self._numbers(values, 0, np.float64))
@@ -516,7 +515,7 @@ def _entries(instance: Instance, column: Column) -> Iterable[tuple[str, Iterable
             yield column.field, (None if out else value for value, out in zip(plain, left_out.tolist(), strict=True))
     elif column.form in ("choice", "label", "reference"):
         if np.any(values != column.default):
-            names = _names(instance, column)
+            names = names_in(instance, column)
             yield column.field, (None if value == column.default else names[value] for value in values.tolist())
     elif column.form == "resources":
         yield from _objects(column.field, values)
@@ -530,13 +529,13 @@ def _entries(instance: Instance, column: Column) -> Iterable[tuple[str, Iterable
     elif len(values.values):
         flat = plain_numbers(values.values)
         if column.form == "references":
-            ids = _names(instance, column)
+            ids = names_in(instance, column)
             flat = [ids[index] for index in flat]
         bounds = values.starts.tolist()
         yield column.field, (flat[start:end] or None for start, end in pairwise(bounds))
 
 
-def _names(instance: Instance, column: Column) -> Sequence[str]:
+def names_in(instance: Instance, column: Column) -> Sequence[str]:
     """What the indices of a column stand for."""
     if column.form == "choice":
         return column.choices

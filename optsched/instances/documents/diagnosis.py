@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import types
+from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -21,7 +22,7 @@ from optsched.instance import LARGEST
 from optsched.instance_faults import DEEPEST, half_characters, key_in_place
 from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
 
-__all__ = ["Diagnosis", "decode"]
+__all__ = ["Diagnosis", "Doubled", "decode", "json_object"]
 
 
 class _Odd:
@@ -31,10 +32,20 @@ class _Odd:
         self.text = text if len(text) <= 40 else f"{text[:20]}... ({len(text)} characters)"
 
 
-class _Doubled(dict[str, Any]):
-    """An object in whose text some keys stood twice."""
+class Doubled(dict[str, Any]):
+    """A JSON object in whose text some keys stood twice; whoever reads it tells of them."""
 
     doubled: tuple[str, ...] = ()
+
+
+def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these keys and values, `Doubled` where one is named twice."""
+    entries = dict(pairs)
+    if len(entries) == len(pairs):
+        return entries
+    doubled = Doubled(entries)
+    doubled.doubled = tuple(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+    return doubled
 
 
 def decode(text: bytes, source: str = "") -> Any:
@@ -52,7 +63,7 @@ def decode(text: bytes, source: str = "") -> Any:
     try:
         return json.loads(
             text.decode("utf-8"),
-            object_pairs_hook=_object,
+            object_pairs_hook=json_object,
             parse_constant=_Odd,
             parse_int=_integer,
             parse_float=_float,
@@ -69,16 +80,6 @@ def decode(text: bytes, source: str = "") -> Any:
 
 #: Integers of more characters are not read; a flow's total cost, up to 2^53 units at 2^53 on each arc, has fewer.
 _LONGEST_INTEGER = 60
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    entries = dict(pairs)
-    if len(entries) == len(pairs):
-        return entries
-    seen: set[str] = set()
-    doubled = _Doubled(entries)
-    doubled.doubled = tuple(dict.fromkeys(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
-    return doubled
 
 
 def _integer(text: str) -> int | _Odd:
@@ -224,7 +225,7 @@ class Diagnosis:
         return value
 
     def _doubled(self, value: Mapping[str, Any], place: str) -> None:
-        if isinstance(value, _Doubled):
+        if isinstance(value, Doubled):
             for key in value.doubled:
                 self._add(
                     f"{place}.{key_in_place(key)}" if place else key_in_place(key), "the key is given more than once"

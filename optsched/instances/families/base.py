@@ -20,7 +20,7 @@ from optsched.errors import UsageError, nearest
 from optsched.instance import Cluster, Instance, State, Workload
 from optsched.network import FlowNetwork
 
-__all__ = ["LARGEST_SEED", "Drawn", "Family", "Parameter", "Value", "optimum_label", "require", "require_distinct"]
+__all__ = ["LARGEST_SEED", "Drawn", "Family", "Setting", "Value", "optimum_label", "require", "require_distinct"]
 
 Value: TypeAlias = "int | float | tuple[float, ...]"
 
@@ -31,7 +31,7 @@ _SHORT = {"nodes": "n", "tasks": "t", "arcs": "a"}
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class Setting:
     """One parameter of a family: default, meaning and the values it may take.
 
     Attributes
@@ -61,7 +61,7 @@ class Parameter:
     def range(self) -> str:
         """The allowed values in words.
 
-        >>> Parameter(3, "replicas of a block", 1, 20).range
+        >>> Setting(3, "replicas of a block", 1, 20).range
         'an integer from 1 to 20'
         """
         if self.choices:
@@ -118,7 +118,7 @@ class Family:
     description
         One sentence on what it draws.
     parameters
-        Name to `Parameter`, in the order in which they are shown.
+        Name to `Setting`, in the order in which they are shown.
     draw
         `draw(rng, **values)` with every parameter given: a snapshot, or a flow network without a name.
     """
@@ -126,7 +126,7 @@ class Family:
     name: str
     paper: str
     description: str
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, Setting]
     draw: Callable[..., Drawn | FlowNetwork]
 
     def __post_init__(self) -> None:
@@ -150,7 +150,7 @@ class Family:
         for name in parameters:
             if name not in self.parameters:
                 raise UsageError(f'{self.name}: no parameter "{name}"; {nearest(name, list(self.parameters))}')
-        seed_value = Parameter(0, "", 0, LARGEST_SEED).check(self.name, "seed", seed)
+        seed_value = Setting(0, "", 0, LARGEST_SEED).check(self.name, "seed", seed)
         values = {
             name: parameter.check(self.name, name, parameters.get(name, parameter.default))
             for name, parameter in self.parameters.items()

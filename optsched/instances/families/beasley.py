@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.instance import Cluster, Pairs, State, Workload
-from optsched.instances.families.base import Drawn, Family, Parameter
+from optsched.instances.families.base import Drawn, Family, Setting
 from optsched.instances.families.sampling import numbered
 
 __all__ = ["FAMILIES"]
@@ -48,10 +48,10 @@ FAMILIES = (
         "OR-Library.",
         "Costs and demands of each pair drawn as in OR-Library's types C and D, capacities a share of the demand.",
         {
-            "nodes": Parameter(5, "nodes (agents)", 1, 10**4),
-            "tasks": Parameter(30, "pending tasks (jobs); the files have 15 to 200", 0, 10**5),
-            "tightness": Parameter(0.8, "capacity of each node, of what an equal part of all tasks would take", 0, 10),
-            "correlated": Parameter(0, "1: dear pairs take little (type D, hard); 0: type C", choices=(0, 1)),
+            "nodes": Setting(5, "nodes (agents)", 1, 10**4),
+            "tasks": Setting(30, "pending tasks (jobs); the files have 15 to 200", 0, 10**5),
+            "tightness": Setting(0.8, "capacity of each node, of what an equal part of all tasks would take", 0, 10),
+            "correlated": Setting(0, "1: dear pairs take little (type D, hard); 0: type C", choices=(0, 1)),
         },
         _draw,
     ),

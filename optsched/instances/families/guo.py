@@ -7,10 +7,12 @@ another seed each.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from optsched.instance import Cluster, Ints, Ragged, State, Workload
-from optsched.instances.families.base import Drawn, Family, Parameter, Value, require, require_distinct
+from optsched.instances.families.base import Drawn, Family, Setting, Value, require, require_distinct
 from optsched.instances.families.sampling import (
     distinct_nodes,
     idle_slots,
@@ -25,17 +27,17 @@ __all__ = ["FAMILIES", "PAPER_WEIGHTS", "locality_cluster", "locality_sizes"]
 #: Weights of the five groups of Guo et al. 2012, section IV.B: 2^0 to 2^4, to be divided by their sum.
 PAPER_WEIGHTS = (1.0, 2.0, 4.0, 8.0, 16.0)
 
-_RACKS = Parameter(1, "racks, of nearly equal numbers of nodes", 1, 10**6)
+_RACKS = Setting(1, "racks, of nearly equal numbers of nodes", 1, 10**6)
 
 
-def locality_sizes(nodes: int, slots: int, idle_ratio: float, tasks: int, replicas: int) -> dict[str, Parameter]:
+def locality_sizes(nodes: int, slots: int, idle_ratio: float, tasks: int, replicas: int) -> dict[str, Setting]:
     """Guo et al.'s parameters N, S, I, T, C (their Table I) with these defaults and wide ranges."""
     return {
-        "nodes": Parameter(nodes, "nodes (N)", 1, 10**6),
-        "slots": Parameter(slots, "slots of each node (S)", 1, 1000),
-        "idle_ratio": Parameter(idle_ratio, "share of all slots that is idle (I); their number is rounded", 0, 1),
-        "tasks": Parameter(tasks, "pending tasks (T)"),
-        "replicas": Parameter(replicas, "most replicas of a block, on different nodes: 1 to this (C)", 1, 1000),
+        "nodes": Setting(nodes, "nodes (N)", 1, 10**6),
+        "slots": Setting(slots, "slots of each node (S)", 1, 1000),
+        "idle_ratio": Setting(idle_ratio, "share of all slots that is idle (I); their number is rounded", 0, 1),
+        "tasks": Setting(tasks, "pending tasks (T)"),
+        "replicas": Setting(replicas, "most replicas of a block, on different nodes: 1 to this (C)", 1, 1000),
     }
 
 
@@ -53,18 +55,7 @@ def locality_cluster(
     return cluster, idle_slots(rng, nodes, slots, round(nodes * slots * idle_ratio))
 
 
-def _exact(
-    rng: np.random.Generator, *, nodes: int, slots: int, idle_ratio: float, tasks: int, replicas: int, racks: int = 1
-) -> Drawn:
-    """As in the paper: each block has exactly C replicas."""
-    require_distinct(replicas, nodes)
-    cluster, idle = locality_cluster(rng, nodes, slots, idle_ratio, racks)
-    rows = distinct_nodes(rng, np.full(tasks, replicas), nodes)
-    workload = Workload(numbered("t", tasks), replicas=rows)
-    return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle))
-
-
-def _uniform(
+def _located(
     rng: np.random.Generator,
     *,
     nodes: int,
@@ -72,16 +63,34 @@ def _uniform(
     idle_ratio: float,
     tasks: int,
     replicas: int,
-    racks: int,
+    racks: int = 1,
     exponent: float | None = None,
-) -> Drawn:
-    """1 to C replicas a block, on nodes that are equally popular, or popular by Zipf's law with `exponent`."""
+    exact: bool = False,
+) -> tuple[Cluster, Ints, Ragged]:
+    """A cluster, its idle slots, and the replicas of tasks: 1 to C a block, or with `exact` C, as in the paper.
+
+    They lie on nodes that are equally popular, or popular by Zipf's law with `exponent`.
+    """
     require_distinct(replicas, nodes)
     cluster, idle = locality_cluster(rng, nodes, slots, idle_ratio, racks)
-    counts = replica_counts(rng, tasks, replicas)
+    counts = np.full(tasks, replicas) if exact else replica_counts(rng, tasks, replicas)
     weights = None if exponent is None else zipf_weights(rng, nodes, exponent)
-    workload = Workload(numbered("t", tasks), replicas=distinct_nodes(rng, counts, nodes, weights=weights))
+    return cluster, idle, distinct_nodes(rng, counts, nodes, weights=weights)
+
+
+def _ungrouped(cluster: Cluster, idle: Ints, replicas: Ragged) -> Drawn:
+    workload = Workload(numbered("t", len(replicas)), replicas=replicas)
     return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle))
+
+
+def _exact(rng: np.random.Generator, **sizes: Any) -> Drawn:
+    """As in the paper: each block has exactly C replicas."""
+    return _ungrouped(*_located(rng, **sizes, exact=True))
+
+
+def _uniform(rng: np.random.Generator, **sizes: Any) -> Drawn:
+    """1 to C replicas a block."""
+    return _ungrouped(*_located(rng, **sizes))
 
 
 def _grouped(rng: np.random.Generator, cluster: Cluster, idle: Ints, replicas: Ragged, weights: Value) -> Drawn:
@@ -106,45 +115,18 @@ def _grouped(rng: np.random.Generator, cluster: Cluster, idle: Ints, replicas: R
     return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle), labels)
 
 
-def _fair(
-    rng: np.random.Generator,
-    *,
-    nodes: int,
-    slots: int,
-    idle_ratio: float,
-    tasks: int,
-    replicas: int,
-    weights: Value,
-    racks: int,
-) -> Drawn:
+def _fair(rng: np.random.Generator, *, weights: Value, **sizes: Any) -> Drawn:
     """Groups on top of `_uniform`; every busy slot runs a task of some group."""
-    require_distinct(replicas, nodes)
-    cluster, idle = locality_cluster(rng, nodes, slots, idle_ratio, racks)
-    rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas), nodes)
-    return _grouped(rng, cluster, idle, rows, weights)
+    return _grouped(rng, *_located(rng, **sizes), weights)
 
 
-def _competing_groups(
-    rng: np.random.Generator,
-    *,
-    nodes: int,
-    slots: int,
-    idle_ratio: float,
-    tasks: int,
-    replicas: int,
-    groups: int,
-    racks: int,
-    exponent: float,
-) -> Drawn:
+def _competing_groups(rng: np.random.Generator, *, groups: int, **sizes: Any) -> Drawn:
     """One job a group, large and small ones; the data of all lie on popular nodes."""
-    require_distinct(replicas, nodes)
-    cluster, idle = locality_cluster(rng, nodes, slots, idle_ratio, racks)
-    counts = replica_counts(rng, tasks, replicas)
-    popular = zipf_weights(rng, nodes, exponent)
-    rows = distinct_nodes(rng, counts, nodes, weights=popular)
-    owner = distinct_nodes(rng, np.ones(tasks, dtype=np.int64), groups, weights=zipf_weights(rng, groups, 1.0))
+    cluster, idle, rows = _located(rng, **sizes)
+    sizes_of_groups = zipf_weights(rng, groups, 1.0)
+    owner = distinct_nodes(rng, np.ones(len(rows), dtype=np.int64), groups, weights=sizes_of_groups)
     workload = Workload(
-        numbered("t", tasks),
+        numbered("t", len(rows)),
         replicas=rows,
         job=owner.values,
         job_ids=numbered("j", groups),
@@ -165,6 +147,12 @@ def _delay_environment(rng: np.random.Generator, *, tasks: int) -> Drawn:
     return _exact(rng, nodes=1500, slots=2, idle_ratio=0.01, tasks=tasks, replicas=3)
 
 
+_GROUPED = {
+    **locality_sizes(60, 1, 0.5, 90, 1),
+    "weights": Setting(PAPER_WEIGHTS, "weights of the groups, divided by their sum", 0, 10**6),
+    "racks": _RACKS,
+}
+
 FAMILIES = (
     Family(
         "lsap",
@@ -177,22 +165,14 @@ FAMILIES = (
         "fair-lsap",
         "Guo et al. 2012, section IV.B.",
         "As lsap, with weighted groups whose pending and running tasks are random.",
-        {
-            **locality_sizes(60, 1, 0.5, 90, 1),
-            "weights": Parameter(PAPER_WEIGHTS, "weights of the groups, divided by their sum", 0, 10**6),
-            "racks": _RACKS,
-        },
+        _GROUPED,
         _fair,
     ),
     Family(
         "lsap-fairness",
         "Guo et al. 2012, section IV.B.",
         "As fair-lsap: the same instances, for the frontier of locality and fairness.",
-        {
-            **locality_sizes(60, 1, 0.5, 90, 1),
-            "weights": Parameter(PAPER_WEIGHTS, "weights of the groups, divided by their sum", 0, 10**6),
-            "racks": _RACKS,
-        },
+        _GROUPED,
         _fair,
     ),
     Family(
@@ -201,9 +181,9 @@ FAMILIES = (
         "As skewed-lsap, with groups of very different size (Zipf) that compete for the popular nodes.",
         {
             **locality_sizes(60, 1, 0.5, 30, 2),
-            "groups": Parameter(5, "groups", 1, 1000),
+            "groups": Setting(5, "groups", 1, 1000),
             "racks": _RACKS,
-            "exponent": Parameter(1.0, "popularity of nodes falls as rank^-exponent; 0 is uniform", 0, 3),
+            "exponent": Setting(1.0, "popularity of nodes falls as rank^-exponent; 0 is uniform", 0, 3),
         },
         _competing_groups,
     ),
@@ -214,7 +194,7 @@ FAMILIES = (
         {
             **locality_sizes(100, 1, 0.5, 50, 3),
             "racks": _RACKS,
-            "exponent": Parameter(1.0, "popularity falls as rank^-exponent; 0 is uniform", 0, 3),
+            "exponent": Setting(1.0, "popularity falls as rank^-exponent; 0 is uniform", 0, 3),
         },
         _uniform,
     ),
@@ -223,11 +203,11 @@ FAMILIES = (
         "Guo et al. 2012, section IV.A, Figure 4.",
         "dl-sched against lsap-sched: 1 slot a node, half of them idle; Figure 4(c) has tasks = nodes/2.",
         {
-            "nodes": Parameter(100, "nodes (N); 10 to 200 in steps of 10 in Figure 4(c)", 10, 200),
-            "slots": Parameter(1, "slots of each node (S)", 1, 1),
-            "idle_ratio": Parameter(0.5, "share of all slots that is idle (I)", 0.5, 0.5),
-            "tasks": Parameter(50, "pending tasks (T); 1 to 50 in Figure 4(a)", 1, 100),
-            "replicas": Parameter(5, "replicas of each block (C); 1 to 19 in Figure 4(b), and N", 1, 200),
+            "nodes": Setting(100, "nodes (N); 10 to 200 in steps of 10 in Figure 4(c)", 10, 200),
+            "slots": Setting(1, "slots of each node (S)", 1, 1),
+            "idle_ratio": Setting(0.5, "share of all slots that is idle (I)", 0.5, 0.5),
+            "tasks": Setting(50, "pending tasks (T); 1 to 50 in Figure 4(a)", 1, 100),
+            "replicas": Setting(5, "replicas of each block (C); 1 to 19 in Figure 4(b), and N", 1, 200),
         },
         _exact,
     ),
@@ -236,11 +216,11 @@ FAMILIES = (
         "Guo et al. 2012, section IV.C, Table III.",
         "Factors of data locality: one of the parameters varies, the others keep the defaults.",
         {
-            "nodes": Parameter(1000, "nodes (N), in steps of 100", 300, 5000),
-            "slots": Parameter(2, "slots of each node (S)", 1, 32),
-            "idle_ratio": Parameter(0.1, "share of all slots that is idle (I), in steps of .02", 0.01, 1),
-            "tasks": Parameter(300, "pending tasks (T), powers of 2", 1, 2**13),
-            "replicas": Parameter(3, "replicas of each block (C)", 1, 20),
+            "nodes": Setting(1000, "nodes (N), in steps of 100", 300, 5000),
+            "slots": Setting(2, "slots of each node (S)", 1, 32),
+            "idle_ratio": Setting(0.1, "share of all slots that is idle (I), in steps of .02", 0.01, 1),
+            "tasks": Setting(300, "pending tasks (T), powers of 2", 1, 2**13),
+            "replicas": Setting(3, "replicas of each block (C)", 1, 20),
         },
         _exact,
     ),
@@ -248,7 +228,7 @@ FAMILIES = (
         "guo-table3-delay",
         "Guo et al. 2012, section IV.C, Table III, last column, and Figure 7(b).",
         "The environment of the delay scheduling paper: 1500 nodes, 2 slots each, 1 % idle, 3 replicas.",
-        {"tasks": Parameter(256, "pending tasks (T), powers of 2", 2**4, 2**13)},
+        {"tasks": Setting(256, "pending tasks (T), powers of 2", 2**4, 2**13)},
         _delay_environment,
     ),
     Family(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.instance import Cluster, Floats, Ints, Ragged, State, Strings, Workload
-from optsched.instances.families.base import Drawn, Family, Parameter, require
+from optsched.instances.families.base import Drawn, Family, Setting, require
 from optsched.instances.families.sampling import distinct_nodes, idle_slots, numbered, replica_counts
 
 __all__ = ["FAMILIES", "JOB_TYPES", "MAP_RATES", "OUT_RATE", "PROCESS_RATES"]
@@ -58,7 +58,7 @@ def _cluster(
         rate_in=np.full(nodes, OUT_RATE),
         rate_out=np.full(nodes, OUT_RATE),
         out_in_use=in_use,
-        running_rates=Ragged(np.append(rates.starts, np.full(storage, rates.starts[-1])), rates.values),
+        running_rates=rates.padded(storage),
     )
 
 
@@ -95,9 +95,8 @@ def _flow(
     busy = slots - idle
     on = np.repeat(np.arange(compute), busy)
     running = MAP_RATES[rng.integers(0, len(JOB_TYPES), size=len(on)), _segments(compute, storage)[on]]
-    starts = np.concatenate(([0], np.cumsum(busy)))
     out_in_use = rng.uniform(0, OUT_RATE, size=storage).round(2)
-    cluster = _cluster(compute, storage, slots, out_in_use, Ragged(starts, running))
+    cluster = _cluster(compute, storage, slots, out_in_use, Ragged.of_lengths(busy, running))
     rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas), np.arange(compute, nodes))
     types = np.arange(len(JOB_TYPES))
     job = rng.integers(0, len(JOB_TYPES), size=tasks)
@@ -131,7 +130,7 @@ def _table3(rng: np.random.Generator, *, block: int, slots: int) -> Drawn:
     return Drawn(cluster, workload, State.initial(cluster, workload), labels, time=float(arrival[-1]))
 
 
-_BLOCK = Parameter(64, "block size, MB", choices=(64, 128))
+_BLOCK = Setting(64, "block size, MB", choices=(64, 128))
 
 FAMILIES = (
     Family(
@@ -139,11 +138,11 @@ FAMILIES = (
         "Hsu and Freeh, sections 4.2 and 5.1.",
         "Maps of random job types that read from storage nodes; 3 in 14 nodes store, the others have busy slots.",
         {
-            "nodes": Parameter(14, "compute and storage nodes together", 2, 10**6),
-            "tasks": Parameter(40, "pending maps"),
-            "slots": Parameter(4, "slots of each compute node", 1, 1000),
-            "idle_ratio": Parameter(0.5, "share of all slots that is idle; their number is rounded", 0, 1),
-            "replicas": Parameter(2, "most replicas of a block, on different storage nodes: 1 to this", 1, 1000),
+            "nodes": Setting(14, "compute and storage nodes together", 2, 10**6),
+            "tasks": Setting(40, "pending maps"),
+            "slots": Setting(4, "slots of each compute node", 1, 1000),
+            "idle_ratio": Setting(0.5, "share of all slots that is idle; their number is rounded", 0, 1),
+            "replicas": Setting(2, "most replicas of a block, on different storage nodes: 1 to this", 1, 1000),
             "block": _BLOCK,
         },
         _flow,
@@ -152,7 +151,7 @@ FAMILIES = (
         "hsu-table3",
         "Hsu and Freeh, section 5.2, Tables 2 and 3.",
         "Nine jobs of 1 GB on 6 + 5 compute nodes, blocks twice on 3 storage nodes.",
-        {"block": _BLOCK, "slots": Parameter(4, "slots of each compute node", 1, 1000)},
+        {"block": _BLOCK, "slots": Setting(4, "slots of each compute node", 1, 1000)},
         _table3,
     ),
 )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import MAP, REDUCE, Cluster, Ints, Ragged, State, Workload
-from optsched.instances.families.base import Drawn, Family, Parameter, require, require_distinct
+from optsched.instance import MAP, REDUCE, Cluster, Ints, State, Workload
+from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
 
 __all__ = ["BLOCK", "FAMILIES"]
@@ -42,7 +42,7 @@ def _traffic(
         np.concatenate([numbered("m", tasks), numbered("r", count)]),
         job=np.concatenate([job_of_map, job_of_reduce]),
         kind=np.repeat([MAP, REDUCE], [tasks, count]),
-        replicas=Ragged(np.append(rows.starts, np.full(count, rows.starts[-1])), rows.values),
+        replicas=rows.padded(count),
         size=np.concatenate([rng.integers(smallest, BLOCK, size=tasks, endpoint=True), np.full(count, np.nan)]),
         job_ids=numbered("j", jobs),
         filter_ratio=rng.integers(0, round(4 * ratio), size=jobs, endpoint=True) / 4,
@@ -74,15 +74,15 @@ FAMILIES = (
         "Sharmilarani et al., section II.D.",
         "Jobs of maps and reduces on nodes in datacenters, with uniformly random replicas, 1 to R a block.",
         {
-            "nodes": Parameter(40, "nodes, in datacenters of nearly equal size", 1, 10**6),
-            "tasks": Parameter(120, "maps", 1),
-            "datacenters": Parameter(4, "datacenters (k)", 1, 1000),
-            "jobs": Parameter(10, "jobs, each with at least one map", 1),
-            "reduces": Parameter(4, "most reduces of a job: a power of 2, up to this", 1, 1000),
-            "replicas": Parameter(2, "most replicas of a block, on different nodes: 1 to this", 1, 1000),
-            "ratio": Parameter(2.0, "filter ratios (FP_J) are quarters from 0 to this", 0, 100),
-            "smallest": Parameter(BLOCK, "least size of a block in MB; they are uniform from this to 128", 1, BLOCK),
-            "spare": Parameter(0.5, "slots beyond one a task, as a share of the tasks of their kind", 0, 100),
+            "nodes": Setting(40, "nodes, in datacenters of nearly equal size", 1, 10**6),
+            "tasks": Setting(120, "maps", 1),
+            "datacenters": Setting(4, "datacenters (k)", 1, 1000),
+            "jobs": Setting(10, "jobs, each with at least one map", 1),
+            "reduces": Setting(4, "most reduces of a job: a power of 2, up to this", 1, 1000),
+            "replicas": Setting(2, "most replicas of a block, on different nodes: 1 to this", 1, 1000),
+            "ratio": Setting(2.0, "filter ratios (FP_J) are quarters from 0 to this", 0, 100),
+            "smallest": Setting(BLOCK, "least size of a block in MB; they are uniform from this to 128", 1, BLOCK),
+            "spare": Setting(0.5, "slots beyond one a task, as a share of the tasks of their kind", 0, 100),
         },
         _traffic,
     ),

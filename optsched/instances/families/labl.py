@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import Cluster, Floats, Ints, Ragged, State, Workload
-from optsched.instances.families.base import Drawn, Family, Parameter, optimum_label, require, require_distinct
+from optsched.instance import Cluster, Floats, Ints, State, Workload
+from optsched.instances.families.base import Drawn, Family, Setting, optimum_label, require, require_distinct
 from optsched.instances.families.sampling import distinct_nodes, numbered, replica_counts, zipf_weights
 
 __all__ = ["FAMILIES", "LOADS", "W_REM", "hot_server_optimum", "initial_loads"]
@@ -57,10 +57,8 @@ def _labl(rng: np.random.Generator, *, nodes: int, tasks: int, replicas: int, ma
     if not 0 < available < nodes:
         return drawn
     rows = drawn.workload.replicas
-    kept = rows.values < available
-    starts = np.concatenate(([0], np.cumsum(np.bincount(rows.row_of[kept], minlength=tasks))))
     cluster = Cluster(drawn.cluster.node_ids[:available])
-    workload = Workload(drawn.workload.task_ids, replicas=Ragged(starts, rows.values[kept]))
+    workload = Workload(drawn.workload.task_ids, replicas=rows.kept(rows.values < available))
     labels = {
         **drawn.labels,
         "available": f"the first {available} of {nodes} servers; replicas on the others are left out, "
@@ -92,12 +90,12 @@ def _hot_server(rng: np.random.Generator, *, nodes: int, tasks: int) -> Drawn:
     return Drawn(cluster, workload, State.initial(cluster, workload), labels)
 
 
-def _sizes(nodes: int, tasks: int, max_load: int) -> dict[str, Parameter]:
+def _sizes(nodes: int, tasks: int, max_load: int) -> dict[str, Setting]:
     return {
-        "nodes": Parameter(nodes, "servers", 1, 10**6),
-        "tasks": Parameter(tasks, "tasks"),
-        "replicas": Parameter(4, "most replicas of a block, on different servers: 1 to this (rho_max)", 1, 1000),
-        "max_load": Parameter(max_load, "initial loads are integers from 0 to this, in units of w_loc"),
+        "nodes": Setting(nodes, "servers", 1, 10**6),
+        "tasks": Setting(tasks, "tasks"),
+        "replicas": Setting(4, "most replicas of a block, on different servers: 1 to this (rho_max)", 1, 1000),
+        "max_load": Setting(max_load, "initial loads are integers from 0 to this, in units of w_loc"),
     }
 
 
@@ -114,11 +112,11 @@ FAMILIES = (
         "Agosta et al., section 4, Figures 5 to 7.",
         "The paper's experiment; with fewer servers available, its scalability test on one placement.",
         {
-            "nodes": Parameter(2000, "servers", 1600, 2000),
-            "tasks": Parameter(3450, "tasks", 3200, 3500),
-            "replicas": Parameter(4, "most replicas of a block: 1 to this (rho_max)", 2, 7),
-            "max_load": Parameter(5, "initial loads are integers from 0 to this, in units of w_loc", 5, 5),
-            "available": Parameter(0, "servers that take part, the first of all; 0: all of them", 0, 2000),
+            "nodes": Setting(2000, "servers", 1600, 2000),
+            "tasks": Setting(3450, "tasks", 3200, 3500),
+            "replicas": Setting(4, "most replicas of a block: 1 to this (rho_max)", 2, 7),
+            "max_load": Setting(5, "initial loads are integers from 0 to this, in units of w_loc", 5, 5),
+            "available": Setting(0, "servers that take part, the first of all; 0: all of them", 0, 2000),
         },
         _labl,
     ),
@@ -128,7 +126,7 @@ FAMILIES = (
         "As latency, with replicas on popular servers (Zipf), where the heuristics of Agosta et al. fail.",
         {
             **_sizes(200, 345, 0),
-            "exponent": Parameter(1.0, "popularity falls as rank^-exponent; 0 is uniform", 0, 3),
+            "exponent": Setting(1.0, "popularity falls as rank^-exponent; 0 is uniform", 0, 3),
         },
         _latency,
     ),
@@ -137,8 +135,8 @@ FAMILIES = (
         "",
         "One of several idle servers holds every block; the optimum is known.",
         {
-            "nodes": Parameter(10, "servers", 1, 10**6),
-            "tasks": Parameter(40, "tasks", 1),
+            "nodes": Setting(10, "servers", 1, 10**6),
+            "tasks": Setting(40, "tasks", 1),
         },
         _hot_server,
     ),

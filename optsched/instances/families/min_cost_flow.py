@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.instance import Ints
-from optsched.instances.families.base import Family, Parameter
+from optsched.instances.families.base import Family, Setting
 from optsched.instances.families.sampling import numbered
 from optsched.network import UNBOUNDED, FlowNetwork
 
@@ -64,13 +64,13 @@ FAMILIES = (
         "",
         "A flow network with a feasible flow: parallel arcs, negative costs, arcs without a limit, lower bounds.",
         {
-            "nodes": Parameter(20, "nodes", 2, 10**6),
-            "arcs": Parameter(80, "arcs, between different nodes"),
-            "units": Parameter(9, "the drawn flow, and the room above it, is 0 to this on each arc", 0, 10**6),
-            "cost": Parameter(20, "costs of arcs with a limit are uniform from minus this to this", 0, 10**6),
-            "parallel": Parameter(0.2, "share of the arcs that have the ends of another one", 0, 1),
-            "unbounded": Parameter(0.2, "chance of an arc to have no limit", 0, 1),
-            "bounded_below": Parameter(0.2, "chance of an arc to have a lower limit, of 0 to the drawn flow", 0, 1),
+            "nodes": Setting(20, "nodes", 2, 10**6),
+            "arcs": Setting(80, "arcs, between different nodes"),
+            "units": Setting(9, "the drawn flow, and the room above it, is 0 to this on each arc", 0, 10**6),
+            "cost": Setting(20, "costs of arcs with a limit are uniform from minus this to this", 0, 10**6),
+            "parallel": Setting(0.2, "share of the arcs that have the ends of another one", 0, 1),
+            "unbounded": Setting(0.2, "chance of an arc to have no limit", 0, 1),
+            "bounded_below": Setting(0.2, "chance of an arc to have a lower limit, of 0 to the drawn flow", 0, 1),
         },
         _draw,
     ),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import MAP, REDUCE, Cluster, Ragged, State, Topology, Workload
-from optsched.instances.families.base import Drawn, Family, Parameter, require, require_distinct
+from optsched.instance import MAP, REDUCE, Cluster, State, Topology, Workload
+from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct
 from optsched.instances.families.hsu import MAP_RATES, OUT_RATE, PROCESS_RATES
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
 from optsched.instances.proportional import ASSUMED, proportional_shuffle
@@ -33,8 +33,18 @@ def _mixed(
     require_distinct(replicas, nodes)
     require(datacenters <= racks <= nodes, f"racks is {racks}; it must be from datacenters to nodes")
     require(groups <= jobs, f"groups is {groups}; it must be at most {jobs}: each group has a job")
+    cluster = _cluster(rng, nodes, racks, datacenters, slots)
+    workload = _workload(rng, nodes, tasks, reduces, jobs, groups, replicas)
+    labels = {
+        "shuffle": ASSUMED,
+        "fields": "assumed: drawn uniformly, so that every problem can be posed; no experiment of a paper",
+    }
+    return Drawn(cluster, workload, State.initial(cluster, workload, load=rng.integers(0, 3, size=nodes)), labels)
+
+
+def _cluster(rng: np.random.Generator, nodes: int, racks: int, datacenters: int, slots: int) -> Cluster:
     rack = in_blocks(nodes, racks)
-    cluster = Cluster(
+    return Cluster(
         numbered("n", nodes),
         rack=rack,
         rack_ids=numbered("r", racks),
@@ -54,21 +64,25 @@ def _mixed(
         out_in_use=rng.uniform(0, OUT_RATE, size=nodes).round(1),
         topology=Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4}),
     )
+
+
+def _workload(
+    rng: np.random.Generator, nodes: int, tasks: int, reduces: int, jobs: int, groups: int, replicas: int
+) -> Workload:
     map_job, reduce_job = in_blocks(tasks, jobs), in_blocks(reduces, jobs)
     size = rng.choice([64.0, 128.0], size=tasks)
     ratio = rng.choice([0.5, 1.0, 2.0], size=jobs)
     sent = np.bincount(map_job, size, minlength=jobs) * ratio / np.maximum(np.bincount(reduce_job, minlength=jobs), 1)
     map_time = rng.integers(20, 60, size=jobs, endpoint=True).astype(np.float64)
     rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas), nodes)
-    job = np.concatenate((map_job, reduce_job))
-    kind = np.repeat([MAP, REDUCE], [tasks, reduces])
+    job, kind = np.concatenate((map_job, reduce_job)), np.repeat([MAP, REDUCE], [tasks, reduces])
     demand = {name: rng.integers(1, most, size=(jobs, 2), endpoint=True) for name, most in (("cpu", 2), ("memory", 4))}
-    workload = Workload(
+    return Workload(
         np.concatenate((numbered("m", tasks), numbered("s", reduces))),
         kind=kind,
         job=job,
         size=np.concatenate((size, np.full(reduces, np.nan))),
-        replicas=Ragged(np.append(rows.starts, np.full(reduces, rows.starts[-1])), rows.values),
+        replicas=rows.padded(reduces),
         rate_in_by_type=MAP_RATES[rng.integers(0, 3, size=jobs)][job],
         demand={name: values[job, kind] for name, values in demand.items()},
         shuffle=proportional_shuffle(map_job, size, reduce_job, sent[reduce_job]),
@@ -82,11 +96,6 @@ def _mixed(
         group_weight=rng.integers(1, 4, size=groups, endpoint=True).astype(np.float64),
         group_running_tasks=rng.integers(0, 3, size=groups, endpoint=True),
     )
-    labels = {
-        "shuffle": ASSUMED,
-        "fields": "assumed: drawn uniformly, so that every problem can be posed; no experiment of a paper",
-    }
-    return Drawn(cluster, workload, State.initial(cluster, workload, load=rng.integers(0, 3, size=nodes)), labels)
 
 
 FAMILIES = (
@@ -95,15 +104,15 @@ FAMILIES = (
         "",
         "Maps and reduces with every field that a problem of the papers may need, for gap matrices.",
         {
-            "nodes": Parameter(9, "nodes", 1, 8192),
-            "tasks": Parameter(12, "maps"),
-            "reduces": Parameter(4, "reduces", 0, 10**5),
-            "jobs": Parameter(2, "jobs, which share maps and reduces evenly", 1, 10**5),
-            "groups": Parameter(2, "groups, which share the jobs evenly", 1, 10**5),
-            "racks": Parameter(3, "racks", 1, 8192),
-            "datacenters": Parameter(3, "datacenters, which share the racks evenly", 1, 8192),
-            "replicas": Parameter(2, "most replicas of a block: 1 to this", 1, 1000),
-            "slots": Parameter(2, "map slots of each node", 1, 1000),
+            "nodes": Setting(9, "nodes", 1, 8192),
+            "tasks": Setting(12, "maps"),
+            "reduces": Setting(4, "reduces", 0, 10**5),
+            "jobs": Setting(2, "jobs, which share maps and reduces evenly", 1, 10**5),
+            "groups": Setting(2, "groups, which share the jobs evenly", 1, 10**5),
+            "racks": Setting(3, "racks", 1, 8192),
+            "datacenters": Setting(3, "datacenters, which share the racks evenly", 1, 8192),
+            "replicas": Setting(2, "most replicas of a block: 1 to this", 1, 1000),
+            "slots": Setting(2, "map slots of each node", 1, 1000),
         },
         _mixed,
     ),

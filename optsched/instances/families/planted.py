@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.instance import Bools, Cluster, Ints, Ragged, State, Workload
-from optsched.instances.families.base import Drawn, Family, Parameter, optimum_label, require, require_distinct
+from optsched.instances.families.base import Drawn, Family, Setting, optimum_label, require, require_distinct
 from optsched.instances.families.guo import locality_cluster, locality_sizes
 from optsched.instances.families.labl import LOADS, W_REM, initial_loads
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
@@ -53,10 +53,7 @@ def _covered_replicas(rng: np.random.Generator, hot: Bools, room: Ints, cold: in
         first[lost] = rng.choice(nodes_hot, size=int(lost.sum()))
     anywhere = distinct_nodes(rng, counts[:cold], len(hot), first=first[:cold])
     within = distinct_nodes(rng, counts[cold:], nodes_hot, first=np.searchsorted(nodes_hot, first[cold:]))
-    rows = Ragged(
-        np.concatenate((anywhere.starts, anywhere.starts[-1] + within.starts[1:])),
-        np.concatenate((anywhere.values, within.values)),
-    )
+    rows = Ragged.of_lengths(counts, np.concatenate((anywhere.values, within.values)))
     order = rng.permutation(tasks)
     return _Cover(rows.take(order), planted[order], order < cold)
 
@@ -214,10 +211,7 @@ def _planted_flow(rng: np.random.Generator, *, nodes: int, racks: int, tasks: in
         rate_in=np.full(nodes + racks, float(_RATE)),
         rate_out=np.full(nodes + racks, float(_RATE)),
         out_in_use=np.concatenate((np.zeros(nodes), out_in_use)),
-        running_rates=Ragged(
-            np.concatenate((np.cumsum(np.append(0, busy)), np.full(racks, busy.sum()))),
-            np.repeat(rate, busy).astype(np.float64),
-        ),
+        running_rates=Ragged.of_lengths(busy, np.repeat(rate, busy).astype(np.float64)).padded(racks),
     )
     load = np.repeat(busy * rate, slots)  # e_m of each slot, in units of R_in/64
     taken = np.argsort(load, kind="stable")[:tasks]
@@ -240,9 +234,7 @@ def _planted_flow(rng: np.random.Generator, *, nodes: int, racks: int, tasks: in
 def _busier_replicas(rng: np.random.Generator, source: Ints, out_in_use: Ints, replicas: int) -> Ragged:
     """For each task its `source`, and of up to `replicas` - 1 others drawn at random those at least as busy."""
     drawn = distinct_nodes(rng, replica_counts(rng, len(source), replicas), len(out_in_use), first=source)
-    kept = out_in_use[drawn.values] >= out_in_use[source[drawn.row_of]]
-    starts = np.append(0, np.cumsum(np.bincount(drawn.row_of[kept], minlength=len(source))))
-    return Ragged(starts, drawn.values[kept])
+    return drawn.kept(out_in_use[drawn.values] >= out_in_use[source[drawn.row_of]])
 
 
 _REMOTE = "tasks that no placement can make local"
@@ -252,7 +244,7 @@ FAMILIES = (
         "planted-lsap",
         "",
         "A planted placement leaves exactly the given number of tasks remote, and so must any other.",
-        {**locality_sizes(100, 2, 0.5, 80, 3), "remote": Parameter(7, _REMOTE)},
+        {**locality_sizes(100, 2, 0.5, 80, 3), "remote": Setting(7, _REMOTE)},
         _planted_lsap,
     ),
     Family(
@@ -260,11 +252,11 @@ FAMILIES = (
         "",
         "Three groups, one starved and one beyond its share; fairness and locality attain their bounds together.",
         {
-            "nodes": Parameter(60, "nodes", 1, 10**6),
-            "slots": Parameter(2, "slots of each node, half of them idle on average", 1, 1000),
-            "tasks": Parameter(90, "pending tasks", 1),
-            "replicas": Parameter(3, "most replicas of a block: 1 to this", 1, 1000),
-            "remote": Parameter(5, _REMOTE),
+            "nodes": Setting(60, "nodes", 1, 10**6),
+            "slots": Setting(2, "slots of each node, half of them idle on average", 1, 1000),
+            "tasks": Setting(90, "pending tasks", 1),
+            "replicas": Setting(3, "most replicas of a block: 1 to this", 1, 1000),
+            "remote": Setting(5, _REMOTE),
         },
         _planted_fair,
     ),
@@ -273,11 +265,11 @@ FAMILIES = (
         "",
         "Tasks fill all servers exactly up to the given makespan, the given number of them remote.",
         {
-            "nodes": Parameter(100, "servers", 1, 10**6),
-            "max_load": Parameter(5, "initial loads are integers from 0 to this, in units of w_loc"),
-            "makespan": Parameter(8, "least makespan, in units of w_loc", 1, 10**6),
-            "replicas": Parameter(4, "most replicas of a block: 1 to this", 1, 1000),
-            "remote": Parameter(12, _REMOTE),
+            "nodes": Setting(100, "servers", 1, 10**6),
+            "max_load": Setting(5, "initial loads are integers from 0 to this, in units of w_loc"),
+            "makespan": Setting(8, "least makespan, in units of w_loc", 1, 10**6),
+            "replicas": Setting(4, "most replicas of a block: 1 to this", 1, 1000),
+            "remote": Setting(12, _REMOTE),
         },
         _planted_latency,
     ),
@@ -286,11 +278,11 @@ FAMILIES = (
         "",
         "Costs of reading and of load that attain their bounds in one planted placement.",
         {
-            "nodes": Parameter(20, "compute nodes", 1, 10**6),
-            "racks": Parameter(4, "racks, each with one storage node", 1, 10**5),
-            "tasks": Parameter(50, "pending maps, at most one a slot", 1),
-            "slots": Parameter(4, "idle slots of each compute node", 1, 1000),
-            "replicas": Parameter(2, "most replicas of a block, on storage nodes: 1 to this", 1, 1000),
+            "nodes": Setting(20, "compute nodes", 1, 10**6),
+            "racks": Setting(4, "racks, each with one storage node", 1, 10**5),
+            "tasks": Setting(50, "pending maps, at most one a slot", 1),
+            "slots": Setting(4, "idle slots of each compute node", 1, 1000),
+            "replicas": Setting(2, "most replicas of a block, on storage nodes: 1 to this", 1, 1000),
         },
         _planted_flow,
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.instance import MAP, REDUCE, Cluster, State, Workload
-from optsched.instances.families.base import Drawn, Family, Parameter, require
+from optsched.instances.families.base import Drawn, Family, Setting, require
 from optsched.instances.families.sampling import numbered
 
 __all__ = ["FAMILIES"]
@@ -73,13 +73,13 @@ FAMILIES = (
         "Sharmilarani et al., section III.",
         "Jobs with profiles of three resources and completion goals on trackers that cannot hold all of their tasks.",
         {
-            "jobs": Parameter(4, "jobs", 0, 10**4),
-            "nodes": Parameter(10, "trackers", 1, 10**6),
-            "types": Parameter(1, "kinds of trackers, dealt in turn; 1: identical ones", 1, 10**6),
-            "maps": Parameter(40, "most pending maps of a job; at least half of it", 0, 10**6),
-            "reduces": Parameter(4, "most pending reduces of a job; from none", 0, 10**6),
-            "room": Parameter(1.0, "capacities of a tracker, of those that it is assumed to have; rounded down", 0, 1),
-            "goals": Parameter(0.8, "share of the jobs that have a completion goal", 0, 1),
+            "jobs": Setting(4, "jobs", 0, 10**4),
+            "nodes": Setting(10, "trackers", 1, 10**6),
+            "types": Setting(1, "kinds of trackers, dealt in turn; 1: identical ones", 1, 10**6),
+            "maps": Setting(40, "most pending maps of a job; at least half of it", 0, 10**6),
+            "reduces": Setting(4, "most pending reduces of a job; from none", 0, 10**6),
+            "room": Setting(1.0, "capacities of a tracker, of those that it is assumed to have; rounded down", 0, 1),
+            "goals": Setting(0.8, "share of the jobs that have a completion goal", 0, 1),
         },
         _utility,
     ),

@@ -112,12 +112,8 @@ def distinct_nodes(
             node = np.searchsorted(ends, position, side="right")
         taken[rows, column] = node
         taken[:, : column + 1].sort(axis=1)
-    starts = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=starts[1:])
     drawn = taken[taken < size]
-    return Ragged(starts, drawn if isinstance(among, int) else _sorted_rows(starts, among[drawn]))
-
-
-def _sorted_rows(starts: Ints, values: Ints) -> Ints:
-    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return values[np.lexsort((values, rows))]
+    if isinstance(among, int):
+        return Ragged.of_lengths(counts, drawn)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    return Ragged.of_lengths(counts, among[drawn][np.lexsort((among[drawn], rows))])

@@ -24,7 +24,7 @@ from optsched.instance import (
     Topology,
     Workload,
 )
-from optsched.instances.families.base import Drawn, Family, Parameter, require, require_distinct
+from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
 from optsched.instances.proportional import ASSUMED, proportional_shuffle
 
@@ -113,7 +113,7 @@ def _workload(
         job_ids=job_ids,
         arrival=np.zeros(len(job_ids)),
         size=np.concatenate((size, np.full(reduces, np.nan))),
-        replicas=Ragged(np.append(replicas.starts, np.full(reduces, replicas.starts[-1])), replicas.values),
+        replicas=replicas.padded(reduces),
         shuffle=shuffle,
     )
 
@@ -150,16 +150,16 @@ FAMILIES = (
         "Shen et al. 2016, section II.",
         "Jobs with maps, reduces and a random shuffle; distances by rack or drawn.",
         {
-            "nodes": Parameter(8, "nodes", 1, 8192),
-            "tasks": Parameter(12, "maps", 1),
-            "reduces": Parameter(4, "reduces", 1, 10**5),
-            "jobs": Parameter(2, "jobs, which share maps and reduces evenly", 1, 10**5),
-            "racks": Parameter(2, "racks", 1, 10**4),
-            "replicas": Parameter(2, "most replicas of a block: 1 to this", 1, 1000),
-            "slots": Parameter(2, "map slots of each node", 1, 1000),
-            "reduce_slots": Parameter(1, "reduce slots of each node", 1, 1000),
-            "finished": Parameter(0.0, "share of the maps that ran already; their number is rounded", 0, 1),
-            "spread": Parameter(0, "distances are drawn from 1 to this; 0: hops 0, 2, 4 by rack", 0, 10**6),
+            "nodes": Setting(8, "nodes", 1, 8192),
+            "tasks": Setting(12, "maps", 1),
+            "reduces": Setting(4, "reduces", 1, 10**5),
+            "jobs": Setting(2, "jobs, which share maps and reduces evenly", 1, 10**5),
+            "racks": Setting(2, "racks", 1, 10**4),
+            "replicas": Setting(2, "most replicas of a block: 1 to this", 1, 1000),
+            "slots": Setting(2, "map slots of each node", 1, 1000),
+            "reduce_slots": Setting(1, "reduce slots of each node", 1, 1000),
+            "finished": Setting(0.0, "share of the maps that ran already; their number is rounded", 0, 1),
+            "spread": Setting(0, "distances are drawn from 1 to this; 0: hops 0, 2, 4 by rack", 0, 10**6),
         },
         _transmission,
     ),
@@ -168,12 +168,12 @@ FAMILIES = (
         "Shen et al. 2016, section III, Table II.",
         "A batch of ten jobs of 10 to 100 GB on 60 nodes of one rack, blocks on two nodes.",
         {
-            "batch": Parameter(1, "1 Wordcount, 2 Terasort, 3 Grep", choices=(1, 2, 3)),
-            "divide": Parameter(1, "numbers of tasks and sizes of inputs are divided by this, rounded up", 1, 1000),
-            "nodes": Parameter(60, "nodes", 2, 8192),
-            "racks": Parameter(1, "racks", 1, 1000),
-            "slots": Parameter(4, "map slots of each node", 1, 1000),
-            "reduce_slots": Parameter(2, "reduce slots of each node", 1, 1000),
+            "batch": Setting(1, "1 Wordcount, 2 Terasort, 3 Grep", choices=(1, 2, 3)),
+            "divide": Setting(1, "numbers of tasks and sizes of inputs are divided by this, rounded up", 1, 1000),
+            "nodes": Setting(60, "nodes", 2, 8192),
+            "racks": Setting(1, "racks", 1, 1000),
+            "slots": Setting(4, "map slots of each node", 1, 1000),
+            "reduce_slots": Setting(2, "reduce slots of each node", 1, 1000),
         },
         _table_2,
     ),

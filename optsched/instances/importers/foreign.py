@@ -12,12 +12,14 @@ import json
 import os
 import re
 import zlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
-from optsched.errors import Fault, InputError
+from optsched.errors import Fault, InputError, UsageError
+from optsched.instances.documents.diagnosis import Doubled, json_object
 
 __all__ = [
     "BYTES_PER_MB",
@@ -25,11 +27,13 @@ __all__ = [
     "Imported",
     "Line",
     "Location",
-    "Record",
+    "JsonObject",
     "json_objects",
     "lines_of",
+    "most_at_once",
     "read_text",
     "shown",
+    "slots_given",
     "stem",
     "unescaped",
 ]
@@ -90,22 +94,7 @@ def read_text(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
         raise InputError([Fault(f"byte {error.start}", f"is no UTF-8 text ({error.reason})")], str(path)) from None
 
 
-class _Repeating(dict[str, Any]):
-    """A JSON object that names a key twice; it is reported when something is read from it."""
-
-    repeated: tuple[str, ...] = ()
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) == len(pairs):
-        return record
-    repeating = _Repeating(record)
-    repeating.repeated = tuple(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-    return repeating
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(object_pairs_hook=json_object)
 _SPACE = re.compile(r"[ \t\r\n]*")
 #: What may stand at the end of a log that was cut within a literal or a number.
 _CUT_WORD = re.compile(r"|t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
@@ -145,6 +134,25 @@ def _is_cut(error: json.JSONDecodeError, text: str) -> bool:
     return _CUT_WORD.fullmatch(rest.strip()) is not None and error.pos + len(rest) == len(text)
 
 
+def slots_given(slots: str | int, *words: str) -> str | int:
+    """How many slots a node has: one of some words, or a number of at least 1, which may be given as text."""
+    if isinstance(slots, str) and slots.isdecimal() and len(slots) < 16:
+        slots = int(slots)
+    if slots in words or (isinstance(slots, int) and not isinstance(slots, bool) and slots >= 1):
+        return slots
+    told = ", ".join(f'"{word}"' for word in words)
+    raise UsageError(f"slots must be {told} or a number of at least 1, not {slots!r}")
+
+
+def most_at_once(intervals: Iterable[tuple[Hashable, int, int]]) -> int:
+    """The most of the intervals (where, start, end) that hold at once at one place; 0 where there are none."""
+    events: defaultdict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+    for where, start, end in intervals:
+        # At equal times an end sorts before a start: one slot may have served both.
+        events[where] += [(start, 1), (end, -1)]
+    return max((max(accumulate(change for _, change in sorted(of_place))) for of_place in events.values()), default=0)
+
+
 def shown(value: Any) -> str:
     """A JSON value as a message shows it: in its own notation, shortened."""
     if isinstance(value, dict):
@@ -166,7 +174,7 @@ def unescaped(name: str) -> str:
     return name.strip("/")
 
 
-class Record:
+class JsonObject:
     """A JSON object and its place; a field of a wrong type or value becomes a fault and counts as unknown."""
 
     __slots__ = ("faults", "is_object", "place", "value")
@@ -176,8 +184,8 @@ class Record:
         self.value: dict[str, Any] = value if isinstance(value, dict) else {}
         if not self.is_object:
             faults.append(Fault(place, f"must be an object, not {shown(value)}"))
-        elif isinstance(value, _Repeating):
-            for key in value.repeated:
+        elif isinstance(value, Doubled):
+            for key in value.doubled:
                 self.fault(key, "is named twice in one object")
 
     def at(self, key: str) -> str:
@@ -251,10 +259,10 @@ class Record:
             return []
         return value
 
-    def records(self, key: str) -> list[Record]:
+    def records(self, key: str) -> list[JsonObject]:
         """A list of objects; empty where absent or null."""
         place = self.at(key)
-        return [Record(value, f"{place}[{index}]", self.faults) for index, value in enumerate(self.items(key))]
+        return [JsonObject(value, f"{place}[{index}]", self.faults) for index, value in enumerate(self.items(key))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import Fault, InputError, UsageError, nearest
-from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Location
-from optsched.instances.importers.foreign import stem as stem_of
+from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Location, most_at_once, slots_given, stem
 from optsched.instances.importers.rumen_trace import Job, Task, TaskKind, Trace, read_topology, read_trace
 from optsched.instances.proportional import ASSUMED, proportional_shuffle
 
@@ -112,7 +111,7 @@ def import_rumen(
     [{'id': 'task_1', 'job': 'job_1', 'kind': 'map', 'replicas': ['h1'], 'size': 64.0, 'observed': 'h2',
       'start': 0.5, 'duration': 2.5}]
     """
-    per_node = _slots(slots)
+    per_node = slots_given(slots, "observed", "inferred")
     for option, given, known in (("shuffle", shuffle, SHUFFLES), ("maps", maps, MAPS)):
         if given not in known:
             raise UsageError(f"{option}={given!r}: {nearest(str(given), known)}")
@@ -121,23 +120,14 @@ def import_rumen(
     chosen, notes = _choose(log, jobs, observed=per_node == "observed")
     cluster = _cluster(log, racks)
     importer = _Importer(log, cluster, None if topology is None else Path(topology).name, per_node, shuffle, maps)
-    stem = stem_of(log.source, "trace|json|gz", "rumen") if name is None else name
+    title = stem(log.source, "trace|json|gz", "rumen") if name is None else name
     documents = []
     for part in [(job,) for job in chosen] if split else [tuple(chosen)]:
         of_one_job = split or (len(jobs) == 1 and name is None)
-        document, part_notes = importer.document(part, f"{stem}-{part[0].id}" if of_one_job else stem)
+        document, part_notes = importer.document(part, f"{title}-{part[0].id}" if of_one_job else title)
         documents.append(document)
         notes.extend(part_notes)
     return Imported(tuple(documents), (*log.notes, *cluster.notes, *notes))
-
-
-def _slots(slots: str | int) -> str | int:
-    """`slots` as `import_rumen` takes them; a number may be given as text."""
-    if isinstance(slots, str) and slots.isdecimal() and len(slots) < 16:
-        slots = int(slots)
-    if slots in ("observed", "inferred") or (isinstance(slots, int) and not isinstance(slots, bool) and slots >= 1):
-        return slots
-    raise UsageError(f'slots must be "observed", "inferred" or a number of at least 1, not {slots!r}')
 
 
 def _choose(trace: Trace, names: Sequence[str], observed: bool) -> tuple[list[Job], list[str]]:
@@ -223,23 +213,13 @@ def _locations(trace: Trace) -> Iterator[Location]:
             yield from (attempt.location for attempt in task.attempts if attempt.location is not None)
 
 
-def _most_at_once(trace: Trace, kind: TaskKind) -> int:
-    """The largest number of attempts at tasks of a kind that ran at once on any one node; 0 if no times are known."""
-    events: dict[str, list[tuple[int, int]]] = {}
+def _intervals(trace: Trace, kind: TaskKind) -> Iterator[tuple[str, int, int]]:
+    """Host, start and finish of each attempt at a task of a kind of which they are known."""
     for job in trace.jobs:
         for task in job.tasks:
             for attempt in task.attempts if task.kind == kind else ():
                 if attempt.location is not None and attempt.interval is not None:
-                    start, finish = attempt.interval
-                    # At equal times an end sorts before a start: one slot may have served both.
-                    events.setdefault(attempt.location.host, []).extend([(start, 1), (finish, -1)])
-    most = 0
-    for on_node in events.values():
-        running = 0
-        for _, change in sorted(on_node):
-            running += change
-            most = max(most, running)
-    return most
+                    yield (attempt.location.host, *attempt.interval)
 
 
 def _count(number: int, noun: str) -> str:
@@ -263,7 +243,7 @@ class _Importer:
             self.per_node = {"map": slots, "reduce": slots}
         elif slots == "inferred":
             # A tracker has at least one slot of a kind, also where the trace shows none in use.
-            self.per_node = {kind: max(1, _most_at_once(trace, kind)) for kind in ("map", "reduce")}
+            self.per_node = {kind: max(1, most_at_once(_intervals(trace, kind))) for kind in ("map", "reduce")}
 
     def document(self, jobs: Sequence[Job], name: str) -> tuple[dict[str, Any], list[str]]:
         """One document of the given jobs, and the notes on what was odd in them."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from optsched.errors import Fault, InputError
-from optsched.instances.importers.foreign import Location, Record, json_objects, read_text, shown, unescaped
+from optsched.instances.importers.foreign import JsonObject, Location, json_objects, read_text, shown, unescaped
 
 __all__ = ["Attempt", "Job", "Location", "Task", "TaskKind", "Trace", "read_topology", "read_trace"]
 
@@ -150,7 +150,7 @@ def read_topology(path: str | os.PathLike[str]) -> dict[str, str | None]:
     racks: dict[str, str | None] = {}
     places: dict[str, str] = {}
     # A stack, not recursion: the file decides how deep the levels go. Names of the levels above leave out the root's.
-    pending: list[tuple[Record, tuple[str, ...]]] = [] if faults else [(Record(roots[0], "", faults), ())]
+    pending: list[tuple[JsonObject, tuple[str, ...]]] = [] if faults else [(JsonObject(roots[0], "", faults), ())]
     while pending:
         record, above = pending.pop()
         name = record.name("name", required=bool(record.place))
@@ -184,7 +184,7 @@ def _job(value: Any, number: int, faults: list[Fault]) -> Job | None:
         return None
     named = value.get("jobID") if isinstance(value, dict) else None
     usable = isinstance(named, str) and re.fullmatch(r"[\w.-]{1,100}", named, re.ASCII) is not None
-    record = Record(value, _place(number, named if usable else None), faults)
+    record = JsonObject(value, _place(number, named if usable else None), faults)
     job = record.name("jobID", required=True)
     if job is not None and not usable:
         record.fault("jobID", f"{shown(job)} must be up to 100 letters, digits, _, - and .: it becomes a file name")
@@ -195,7 +195,7 @@ def _job(value: Any, number: int, faults: list[Fault]) -> Job | None:
     return Job(job, user, submit, finish, tuple(task for task in tasks if task is not None))
 
 
-def _task(record: Record, kind: TaskKind) -> Task | None:
+def _task(record: JsonObject, kind: TaskKind) -> Task | None:
     task = record.name("taskID", required=True)
     replicas = [place.layers("layers") for place in record.records("preferredLocations")]
     attempts = [_attempt(attempt) for attempt in record.records("attempts")]
@@ -205,10 +205,11 @@ def _task(record: Record, kind: TaskKind) -> Task | None:
     return Task(task, kind, input_bytes, tuple(place for place in replicas if place is not None), tuple(attempts))
 
 
-def _attempt(record: Record) -> Attempt:
+def _attempt(record: JsonObject) -> Attempt:
     location = record.host("hostName")
     if (location is None or location.rack is None) and record.value.get("location") is not None:
-        location = Record(record.value["location"], record.at("location"), record.faults).layers("layers") or location
+        named = JsonObject(record.value["location"], record.at("location"), record.faults)
+        location = named.layers("layers") or location
     return Attempt(
         successful=record.name("result") in SUCCESSFUL,
         location=location,

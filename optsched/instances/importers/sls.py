@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from optsched.errors import Fault, InputError, UsageError
+from optsched.errors import Fault, InputError
 from optsched.instances.importers.foreign import (
     LARGEST,
     Imported,
+    JsonObject,
     Location,
-    Record,
     json_objects,
+    most_at_once,
     read_text,
     shown,
+    slots_given,
     stem,
 )
 
@@ -111,40 +114,25 @@ def import_sls(
     ([{'id': 'h1', 'rack': 'r1', 'slots': 1, 'reduce_slots': 1}],
      [{'id': 'job_1_c1', 'job': 'job_1', 'kind': 'map', 'replicas': ['h1'], 'duration': 1.5}])
     """
-    if isinstance(slots, str) and slots.isdecimal() and len(slots) < 16:
-        slots = int(slots)
-    if slots != "inferred" and (not isinstance(slots, int) or isinstance(slots, bool) or slots < 1):
-        raise UsageError(f'slots must be "inferred" or a number of at least 1, not {slots!r}')
+    slots = slots_given(slots, "inferred")
     notes: list[str] = []
     log = _read_jobs(jobs, notes)
     weights = None if queues is None else _read_weights(queues)
     hosts = _hosts(log, jobs) if nodes is None else _read_nodes(nodes)
-    per_node = slots if isinstance(slots, int) else _most_at_once(log)
-    names = dict.fromkeys(job.queue for job in log if job.queue is not None)
-    if weights is not None:
-        absent = [queue for queue in names if queue not in weights]
-        notes += [f"queue {queue} has no weight in the allocation file; it weighs 1" for queue in absent]
-    groups = [{"id": queue, "weight": 1.0 if weights is None else weights.get(queue, 1.0)} for queue in names]
+    per_node = slots if isinstance(slots, int) else max(1, most_at_once(_intervals(log)))
+    groups = _groups(log, weights, notes)
     origin = min((job.start for job in log if job.start is not None), default=0)
     records, tasks = _records(log, hosts, origin, notes)
     files = [f"job file {Path(jobs).name}"]
     files += [
         f"{noun} {Path(path).name}" for noun, path in (("node file", nodes), ("queues", queues)) if path is not None
     ]
-    told = "inferred: on every node the most of a kind that ran at once on any node, a lower estimate"
     document: dict[str, Any] = {
         "format": "optsched/1",
         "name": stem(jobs, "json|gz", "sls") if name is None else name,
         "description": f"{len(tasks)} containers of {len(log)} jobs on {len(hosts)} nodes, as if all waited at once.",
         "source": f"SLS {', '.join(files)}",
-        "labels": {
-            "state": "assumed: all containers wait at once, though jobs started one after the other",
-            "replicas": "assumed: SLS asks the scheduler for a container on this host, which is taken to hold its data",
-            "slots": told if slots == "inferred" else f"given: {slots} on every node, for maps and for reduces",
-            "arrival": "the job's start, in s since the first job's",
-            "duration": "recorded, wherever it ran",
-            "weight": "recorded" if weights is not None else "assumed: no allocation file was given, so 1 each",
-        },
+        "labels": _labels(slots, weights is not None),
         "nodes": [
             {"id": host}
             | ({} if node.rack is None else {"rack": node.rack})
@@ -159,6 +147,28 @@ def import_sls(
     if not groups:
         del document["groups"], document["labels"]["weight"]
     return Imported((document,), tuple(notes))
+
+
+def _groups(log: list[_Job], weights: dict[str, float] | None, notes: list[str]) -> list[dict[str, Any]]:
+    """Records of the queues that jobs name."""
+    names = dict.fromkeys(job.queue for job in log if job.queue is not None)
+    known = dict.fromkeys(names, 1.0) if weights is None else weights
+    absent = [queue for queue in names if queue not in known]
+    notes += [f"queue {queue} has no weight in the allocation file; it weighs 1" for queue in absent]
+    return [{"id": queue, "weight": known.get(queue, 1.0)} for queue in names]
+
+
+def _labels(slots: str | int, weighed: bool) -> dict[str, str]:
+    """What was recorded, inferred and assumed."""
+    inferred = "inferred: on every node the most of a kind that ran at once on any node, a lower estimate"
+    return {
+        "state": "assumed: all containers wait at once, though jobs started one after the other",
+        "replicas": "assumed: SLS asks the scheduler for a container on this host, which is taken to hold its data",
+        "slots": inferred if slots == "inferred" else f"given: {slots} on every node, for maps and for reduces",
+        "arrival": "the job's start, in s since the first job's",
+        "duration": "recorded, wherever it ran",
+        "weight": "recorded" if weighed else "assumed: no allocation file was given, so 1 each",
+    }
 
 
 def _records(
@@ -196,23 +206,13 @@ def _records(
     return records, tasks
 
 
-def _most_at_once(log: list[_Job]) -> int:
-    """The most containers of one kind that ran at once on one host, at least 1."""
-    events: dict[tuple[str, str], list[tuple[int, int]]] = {}
+def _intervals(log: list[_Job]) -> Iterator[tuple[tuple[str, str], int, int]]:
+    """Host and kind, start and end of each container of which they are known."""
     for job in log:
         for container in job.containers:
             start, end = container.start, container.end
             if container.location is not None and start is not None and end is not None and start <= end:
-                key = (container.location.host, container.kind)
-                # At equal times an end sorts before a start: one slot may have served both.
-                events.setdefault(key, []).extend([(start, 1), (end, -1)])
-    most = 1
-    for on_host in events.values():
-        running = 0
-        for _, change in sorted(on_host):
-            running += change
-            most = max(most, running)
-    return most
+                yield (container.location.host, container.kind), start, end
 
 
 def _read_jobs(path: str | os.PathLike[str], notes: list[str]) -> list[_Job]:
@@ -220,7 +220,7 @@ def _read_jobs(path: str | os.PathLike[str], notes: list[str]) -> list[_Job]:
     faults: list[Fault] = []
     jobs: dict[str, _Job] = {}
     for number, value in enumerate(json_objects(text, "job", faults, cut), start=1):
-        record = Record(value, f"job {number}", faults)
+        record = JsonObject(value, f"job {number}", faults)
         name = record.name("job.id", required=True)
         containers = [_container(container) for container in record.records("job.tasks")]
         queue, start = record.name("job.queue.name"), record.amount("job.start.ms")
@@ -239,7 +239,7 @@ def _read_jobs(path: str | os.PathLike[str], notes: list[str]) -> list[_Job]:
     return list(jobs.values())
 
 
-def _container(record: Record) -> _Container | None:
+def _container(record: JsonObject) -> _Container | None:
     kind = record.name("container.type", required=True)
     if kind is not None and kind not in KINDS:
         record.fault("container.type", f"must be map or reduce, not {shown(kind)}")
@@ -273,7 +273,7 @@ def _read_nodes(path: str | os.PathLike[str]) -> dict[str, _Node]:
     faults: list[Fault] = []
     nodes: dict[str, _Node] = {}
     for number, value in enumerate(json_objects(text, "rack", faults, cut), start=1):
-        record = Record(value, f"rack {number}", faults)
+        record = JsonObject(value, f"rack {number}", faults)
         rack = record.name("rack", required=True)
         for entry in record.records("nodes"):
             name = entry.name("node", required=True)

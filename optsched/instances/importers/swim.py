@@ -105,33 +105,14 @@ def import_swim(
     rng = np.random.default_rng(seed)
     holders = distinct_nodes(rng, np.full(sum(maps), replicas, dtype=np.int64), nodes)
     names = [f"n{node}" for node in range(1, nodes + 1)]
-    rows: Iterator[Any] = iter(holders)
-    tasks: list[dict[str, Any]] = []
-    for job, count in zip(jobs, maps, strict=True):
-        for part in range(1, count + 1):
-            rest = job.input - (count - 1) * block * BYTES_PER_MB
-            task = {"id": f"{job.id}_m{part}", "job": job.id, "size": block if part < count else rest / BYTES_PER_MB}
-            held = [names[node] for node in next(rows).tolist()]
-            tasks.append({**task, "replicas": held} if held else task)
-        if job.shuffle or job.output:
-            size = job.shuffle / BYTES_PER_MB
-            tasks.append({"id": f"{job.id}_r1", "job": job.id, "kind": "reduce", "size": size})
+    rows = ([names[node] for node in row.tolist()] for row in holders)
+    tasks = [task for job, count in zip(jobs, maps, strict=True) for task in _tasks(job, count, block, rows)]
     document: dict[str, Any] = {
         "format": "optsched/1",
         "name": stem(path, "tsv|txt|gz", "swim") if name is None else name,
         "description": f"{len(tasks)} tasks of {len(jobs)} jobs on {nodes} nodes, as if all were waiting at once.",
         "source": f"SWIM trace {Path(path).name}" + ("" if first is None else f", the first {len(jobs)} jobs"),
-        "labels": {
-            "arrival": "recorded",
-            "size": f"recorded for each job; generated: maps of {block} MB and the rest (10^6 bytes), one reduce a job "
-            "with what it shuffles",
-            "filter_ratio": "recorded: shuffle over map input bytes of the job",
-            "tasks": f"generated: a map for each {block} MB of a job's input, at least one; a reduce where it shuffles "
-            "or writes anything",
-            "nodes": f"generated: {nodes} nodes alike, {slots} slots each for maps and for reduces",
-            "replicas": f"generated: {replicas} different nodes uniformly at random, seed {seed}, numpy PCG64",
-            "state": "assumed: all tasks wait at once, though jobs arrived one after the other",
-        },
+        "labels": _labels(nodes, slots, replicas, block, seed),
         "nodes": [{"id": node, "slots": slots, "reduce_slots": slots} for node in names],
         "jobs": [
             {"id": job.id, "arrival": job.submit} | ({"filter_ratio": job.shuffle / job.input} if job.input else {})
@@ -140,6 +121,32 @@ def import_swim(
         "tasks": tasks,
     }
     return Imported((document,))
+
+
+def _tasks(job: _Job, maps: int, block: int, holders: Iterator[list[str]]) -> Iterator[dict[str, Any]]:
+    """Records of a job's maps, whose blocks lie on the next of `holders`, and of its reduce."""
+    for part in range(1, maps + 1):
+        rest = job.input - (maps - 1) * block * BYTES_PER_MB
+        task = {"id": f"{job.id}_m{part}", "job": job.id, "size": block if part < maps else rest / BYTES_PER_MB}
+        held = next(holders)
+        yield {**task, "replicas": held} if held else task
+    if job.shuffle or job.output:
+        yield {"id": f"{job.id}_r1", "job": job.id, "kind": "reduce", "size": job.shuffle / BYTES_PER_MB}
+
+
+def _labels(nodes: int, slots: int, replicas: int, block: int, seed: int) -> dict[str, str]:
+    """What was recorded, generated and assumed."""
+    return {
+        "arrival": "recorded",
+        "size": f"recorded for each job; generated: maps of {block} MB and the rest (10^6 bytes), one reduce a job "
+        "with what it shuffles",
+        "filter_ratio": "recorded: shuffle over map input bytes of the job",
+        "tasks": f"generated: a map for each {block} MB of a job's input, at least one; a reduce where it shuffles "
+        "or writes anything",
+        "nodes": f"generated: {nodes} nodes alike, {slots} slots each for maps and for reduces",
+        "replicas": f"generated: {replicas} different nodes uniformly at random, seed {seed}, numpy PCG64",
+        "state": "assumed: all tasks wait at once, though jobs arrived one after the other",
+    }
 
 
 def _read(path: str | os.PathLike[str]) -> list[_Job]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import UsageError
-from optsched.instances.families.base import Parameter
+from optsched.instances.families.base import Setting
 from optsched.instances.generate import FAMILIES, generate
 
 
@@ -72,6 +72,6 @@ class TestErrors:
 
     def test_reads_text_and_numpy(self) -> None:
         """Tests that values may be text or NumPy scalars, and whole floats stand for integers."""
-        count = Parameter(3, "count")
+        count = Setting(3, "count")
         assert [count.check("f", "count", value) for value in ("7", np.int64(7), 7.0, " 7 ", "7e0")] == [7] * 5
-        assert Parameter((1.0,), "weights").check("f", "weights", [1, 2]) == (1.0, 2.0)
+        assert Setting((1.0,), "weights").check("f", "weights", [1, 2]) == (1.0, 2.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.instance import Cluster, Ragged, State, Workload
-from optsched.instances.families.base import Drawn, Family, Parameter
+from optsched.instances.families.base import Drawn, Family, Setting
 
 
 def _draw(rng: np.random.Generator, *, nodes: int, tasks: int) -> Drawn:
@@ -20,8 +20,8 @@ CONSOLIDATION = Family(
     paper="",
     description="Nodes of 1 to 3 slots, and tasks with one replica each.",
     parameters={
-        "nodes": Parameter(4, "nodes", 1, 1000),
-        "tasks": Parameter(5, "pending tasks", 0, 10000),
+        "nodes": Setting(4, "nodes", 1, 1000),
+        "tasks": Setting(5, "pending tasks", 0, 10000),
     },
     draw=_draw,
 )
