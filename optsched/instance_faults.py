@@ -37,6 +37,7 @@ __all__ = [
     "header_faults",
     "id_faults",
     "key_in_place",
+    "number_faults",
 ]
 
 #: How deep the values of `parameters` may be nested.
@@ -173,7 +174,7 @@ class _Parts:
         """Entries of a column that refer to nothing, or are out of range."""
         if column.form not in ("choice", "label", "reference"):
             lowest = -LARGEST if column.signed else -1 if column.default < 0 else 0
-            yield from _number_faults(column.table, name, values, lowest)
+            yield from number_faults(column.table, name, values, lowest)
             return
         if column.form == "label":
             limit = len(getattr(self._cluster, f"{column.attribute}_ids"))
@@ -251,7 +252,7 @@ def _surely_sound(ids: Strings) -> bool:
     return not (hashes[1:] == hashes[:-1]).any()
 
 
-def _number_faults(table: str, name: str, values: npt.NDArray[Any], lowest: int = 0) -> Iterator[Fault]:
+def number_faults(table: str, name: str, values: npt.NDArray[Any], lowest: int = 0) -> Iterator[Fault]:
     """Infinite, too large and too small entries; NaN means "not given", and so does -1 where it is the lowest."""
     with np.errstate(invalid="ignore"):
         wrong = (values > LARGEST) | (values < lowest)
@@ -385,7 +386,7 @@ def _shuffle_faults(workload: Workload) -> Iterator[Fault]:
         for row in np.flatnonzero(~of_kind).tolist():
             yield Fault(f"shuffle[{row}].{name}", f'task "{workload.task_ids[indices[row]]}" is no {name}')
     for name in shuffle.AMOUNTS:
-        yield from _number_faults("shuffle", name, getattr(shuffle, name))
+        yield from number_faults("shuffle", name, getattr(shuffle, name))
     for row in np.flatnonzero(np.isnan(shuffle.size)).tolist():
         yield Fault(f"shuffle[{row}].size", "is not given")
 

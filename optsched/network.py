@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from optsched.arrays import LARGEST, Ints, Strings, read_only, read_only_strings
 from optsched.errors import Fault, InputError
-from optsched.instance_faults import id_faults
+from optsched.instance_faults import id_faults, number_faults
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -218,10 +218,8 @@ def _faults(network: FlowNetwork) -> Iterator[Fault]:
         ("nodes", "supply", -LARGEST),
     ):
         values = getattr(network, name)
-        unbounded = (values == UNBOUNDED) if name == "capacity" else np.zeros(len(values), dtype=bool)
-        for row in np.flatnonzero(((values < lowest) | (values > LARGEST)) & ~unbounded).tolist():
-            why = "is negative" if lowest == 0 and values[row] < 0 else "is past 2^53"
-            yield Fault(f"{table}[{row}].{name}", f"{values[row]} {why}")
+        limited = np.where(values == UNBOUNDED, 0, values) if name == "capacity" else values
+        yield from number_faults(table, name, limited, lowest)
     for row in np.flatnonzero((network.lower > network.capacity) & (network.capacity >= 0)).tolist():
         told = f"{network.lower[row]} is more than the capacity {network.capacity[row]}"
         yield Fault(f"arcs[{row}].lower", told)

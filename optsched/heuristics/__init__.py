@@ -2,7 +2,8 @@
 
 One module a family, named after one of its heuristics, and imported when one of its heuristics is first asked for.
 `optsched.running` says what a heuristic is and runs it; `optsched.waves` goes on until all tasks ran. Some heuristics
-solve an exact problem of their own by a search of `optsched.searches`; none uses a model.
+solve an exact problem of their own by a search of `optsched.searches`; none uses a model. A batch heuristic is called
+with the problem and a random generator, which is only spoken of where it is used.
 
 Packages outside bring heuristics as entry points of the group `optsched.heuristics`; these come after the shipped ones.
 """

@@ -38,8 +38,6 @@ def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
     ----------
     problem
         One with slots: `flow`, `lsap`, `fair-lsap`, `flow-congestion`, or a `transmission` problem.
-    rng
-        Not used.
 
     References
     ----------
@@ -70,8 +68,6 @@ def larts(
     ----------
     problem
         `transmission-reduces` or `transmission`.
-    rng
-        Not used.
     sizes
         How MB are estimated; see `estimated_sizes`.
 

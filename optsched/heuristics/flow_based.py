@@ -30,10 +30,6 @@ def round_robin(problem: Latency, rng: np.random.Generator, *, start: int = 0) -
 
     Parameters
     ----------
-    problem
-        The problem.
-    rng
-        Not used.
     start
         Position of the server with which the cycle begins; counted round where there are fewer servers.
 
@@ -85,8 +81,6 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
 
     Parameters
     ----------
-    problem
-        The problem.
     rng
         Not used: tasks are covered and given out by position, and of equally loaded servers the first is taken.
     ties

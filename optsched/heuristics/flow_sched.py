@@ -29,13 +29,6 @@ def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Plac
     load that its own placements add. There it places reduces as well as maps. Nodes without idle slots are left out. If
     there are more tasks than slots, the dearest ones wait, as with arcs "unscheduled" (Hsu and Freeh, note 2).
 
-    Parameters
-    ----------
-    problem
-        The problem.
-    rng
-        Not used.
-
     References
     ----------
     Hsu and Freeh, sections 3.3 and 4.1. The paper's solver is cs2; here it is the network engine for assignment
@@ -91,10 +84,6 @@ def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str
 
     Parameters
     ----------
-    problem
-        The problem.
-    rng
-        Not used.
     order
         Tasks as `given` in the file; or by `largest` or `smallest` input rate first. The rate is the highest over the
         nodes with a slot for the task, and ties go by position. If there are more tasks than slots, the last ones wait.
@@ -175,10 +164,6 @@ def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order
 
     Parameters
     ----------
-    problem
-        The problem.
-    rng
-        Not used.
     order
         `largest` demand first, where the demand is the highest over the types of nodes with idle slots and ties go by
         position; or as `given` in the file. If there are more tasks than slots, the last ones wait.

@@ -1,7 +1,7 @@
 """LABL, locality aware and bounded latency (Agosta et al., Fig. 1), in the readings that its pseudo-code admits.
 
 Line numbers in the comments are those of Fig. 1; a "note" is one on Agosta et al. in docs/papers.md.
-The algorithms that Agosta et al. compare it with are in `flow_based`.
+The algorithms that Agosta et al. compare it with are in `flow_based`. Nothing here is drawn at random.
 
 The loop over limits does work only where something can change. A server that still holds blocks of waiting tasks is
 looked at when the limit leaves it room. It then gets a task, or is never looked at again. A limit at which no server
@@ -77,10 +77,6 @@ def labl(
 
     Parameters
     ----------
-    problem
-        The problem.
-    rng
-        Not used.
     variant
         `literal`: line 11 as printed, phi(s) <= l, so Phase I may end up to w_loc above l (note 6). `strict`:
         phi(s) + w_loc <= l instead; nothing but the first iteration then places tasks in Phase II. `rescan`: strict,

@@ -2,6 +2,7 @@
 
 Quincy is by Isard et al., SOSP 2009. Three parts of it are not here: its fairness constraints, running tasks that are
 killed, and tasks that it leaves unscheduled at a price. Each snapshot is filled.
+Nothing is drawn at random.
 """
 
 from __future__ import annotations
@@ -39,8 +40,6 @@ def quincy(
     ----------
     problem
         `transmission-maps` or `transmission`.
-    rng
-        Not used.
     rack, off_rack
         Cost of an MB that crosses a rack's switch, and of one that crosses racks. They are assumed; Shen et al. give
         none.

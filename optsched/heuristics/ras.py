@@ -97,8 +97,6 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
 
     Parameters
     ----------
-    problem
-        The problem.
     reduces
         Reduces of each job on each tracker, shape (jobs, nodes).
     rounds

@@ -33,6 +33,7 @@ __all__ = [
     "LARGEST_FILE",
     "LARGEST_RATIO",
     "LARGEST_UNPACKED",
+    "content",
     "from_document",
     "load",
     "parse",
@@ -245,17 +246,26 @@ def _most(packed: bytes) -> int:
 def _bytes(path: Path, source: str) -> bytes:
     """The content of a file, unpacked if it is a `.json.gz`."""
     suffix = _suffix(source)
+    data = content(path)
+    if suffix != ".json.gz":
+        return data
+    most = _most(data)
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
-        if suffix == ".json.gz":
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-                most = _most(data)
-                data = packed.read(most + 1)
-            if len(data) > most:
-                raise InputError([Fault("", f"unpacks to more than {most} bytes; so much is not read")], source)
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            unpacked = packed.read(most + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError([Fault("", f"is no sound gzip file: {error}")], source) from None
+    if len(unpacked) > most:
+        raise InputError([Fault("", f"unpacks to more than {most} bytes; so much is not read")], source)
+    return unpacked
+
+
+def content(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file; InputError where it cannot be read, or has more than `LARGEST_FILE`."""
+    source = os.fspath(path)
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
         raise InputError([Fault("", f"cannot be read: {getattr(error, 'strerror', None) or error}")], source) from None
     if len(data) > LARGEST_FILE:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from optsched.errors import Fault, InputError, expect
 from optsched.instances.documents.diagnosis import Diagnosis, decode
 from optsched.instances.documents.rationals import read_number
+from optsched.instances.files import content
 from optsched.resources import folder as data_folder
 from optsched.results import Number
 
@@ -107,10 +108,7 @@ def library(folder: str | os.PathLike[str] | None = None) -> Mapping[str, Entry]
     expect(folder, (str, os.PathLike, type(None)), "library takes a folder")
     folder = data_folder("instances") if folder is None else Path(folder)
     index = folder / INDEX
-    try:
-        value = decode(index.read_bytes(), str(index))
-    except OSError as error:
-        raise InputError([Fault("", f"cannot be read: {error.strerror or error}")], str(index)) from None
+    value = decode(content(index), str(index))
     if not isinstance(value, Mapping) or value.get("format") != OPTIMA:
         raise InputError([Fault("format", f'must be "{OPTIMA}"')], str(index))
     diagnosis = Diagnosis()

@@ -9,7 +9,6 @@ import os
 import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -23,6 +22,7 @@ from optsched.instance_faults import key_in_place
 from optsched.instances.documents.diagnosis import Diagnosis, decode
 from optsched.instances.documents.rationals import read_number, spelled
 from optsched.instances.documents.writing import write_whole
+from optsched.instances.files import content
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, NetworkFlow, Placement
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
@@ -34,9 +34,6 @@ SOLUTION = "optsched-solution/1"
 
 #: Packages whose versions stand in a solution file.
 _PACKAGES = ("numpy", "scipy", "networkx", "highspy", "pyomo", "pulp")
-
-#: Files of more bytes are not read.
-_LARGEST_FILE = 2**30
 
 
 _Text = Annotated[str, Meta(min_length=1)]
@@ -189,15 +186,7 @@ def read_solution(path: str | os.PathLike[str], instance: Instance | FlowNetwork
     expect(path, (str, os.PathLike), "read_solution takes a path")
     expect(instance, (Instance, FlowNetwork), "read_solution takes an instance or a flow network")
     source = os.fspath(path)
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError([Fault("", f"cannot be read: {reason}")], source) from None
-    if len(data) > _LARGEST_FILE:
-        raise InputError([Fault("", f"holds more than {_LARGEST_FILE} bytes; so much is not read")], source)
-    value = decode(data, source)
+    value = decode(content(path), source)
     if not isinstance(value, Mapping) or value.get("format") != SOLUTION:
         raise InputError(
             [Fault("format", f'is no solution file: it must begin {{"format": "{SOLUTION}", ...}}')], source

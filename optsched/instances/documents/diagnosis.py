@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import types
-from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -21,8 +20,9 @@ from optsched.errors import FAULTS_SHOWN, Fault, InputError, nearest
 from optsched.instance import LARGEST
 from optsched.instance_faults import DEEPEST, half_characters, key_in_place
 from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
+from optsched.instances.documents.objects import Doubled, json_object
 
-__all__ = ["Diagnosis", "Doubled", "decode", "json_object"]
+__all__ = ["Diagnosis", "decode"]
 
 
 class _Odd:
@@ -30,22 +30,6 @@ class _Odd:
 
     def __init__(self, text: str) -> None:
         self.text = text if len(text) <= 40 else f"{text[:20]}... ({len(text)} characters)"
-
-
-class Doubled(dict[str, Any]):
-    """A JSON object in whose text some keys stood twice; whoever reads it tells of them."""
-
-    doubled: tuple[str, ...] = ()
-
-
-def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these keys and values, `Doubled` where one is named twice."""
-    entries = dict(pairs)
-    if len(entries) == len(pairs):
-        return entries
-    doubled = Doubled(entries)
-    doubled.doubled = tuple(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-    return doubled
 
 
 def decode(text: bytes, source: str = "") -> Any:
