@@ -9,7 +9,7 @@ import pytest
 from proved_solutions import LATENCY, LSAP, SOLVED
 from small_problems import small_problem
 
-from optsched.certificates import Claim, Enumerated, Finding, Verdict, certify, proved_bound
+from optsched.certificates import Claim, Enumerated, Finding, certify, proved_bound
 from optsched.errors import CertificateInvalid, UsageError
 from optsched.instance import Cluster, Instance, Pairs, State, Workload
 from optsched.placement import Placement

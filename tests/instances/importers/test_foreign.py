@@ -13,7 +13,7 @@ from foreign_files import NODES, SLS, faults
 
 from optsched.errors import Fault
 from optsched.instances.importers.dimacs import import_dimacs
-from optsched.instances.importers.foreign import LARGEST, Line, Location, Record, json_objects, lines_of, stem
+from optsched.instances.importers.foreign import LARGEST, JsonObject, Line, Location, json_objects, lines_of, stem
 from optsched.instances.importers.orlib import import_orlib_assign, import_orlib_gap
 from optsched.instances.importers.sls import import_sls
 from optsched.instances.importers.swim import import_swim
@@ -51,10 +51,10 @@ def test_objects_of_a_text(text: str, values: list[Any], told: list[str]) -> Non
     assert all(line.startswith(begin) for line, begin in zip(lines, told, strict=True))
 
 
-def record_of(**fields: Any) -> tuple[Record, list[Fault]]:
+def record_of(**fields: Any) -> tuple[JsonObject, list[Fault]]:
     """A record `r` of these fields, and the faults that it is to fill."""
     found: list[Fault] = []
-    return Record(fields, "r", found), found
+    return JsonObject(fields, "r", found), found
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_records_that_are_none() -> None:
     notes: list[str] = []
     (twice,) = json_objects('{"a": 1, "a": 2}', "job", found, notes)
     for value in (twice, [1], None):
-        assert Record(value, "", found).name("id", required=True) is None
+        assert JsonObject(value, "", found).name("id", required=True) is None
     assert [str(fault) for fault in found] == [
         *("a: is named twice in one object", "id: is missing"),
         *("must be an object, not a list", "must be an object, not null"),
