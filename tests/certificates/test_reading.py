@@ -10,7 +10,6 @@ import pytest
 
 from optsched.certificates import reading
 from optsched.errors import CertificateInvalid
-from optsched.instance import Cluster, Instance, Workload
 
 
 @pytest.mark.parametrize(
@@ -55,11 +54,34 @@ def test_what_is_read() -> None:
 
 
 def test_prices_by_id() -> None:
-    """Tests that prices of 0 are left out, that what is left out is 0, and that an unknown node is told."""
-    instance = Instance(Cluster(["a", "b", "c"]), Workload([]))
-    held = reading.priced(instance.cluster.node_ids, np.array([0, 5, -2]))
+    """Tests that prices of 0 are left out, that what is left out is 0, and that an unknown name is told."""
+    index = {"a": 0, "b": 1, "c": 2}
+    held = reading.priced(list(index), np.array([0, 5, -2]))
     assert held == {"b": 5, "c": -2}
-    assert reading.node_prices(instance, held).tolist() == [0, 5, -2]
-    assert reading.node_prices(instance, {}).tolist() == [0, 0, 0]
-    with pytest.raises(CertificateInvalid, match=r'^charges: there is no node "z"'):
-        reading.node_prices(instance, {"z": 1}, "charges")
+    assert reading.prices_of({"of": held}, "of", index).tolist() == [0, 5, -2]
+    assert reading.prices_of({"of": {}}, "of", ["a", "b", "c"]).tolist() == [0, 0, 0]
+    with pytest.raises(CertificateInvalid, match=r'^of: there is no node "z"'):
+        reading.prices_of({"of": {"z": 1}}, "of", index)
+    with pytest.raises(CertificateInvalid, match=r'^charges.of: there is no pool "z"'):
+        reading.prices_of({"of": {"z": 1}}, "of", ["a"], "pool", "charges.of")
+    with pytest.raises(CertificateInvalid, match=r"^b: must be an integer up to 2\^53"):
+        reading.prices_of({"of": {"b": "1"}}, "of", index)
+
+
+def test_tables_of_prices() -> None:
+    """Tests rows by name with prices by node, rows left out, and that faults name the row."""
+    index, data = {"a": 0, "b": 1}, {"rows": {"y": {"b": 3}, "z": {"a": 1, "b": 2}}}
+    table = reading.price_table(data, "rows", ["x", "y", "z"], "row", index)
+    assert table.tolist() == [[0, 0], [0, 3], [1, 2]]
+    with pytest.raises(CertificateInvalid, match=r'^rows: there is no row "z"'):
+        reading.price_table(data, "rows", ["x", "y"], "row", index)
+    with pytest.raises(CertificateInvalid, match=r'^in.rows.y: there is no node "b"'):
+        reading.price_table(data, "rows", ["x", "y", "z"], "row", {"a": 0}, "in.rows")
+
+
+def test_denominators() -> None:
+    """Tests that a scale is an integer above 0."""
+    assert reading.denominator({"scale": 1}) == 1
+    for scale in (0, -1):
+        with pytest.raises(CertificateInvalid, match=f"^scale: must be above 0, not {scale}$"):
+            reading.denominator({"scale": scale})
