@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LARGEST", "Bools", "Floats", "Ints", "Part", "Ragged", "Strings", "read_only", "read_only_strings"]
+__all__ = [
+    "LARGEST",
+    "Bools",
+    "Floats",
+    "Ints",
+    "Part",
+    "Ragged",
+    "Strings",
+    "grouped",
+    "read_only",
+    "read_only_strings",
+]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -39,6 +50,18 @@ def read_only_strings(values: npt.ArrayLike) -> Strings:
     width = max(1, int(np.strings.str_len(array).max(initial=0)))
     array = np.ascontiguousarray(array, dtype=f"=U{width}") if array.ndim else array
     return read_only(array, array.dtype)
+
+
+def grouped(values: Ints) -> Iterator[tuple[int, Ints]]:
+    """Each value that there is, increasing, and its positions, increasing.
+
+    >>> [(value, positions.tolist()) for value, positions in grouped(np.array([7, -1, 7]))]
+    [(-1, [1]), (7, [0, 2])]
+    """
+    order = np.argsort(values, kind="stable")
+    found, starts = np.unique(values[order], return_index=True)
+    if len(found):
+        yield from zip(found.tolist(), np.split(order, starts[1:]), strict=True)
 
 
 class Part:

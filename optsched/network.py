@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.arrays import LARGEST, Ints, Strings, read_only, read_only_strings
+from optsched.arrays import LARGEST, Ints, Part, Strings, read_only, read_only_strings
 from optsched.errors import Fault, InputError
 from optsched.instance_faults import id_faults, number_faults
 
@@ -35,7 +35,7 @@ _DEFAULT: Any = None
 
 
 @dataclass(frozen=True, eq=False)
-class FlowNetwork:
+class FlowNetwork(Part):
     """A minimum-cost-flow problem: send every supply to a demand, within the bounds of the arcs, at least cost.
 
     Parameters
@@ -103,10 +103,6 @@ class FlowNetwork:
         faults = list(_faults(self))
         if faults:
             raise InputError(faults, self.name)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        values = (getattr(self, column.name) for column in fields(self))
-        return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
 
     def __len__(self) -> int:
         return len(self.node_ids)

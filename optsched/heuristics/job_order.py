@@ -14,11 +14,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from optsched.arrays import grouped
 from optsched.decimals import decimal
 from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
 from optsched.running.base import Event, Offer, Policy, View
 
-__all__ = ["ANYWHERE", "NODE", "RACK", "JobPolicy", "WaitingMaps", "by_job"]
+__all__ = ["ANYWHERE", "NODE", "RACK", "JobPolicy", "WaitingMaps"]
 
 #: How near a map's data is to a node: on it, in its rack, or anywhere.
 NODE, RACK, ANYWHERE = 0, 1, 2
@@ -66,14 +67,6 @@ class WaitingMaps:
             if view.status[task] == PENDING:
                 return task
         return None
-
-
-def by_job(tasks: Ints, view: View) -> Iterator[tuple[int, Ints]]:
-    """The given tasks (increasing) job by job: the job, or -1 for none, and its tasks (increasing)."""
-    jobs = view.workload.job[tasks]
-    order = np.argsort(jobs, kind="stable")
-    found, first = np.unique(jobs[order], return_index=True)
-    yield from zip(found.tolist(), np.split(tasks[order], first[1:]), strict=False)  # no job: one part without tasks
 
 
 @dataclass(eq=False, slots=True)
@@ -134,7 +127,8 @@ class JobPolicy(Policy):
         tasks = np.arange(self._known, len(view.workload))
         self._known = len(view.workload)
         pools = np.append(view.workload.job_group, -1)  # a task without a job picks the last entry
-        for job, own in by_job(tasks, view):
+        for job, positions in grouped(view.workload.job[tasks]):
+            own = tasks[positions]
             entry = self._jobs.setdefault(job, _Job(int(pools[job])))
             status = view.status[own]
             for kind in (MAP, REDUCE):

@@ -235,31 +235,22 @@ _PARAMETERS = (
 )
 
 
-def _joss_t(**values: Any) -> JossPolicy:
-    return JossPolicy("t", **values)
+def _entry(variant: str, doc: str) -> Heuristic:
+    def policy(**values: Any) -> JossPolicy:
+        return JossPolicy(variant, **values)
 
-
-def _joss_j(**values: Any) -> JossPolicy:
-    return JossPolicy("j", **values)
+    return Heuristic(
+        name=f"joss-{variant}",
+        paper="001",
+        algorithm=f"II.D, JoSS-{variant.upper()}",
+        problems=("traffic",),
+        doc=doc,
+        parameters=_PARAMETERS,
+        policy=policy,
+    )
 
 
 HEURISTICS = (
-    Heuristic(
-        name="joss-t",
-        paper="001",
-        algorithm="II.D, JoSS-T",
-        problems=("traffic",),
-        doc="jobs to queues of datacenters by class; a node takes the heads of its datacenter's queues in turn",
-        parameters=_PARAMETERS,
-        policy=_joss_t,
-    ),
-    Heuristic(
-        name="joss-j",
-        paper="001",
-        algorithm="II.D, JoSS-J",
-        problems=("traffic",),
-        doc="the same queues; a node prefers a map of the queue that has its block on it",
-        parameters=_PARAMETERS,
-        policy=_joss_j,
-    ),
+    _entry("t", "jobs to queues of datacenters by class; a node takes the heads of its datacenter's queues in turn"),
+    _entry("j", "the same queues; a node prefers a map of the queue that has its block on it"),
 )

@@ -40,6 +40,7 @@ __all__ = [
     "expect_problem",
     "on_grid",
     "overfull",
+    "pending_of",
     "stated",
     "switch",
 ]
@@ -505,6 +506,12 @@ optsched.problem("lsap", "papers/guo-fig2")
     raise UsageError(f"{taker} takes a problem, not {described(given)}; {mend}")
 
 
+def pending_of(instance: Instance, *kinds: int) -> Ints:
+    """Indices of the tasks of these kinds that wait, increasing."""
+    waits = (instance.state.status == PENDING) & np.isin(instance.workload.kind, kinds)
+    return np.flatnonzero(waits).astype(np.int64)
+
+
 class Problem(BaseProblem[Instance, Placement]):
     """A problem that places pending tasks of an instance; see `BaseProblem` for what all problems have.
 
@@ -530,8 +537,7 @@ class Problem(BaseProblem[Instance, Placement]):
 
     def __init__(self, instance: Instance, /, **parameters: Any) -> None:
         if isinstance(instance, Instance):
-            pending = (instance.state.status == PENDING) & np.isin(instance.workload.kind, self.kinds)
-            self.tasks = np.flatnonzero(pending).astype(np.int64)
+            self.tasks = pending_of(instance, *self.kinds)
             self.tasks.setflags(write=False)
             self.replicas = instance.replicas.take(self.tasks)
         super().__init__(instance, **parameters)

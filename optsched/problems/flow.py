@@ -15,9 +15,9 @@ import numpy as np
 
 from optsched.decimals import decimal, total
 from optsched.errors import Fault
-from optsched.instance import KINDS, MAP, PENDING, RUNNING, Floats, Instance, Ints, Ragged
+from optsched.instance import KINDS, MAP, RUNNING, Floats, Instance, Ints, Ragged
 from optsched.problems.assignment import TabledProblem
-from optsched.problems.base import GRID, Parameter, either, number, on_grid, sequence, switch
+from optsched.problems.base import GRID, Parameter, either, number, on_grid, pending_of, sequence, switch
 from optsched.results import Component, Proof, Sense
 
 __all__ = [
@@ -98,7 +98,7 @@ class Flow(TabledProblem):
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
-        pending = np.flatnonzero((instance.state.status == PENDING) & (instance.workload.kind == MAP))
+        pending = pending_of(instance, MAP)
         idle = instance.state.idle_slots > 0
         yield from rate_faults(cls.name, instance, {MAP: (pending, idle)}, parameters["scale"])
         yield from source_faults(cls.name, instance, np.unique(instance.replicas.take(pending).values))

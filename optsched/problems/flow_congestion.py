@@ -18,10 +18,21 @@ import numpy as np
 
 from optsched.decimals import decimal
 from optsched.errors import Fault, InputError, TooLarge
-from optsched.instance import KINDS, LARGEST, MAP, PENDING, REDUCE, Floats, Instance, Ints
+from optsched.instance import KINDS, LARGEST, MAP, REDUCE, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import GRID, Parameter, Problem, choice, exact, exact_product, on_grid, overfull, switch
+from optsched.problems.base import (
+    GRID,
+    Parameter,
+    Problem,
+    choice,
+    exact,
+    exact_product,
+    on_grid,
+    overfull,
+    pending_of,
+    switch,
+)
 from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms, task_rates
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
@@ -116,8 +127,7 @@ class FlowCongestion(Problem):
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
-        state, kind = instance.state, instance.workload.kind
-        pending = [np.flatnonzero((state.status == PENDING) & (kind == which)) for which in cls.kinds]
+        state, pending = instance.state, [pending_of(instance, which) for which in cls.kinds]
         idle = (state.idle_slots > 0, state.idle_reduce_slots > 0)
         offers = {which: (pending[which], idle[which] & bool(len(pending[which]))) for which in cls.kinds}
         yield from rate_faults(cls.name, instance, offers, parameters["scale"])

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.arrays import grouped
 from optsched.decimals import FINEST, common_denominator, decimal, for_each, rounded_units
 from optsched.errors import Fault, InputError
 from optsched.instance import FINISHED, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints
@@ -202,7 +203,7 @@ class Traffic(Problem):
         position[self.tasks[self.maps]] = np.arange(len(self.maps))
         position[self.tasks[self.reduces]] = np.arange(len(self.reduces))
         where = np.append(self.datacenter, -1)[state.node]
-        for job, members in _by_job(workload.job):
+        for job, members in grouped(workload.job):
             pending = state.status[members] == PENDING
             if not pending.any():
                 continue
@@ -543,7 +544,7 @@ def _sent(instance: Instance) -> dict[int, _Sent]:
     who = _Who(instance)
     position = np.zeros(len(workload), dtype=np.int64)
     sent: dict[int, _Sent] = {}
-    for job, members in _by_job(workload.job):
+    for job, members in grouped(workload.job):
         if job < 0 or not who.exchanging[job]:
             continue
         is_map = workload.kind[members] == MAP
@@ -563,14 +564,6 @@ def _sent(instance: Instance) -> dict[int, _Sent]:
         row, column = position[shuffle.map[own]], position[shuffle.reduce[own]]
         sent[job] = _Sent((len(maps), len(reduces)), row, column, shuffle.size[own], Fraction(1))
     return sent
-
-
-def _by_job(job: Ints) -> Iterator[tuple[int, Ints]]:
-    """Each job that has tasks (-1: none) and its tasks, increasing."""
-    order = np.argsort(job, kind="stable")
-    numbers, starts = np.unique(job[order], return_index=True)
-    if len(job):
-        yield from zip(numbers.tolist(), np.split(order, starts[1:]), strict=True)
 
 
 def _across(units: Ints, where: Ints, count: int) -> Ints:

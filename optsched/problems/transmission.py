@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optsched.errors import Fault, InputError
-from optsched.instance import LARGEST, MAP, PENDING, REDUCE, Floats, Instance, Ints, Shuffle
+from optsched.instance import LARGEST, MAP, REDUCE, Floats, Instance, Ints, Shuffle
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Problem, exact, exact_sum, overfull
 from optsched.problems.distances import distances
@@ -101,8 +101,7 @@ class Transmission(Problem):
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
         yield from missing_of_shuffle(cls.name, instance)
-        pending = (instance.state.status == PENDING) & (instance.workload.kind == MAP)
-        yield from missing_of_maps(cls.name, instance, np.flatnonzero(pending).astype(np.int64))
+        yield from missing_of_maps(cls.name, instance)
 
     def prepare(self) -> None:
         workload, state = self.instance.workload, self.instance.state

@@ -14,8 +14,8 @@ import numpy as np
 
 from optsched.decimals import common_denominator, whole_units
 from optsched.errors import Fault
-from optsched.instance import LARGEST, Floats, Instance, Ints, Ragged
-from optsched.problems.base import GRID, on_grid
+from optsched.instance import LARGEST, MAP, Floats, Instance, Ints, Ragged
+from optsched.problems.base import GRID, on_grid, pending_of
 from optsched.problems.distances import distances, missing_topology, whole_distances
 
 __all__ = ["Scale", "map_costs", "missing_of_maps", "missing_of_shuffle", "summed_units", "too_much"]
@@ -68,8 +68,9 @@ class Scale:
         return on_grid(np.where(products < LARGEST, products / GRID, np.inf))
 
 
-def missing_of_maps(name: str, instance: Instance, tasks: Ints) -> Iterator[Fault]:
-    """What the cost (1) of these maps lacks: size and replicas of each."""
+def missing_of_maps(name: str, instance: Instance) -> Iterator[Fault]:
+    """What the cost (1) of the pending maps lacks: size and replicas of each."""
+    tasks = pending_of(instance, MAP)
     for task in tasks[np.isnan(instance.workload.size[tasks])].tolist():
         yield Fault(f"tasks[{task}].size", f"{name} needs the size of the block that the map reads, in MB")
     for task in tasks[instance.replicas.lengths[tasks] == 0].tolist():

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from optsched.errors import Fault
-from optsched.instance import MAP, PENDING, Instance, Ints
+from optsched.instance import Instance, Ints
 from optsched.problems.assignment import TabledProblem
 from optsched.problems.distances import missing_topology
 from optsched.problems.transmission_costs import Scale, map_costs, missing_of_maps
@@ -46,8 +44,7 @@ class TransmissionMaps(TabledProblem):
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
         if instance.cluster.topology is None:
             yield missing_topology(cls.name)
-        pending = (instance.state.status == PENDING) & (instance.workload.kind == MAP)
-        yield from missing_of_maps(cls.name, instance, np.flatnonzero(pending).astype(np.int64))
+        yield from missing_of_maps(cls.name, instance)
 
     def prepare_costs(self) -> None:
         super().prepare_costs()
