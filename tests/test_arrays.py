@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.arrays import Ragged, read_only, read_only_strings
+from optsched.arrays import Ragged, grouped, read_only, read_only_strings
 
 
 def test_what_may_be_written_to_is_copied() -> None:
@@ -70,3 +70,19 @@ def test_pickled_rows_are_checked_again() -> None:
     assert [row.tolist() for row in again] == [[0.5], []]
     assert not again.values.flags.writeable
     assert not again.starts.flags.writeable
+
+
+def test_positions_by_value() -> None:
+    """Tests that values come increasing, each one's positions in order, -1 first, and none for no value."""
+    found = grouped(np.array([1, 0, -1, 1, 0]))
+    assert [(value, positions.tolist()) for value, positions in found] == [(-1, [2]), (0, [1, 4]), (1, [0, 3])]
+    assert list(grouped(np.zeros(0, dtype=np.int64))) == []
+
+
+def test_rows_by_their_lengths() -> None:
+    """Tests rows of given lengths, those with fewer entries, and empty ones after them."""
+    rows = Ragged.of_lengths([2, 0, 1], np.array([5, 6, 7]))
+    assert [row.tolist() for row in rows] == [[5, 6], [], [7]]
+    assert [row.tolist() for row in rows.kept(np.array([False, True, True]))] == [[6], [], [7]]
+    assert [row.tolist() for row in rows.padded(2)] == [[5, 6], [], [7], [], []]
+    assert [row.tolist() for row in Ragged.of_lengths([], np.zeros(0, dtype=np.int64)).padded(1)] == [[]]

@@ -9,7 +9,7 @@ import pytest
 from policy_cases import barred_case, first_view, order, posed
 
 from optsched.heuristics.fair import CapacityPolicy, FairPolicy
-from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps, by_job
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
 from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.problems import Lsap
 from optsched.running.base import Event, Offer, View
@@ -55,14 +55,6 @@ def test_a_map_is_drawn_once_and_not_after_it_started() -> None:
     view.status.base[1] = RUNNING  # type: ignore[index]
     assert maps.draw(NODE, 1, view, rng) is None
     assert {maps.draw(RACK, 1, view, rng) for _ in range(3)} == {0, 2, None}
-
-
-def test_tasks_job_by_job() -> None:
-    """Tests that tasks come by increasing job, each job's in order, those without a job first, and none for none."""
-    view = first_view(posed([1, 0, -1, 1, 0], [0, 0], [1.0]))
-    assert [(job, tasks.tolist()) for job, tasks in by_job(np.arange(5), view)] == [(-1, [2]), (0, [1, 4]), (1, [0, 3])]
-    assert [(job, tasks.tolist()) for job, tasks in by_job(np.array([0, 3]), view)] == [(1, [0, 3])]
-    assert list(by_job(np.zeros(0, dtype=np.int64), view)) == []
 
 
 def test_what_is_kept_of_a_job() -> None:
