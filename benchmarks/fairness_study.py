@@ -145,8 +145,8 @@ HEADER = [
 def ends(settings: Sequence[Setting]) -> str:
     """The frontiers' ends, and how many points lie between."""
     rows = []
-    for title, place in (("most local, then fairest", 0), ("fairest, then most local", -1)):
-        values = [(one, one.front.values[place]) for one in settings]
+    for title, position in (("most local, then fairest", 0), ("fairest, then most local", -1)):
+        values = [(one, one.front.values[position]) for one in settings]
         local = mean([one.share(float(value[0])) for one, value in values], 3)
         rows.append([title, local, mean([one.gain(value[1]) for one, value in values], 4)])
     points = [len(one.front) for one in settings]

@@ -194,9 +194,9 @@ def staircase(instance: Instance) -> list[list[object]]:
     return steps
 
 
-def column(pairs: list[tuple[float, float]], place: int) -> list[float]:
+def column(pairs: list[tuple[float, float]], position: int) -> list[float]:
     """One entry of each pair."""
-    return [entry[place] for entry in pairs]
+    return [entry[position] for entry in pairs]
 
 
 def in_waves(family: str, seeds: int, **parameters: Any) -> Record:

@@ -184,8 +184,8 @@ def main() -> None:
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(given.processes, mp_context=spawn) as pool:
         found = list(pool.map(measured, [(case, given.time_limit) for case in cases]))
-    order = sorted(range(len(cases)), key=lambda place: cases[place].size)
-    rows = Rows(*([line for place in order for line in found[place][part]] for part in range(3)))
+    order = sorted(range(len(cases)), key=lambda position: cases[position].size)
+    rows = Rows(*([line for position in order for line in found[position][part]] for part in range(3)))
     head = ["size", "instances", "seed"]
     told = ["value", "bound", "gap"]
     print(HEAD.format(limit=given.time_limit, processes=given.processes).rstrip())

@@ -22,8 +22,10 @@ def _values(rng: np.random.Generator, solution: Any, what: str) -> None:
     if not values:
         values = [1.0]
     elif way < 6:
-        place = int(rng.integers(len(values)))
-        values[place] = [values[place] + 1, values[place] - 1, np.nan, np.inf, 1e300, values[place] + 0.5][way]
+        position = int(rng.integers(len(values)))
+        values[position] = [values[position] + 1, values[position] - 1, np.nan, np.inf, 1e300, values[position] + 0.5][
+            way
+        ]
     elif way == 6:
         values = values[::-1]
     elif way == 7:

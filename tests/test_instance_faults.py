@@ -145,7 +145,7 @@ NAN = np.nan
         ),
         (
             lambda: instance_of(tasks=workload(replicas=LONG)),
-            [f'tasks[1].replicas[{place}]: node "n{place % 3 + 1}" is named twice' for place in range(3, 10)],
+            [f'tasks[1].replicas[{position}]: node "n{position % 3 + 1}" is named twice' for position in range(3, 10)],
         ),
         (
             lambda: instance_of(tasks=workload(arrival=[0.0])),

@@ -20,7 +20,7 @@ from optsched.problems import Latency, Problem, problem
 from optsched.problems.assignment import AssignmentProblem, TabledProblem
 from optsched.results import Limit, Proof, Sense, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
-from optsched.searches import latency_packing as packing
+from optsched.searches import latency_packing
 from optsched.searches.assignment import optimal_placement, solve_assignment
 from optsched.searches.latency import LatencySearch
 from optsched.searches.tabled_assignment import table_prices
@@ -91,8 +91,8 @@ def test_parts_look_at_the_clock(part: str) -> None:
     nobody = np.full(len(latency.tasks), NONE, dtype=np.int64)
     parts: dict[str, Callable[[], Any]] = {
         "matching": lambda: LatencySearch(latency, load_profile("exact")).matching(5),
-        "packing, in chunks": lambda: packing._matched_in_chunks(latency, 50, 1),
-        "packing, shifted": lambda: packing._shifted(latency, 50, nobody),
+        "packing, in chunks": lambda: latency_packing._matched_in_chunks(latency, 50, 1),
+        "packing, shifted": lambda: latency_packing._shifted(latency, 50, nobody),
         "prices": lambda: table_prices(flow, nodes),
         "placement": lambda: optimal_placement(lsap),
     }

@@ -117,9 +117,9 @@ def compare(name: str, number: int) -> None:
         values.add(value)
         if best is None or oracle.key(value) < oracle.key(best):
             best = value
-        place = seen if seen < SAMPLES else chance.randint(0, seen)
-        if place < SAMPLES:
-            kept[place : place + 1] = [(decision, value)]
+        position = seen if seen < SAMPLES else chance.randint(0, seen)
+        if position < SAMPLES:
+            kept[position : position + 1] = [(decision, value)]
     for decision, value in kept:
         assert not problem.violations(decided(problem, decision)), decision
         assert problem.evaluate(decided(problem, decision)) == value, decision

@@ -13,8 +13,7 @@ from congestion_instances import paper
 
 from optsched.certificates import certify, flow_congestion_certificate, proved_bound
 from optsched.errors import CertificateInvalid
-from optsched.problems import FlowCongestion
-from optsched.problems import flow_congestion as module
+from optsched.problems import FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
 from optsched.results import Certificate, Proof
 from optsched.routes import solve
@@ -76,7 +75,7 @@ class TestCertificate:
         """Tests that a certificate whose check would list too many patterns is invalid, not a crash."""
         problem, certificate = self.solved()
         again = FlowCongestion(problem.instance)
-        monkeypatch.setattr(module, "MOST_PATTERNS", 5)
+        monkeypatch.setattr(flow_congestion, "MOST_PATTERNS", 5)
         with pytest.raises(CertificateInvalid, match="too many to list"):
             proved_bound(again, certificate)
 

@@ -43,7 +43,7 @@ def test_solution_files_keep_the_proof(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "changes", "message"),
+    ("position", "changes", "message"),
     [
         (0, {"task_price": None}, "task_price: must be an integer"),
         (0, {"task_price": 1.5}, "task_price: must be an integer"),
@@ -59,9 +59,9 @@ def test_solution_files_keep_the_proof(tmp_path: Path) -> None:
         (1, {"scale": "1"}, "scale: must be an integer"),
     ],
 )
-def test_faulty_certificates(place: int, changes: dict[str, Any], message: str) -> None:
+def test_faulty_certificates(position: int, changes: dict[str, Any], message: str) -> None:
     """Tests that data that is not what the proof needs is told."""
-    certificate = SOLVED.certificates[place]
+    certificate = SOLVED.certificates[position]
     with pytest.raises(CertificateInvalid) as caught:
         proved_bound(RACKS, replace(certificate, data={**certificate.data, **changes}), SOLVED.objective)
     assert message in str(caught.value)
@@ -73,13 +73,13 @@ def test_a_proof_of_the_cost_needs_its_placement() -> None:
         proved_bound(RACKS, SOLVED.certificates[1])
 
 
-@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("position", [0, 1])
 @pytest.mark.parametrize(
     ("key", "changed"), [("task_price", 0), ("node_prices", {"B": 100}), ("group_prices", {}), ("mean", 2)]
 )
-def test_changed_prices_prove_less(place: int, key: str, changed: Any) -> None:
+def test_changed_prices_prove_less(position: int, key: str, changed: Any) -> None:
     """Tests that each of the prices is needed: without it the true claim is caught."""
-    certificate = SOLVED.certificates[place]
+    certificate = SOLVED.certificates[position]
     if key not in certificate.data:
         return
     faulty = replace(certificate, data={**certificate.data, key: changed})

@@ -61,10 +61,10 @@ def test_no_move_overloads_a_tracker(problem: Utility, lasts: list[float]) -> No
     current, target = fair_sharing(problem, RNG, slots=2, reduce_slots=1), ras(problem, RNG)
     seconds = np.resize(lasts, len(problem.tasks))
     move = enforce(problem, current, target, seconds)
-    position = {task: place for place, task in enumerate(problem.tasks.tolist())}
+    position_of = {task: position for position, task in enumerate(problem.tasks.tolist())}
     node = problem.nodes_of(current).copy()
     for step in move.steps:
-        node[position[step.task]] = step.node if step.what == "started" else NONE
+        node[position_of[step.task]] = step.node if step.what == "started" else NONE
         assert not problem.violations(problem.placement(node))
     runs, wanted = problem.allocated(move.runs), problem.allocated(target)
     seen = {step.task for step in move.steps} | set(problem.tasks[problem.nodes_of(current) != NONE].tolist())

@@ -24,10 +24,10 @@ def replayed(problem: Utility, current: Placement, seconds: list[float], move: M
     """Go through the steps, checking each against what runs; the node of each of the problem's tasks at the end."""
     node = problem.nodes_of(current).copy()
     begun = np.where(node == NONE, np.nan, 0.0)
-    position = {task: place for place, task in enumerate(problem.tasks.tolist())}
+    position_of = {task: position for position, task in enumerate(problem.tasks.tolist())}
     clock = 0.0
     for step in move.steps:
-        task = position[step.task]
+        task = position_of[step.task]
         assert step.time >= clock
         clock = step.time
         if step.what == "ended":

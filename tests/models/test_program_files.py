@@ -199,7 +199,7 @@ def test_numbers_survive_both_formats(tmp_path: Path) -> None:
     """Tests that each number is read as the very same double, whatever its digits."""
     numbers = [0.1 + 0.2, 1 / 3, 2**53 / 64 + 1 / 64, 1e-9 / 7, 123456789012345.0, 27.880000114440918]
     model = _pulp()
-    variables = [model.add_variable(f"x{place}", None, value) for place, value in enumerate(numbers)]
+    variables = [model.add_variable(f"x{position}", None, value) for position, value in enumerate(numbers)]
     model.setObjective(pulp.LpAffineExpression(list(zip(variables, numbers, strict=True))))
     for variable, value in zip(variables, numbers, strict=True):
         model.addConstraint(value * variable + variables[0] >= -value, f"c{variable.name}")
@@ -210,9 +210,9 @@ def test_numbers_survive_both_formats(tmp_path: Path) -> None:
         highs.readModel(str(tmp_path / f"program{suffix}"))
         held = highs.getLp()
         by_name = dict(zip(held.col_names_, zip(held.col_cost_, held.col_upper_, strict=True), strict=True))
-        assert [by_name[f"x{place}"] for place in range(len(numbers))] == [(value, value) for value in numbers]
+        assert [by_name[f"x{position}"] for position in range(len(numbers))] == [(value, value) for value in numbers]
         assert dict(zip(held.row_names_, held.row_lower_, strict=True)) == {
-            f"cx{place}": -value for place, value in enumerate(numbers)
+            f"cx{position}": -value for position, value in enumerate(numbers)
         }
 
 

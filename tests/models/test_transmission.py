@@ -19,7 +19,7 @@ from optsched.instance import (
     Topology,
     Workload,
 )
-from optsched.models import transmission as models
+from optsched.models import transmission
 from optsched.problems.transmission import Transmission
 from optsched.routes import solve
 from optsched.searches.enumeration import best_placement
@@ -64,11 +64,11 @@ def test_forms_agree_where_maps_are_alike(problem: Transmission) -> None:
     found = best_placement(problem)
     assert found is not None
     assert solve(problem).objective == found[0]
-    for form in models.FORMS:
+    for form in transmission.FORMS:
         for aggregate in (True, False):
-            model = models.build_pyomo(problem, form=form, aggregate=aggregate)
+            model = transmission.build_pyomo(problem, form=form, aggregate=aggregate)
             outcome = solve_pyomo(model, load_profile("exact"))
-            placement = models.decode(model, problem)
+            placement = transmission.decode(model, problem)
             assert problem.evaluate(placement) == found[0], (form, aggregate)
             assert outcome.objective == pytest.approx(float(found[0][0]), abs=1e-4), (form, aggregate)
 
@@ -76,18 +76,18 @@ def test_forms_agree_where_maps_are_alike(problem: Transmission) -> None:
 def test_the_size_told_beforehand() -> None:
     """Tests that variables and constraints of the literal model are as many as is said."""
     for problem in map(rich, range(30)):
-        model, size = models.build_pulp(problem), models.literal_size(problem)
+        model, size = transmission.build_pulp(problem), transmission.literal_size(problem)
         assert (size.variables, size.constraints) == (len(model.variables()), len(list(model.constraints())))
-    assert models.literal_size(Transmission(drawn(0, 100, 20, 50))).megabytes > 1
+    assert transmission.literal_size(Transmission(drawn(0, 100, 20, 50))).megabytes > 1
 
 
 def test_large_models_are_refused() -> None:
     """Tests that a literal model that does not fit says so, and that forms have names and need whole costs."""
     problem = Transmission(example())
     with pytest.raises(TooLarge, match=r"24 variables and .* use route=.* or build_pyomo"):
-        models.build_pulp(problem, max_variables=3)
+        transmission.build_pulp(problem, max_variables=3)
     with pytest.raises(UsageError, match="form='no': give one of flow, pairs"):
-        models.build_pyomo(problem, form="no")
+        transmission.build_pyomo(problem, form="no")
     rounded = next(made for made in map(rich, range(99)) if made.grid > 1)
     with pytest.raises(UsageError, match='needs whole sizes and distances: use form="pairs"'):
-        models.build_pyomo(rounded, form="flow")
+        transmission.build_pyomo(rounded, form="flow")

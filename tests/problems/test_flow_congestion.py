@@ -30,8 +30,7 @@ from optsched.instance import (
 )
 from optsched.instances.files import load
 from optsched.placement import NONE, Placement
-from optsched.problems import Flow, FlowCongestion
-from optsched.problems import flow_congestion as module
+from optsched.problems import Flow, FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
 from optsched.problems.flow import effective_load
 from optsched.resources import folder
@@ -375,7 +374,7 @@ class TestPatterns:
     @pytest.mark.parametrize(("name", "limit"), [("MOST_PATTERNS", 5), ("MOST_ENTRIES", 7)])
     def test_too_many(self, name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
         """Tests that too many patterns, or too long lists of them, are refused with their number and what to do."""
-        monkeypatch.setattr(module, name, limit)
+        monkeypatch.setattr(flow_congestion, name, limit)
         problem = posed(two_nodes([[1.0], []], slots=2), [1.0, 2.0])
         told = "2 types of tasks make 8 patterns on 2 different nodes, too many to list; round the rates"
         with pytest.raises(TooLarge, match=told):

@@ -140,6 +140,6 @@ def test_every_route_against_the_words_of_001(problem: Utility) -> None:
         assert certify(problem, solution).valid
     assert best is not None
     for bound in bounds(problem):
-        place = [part.name for part in problem.components].index(str(bound.component))
-        assert place or bound.value >= best[0]
-        assert bound.value >= best[1] or not place
+        position = [part.name for part in problem.components].index(str(bound.component))
+        assert position or bound.value >= best[0]
+        assert bound.value >= best[1] or not position

@@ -11,8 +11,7 @@ from optsched.errors import TooLarge
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.generate import generate
 from optsched.models.flow_congestion import build_pulp, literal_size
-from optsched.problems import FlowCongestion
-from optsched.problems import flow_congestion as module
+from optsched.problems import FlowCongestion, flow_congestion
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import routes_of, solve
 from optsched.searches.enumeration import best_placement
@@ -92,6 +91,6 @@ def test_whole_relaxation_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
 def test_too_many(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that every route refuses what cannot be listed, with a message that says what to do."""
-    monkeypatch.setattr(module, "MOST_PATTERNS", 5)
+    monkeypatch.setattr(flow_congestion, "MOST_PATTERNS", 5)
     with pytest.raises(TooLarge, match="4 types of tasks make 22 patterns on 2 different nodes, too many to list"):
         solve(paper("hsu-two-clusters"), route=route)

@@ -29,8 +29,7 @@ from optsched.instance import (
 from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
 from optsched.results import Limit, Proof, Termination
-from optsched.routes import call as routes
-from optsched.routes import solve
+from optsched.routes import call, solve
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -103,7 +102,7 @@ def test_a_solver_that_gives_up(
     """Tests that a solver's bound counts as its word, and only where it is better than the cheap one."""
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
     outcome = SolverOutcome(Termination.NO_SOLUTION, Limit.TIME, None, said, "time", 1.0, None)
-    monkeypatch.setattr(routes, "solver_of", lambda route: lambda *given: outcome)
+    monkeypatch.setattr(call, "solver_of", lambda route: lambda *given: outcome)
     solution = solve(problem, route=route)
     assert (solution.objective, solution.bound, solution.limit) == (None, (bound,), Limit.TIME)
     assert solution.certificates[0].kind is kind

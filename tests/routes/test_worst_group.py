@@ -19,8 +19,7 @@ from optsched.instances.importers.rumen import import_rumen
 from optsched.placement import Placement
 from optsched.problems import Lsap, WorstGroup
 from optsched.results import Limit, Proof, Termination
-from optsched.routes import call as calls
-from optsched.routes import routes_of, solve
+from optsched.routes import call, routes_of, solve
 from optsched.searches.worst_group import FlowEngine, ProgramEngine
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -130,7 +129,7 @@ def test_limits_are_results(route: str, error: type[Exception], monkeypatch: pyt
 @pytest.mark.parametrize("route", ["pyomo", "pulp"])
 def test_a_model_that_errs_is_caught(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a solver's claim of another mean or cost raises."""
-    true = calls.solver_of
+    true = call.solver_of
 
     def claims(place: int) -> Any:
         seen: list[int] = []
@@ -143,7 +142,7 @@ def test_a_model_that_errs_is_caught(route: str, monkeypatch: pytest.MonkeyPatch
         return lambda route: solver
 
     for place in (1, 2):
-        monkeypatch.setattr(calls, "solver_of", claims(place))
+        monkeypatch.setattr(call, "solver_of", claims(place))
         with pytest.raises(SolverDisagreement, match=r"the solver says 7.0, the placement is worth (0\.5|1\.0)"):
             solve(ONE_SLOT, route=route)
 
@@ -151,7 +150,7 @@ def test_a_model_that_errs_is_caught(route: str, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("route", ["pyomo", "pulp"])
 def test_a_model_that_stops_leaves_what_it_holds(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests a limit in the first program and in the second: the mean is proved by prices, the cost as far as it is."""
-    true = calls.solver_of
+    true = call.solver_of
 
     def stops(place: int) -> Any:
         seen: list[int] = []
@@ -164,10 +163,10 @@ def test_a_model_that_stops_leaves_what_it_holds(route: str, monkeypatch: pytest
 
         return lambda route: solver
 
-    monkeypatch.setattr(calls, "solver_of", stops(1))
+    monkeypatch.setattr(call, "solver_of", stops(1))
     solution = solve(ONE_SLOT, route=route)
     assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.NODES)
     assert solution.bound == (Fraction(1, 2), None)
-    monkeypatch.setattr(calls, "solver_of", stops(2))
+    monkeypatch.setattr(call, "solver_of", stops(2))
     solution = solve(ONE_SLOT, route=route)  # the first program's placement is as cheap as can be, which prices prove
     assert (solution.optimal, solution.objective) == (True, (Fraction(1, 2), 1))

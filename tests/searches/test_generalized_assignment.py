@@ -11,7 +11,7 @@ from optsched.deadline import deadline
 from optsched.errors import SolverDisagreement
 from optsched.results import Proof, Termination
 from optsched.routes import solve
-from optsched.searches import generalized_assignment as engine
+from optsched.searches import generalized_assignment
 from optsched.solvers.highs import ArraySolution
 from optsched.solvers.outcome import OUT_OF_MEMORY
 from optsched.solvers.profiles import Profile, load_profile
@@ -37,9 +37,9 @@ def test_bug_plain_assignment_was_a_program() -> None:
         assert certify(problem, solution).proved
     differ = posed([[0, 3], [0, 3]], {"weight": [[2, 1], [1, 1]]}, {"weight": [3, 9]})
     assert solve(differ).solver["name"] == "HiGHS"
-    assert engine.plain_assignment(differ) is None
+    assert generalized_assignment.plain_assignment(differ) is None
     with deadline(0):
-        assert engine.plain_assignment(SMALL) is None
+        assert generalized_assignment.plain_assignment(SMALL) is None
 
 
 def test_assignment_that_scipy_calls_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +52,7 @@ def test_assignment_that_scipy_calls_infeasible(monkeypatch: pytest.MonkeyPatch)
     def refuses(_: object) -> None:
         raise ValueError("cost matrix is infeasible")
 
-    monkeypatch.setattr(engine, "linear_sum_assignment", refuses)
+    monkeypatch.setattr(generalized_assignment, "linear_sum_assignment", refuses)
     with pytest.raises(SolverDisagreement, match="nothing is feasible, but it is"):
         solve(SMALL)
 
@@ -61,7 +61,7 @@ def test_prices_of_slots_that_no_whole_prices_of_capacities_are() -> None:
     """Tests that prices that would be past 2^53 are left out, and the proof is then the solver's word."""
     large = [2.0**50 + 1, 2.0**50 - 1, 0]
     problem = posed([[0, 0, 1]] * 3, {"weight": [large] * 3}, {"weight": large})
-    found = engine.plain_assignment(problem)
+    found = generalized_assignment.plain_assignment(problem)
     assert found is not None
     assert found.prices is None
     assert (solve(problem).objective, solve(problem).certificate) == ((1,), Proof.SOLVER)
@@ -72,13 +72,13 @@ def test_prices_without_duals_or_beyond_doubles(monkeypatch: pytest.MonkeyPatch)
     exact = load_profile("exact")
     for duals in (None, np.full(4, -1e300)):
         answer = ArraySolution(OUT_OF_MEMORY, None, duals, None)
-        monkeypatch.setattr(engine, "solve_arrays", lambda *_, answer=answer: answer)
-        assert engine.capacity_prices(SMALL, exact).prices.tolist() == [[0, 0]]
+        monkeypatch.setattr(generalized_assignment, "solve_arrays", lambda *_, answer=answer: answer)
+        assert generalized_assignment.capacity_prices(SMALL, exact).prices.tolist() == [[0, 0]]
 
 
 def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that what a solver holds is checked: an infeasible placement is a disagreement, not a result."""
     answer = type("Answer", (), {"x": np.array([1.0, 0.0, 1.0, 0.0]), "outcome": None})
-    monkeypatch.setattr(engine, "solve_arrays", lambda *_: answer)
+    monkeypatch.setattr(generalized_assignment, "solve_arrays", lambda *_: answer)
     with pytest.raises(SolverDisagreement, match="violates capacity"):
-        engine.solve_integer_program(SMALL, Profile("exact"))
+        generalized_assignment.solve_integer_program(SMALL, Profile("exact"))

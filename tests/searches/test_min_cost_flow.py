@@ -11,23 +11,23 @@ from optsched.errors import SolverDisagreement
 from optsched.placement import NetworkFlow
 from optsched.results import Termination
 from optsched.routes import solve
-from optsched.searches import min_cost_flow as engine
+from optsched.searches import min_cost_flow
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import load_profile
 
 
 def test_flow_that_is_not_optimal_has_no_potentials() -> None:
     """Tests that a flow above the least cost gets no potentials."""
-    assert engine.potentials_of(SMALL, NetworkFlow([0, 3, 4, 1])) is None
-    assert engine.potentials_of(SMALL, NetworkFlow([1, 2, 4, 1])) is not None
+    assert min_cost_flow.potentials_of(SMALL, NetworkFlow([0, 3, 4, 1])) is None
+    assert min_cost_flow.potentials_of(SMALL, NetworkFlow([1, 2, 4, 1])) is not None
 
 
 def test_wrong_solvers_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a flow that is none is a disagreement, and that duals past 2^53 are not taken for potentials."""
     with pytest.raises(SolverDisagreement, match="conservation"):
-        engine.whole_flow(SMALL, np.array([0, 0, 0, 1]))
+        min_cost_flow.whole_flow(SMALL, np.array([0, 0, 0, 1]))
     outcome = SolverOutcome(Termination.OPTIMAL, None, 7.0, 7.0, "Optimal", 0.0, None)
     answer = type("Answer", (), {"x": np.array([1.0, 2, 4, 1]), "row_duals": np.full(3, 1e300), "outcome": outcome})
-    monkeypatch.setattr(engine, "solve_arrays", lambda *_: answer)
-    assert engine.by_arrays(SMALL, load_profile("exact"))[2] is None
+    monkeypatch.setattr(min_cost_flow, "solve_arrays", lambda *_: answer)
+    assert min_cost_flow.by_arrays(SMALL, load_profile("exact"))[2] is None
     assert certify(SMALL, solve(SMALL)).proved

@@ -20,7 +20,7 @@ from optsched.problems import Flow, Lsap, problem
 from optsched.problems.assignment import AssignmentProblem, TabledProblem
 from optsched.results import Limit, Proof
 from optsched.routes import solve
-from optsched.searches import tabled_assignment as tabled
+from optsched.searches import tabled_assignment
 from optsched.searches.assignment import (
     prices_of,
 )
@@ -63,11 +63,11 @@ def test_table_is_taken_where_it_is_quicker(monkeypatch: pytest.MonkeyPatch) -> 
         with deadline(left), pytest.raises(OutOfTime):
             assign_table(posed)
     for worst in (1e-9, 1e-3):  # so that small parts are tried first
-        monkeypatch.setattr(tabled, "_SECONDS", worst)
+        monkeypatch.setattr(tabled_assignment, "_SECONDS", worst)
         assert solve(posed, time_limit=60).optimal
         assert solve(few := problem("flow", generate("flow", nodes=56, tasks=40)), time_limit=60).optimal
     assert len(few.tasks) < few.capacity.sum()
-    monkeypatch.setattr(tabled, "_GROWTH", 1e9)
+    monkeypatch.setattr(tabled_assignment, "_GROWTH", 1e9)
     assert solve(posed, time_limit=60).limit is Limit.TIME
     assert solve(posed, time_limit=0).limit is Limit.TIME
     repeated = problem("flow", generate("flow", nodes=14, tasks=1000, slots=100))

@@ -19,7 +19,7 @@ from optsched.problems import Traffic
 from optsched.results import Limit, Termination
 from optsched.routes import frontier, solve
 from optsched.routes.traffic import traffic_search
-from optsched.searches import traffic as engine
+from optsched.searches import traffic
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -47,7 +47,7 @@ def test_bound_at_a_limit(word: float | None, claim: int, kind: str) -> None:
 def test_search_that_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a load, and a frontier, of which nothing more is known are told as open, with what cut them short."""
     stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.NODES, None, None, "stopped", 0.0, 0)
-    monkeypatch.setattr(engine, "by_arrays", lambda *_: (stopped, None))
+    monkeypatch.setattr(traffic, "by_arrays", lambda *_: (stopped, None))
     problem = posed([[1]] * 3 + [[2]] * 3, 1.0, nodes=[0, 1, 2])
     solution = solve(problem)
     assert solution.objective is not None
@@ -69,7 +69,7 @@ def test_held_before_branch_and_bound(seed: int, held: bool) -> None:
     drawn = generate("traffic", seed, nodes=9, tasks=30, datacenters=3, jobs=5, spare=0.1)
     search = traffic_search(Traffic(drawn, capacity="slots"), load_profile("exact"))
     known = search.priced(None)
-    assert engine.best_apart(search.problem) is None
+    assert traffic.best_apart(search.problem) is None
     assert not known.closed
     assert (known.placement is not None) == held == search.at(None).feasible
     assert known.units == search.at(None).units
@@ -81,10 +81,10 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     problem = posed([[1]] * 3 + [[2]] * 3, 1.2, nodes=[0, 1, 2], slots=[4, 4, 4], capacity="slots")
     stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.INTERRUPTED, None, None, "interrupted", 0.0, 0)
     if when == "program":
-        monkeypatch.setattr(engine, "by_arrays", lambda *_: (stopped, None))
+        monkeypatch.setattr(traffic, "by_arrays", lambda *_: (stopped, None))
     else:
-        answer = engine.ArraySolution(stopped, None, None, None)
-        monkeypatch.setattr(engine, "solve_arrays", lambda *_: answer)
+        answer = traffic.ArraySolution(stopped, None, None, None)
+        monkeypatch.setattr(traffic, "solve_arrays", lambda *_: answer)
     solution = solve(problem, route="arrays")
     assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.INTERRUPTED)
     assert certify(problem, solution).valid
@@ -108,7 +108,7 @@ def test_wrong_solver_is_caught() -> None:
 def test_fractions_of_maps_are_made_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that maps which a solver leaves in parts are placed anew, with the reduces where it has them."""
     problem = posed([[1]] * 2 + [[2]] * 2, 1.0, nodes=[0, 1, 2], slots=[2, 2, 2], capacity="slots")
-    program = engine.TrafficProgram(problem, None)
+    program = traffic.TrafficProgram(problem, None)
     x = program.values(problem.placement([1, 1, 2, 2, 1]))
     assert program.whole(x)
     parted = x.copy()
@@ -120,21 +120,21 @@ def test_fractions_of_maps_are_made_whole(monkeypatch: pytest.MonkeyPatch) -> No
         found = real(given, profile, start)
         return replace(found, x=parted) if len(calls) == 1 else found
 
-    real = engine.solve_arrays
-    monkeypatch.setattr(engine, "solve_arrays", once)
-    search = engine.TrafficSearch(problem, load_profile("exact"))
-    outcome, placement = engine.by_arrays(search, None, load_profile("exact"), None)
+    real = traffic.solve_arrays
+    monkeypatch.setattr(traffic, "solve_arrays", once)
+    search = traffic.TrafficSearch(problem, load_profile("exact"))
+    outcome, placement = traffic.by_arrays(search, None, load_profile("exact"), None)
     assert placement is not None
     assert len(calls) == 2
     assert problem.evaluate(placement)[0] == outcome.objective == 20
-    monkeypatch.setattr(engine, "solve_arrays", lambda *_: replace(real(program.relaxed, Profile("exact")), x=parted))
+    monkeypatch.setattr(traffic, "solve_arrays", lambda *_: replace(real(program.relaxed, Profile("exact")), x=parted))
     with pytest.raises(SolverDisagreement, match="no vertex"):
-        engine.by_arrays(search, None, load_profile("exact"), None)
+        traffic.by_arrays(search, None, load_profile("exact"), None)
 
 
 def test_prices_beyond_doubles() -> None:
     """Tests that duals too large to be exact make no prices."""
-    program = engine.TrafficProgram(EMPTY, None)
+    program = traffic.TrafficProgram(EMPTY, None)
     assert list(program.prices(np.full(99, -1e300))) == []
 
 
@@ -143,8 +143,8 @@ def test_bug_least_load_did_not_look_at_the_clock(monkeypatch: pytest.MonkeyPatc
     problem = Traffic(generate("traffic", nodes=12, tasks=40, jobs=4, datacenters=4))
     best = solve(problem)
     assert best.objective is not None
-    limits, sought, apart = [], [], engine.best_apart
-    monkeypatch.setattr(engine, "best_apart", lambda posed: sought.append(1) or apart(posed))
+    limits, sought, apart = [], [], traffic.best_apart
+    monkeypatch.setattr(traffic, "best_apart", lambda posed: sought.append(1) or apart(posed))
     for looks in (0, 1, 2, 3, 5, 8, 60):
         clock = itertools.count()
         with monkeypatch.context() as patched:

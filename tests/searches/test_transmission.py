@@ -18,8 +18,7 @@ from optsched.problems import transmission_bounds
 from optsched.problems.transmission import Transmission
 from optsched.results import Limit, Termination
 from optsched.routes import solve
-from optsched.searches import transmission as transmission_search
-from optsched.searches import transmission_stages, transmission_start
+from optsched.searches import transmission, transmission_stages, transmission_start
 from optsched.searches.transmission import Searched, TransmissionSearch
 from optsched.solvers.profiles import Profile
 
@@ -141,7 +140,7 @@ def test_the_optimum_without_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("module", "constant", "value"),
     [
-        (transmission_search, "_MOST_WAITING", 0),
+        (transmission, "_MOST_WAITING", 0),
         (transmission_start, "_MOST_FOR_START", -1),
         (transmission_start, "_EVALUATIONS", 1),
     ],
@@ -169,7 +168,7 @@ def test_without_the_network_of_reduces(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("constant", ["MOST_PRODUCTS", "_MOST_CELLS"])
 def test_what_is_too_large_is_not_searched(constant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a problem with too many products or cells has the sequential placement and the cheap bound."""
-    monkeypatch.setattr(transmission_search, constant, 0)
+    monkeypatch.setattr(transmission, constant, 0)
     search = branching()
     found = search.run()
     assert (found.limit, found.states, found.bound) == (Limit.MEMORY, 0, search.bounds.cheap)
@@ -178,7 +177,7 @@ def test_what_is_too_large_is_not_searched(constant: str, monkeypatch: pytest.Mo
 
 def test_a_tree_that_is_too_large_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that beyond so many states there is no tree."""
-    monkeypatch.setattr(transmission_search, "MOST_STATES", 3)
+    monkeypatch.setattr(transmission, "MOST_STATES", 3)
     found = branching().run()
     assert (found.tree, found.bound) == (None, 263)
     assert found.states > 3

@@ -16,8 +16,7 @@ from optsched.instances.generate import generate
 from optsched.problems.utility import Utility
 from optsched.results import Limit, Proof
 from optsched.routes import solve
-from optsched.searches import utility as thresholds
-from optsched.searches import utility_by_maps, utility_program
+from optsched.searches import utility, utility_by_maps, utility_program
 from optsched.searches.utility_by_maps import ByMapsSearch, every_level
 from optsched.searches.utility_leximin import leximin
 from optsched.searches.utility_patterns import Packing
@@ -123,7 +122,7 @@ def test_packings_that_are_not_exact(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_last_threshold_above_minus_infinity_is_ruled_out_by_prices() -> None:
     """Tests that where only minus infinity and one value may be, prices rule that value out: a program was asked."""
     problem = posed({"cpu": [1]}, [{"maps": 1, "map": {"cpu": 2}, "goal": 1, "time": 1}])
-    search = thresholds.UtilitySearch(problem, load_profile("exact"), decide=lambda *_: None)
+    search = utility.UtilitySearch(problem, load_profile("exact"), decide=lambda *_: None)
     search.run()
     assert search.certificates[0].kind is Proof.DUAL
     assert search.certificates[0].claim == -1000

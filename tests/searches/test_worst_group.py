@@ -16,7 +16,7 @@ from optsched.placement import Placement
 from optsched.problems import Lsap, WorstGroup
 from optsched.results import Limit, Number, Proof
 from optsched.routes import solve
-from optsched.searches import worst_group as search
+from optsched.searches import worst_group
 from optsched.searches.enumeration import best_placement
 from optsched.searches.worst_group import Cheapest, Engine, FlowEngine, GroupSearch, ProgramEngine, is_flow
 from optsched.solvers.profiles import Profile
@@ -148,7 +148,7 @@ def test_bug_a_limit_that_tolerances_pass_was_tried_for_ever() -> None:
 
 def test_prices_that_rounding_spoils(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a mean which prices exclude but do not prove is excluded on the engine's word."""
-    monkeypatch.setattr(FlowEngine, "_cut", lambda self, network, flow: search.GroupPrices.none(self.problem))
+    monkeypatch.setattr(FlowEngine, "_cut", lambda self, network, flow: worst_group.GroupPrices.none(self.problem))
     end = searched(ONE_SLOT, FlowEngine(ONE_SLOT))
     assert ONE_SLOT.evaluate(end.placement) == (Fraction(1, 2), 1)
     assert [certificate.kind for certificate in end.certificates] == [Proof.SOLVER, Proof.SOLVER]
