@@ -99,31 +99,26 @@ def _nodes(entries: Sequence[Any] | np.ndarray, tasks: Ints, problem: Problem) -
     nodes, faults = np.full(len(entries), NONE, dtype=np.int64), []
     for position, entry in enumerate(entries.tolist() if isinstance(entries, np.ndarray) else entries):
         node = _node(entry, problem)
-        if isinstance(node, str):
-            faults.append(f'answered {node} for task "{problem.instance.workload.task_ids[tasks[position]]}"')
-            faults[-1] += _mend(entry, count)
-        else:
+        if isinstance(node, int):
             nodes[position] = node
+        else:
+            given, mend = node
+            task = problem.instance.workload.task_ids[tasks[position]]
+            faults.append(f'answered {given} for task "{task}": {mend}')
     return nodes, faults
 
 
-def _node(entry: Any, problem: Problem) -> int | str:
-    """Index of the node that an entry means, or in words what it is instead."""
+def _node(entry: Any, problem: Problem) -> int | tuple[str, str]:
+    """Index of the node that an entry means; or in words what it is instead, and how to mend it."""
+    count = len(problem.instance.cluster)
     if entry is None:
         return NONE
     if isinstance(entry, str):
-        return problem.instance.node_index.get(entry, f'node "{entry}"')
+        return problem.instance.node_index.get(entry, (f'node "{entry}"', "the instance has no such node"))
     if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
-        return int(entry) if NONE <= entry < len(problem.instance.cluster) else f"node index {entry}"
-    return f"{entry!r}"
-
-
-def _mend(entry: Any, count: int) -> str:
-    if isinstance(entry, str):
-        return ": the instance has no such node"
-    if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
-        return f": indices run from 0 to {count - 1}, and -1 is nowhere"
-    return ": give a node id, a node index, or None"
+        mend = f"indices run from 0 to {count - 1}, and -1 is nowhere"
+        return int(entry) if NONE <= entry < count else (f"node index {entry}", mend)
+    return f"{entry!r}", "give a node id, a node index, or None"
 
 
 def tasks_from(
