@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from optsched.errors import UsageError, expect, nearest
 from optsched.registry import record, records
 
-if TYPE_CHECKING:  # so that mypy names what a module lacks
+if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
     from optsched.models import (
         fair_lsap,
         flow,
@@ -33,10 +33,10 @@ if TYPE_CHECKING:  # so that mypy names what a module lacks
     )
     from optsched.models.base import LimitedModelModule, ModelModule, StartedModelModule
 
-    _OF_COSTS: tuple[ModelModule, ...] = (fair_lsap, flow, flow_congestion, generalized_assignment, lsap, min_cost_flow)
-    _OF_SHUFFLES: tuple[ModelModule, ...] = (transmission, transmission_maps, transmission_reduces)
-    _LIMITED: tuple[LimitedModelModule, ...] = (latency, lsap_fairness, traffic, utility, worst_group)
-    _STARTED: tuple[StartedModelModule, ...] = (latency,)
+    _OF_COSTS: list[ModelModule] = [fair_lsap, flow, flow_congestion, generalized_assignment, lsap, min_cost_flow]
+    _OF_SHUFFLES: list[ModelModule] = [transmission, transmission_maps, transmission_reduces]
+    _LIMITED: list[LimitedModelModule] = [latency, lsap_fairness, traffic, utility, worst_group]
+    _STARTED: list[StartedModelModule] = [latency]
 
 __all__ = ["module", "names"]
 

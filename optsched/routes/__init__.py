@@ -28,7 +28,7 @@ from optsched.running.answers import placement_from
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
 
-if TYPE_CHECKING:  # so that mypy names what a module lacks
+if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
     from optsched.routes import (
         assignment,
         enumerated,
@@ -46,11 +46,11 @@ if TYPE_CHECKING:  # so that mypy names what a module lacks
     from optsched.routes.base import BoundsModule, FrontierModule, RouteModule, RoutesByProblem
     from optsched.routes.latency import latency_search, solve_by
 
-    _BY_COSTS: tuple[RouteModule, ...] = (flow_congestion, generalized_assignment, min_cost_flow)
-    _BY_SEARCH: tuple[RouteModule, ...] = (transmission, transmission_reduces, utility, worst_group)
-    _BY_PROBLEM: tuple[RoutesByProblem, ...] = (assignment, enumerated)
-    _WITH_BOUNDS: tuple[BoundsModule, ...] = (latency,)
-    _WITH_FRONTIER: tuple[FrontierModule, ...] = (latency, lsap_fairness, traffic)
+    _BY_COSTS: list[RouteModule] = [flow_congestion, generalized_assignment, min_cost_flow]
+    _BY_SEARCH: list[RouteModule] = [transmission, transmission_reduces, utility, worst_group]
+    _BY_PROBLEM: list[RoutesByProblem] = [assignment, enumerated]
+    _WITH_BOUNDS: list[BoundsModule] = [latency]
+    _WITH_FRONTIER: list[FrontierModule] = [latency, lsap_fairness, traffic]
 
 __all__ = [
     "Frontier",
