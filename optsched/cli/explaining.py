@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["explain", "explanation_table", "words"]
 
-#: Exit code where no placement is known to compare with.
-NO_SOLUTION = 5
+#: Exit codes where no placement is known to compare with, and where none is feasible.
+NO_SOLUTION, INFEASIBLE = 5, 6
 
 
 @click.command()
@@ -67,15 +67,18 @@ def explain(
     The tasks that an optimum places differently make chains of moves (one task takes the slot that the next one leaves)
     and cycles. Each has a gain, and the gains add up to the gap. What one more slot or replica would be worth is found
     by solving again.
+
+    Where no placement is feasible, no heuristic is needed: a few tasks are named that cannot be placed together, and
+    the exit code is 6.
     """
     from optsched.cli.notes import pose
     from optsched.explaining import explain as explanation_of
     from optsched.gaps import Reference
     from optsched.problems import Problem, problem_class
     from optsched.report import progress
-    from optsched.results import Limit
+    from optsched.results import Limit, Termination
 
-    if (heuristic is None) == (solution is None):
+    if heuristic is not None and solution is not None:
         raise UsageError("explain takes the placement of a --heuristic, or that of a --solution: give one of them")
     if not issubclass(problem_class(problem_name), Problem):
         raise UsageError(f"{problem_name} has no heuristics: its decision is a flow, and there is nothing to explain")
@@ -83,7 +86,9 @@ def explain(
     choice = None if heuristic is None else arguments.heuristic_choice(heuristic)
     posed = pose(instance, problem_name, params)
     assert isinstance(posed, Problem)
-    given = choice.entry if choice is not None else _placement(posed, str(solution))
+    given: Any = None if choice is None else choice.entry
+    if solution is not None:
+        given = _placement(posed, solution)
     named: dict[str, Any] = {} if choice is None else dict(choice.parameters)
     # What a user's heuristic prints must not come between the data.
     with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
@@ -91,6 +96,8 @@ def explain(
         reference = Reference.solved(posed, limits)
         if reference.solution.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
+        if given is None and reference.solution.termination is not Termination.INFEASIBLE:
+            raise UsageError("explain takes the placement of a --heuristic, or that of a --solution: give one of them")
         found = explanation_of(posed, given, seed, reference, time_limit=seconds, worth=worth, **named)
     arguments.note_limits([found.report], seconds)
     if form == "json":
@@ -99,6 +106,8 @@ def explain(
         arguments.emit_table(explanation_table(found, most), output)
     else:
         arguments.emit(words(found, most), output)
+    if found.infeasible:
+        ctx.exit(INFEASIBLE)
     ctx.exit(NO_SOLUTION if reference.solution.decision is None else 0)
 
 
@@ -120,10 +129,16 @@ def words(found: Explanation, most: int) -> str:
 
 
 def explanation_table(found: Explanation, most: int) -> Table:
-    """A row for each move of the chains that are shown; then one for the rest, and one for all."""
+    """A row for each move of the chains that are shown, one for the rest, and one for all; or one for each conflicting
+    task.
+    """
     from optsched.explaining.chains import total_gain
     from optsched.report import Table, number, value
 
+    if found.infeasible:
+        conflict = found.conflict
+        names = [] if conflict is None else [("conflict", task, ", ".join(conflict.nodes)) for task in conflict.tasks]
+        return Table(("", "task", "nodes"), names)
     rows: list[tuple[str, ...]] = []
     shown = found.chains[:most]
     for place, chain in enumerate(shown, start=1):

@@ -13,6 +13,7 @@ import numpy as np
 
 from optsched.errors import HeuristicFailed, UsageError, expect
 from optsched.explaining.chains import Chain, Difference, better_by, difference
+from optsched.explaining.conflict import Conflict, conflict_of
 from optsched.explaining.explanation import Explanation, Move
 from optsched.explaining.worth import Worth, worths
 from optsched.gaps import GapReport, Reference, gap, gap_of
@@ -20,11 +21,11 @@ from optsched.heuristics import HeuristicRun
 from optsched.placement import Placement
 from optsched.problems import Problem
 from optsched.problems.base import expect_problem
-from optsched.results import Solution
+from optsched.results import Solution, Termination
 from optsched.running.answers import placement_from
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Chain", "Difference", "Explanation", "Move", "Worth", "explain", "explained"]
+__all__ = ["Chain", "Conflict", "Difference", "Explanation", "Move", "Worth", "explain", "explained"]
 
 #: What a placement is called that no heuristic made.
 GIVEN = "the placement"
@@ -32,7 +33,7 @@ GIVEN = "the placement"
 
 def explain(
     problem: Problem,
-    heuristic: Any,
+    heuristic: Any = None,
     seed: int = 0,
     reference: Reference | Solution | None = None,
     profile: str | Path | Profile = "exact",
@@ -48,7 +49,7 @@ def explain(
         What is decided, and at what cost.
     heuristic
         A heuristic as `optsched.gap` takes it; or a `Placement`, a `Solution` of any problem on the instance, or a list
-        with a node id, a node index or None for each of `problem.tasks`.
+        with a node id, a node index or None for each of `problem.tasks`. It may be left out where nothing is feasible.
     seed, reference, profile, time_limit
         As for `optsched.gap`.
     worth
@@ -59,7 +60,8 @@ def explain(
     Returns
     -------
     Explanation
-        Its chains' gains add up to the gap, exactly. `print` it for sentences; `to_dict` is for JSON.
+        Its chains' gains add up to the gap, exactly. `print` it for sentences; `to_dict` is for JSON. Where nothing is
+        feasible it has a `conflict` instead, and the heuristic is not run.
 
     Raises
     ------
@@ -90,14 +92,29 @@ def explain(
     if isinstance(worth, bool) or not isinstance(worth, int) or worth < 0:
         raise UsageError(f"worth={worth!r}: give how many changed instances to solve, 0 or more")
     expect(reference, (Reference, Solution, type(None)), "explain takes a reference or a solution to compare with")
+    held = _reference(problem, reference, profile, time_limit)
     placed = _given(problem, heuristic)
+    if held.solution.termination is Termination.INFEASIBLE:
+        return explained(gap_of(problem, HeuristicRun(GIVEN, {}, placed, 0.0), seed, held))
+    if heuristic is None:
+        raise UsageError(f"{problem.place}: give a heuristic or a placement: there are feasible ones")
     if placed is None:
-        return explained(gap(problem, heuristic, seed, reference, profile, time_limit, **parameters), worth)
+        return explained(gap(problem, heuristic, seed, held, time_limit=time_limit, **parameters), worth)
     if parameters:
         raise UsageError(f"a placement takes no parameters: leave {', '.join(parameters)} out")
-    run = HeuristicRun(GIVEN, {}, placed, 0.0)
-    held = reference if isinstance(reference, Reference) else Reference(problem, profile, time_limit, reference)
-    return explained(gap_of(problem, run, seed, held), worth)
+    return explained(gap_of(problem, HeuristicRun(GIVEN, {}, placed, 0.0), seed, held), worth)
+
+
+def _reference(
+    problem: Problem,
+    given: Reference | Solution | None,
+    profile: str | Path | Profile,
+    time_limit: float | None,
+) -> Reference:
+    """What is compared with; UsageError where it is of another problem."""
+    if isinstance(given, Reference):
+        return given if given.problem is problem else Reference(problem, given.profile, solution=given.solution)
+    return Reference(problem, profile, time_limit, given)
 
 
 def _given(problem: Problem, given: Any) -> Placement | None:
@@ -120,7 +137,10 @@ def _given(problem: Problem, given: Any) -> Placement | None:
 
 def explained(report: GapReport, worth: int = 0) -> Explanation:
     """The explanation of a gap that is there already; takes `worth` and raises as `explain` does."""
-    problem, run = report.problem, report.run
+    problem, run, best = report.problem, report.run, report.reference.solution
+    if best.termination is Termination.INFEASIBLE:
+        conflict = conflict_of(problem, report.reference.profile)
+        return Explanation(problem, report, run.name, None, None, conflict=conflict)
     if run.placement is None:
         raise HeuristicFailed(*(report.error or "").split("\n")) from run.cause
     if report.objective is None:
@@ -128,7 +148,6 @@ def explained(report: GapReport, worth: int = 0) -> Explanation:
         failed = UsageError if run.name == GIVEN else HeuristicFailed
         who = run.name if run.name == GIVEN else f"the placement of {run.name}"
         raise failed(f"{problem.place}: {who} is infeasible, so that there is no gap to explain: {told}")
-    best = report.reference.solution
     better = None if best.objective is None else better_by(problem, report.objective, best.objective)
     found = None
     if better is not None and better > (0,) * len(better):

@@ -6,18 +6,19 @@ Numbers are exact. `Explanation.to_dict` has everything in the instance's ids, f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from optsched.explaining.chains import Chain, Difference, own_costs_of, total_gain
+from optsched.explaining.conflict import Conflict
 from optsched.explaining.worth import Worth
 from optsched.instance import Ints
 from optsched.instances.documents.rationals import spelled
 from optsched.placement import NONE
 from optsched.problems import Problem
 from optsched.problems.base import exact
-from optsched.results import Number, Value
+from optsched.results import Number, Termination, Value
 
 if TYPE_CHECKING:
     from optsched.gaps import GapReport
@@ -71,6 +72,8 @@ class Explanation:
         The moves from the heuristic's placement to the better one; None where no better one is known.
     worths
         What one more slot or replica would be worth, as far as it was asked for; the best first.
+    conflict
+        Where nothing is feasible: a few tasks that cannot be placed together. None also where none was found.
     """
 
     problem: Problem
@@ -79,11 +82,17 @@ class Explanation:
     gap: Value | None
     difference: Difference | None
     worths: tuple[Worth, ...] = ()
+    conflict: Conflict | None = None
 
     @property
     def optimal(self) -> bool:
         """Whether the better placement is a proved optimum; else it is the best that is known."""
         return self.report.reference.solution.optimal
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether no placement is feasible."""
+        return self.report.reference.solution.termination is Termination.INFEASIBLE
 
     @property
     def chains(self) -> tuple[Chain, ...]:
@@ -161,7 +170,7 @@ class Explanation:
             ],
             "objective": _spelled(report.objective),
             "reference": _spelled(report.reference.solution.objective),
-            "reference_kind": "optimum" if self.optimal else "best-known",
+            "reference_kind": self._reference_kind,
             "certificate": None if report.reference.certificate is None else str(report.reference.certificate),
             "gap": _spelled(self.gap),
             "moved": self.moved,
@@ -185,7 +194,16 @@ class Explanation:
                 }
                 for worth in self.worths
             ],
+            "conflict": None if self.conflict is None else asdict(self.conflict),
         }
+
+    @property
+    def _reference_kind(self) -> str | None:
+        if self.infeasible:
+            return "infeasible"
+        if self.report.reference.solution.objective is None:
+            return None
+        return "optimum" if self.optimal else "best-known"
 
     def _chain(self, chain: Chain) -> dict[str, Any]:
         return {
@@ -209,6 +227,8 @@ class Explanation:
     def __repr__(self) -> str:
         told = "no better placement known" if self.gap is None else f"gap {', '.join(map(str, self.gap))}"
         where = self.problem.instance.name or "instance"
+        if self.infeasible:
+            return f"<{self.problem.name} on {where}: infeasible, {self.conflict}>"
         sizes = (len(self.chains), "chain"), (self.moved, "move")
         counts = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in sizes]
         return f"<{self.who} on {where}, {self.problem.name}: {told}, {' of '.join(counts)}>"

@@ -21,6 +21,11 @@ _DATA = {"node": "where its data is", "rack": "in the rack of its data", "remote
 
 def sentences(explanation: Explanation, most: int = MOST) -> Iterator[str]:
     """The explanation, a line a sentence or a chain; `most` chains are told one by one."""
+    if explanation.infeasible:
+        problem = explanation.problem
+        yield f"{problem.instance.name or 'instance'}, {problem.name}: no placement is feasible."
+        yield _conflict(explanation)
+        return
     yield _values(explanation)
     if explanation.chains:
         yield from _differences(explanation, most)
@@ -140,6 +145,26 @@ def _worth(problem: Problem, worth: Worth) -> str:
     told = gained(problem, worth.gain) if any(worth.gain) else "the optimum stays as it is"
     more = f", with {_counted(worth.placed, 'task')} more placed" if worth.placed else ""
     return f"{what}: {told} ({_value(worth.objective)}){more}"
+
+
+def _conflict(explanation: Explanation) -> str:
+    conflict = explanation.conflict
+    if conflict is None:
+        return "No set of tasks was found that explains it."
+    tasks, nodes = ", ".join(conflict.tasks), ", ".join(conflict.nodes)
+    several = len(conflict.tasks) > 1
+    these = f"These {len(conflict.tasks)} tasks"
+    if conflict.slots is None:
+        told = f"{these} cannot be placed together" if several else "One task cannot be placed"
+        told += f": {tasks}." + (f" What forbids it are the limits of {nodes}." if nodes else "")
+    elif several:
+        hold = "together hold" if len(conflict.nodes) > 1 else "holds"
+        told = f"{these} can only go to {nodes}, which {hold} {conflict.slots} of them: {tasks}."
+    else:
+        told = f"There is no room for {tasks}" + (f" on {nodes}, where alone it may go." if nodes else " on any node.")
+    if several and conflict.irreducible:
+        return f"{told} Without any one of them the others can be placed."
+    return told + ("" if conflict.irreducible else " Perhaps fewer of them do as well: not each was tried.")
 
 
 def _counted(number: int, noun: str) -> str:

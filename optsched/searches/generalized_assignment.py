@@ -36,6 +36,7 @@ __all__ = [
     "greedy_packing",
     "integer_program",
     "plain_assignment",
+    "slots_counted",
     "solve_integer_program",
 ]
 
@@ -146,7 +147,7 @@ def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
     SolverDisagreement
         If SciPy says that nothing is feasible, but a matching of all tasks is.
     """
-    slots = _slots(problem)
+    slots = slots_counted(problem)
     if slots is None:
         return None
     tasks, nodes = problem.units.shape
@@ -173,7 +174,7 @@ def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
     return Assigned(chosen, None if found is None else _capacity_prices(problem, slots, found[1]))
 
 
-def _slots(problem: GeneralizedAssignment) -> Ints | None:
+def slots_counted(problem: GeneralizedAssignment) -> Ints | None:
     """How many tasks each node holds, at most all that may use it. None where tasks demand different amounts of it."""
     usable = problem.usable
     slots: Ints = usable.sum(axis=0).astype(np.int64)

@@ -144,3 +144,38 @@ def test_gap_explains_no_infeasible_run(tmp_path: Path, monkeypatch: pytest.Monk
     records = json.loads(run("gap", "papers/guo-fig2", *names, "--format", "json").stdout)
     assert [record["explanation"] is None for record in records] == [True, False]
     assert "guo-fig2, lsap: dl has" in run("gap", "papers/guo-fig2", *names).stdout
+
+
+def test_infeasible_problem_is_a_conflict(tmp_path: Path) -> None:
+    """Tests that where nothing is feasible the tasks are named, without a heuristic, with exit code 6."""
+    document = {
+        "format": "optsched/1",
+        "name": "crowded",
+        "nodes": [{"id": "n1", "capacity": {"slots": 1}}, {"id": "n2", "capacity": {"slots": 9}}],
+        "tasks": [{"id": "t1"}, {"id": "t2"}, {"id": "t3"}],
+        "pairs": {
+            "cost": [[1, 1]] * 3,
+            "demand": {"slots": [[1, 1]] * 3},
+            "allowed": [[True, False], [False, True], [True, False]],
+        },
+    }
+    file = tmp_path / "crowded.json"
+    file.write_text(json.dumps(document))
+    arguments = ["explain", str(file), "--problem", "generalized-assignment"]
+    result = run(*arguments)
+    assert result.exit_code == 6
+    assert result.stdout.splitlines() == [
+        "crowded, generalized-assignment: no placement is feasible.",
+        "These 2 tasks can only go to n1, which holds 1 of them: t1, t3. Without any one of them the others can be "
+        "placed.",
+    ]
+    found = run(*arguments, "--format", "json")
+    assert found.exit_code == 6
+    record = json.loads(found.stdout)
+    assert (record["reference_kind"], record["gap"], record["chains"]) == ("infeasible", None, [])
+    assert record["conflict"] == {"tasks": ["t1", "t3"], "nodes": ["n1"], "slots": 1, "irreducible": True}
+    table = run(*arguments, "--format", "table")
+    assert [line.split() for line in table.stdout.splitlines()[2:]] == [
+        ["conflict", "t1", "n1"],
+        ["conflict", "t3", "n1"],
+    ]

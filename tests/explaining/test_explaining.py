@@ -173,6 +173,7 @@ def test_the_record_in_ids() -> None:
         "fewest": True,
         "rest": {"chains": 0, "moves": 0, "gain": [0]},
         "worths": [],
+        "conflict": None,
     }
     first, second = chains[0].pop("moves")
     assert chains == [{"kind": "cycle", "gain": [1], "ordered": False}]
