@@ -1,8 +1,9 @@
-"""The folders of tests mirror the package: each file belongs to a module, and each module has a file or is named here.
+"""The folders of tests mirror the package: each file belongs to a module, and each module has a file.
 
 The tests of `optsched/searches/latency.py` are `tests/searches/test_latency.py`, and those of a part of it
 `tests/searches/test_latency_....py`; `tests/models/test_models_....py` are of the whole folder. At the top of `tests`
-are, beside the files of the modules at the top of the package, suites over all of it.
+are, beside the files of the modules at the top of the package, suites over all of it. `tests/contract` is both: the
+files of the modules of `optsched/testing`, and what these modules do to every problem.
 """
 
 from __future__ import annotations
@@ -11,38 +12,25 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
+from optsched.testing import CHECKS
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 
-#: Folders that mirror no folder of the package: the contract suite, the studies of `benchmarks`, other projects.
-SUITES = {"benchmarks", "contract", "data"}
+#: Folders that mirror no folder of the package: the studies of `benchmarks`, other projects.
+OTHERS = {"benchmarks", "data"}
 
-#: Modules without a file of their own, by the file that tests them, each with a word of that file that reaches it.
-#: They are parts of what that file tests (a noun, a search, a model, a policy), or a command, reached by its name.
+#: Folders of tests that are called otherwise than the folder that they mirror, and hold suites beside the files.
+NAMED = {"contract": "testing"}
+
+#: Modules without a file of their own: the file that tests each, and why it has none.
 COVERED = {
-    # What a problem is held against is run on every problem, and on wrong ones.
-    "contract/test_contract.py": {
-        "testing/__main__": "optsched.testing.__main__",
-        "testing/cases": "CHECKS",
-        "testing/contract": "CHECKS",
-        **{
-            f"testing/{part}": "CHECKS"
-            for part in (
-                "definition",
-                "exports",
-                "frontiers",
-                "neighbours",
-                "programs",
-                "proofs",
-                "schedulers",
-                "solutions",
-            )
-        },
+    "testing/__main__": "contract/test_contract.py",  # the report on the checks that the file is about
+    # Checks are tests themselves: this file runs them on every problem, and `test_seeded_faults` sees each fail.
+    **{
+        check.function.__module__.removeprefix("optsched.").replace(".", "/"): "contract/test_contract.py"
+        for check in CHECKS.values()
     },
-    "contract/test_wrong_problem.py": {"testing/changes": "check_problem", "testing/tampering": "ContractBroken"},
-    "explaining/test_explaining.py": {"explaining/explanation": "to_dict"},
 }
 
 
@@ -70,6 +58,7 @@ def module_of(file: str) -> str | None:
     """The module that a file of tests belongs to: of its folder, the longest that its name begins with."""
     folder, _, name = f"/{file}".rpartition("/")
     folder, words = folder.removeprefix("/"), name.removeprefix("test_").removesuffix(".py").split("_")
+    folder = NAMED.get(folder, folder)
     own = {"main": "__main__", folder.rpartition("/")[2] or "package": "__init__"}
     for length in range(len(words), 0, -1):
         part = "_".join(words[:length])
@@ -96,32 +85,22 @@ def test_names_tell_the_module() -> None:
     assert module_of("searches/test_latency_at_length.py") == "searches/latency"
     assert module_of("models/test_models_golden.py") == "models/__init__"
     assert module_of("test_gaps.py") == "gaps"
+    assert module_of("contract/test_changes.py") == "testing/changes"
     assert module_of("searches/test_late.py") is None
     assert module_of("models/test_searches.py") is None
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if "/" in file and file.partition("/")[0] not in SUITES])
-def test_every_file_belongs_to_a_module(file: str) -> None:
+def test_every_file_belongs_to_a_module() -> None:
     """Tests that a file in a folder of tests bears the name of a module of that folder, or of the folder."""
-    assert (ROOT / "optsched" / file).parent.is_dir()
-    assert module_of(file) is not None, f"no module of optsched/{Path(file).parent} has the name of tests/{file}"
+    mirroring = [file for file in FILES if "/" in file and file.partition("/")[0] not in {*OTHERS, *NAMED}]
+    assert [file for file in mirroring if module_of(file) is None] == [], "no module has the name of these files"
+    assert all((ROOT / "optsched" / file).parent.is_dir() for file in mirroring)
 
 
 def test_every_module_has_a_file() -> None:
-    """Tests that each module has a file of its own or one that is named above, and not both."""
+    """Tests that each module has a file of its own, or is one of the few above, and not both."""
     own = {module_of(file) for file in FILES}
-    named = [module for modules in COVERED.values() for module in modules]
-    assert sorted(MODULES - own - set(named)) == [], "modules without tests: give each a file, or name one in COVERED"
-    assert sorted(set(named) & own) == [], "modules that have a file of their own by now"
-    assert sorted(set(named) - MODULES) == [], "modules that are gone"
-    assert len(named) == len(set(named))
-
-
-@pytest.mark.parametrize("file", COVERED)
-def test_named_file_reaches_its_modules(file: str) -> None:
-    """Tests that each file that is named for modules without one still says the word by which it reaches each."""
-    text = (TESTS / file).read_text(encoding="utf-8")
-    missing = {
-        module: word for module, word in COVERED[file].items() if not re.search(rf"(?<!\w){re.escape(word)}", text)
-    }
-    assert missing == {}
+    assert sorted(MODULES - own - set(COVERED)) == [], "modules without tests: give each a file of its own"
+    assert sorted(set(COVERED) & own) == [], "modules that have a file of their own by now"
+    assert set(COVERED) <= MODULES
+    assert set(COVERED.values()) <= set(FILES)

@@ -31,7 +31,10 @@ def by_ids(document: Any) -> Any:
     def pairs(matrix: Any, rows: list[str]) -> dict[tuple[str, str], Any]:
         return {(row, node): matrix[at][to] for at, row in enumerate(rows) for to, node in enumerate(nodes)}
 
-    said = {part: sorted(json.dumps(record, sort_keys=True) for record in document.get(part, [])) for part in ("nodes", "tasks", "arcs", "jobs", "groups")}
+    said = {
+        part: sorted(json.dumps(record, sort_keys=True) for record in document.get(part, []))
+        for part in ("nodes", "tasks", "arcs", "jobs", "groups")
+    }
     said |= {form: pairs(document["topology"][form], nodes) for form in document.get("topology", {}) if form != "hops"}
     for name, matrix in document.get("pairs", {}).items():
         held = matrix if isinstance(matrix, dict) else {"": matrix}
