@@ -123,7 +123,7 @@ def drive(
         raise UsageError(f"{problem.name} has no slots to offer to a policy; use a batch heuristic")
     order, own = streams(seed)
     known = _Known(problem)
-    notify, fills = getattr(policy, "notify", None), bool(getattr(policy, "fills_nodes", False))
+    notify, fills = getattr(policy, "notify", None) or _nothing, bool(getattr(policy, "fills_nodes", False))
     attempt(getattr(policy, "start", _nothing), known.view, own)
     placed = rounds = idle_rounds = vain = 0
     while placed < problem.due:
@@ -131,8 +131,7 @@ def drive(
             if known.complete:
                 break
             for event in known.next_arrivals():
-                if notify:
-                    attempt(notify, event, known.view)
+                attempt(notify, event, known.view)
             idle_rounds = 0
             continue
         rounds += 1
@@ -144,19 +143,12 @@ def drive(
             for node in _turns(free, order, fills):
                 if not left[node]:
                     continue
-                check()
                 offer = Offer(known.time, node, kind, int(free[node]))
-                tasks = _answered(policy, offer, known)
-                for task in tasks:
-                    known.start(task, node)
-                    if notify:
-                        attempt(notify, Event(known.time, "task-started", task), known.view)
-                for observer in observers:
-                    observer(known.time, problem, Answer(offer, tuple(known.order[tasks].tolist())))
-                taken = len(tasks) or (left[node] if fills else 1)
+                started = _started(policy, offer, known, observers)
+                taken = started or (left[node] if fills else 1)
                 left[node] -= taken
-                placed += len(tasks)
-                vain += 0 if tasks else taken
+                placed += started
+                vain += 0 if started else taken
                 if not known.waiting[kind]:
                     break
         idle_rounds = idle_rounds + 1 if placed == before else 0
@@ -172,7 +164,20 @@ def _turns(free: Ints, order: np.random.Generator, fills: bool) -> list[int]:
 
 
 def _nothing(*_: Any) -> None:
-    """The `start` of a policy that has none."""
+    """The `start` or `notify` of a policy that has none."""
+
+
+def _started(policy: Policy, offer: Offer, known: _Known, observers: Sequence[Observer]) -> int:
+    """How many tasks a policy starts on an offer; it and the observers are told."""
+    check()
+    tasks = _answered(policy, offer, known)
+    notify = getattr(policy, "notify", None) or _nothing
+    for task in tasks:
+        known.start(task, offer.node)
+        attempt(notify, Event(known.time, "task-started", task), known.view)
+    for observer in observers:
+        observer(known.time, known.problem, Answer(offer, tuple(known.order[tasks].tolist())))
+    return len(tasks)
 
 
 def _answered(policy: Policy, offer: Offer, known: _Known) -> list[int]:

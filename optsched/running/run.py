@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -113,7 +113,6 @@ def run_heuristic(
                 policy = attempt(heuristic.policy, **values)
                 result = drive(given, policy, seed, max_idle_rounds=rounds, observers=observers)
             else:
-                assert heuristic.batch is not None
                 result = _batch(heuristic, given, streams(seed)[1], values)
     except HeuristicFailed as failed:
         cause = failed.__cause__
@@ -126,17 +125,11 @@ def run_heuristic(
         error = f'heuristic "{heuristic.name}" was out of time after {time_limit:g} s'
     seconds = time.perf_counter() - began
     shown = MappingProxyType(values if max_idle_rounds is None else {**values, "max_idle_rounds": rounds})
-    if isinstance(result, Drive):
-        return HeuristicRun(
-            heuristic.name,
-            shown,
-            result.placement,
-            seconds,
-            result.rounds,
-            result.idle_slot_time,
-            result.starved,
-        )
-    return HeuristicRun(heuristic.name, shown, result, seconds, error=error, out_of_time=exceeded, cause=cause)
+    run = HeuristicRun(heuristic.name, shown, None, seconds, error=error, out_of_time=exceeded, cause=cause)
+    if not isinstance(result, Drive):
+        return replace(run, placement=result)
+    waited, starved = result.idle_slot_time, result.starved
+    return replace(run, placement=result.placement, rounds=result.rounds, idle_slot_time=waited, starved=starved)
 
 
 def _batch(

@@ -251,24 +251,17 @@ class _Importer:
         records: list[dict[str, Any]] = []
         tasks: list[dict[str, Any]] = []
         notes: list[str] = []
-        placed = {"map": Counter[str](), "reduce": Counter[str]()}
         read = 0
         for job in jobs:
             oddities = Oddities()
             records.append(_job_record(job, origin, oddities))
-            for task in job.tasks:
-                if task.kind == "other":
-                    continue
-                if task.success is None and self.slots == "observed":
-                    oddities[task.kind, "never succeeded: left out, since no observed slot was theirs"] += 1
-                    continue
-                record = _task_record(job, task, origin, oddities)
-                if self.maps == "finished" and task.kind == "map" and "observed" in record:
-                    record |= {"state": "finished", "node": record["observed"]}
+            for task, record in self._tasks(job, origin, oddities):
                 tasks.append(record)
-                placed[task.kind][record.get("observed", "")] += 1
                 read += task.kind == "map" and task.input_bytes is None and "size" in record
             notes.extend(_note(job, *oddity, times) for oddity, times in oddities.items())
+        placed = {"map": Counter[str](), "reduce": Counter[str]()}
+        for record in tasks:
+            placed[record["kind"]][record.get("observed", "")] += 1
         counts = {kind: sum(of_kind.values()) for kind, of_kind in placed.items()}
         users = dict.fromkeys(job.user for job in jobs if job.user is not None)
         nodes = self._nodes(placed)
@@ -298,6 +291,19 @@ class _Importer:
         if notes:
             document["labels"]["notes"] = "; ".join(notes)
         return document, notes
+
+    def _tasks(self, job: Job, origin: int | None, oddities: Oddities) -> Iterator[tuple[Task, dict[str, Any]]]:
+        """The maps and reduces of a job that are taken, with their records."""
+        for task in job.tasks:
+            if task.kind == "other":
+                continue
+            if task.success is None and self.slots == "observed":
+                oddities[task.kind, "never succeeded: left out, since no observed slot was theirs"] += 1
+                continue
+            record = _task_record(job, task, origin, oddities)
+            if self.maps == "finished" and task.kind == "map" and "observed" in record:
+                record |= {"state": "finished", "node": record["observed"]}
+            yield task, record
 
     def _nodes(self, placed: dict[str, Counter[str]]) -> list[dict[str, Any]]:
         nodes = []
