@@ -6,6 +6,7 @@ of the true one. Gaps are exact, never negative, and None where unknown.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,7 +30,17 @@ from optsched.routes.call import Call
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.waves import Wave, waves
 
-__all__ = ["GapReport", "Reference", "each_wave", "fields_beside", "gap", "gap_of", "gap_waves", "record_fields"]
+__all__ = [
+    "GapReport",
+    "Reference",
+    "each_wave",
+    "fields_beside",
+    "gap",
+    "gap_of",
+    "gap_waves",
+    "ratio",
+    "record_fields",
+]
 
 Gaps = tuple[Number | None, ...]
 
@@ -245,7 +256,7 @@ class GapReport:
         proof = self.reference.certificate if cheap is None else f"cheap bound {cheap.name}"
         return f"{who}: {value} against the {self.reference.kind} {best} ({proof}): {beyond} beyond"
 
-    def within(self, limit: float) -> bool:
+    def within(self, limit: float | Fraction | str) -> bool:
         """Whether the relative gap of the first component that differs from the reference is at most `limit`.
 
         Nothing is within a limit for an infeasible placement, an error, or an unknown gap (nothing is proved, or the
@@ -254,16 +265,15 @@ class GapReport:
         Raises
         ------
         UsageError
-            If `limit` is no number of at least 0.
+            If `limit` is no number of at least 0, such as `0.05` or `"5%"`.
         """
-        if isinstance(limit, bool) or not isinstance(limit, int | float | Fraction) or not limit >= 0:
-            raise UsageError(f"a limit on the gap is a number of at least 0, such as 0.05, not {limit!r}")
+        most = ratio(limit)
         if self.absolute_gap is None or self.relative_gap is None:
             return False
         for absolute, relative in zip(self.absolute_gap, self.relative_gap, strict=True):
             if relative is None:  # the reference is 0: only a gap of 0 is small
                 return absolute == 0
-            if relative > limit:
+            if relative > most:
                 return False
             if relative > 0:
                 return True
@@ -278,7 +288,7 @@ class GapReport:
                 return f"of {absolute} (beside 0)" if relative is None else str(float(relative))
         return "unknown"
 
-    def raise_unless_within(self, limit: float) -> None:
+    def raise_unless_within(self, limit: float | Fraction | str) -> None:
         """Raise HeuristicFailed with the reason unless `within(limit)`: for tests of schedulers."""
         if self.within(limit):
             return
@@ -291,7 +301,8 @@ class GapReport:
         value = ", ".join(map(str, self.objective or ()))
         best = ", ".join(map(str, self.reference.value or ("unknown",)))
         kind = self.reference.kind or "a reference that is"
-        raise HeuristicFailed(f"{who}: gap {found} is over {limit}: {value} against {kind} {best}")
+        most = float(limit) if isinstance(limit, Fraction) else limit
+        raise HeuristicFailed(f"{who}: gap {found} is over {most}: {value} against {kind} {best}")
 
     def record(self) -> dict[str, Any]:
         """The report as JSON holds it: one number where the problem has one component, else lists."""
@@ -334,6 +345,36 @@ class GapReport:
         if self.in_waves:
             record["wave"] = self.wave
         return record
+
+
+def ratio(given: Any, told: str = "a limit on the gap") -> Fraction | float:
+    """A share as a number of at least 0: `0.05`, `"0.05"`, `"1/20"` and `"5%"` are the same, to the last digit.
+
+    Infinity (`"inf"`) is a share that everything known is within.
+
+    Raises
+    ------
+    UsageError
+        If it is none.
+
+    Examples
+    --------
+    >>> ratio("5%"), ratio(0.05), ratio("1/20")
+    (Fraction(1, 20), Fraction(1, 20), Fraction(1, 20))
+    """
+    text = given.strip() if isinstance(given, str) else given
+    if text in (math.inf, "inf"):
+        return math.inf
+    percent = isinstance(text, str) and text.endswith("%")
+    try:
+        if isinstance(text, bool):
+            raise ValueError
+        found = Fraction(text[:-1].strip()) / 100 if percent else Fraction(str(text))
+    except (ValueError, ZeroDivisionError):
+        raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}') from None
+    if found < 0:
+        raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}')
+    return found
 
 
 #: Fields of every record, those of some problems and runs (`record_fields`) after them.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from transmission_instances import example
 from optsched.certificates import certify
 from optsched.deadline import check, deadline, remaining
 from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError
-from optsched.gaps import GapReport, Reference, each_wave, gap, gap_of, gap_waves, record_fields
+from optsched.gaps import GapReport, Reference, each_wave, gap, gap_of, gap_waves, ratio, record_fields
 from optsched.heuristics import run
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
@@ -114,7 +115,7 @@ def test_limits_on_the_gap() -> None:
     swapped = gap(problem, answer([1, 0]))
     assert not swapped.within(1.9)
     assert swapped.within(2.0)
-    for nonsense in (True, "1", -0.5, float("nan")):
+    for nonsense in (True, "x", -0.5, float("nan")):
         with pytest.raises(UsageError, match="a limit on the gap is a number of at least 0"):
             best.within(nonsense)  # type: ignore[arg-type]
     with pytest.raises(HeuristicFailed, match=r"gap 2\.0 is over 1\.9: 3, 6 against optimum 1, 2"):
@@ -583,3 +584,17 @@ def test_cheap_bounds_stand_for_nothing_that_is_proved(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("optsched.gaps.stated", lambda *asked: too_large)
     assert Reference.solved(large).cheap is None
+
+
+@pytest.mark.parametrize("given", [0.05, "0.05", "5%", "5 %", "1/20", Fraction(1, 20)])
+def test_ratio(given: Any) -> None:
+    """Tests that every way of writing a share is the same number, to the last digit."""
+    assert ratio(given) == Fraction(1, 20)
+    assert ratio("inf") == ratio(float("inf")) == float("inf")
+
+
+@pytest.mark.parametrize("given", [-1, "-5%", "much", "", None, True, float("nan"), "-inf", "1/0", [5]])
+def test_ratio_of_nonsense(given: Any) -> None:
+    """Tests that what is no share is wrong usage, with the value."""
+    with pytest.raises(UsageError, match="a number of at least 0"):
+        ratio(given)

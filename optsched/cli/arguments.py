@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from optsched.errors import Fault, InputError, UsageError, nearest, printable
+from optsched.errors import UsageError, nearest, printable
 
 if TYPE_CHECKING:
     from optsched.gaps import GapReport
-    from optsched.heuristics import Heuristic
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
     from optsched.problems import AnyProblem
@@ -178,73 +177,7 @@ def parameters_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, dict[
     return values
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A heuristic with the parameters that were given, and the label that tells it from others."""
-
-    entry: Heuristic
-    parameters: Mapping[str, Any]
-    label: str
-
-
-def heuristic_choice(text: str) -> Choice:
-    """A heuristic from `H[,K=V...]`.
-
-    Raises
-    ------
-    UsageError
-        If there is no such heuristic or parameter, or it does not take the value.
-    """
-    from optsched.heuristics import heuristic
-    from optsched.problems.base import resolve
-
-    name, *assignments = text.split(",")
-    if ":" in name and "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))  # a module beside the instances is found, and hides no installed one
-    entry = heuristic(name)
-    given: dict[str, Any] = {}
-    for assignment in assignments:
-        key, equals, value = assignment.partition("=")
-        if not equals or not key:
-            raise UsageError(f'--heuristic "{text}": write parameters as name=value, lists with colons (0:0.1:1)')
-        given[key] = value if entry.parameters is not None else _literal(value)
-    if entry.parameters is not None:
-        resolve(entry.name, entry.parameters, {key: value for key, value in given.items() if key != "max_idle_rounds"})
-    return Choice(entry, given, text)
-
-
-def _literal(text: str) -> Any:
-    """What a user's own function gets: a number, true, false or a text; a list where there are colons."""
-    if ":" in text:
-        return [_literal(part) for part in text.split(":")]
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
 # Instances --------------------------------------------------------------------------------------------------------
-
-
-class _SeveralInputs(InputError):
-    """Faults of several files, each told with the name of its own."""
-
-    def __init__(self, errors: Sequence[InputError]) -> None:
-        self.errors = errors
-        super().__init__([fault for error in errors for fault in error.faults])
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.errors))
-
-
-def raise_all(errors: Sequence[InputError]) -> None:
-    """Raise the errors, if there are any, as one."""
-    if errors:
-        raise errors[0] if len(errors) == 1 else _SeveralInputs(errors)
 
 
 def load_any(argument: str) -> Instance | FlowNetwork:
@@ -262,38 +195,6 @@ def load_any(argument: str) -> Instance | FlowNetwork:
     if isinstance(loaded, Instance) and not loaded.name:
         loaded = replace(loaded, name=argument)  # a record must say where it is from
     return loaded
-
-
-def load_instance(argument: str) -> Instance:
-    """As `load_any`, but a flow network is bad input."""
-    from optsched.instance import Instance
-
-    loaded = load_any(argument)
-    if not isinstance(loaded, Instance):
-        raise InputError([Fault("format", "is a flow network, for which there are no heuristics; solve it")], argument)
-    return loaded
-
-
-def load_instances(arguments: Sequence[str]) -> list[Instance]:
-    """All instances that the arguments name; a name that two of them bear gives way to the argument.
-
-    Raises
-    ------
-    InputError
-        With the faults of all files, if there are any.
-    """
-    instances, errors = [], []
-    for argument in dict.fromkeys(arguments):
-        try:
-            instances.append((argument, load_instance(argument)))
-        except InputError as error:
-            errors.append(error if error.source else error.with_source(argument))
-    raise_all(errors)
-    names = [instance.name for _, instance in instances]
-    return [
-        replace(instance, name=argument) if names.count(instance.name) > 1 else instance
-        for argument, instance in instances
-    ]
 
 
 def pose(argument: str, problem_name: str, params: Sequence[str]) -> AnyProblem:

@@ -77,13 +77,14 @@ def explain(
     from optsched.problems import Problem, problem_class
     from optsched.report import progress
     from optsched.results import Limit, Termination
+    from optsched.studies.choices import chosen as choice_of
 
     if heuristic is not None and solution is not None:
         raise UsageError("explain takes the placement of a --heuristic, or that of a --solution: give one of them")
     if not issubclass(problem_class(problem_name), Problem):
         raise UsageError(f"{problem_name} has no heuristics: its decision is a flow, and there is nothing to explain")
     limits, seconds = arguments.limited(profile, time_limit)
-    choice = None if heuristic is None else arguments.heuristic_choice(heuristic)
+    choice = None if heuristic is None else choice_of(heuristic)
     posed = pose(instance, problem_name, params)
     assert isinstance(posed, Problem)
     given: Any = None if choice is None else choice.entry

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from optsched.cli import arguments
-from optsched.errors import Fault, HeuristicFailed, InputError, MissingField, UsageError
+from optsched.errors import HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
-    from optsched.cli.arguments import Choice
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Sink, Write
     from optsched.gaps import GapReport
-    from optsched.instance import Instance
-    from optsched.problems import Problem
-    from optsched.solvers.profiles import Profile
+    from optsched.report import Table
+    from optsched.studies.choices import Source
+    from optsched.studies.runs import Measured, Work
 
 __all__ = ["gap"]
 
@@ -29,35 +28,17 @@ __all__ = ["gap"]
 MOST = 10
 
 
-@dataclass(frozen=True)
-class _Work:
-    """A problem posed on an instance, and the heuristics to run on it."""
-
-    problem: Problem
-    choices: tuple[Choice, ...]
-
-
-def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """A share as a number, or with a % sign."""
-    if value is None:
-        return None
-    text = value.strip()
-    try:
-        share = float(Fraction(text[:-1].strip()) / 100) if text.endswith("%") else float(text)
-    except (ValueError, ZeroDivisionError):
-        share = math.nan
-    if not share >= 0:
-        raise UsageError(f"--max-gap {value}: give a number, 0 or more, or a percentage: 0.05 and 5% are the same")
-    return share
-
-
 @click.command()
 @click.argument("instances", nargs=-1, metavar="[INSTANCE]...")
 @arguments.measured_options
+@click.option("--family", metavar="F", help="Generated instances beside INSTANCE; see `list families`.")
+@click.option("--seeds", metavar="A-B", help="Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9.")
+@click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family.")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
 @arguments.gap_limit_options
-@click.option("--max-gap", callback=_share, metavar="X|X%", help="Exit code 4 if a relative gap is over X, or unknown.")
+@click.option("--max-gap", metavar="X", help="Exit code 4 if a relative gap is over X (0.05, or 5%), or unknown.")
+@click.option("--each", is_flag=True, help="A row for each run also of several instances, not their summary.")
 @click.option("--waves", is_flag=True, help="Go on, wave after wave, until all tasks ran.")
 @click.option("--explain", is_flag=True, help="Tell of each gap which moves it is made of; see `explain`.")
 @arguments.record_options
@@ -66,11 +47,15 @@ def gap(
     problems: tuple[str, ...],
     heuristics: tuple[str, ...],
     params: tuple[str, ...],
+    family: str | None,
+    seeds: str | None,
+    drawn_with: tuple[str, ...],
     repeats: int,
     seed: int,
     profile: str,
     time_limit: float | None,
-    max_gap: float | None,
+    max_gap: str | None,
+    each: bool,
     waves: bool,
     explain: bool,
     form: str | None,
@@ -78,53 +63,98 @@ def gap(
 ) -> None:
     """Measure heuristics against the proved optimum.
 
-    INSTANCE is a file, or a name from `list instances`; without one the shipped library is taken, less what is tagged
-    `scale`.
+    INSTANCE is a file, a folder, a pattern, or a name from `list instances`; without one and without --family the
+    shipped library is taken, less what is tagged `scale`.
 
-    JSON and CSV hold one record for each run; the table one row for each instance, problem and heuristic, with mean,
-    worst and the 95 % confidence interval over the seeds where there are several. Each comes as soon as it is there.
+    Of one instance the table has a row for each problem and heuristic, as soon as it is there; where there are several
+    seeds, with mean, worst and the 95 % confidence interval over them. Several instances it sums up: how often the
+    optimum is met, and median, mean (with its 95 % interval over instances) and worst gap. JSON and CSV hold one record
+    for each run.
     """
     from optsched.cli.notes import Notes
     from optsched.cli.streams import collected, drawn, gap_records
-    from optsched.placement import Placement
-    from optsched.problems import PROBLEMS, problem_class
+    from optsched.gaps import ratio
+    from optsched.problems import problem_class
+    from optsched.studies.choices import chosen as choice_of
+    from optsched.studies.choices import groups_of
+    from optsched.studies.runs import check_served, measure, posed, problems_with_heuristics, work_on
 
+    limit = None if max_gap is None else ratio(max_gap, "--max-gap")
     form = arguments.format_of(form, output)
     if explain and (waves or form == "csv"):
         told = "is about a single round: leave --waves out" if waves else "is no table: take --format table or json"
         raise UsageError(f"--explain {told}")
     limits, seconds = arguments.limited(profile, time_limit)
-    chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or [
-        name for name, kind in PROBLEMS.items() if kind.decided is Placement and (kind.has_waves or not waves)
-    ]
+    chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or problems_with_heuristics(waves)
     values = arguments.parameters_of(chosen, params)
     for name in chosen if waves else ():
         if not problem_class(name).has_waves:
             raise UsageError(f"{name} decides everything at once, so that it has no waves; leave --waves out")
-    choices = [arguments.heuristic_choice(text) for text in dict.fromkeys(heuristics)]
-    _check_served(choices, chosen, listed=not problems)
-    notes = Notes()
-    posed = _posed(arguments.load_instances(instances or _shipped()), chosen, values, bool(problems), notes)
-    work = _work(posed, choices, strict=bool(instances))
-    if instances:  # the shipped ones are as they are meant
+    choices = [choice_of(text) for text in dict.fromkeys(heuristics)]
+    check_served(choices, chosen, listed=not problems)
+    sources = _sources(instances, family, seeds, drawn_with)
+    named, notes = bool(sources), Notes()
+    groups = groups_of(sources or _shipped())
+    on = posed(groups, chosen, values, bool(problems), notes.left_out)
+    work = work_on(on, choices, strict=named)
+    if named:  # the shipped ones are as they are meant
         _note(work, bool(choices), waves, notes)
         notes.tell()
     runs = repeats * sum(len(part.choices) for part in work)
+    rows = each or waves or explain or sum(len(group.instances) for group in groups) == 1
 
-    def sink(write: Write) -> Sink[tuple[str, GapReport]]:
-        if form == "table":
+    def sink(write: Write) -> Sink[Measured]:
+        if form != "table":
+            entries = (choice.entry for part in work for choice in part.choices)
+            record = _explained_record if explain else lambda entry: entry.report.record()
+            return gap_records(form, write, (part.problem for part in work), entries, record, waves=waves)
+        if rows:
             return _Rows(write, work, repeats, waves, drawn(output), explain)
-        entries = (choice.entry for part in work for choice in part.choices)
-        record = _explained_record if explain else lambda labelled: labelled[1].record()
-        return gap_records(form, write, (part.problem for part in work), entries, record, waves=waves)
+        return _Summary(write, output)
 
-    measured = partial(_measure, work, range(seed, seed + repeats), limits, seconds, waves)
-    labelled = collected(measured, sink, output, "waves" if waves else f"of {runs} runs", runs)
-    reports = [report for _, report in labelled]
+    def found(step: Callable[[str], None]) -> Iterator[Measured]:
+        drawn_by = range(seed, seed + repeats)
+        return measure(work, drawn_by, profile=limits, time_limit=seconds, waves=waves, step=step)
+
+    measured = collected(found, sink, output, "waves" if waves else f"of {runs} runs", runs)
+    reports = [entry.report for entry in measured]
     arguments.note_limits(reports, seconds)
-    failures = _failures(reports, max_gap)
+    failures = _failures(reports, limit)
     if failures:
         raise HeuristicFailed(*(line for failure in failures for line in failure.split("\n")))
+
+
+def _sources(
+    instances: tuple[str, ...], family: str | None, seeds: str | None, drawn_with: tuple[str, ...]
+) -> list[Source]:
+    """The instances that were asked for, those of a family last."""
+    from optsched.studies.choices import Family
+
+    if family is None:
+        if seeds is not None or drawn_with:
+            raise UsageError("--seeds and --set are of generated instances: name their --family")
+        return list(instances)
+    values: dict[str, str] = {}
+    for text in drawn_with:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f'--set "{text}": write it as name=value')
+        values[name.replace("-", "_")] = value
+    return [*instances, Family(family, _seeds(seeds or "0-9"), values)]
+
+
+def _seeds(text: str) -> list[int]:
+    """Seeds from `0-29`, `1,4,7`, or both."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        try:
+            found += range(int(first), int(last) + 1) if dash else [int(first)]
+        except ValueError:
+            raise UsageError(f'--seeds "{text}": write 0-29, or 1,4,7') from None
+    if not found:
+        raise UsageError(f'--seeds "{text}" are none; write 0-29, or 1,4,7')
+    return list(dict.fromkeys(found))
 
 
 def _shipped() -> list[str]:
@@ -134,103 +164,7 @@ def _shipped() -> list[str]:
     return [name for name, entry in library().items() if not {SCALE, NETWORK} & set(entry.tags)]
 
 
-def _check_served(choices: Sequence[Choice], chosen: Sequence[str], listed: bool) -> None:
-    """Raise UsageError for heuristics that serve none of the chosen problems, and problems that none serves.
-
-    `listed`: the problems are all there are, and were not chosen by name.
-    """
-    from optsched.heuristics import HEURISTICS
-    from optsched.placement import Placement
-    from optsched.problems import problem_class
-
-    for name in chosen:
-        if problem_class(name).decided is not Placement:
-            raise UsageError(f"{name} has no heuristics: its decision is a flow; optsched solve takes it")
-        if not listed and not choices and not any(name in entry.problems for entry in HEURISTICS.values()):
-            raise UsageError(
-                f"no heuristic of the list serves {name}; give your own as --heuristic package.module:function"
-            )
-    lines = [
-        f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}; not {', '.join(chosen)}"
-        for choice in choices
-        if not set(choice.entry.problems) & set(chosen)
-    ]
-    if lines:
-        raise UsageError(*lines)
-
-
-def _posed(
-    instances: Sequence[Instance],
-    names: Sequence[str],
-    values: dict[str, dict[str, Any]],
-    needed: bool,
-    notes: Notes,
-) -> list[Problem]:
-    """The problems on each instance; where they were not asked for by name (`needed`), those that can be posed.
-
-    The others are noted.
-
-    Raises
-    ------
-    InputError
-        For what was asked for and cannot be posed, and for an instance of which nothing can be.
-    """
-    from optsched.problems import problem
-
-    posed: list[Problem] = []
-    errors: list[InputError] = []
-    for instance in instances:
-        refused: list[InputError] = []
-        for name in names:
-            try:
-                posed.append(problem(name, instance, **values[name]))
-            except InputError as error:
-                refused.append(error)
-                if not needed:
-                    notes.left_out(instance, name, error)
-        if needed:
-            errors += refused
-        elif len(refused) == len(names):
-            told = f"none of {', '.join(names)} can be posed; `optsched describe` says which fields are missing"
-            errors.append(MissingField([Fault("", told)], instance.name))
-    arguments.raise_all(errors)
-    return posed
-
-
-def _work(posed: Sequence[Problem], choices: Sequence[Choice], strict: bool) -> list[_Work]:
-    """What to run on each problem: the chosen heuristics that serve it, or every applicable one.
-
-    A chosen heuristic whose fields are missing is an error where the instances were chosen too (`strict`), or where it
-    would run nowhere; else it passes over the instance.
-    """
-    if not choices:
-        return [_Work(problem, _applicable(problem)) for problem in posed]
-    work: list[_Work] = []
-    errors: list[InputError] = []
-    run: set[str] = set()
-    for problem in posed:
-        serving = []
-        for choice in choices:
-            if problem.name not in choice.entry.problems:
-                continue
-            if faults := choice.entry.faults(problem):
-                errors.append(MissingField(faults, f"{problem.instance.name}: {choice.entry.name}"))
-                continue
-            serving.append(choice)
-            run.add(choice.label)
-        if serving:
-            work.append(_Work(problem, tuple(serving)))
-    if strict or any(choice.label not in run for choice in choices):
-        arguments.raise_all(errors)
-    for choice in choices:
-        if choice.label not in run:
-            raise UsageError(
-                f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}, which no instance can pose"
-            )
-    return work
-
-
-def _note(work: Sequence[_Work], chosen: bool, waves: bool, notes: Notes) -> None:
+def _note(work: Sequence[Work], chosen: bool, waves: bool, notes: Notes) -> None:
     """What is to be said of the problems before they are solved; `chosen`: whether the heuristics were."""
     import numpy as np
 
@@ -252,66 +186,11 @@ def _note(work: Sequence[_Work], chosen: bool, waves: bool, notes: Notes) -> Non
             notes.add("assumed", problem.instance, words)
 
 
-def _applicable(problem: Problem) -> tuple[Choice, ...]:
-    """Every heuristic of the list that can be run."""
-    from optsched.cli.arguments import Choice
-    from optsched.heuristics import applicable
-
-    return tuple(Choice(entry, {}, entry.name) for entry in applicable(problem, by_default=True))
-
-
-def _measure(
-    work: Sequence[_Work],
-    seeds: Sequence[int],
-    profile: Profile,
-    seconds: float | None,
-    waves: bool,
-    step: Callable[[str], None],
-) -> Iterator[tuple[str, GapReport]]:
-    """Every report as soon as it is there, with the label of its heuristic; `seconds` for each run of one.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Also where the interrupt cut short a solver, which tells of it in its solution.
-    """
-    from optsched.gaps import Reference, each_wave, gap_of
-    from optsched.heuristics import run
-    from optsched.results import Limit
-
-    for part in work:
-        problem = part.problem
-        reference = None
-        for choice in part.choices:
-            for seed in seeds:
-                step(f"{problem.instance.name} {problem.name} {choice.label} seed {seed}")
-                reports: Iterable[GapReport]
-                if waves:
-                    reports = each_wave(
-                        problem.name,
-                        problem.instance,
-                        choice.entry,
-                        seed,
-                        profile=profile,
-                        time_limit=seconds,
-                        problem_parameters=dict(problem.parameters),
-                        **choice.parameters,
-                    )
-                else:
-                    reference = reference or Reference.solved(problem, profile)
-                    ran = run(problem, choice.entry, seed, time_limit=seconds, **choice.parameters)
-                    reports = [gap_of(problem, ran, seed, reference)]
-                for report in reports:
-                    yield choice.label, report
-                    if report.reference.solution.limit is Limit.INTERRUPTED:
-                        raise KeyboardInterrupt
-
-
-def _explained_record(labelled: tuple[str, GapReport]) -> dict[str, Any]:
+def _explained_record(entry: Measured) -> dict[str, Any]:
     """A report's record, with the moves that its gap is made of."""
     from optsched.explaining import explained
 
-    report = labelled[1]
+    report = entry.report
     explanation = None if report.objective is None else explained(report).to_dict(MOST)
     return {**report.record(), "explanation": explanation}
 
@@ -320,7 +199,7 @@ class _Rows:
     """Puts out rows of the table: of each heuristic on a problem once all its seeds ran, or at the end."""
 
     def __init__(
-        self, write: Write, work: Sequence[_Work], repeats: int, waves: bool, drawn: bool, explain: bool
+        self, write: Write, work: Sequence[Work], repeats: int, waves: bool, drawn: bool, explain: bool
     ) -> None:
         from optsched.report import gap_lines
 
@@ -334,8 +213,8 @@ class _Rows:
         self._on: tuple[Any, str] | None = None
         self._reports: list[GapReport] = []
 
-    def add(self, labelled: tuple[str, GapReport]) -> None:
-        label, report = labelled
+    def add(self, entry: Measured) -> None:
+        label, report = entry.label, entry.report
         # Waves pose a problem each, but all on the instance of one name.
         on = ((report.problem.instance.name, report.problem.name), label)
         if on != self._on:
@@ -376,7 +255,46 @@ class _Rows:
         self._write(head + "".join(map(self._lines.line, rows)))
 
 
-def _failures(reports: Sequence[GapReport], max_gap: float | None) -> list[str]:
+#: What the words of a summary mean.
+LEGEND = (
+    "optimal: runs at a proved optimum; mean with its 95 % interval over the instances; over 0: runs above an optimum\n"
+    "of 0, of which no per cent can be told, and which median, mean and worst leave out. --each: a row for each run.\n"
+)
+
+
+def _narrowed(table: Table) -> Table:
+    """The table with its last column cut to what the terminal leaves."""
+    width = shutil.get_terminal_size().columns
+    others = sum(max(map(len, column)) + 2 for column in list(zip(table.columns, *table.rows, strict=True))[:-1])
+    left = max(width - others, 8)
+    rows = [[*row[:-1], row[-1] if len(row[-1]) <= left else f"{row[-1][: left - 3]}..."] for row in table.rows]
+    return replace(table, rows=rows)
+
+
+class _Summary:
+    """Puts out a table for each problem at the end: what its heuristics came to on all instances."""
+
+    def __init__(self, write: Write, output: str | None) -> None:
+        self._write, self._output = write, output
+        self._measured: list[Measured] = []
+
+    def add(self, entry: Measured) -> None:
+        self._measured.append(entry)
+
+    def close(self) -> None:
+        from optsched.report import render
+        from optsched.studies.tables import summaries
+
+        terminal = self._output is None and sys.stdout.isatty()
+        found = summaries(self._measured)
+        for part in found:
+            table = _narrowed(part.table()) if terminal else part.table()
+            self._write(f"{part.heading()}\n{render(table, terminal)}\n")
+        if found:
+            self._write(LEGEND)
+
+
+def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) -> list[str]:
     """A line for each heuristic that raised or answered nonsense, and for each gap over the limit.
 
     A run that was out of time failed only where a gap was asked for.

@@ -53,11 +53,13 @@ def matrix(
     from optsched.cli.streams import collected, drawn, gap_records
     from optsched.matrix import each_cell, heuristics_of, posable
     from optsched.problems import PROBLEMS
+    from optsched.studies.choices import chosen as choice_of
+    from optsched.studies.choices import load_instance
 
     limits, seconds = arguments.limited(profile, time_limit)
-    chosen = {choice.label: (choice.entry, choice.parameters) for choice in map(arguments.heuristic_choice, heuristics)}
+    chosen = {choice.label: (choice.entry, choice.parameters) for choice in map(choice_of, heuristics)}
     parameters = arguments.parameters_of(problems or list(PROBLEMS), params)
-    loaded, notes = arguments.load_instance(instance), Notes()
+    loaded, notes = load_instance(instance), Notes()
     posed = posable(loaded, problems, parameters, partial(notes.left_out, loaded))
     for problem in posed:
         notes.of(problem)

@@ -14,7 +14,6 @@ from optsched.errors import Fault, InputError, UsageError, described
 from optsched.heuristics import AnyHeuristic, Heuristic, heuristic
 from optsched.instance import Instance
 from optsched.instances.files import SUFFIXES, load
-from optsched.instances.generate import generate
 from optsched.problems.base import resolve
 
 __all__ = ["Choice", "Family", "Group", "Source", "chosen", "groups_of", "raise_all"]
@@ -105,6 +104,8 @@ class Family:
 
     def instances(self) -> Iterator[Instance]:
         """The instances, drawn one by one."""
+        from optsched.instances.generate import generate
+
         for seed in self.seeds:
             drawn = generate(self.name, seed=seed, **self.parameters)
             if not isinstance(drawn, Instance):

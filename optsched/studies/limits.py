@@ -10,44 +10,18 @@ from fractions import Fraction
 from typing import Any
 
 from optsched.errors import UsageError, nearest
-from optsched.gaps import GapReport, fields_beside
+from optsched.gaps import GapReport, fields_beside, ratio
 from optsched.problems import Problem
 from optsched.results import Number
 from optsched.studies.runs import Measured
 
-__all__ = ["Breach", "GapLimit", "breaches", "ratio"]
+__all__ = ["Breach", "GapLimit", "breaches"]
 
 #: What may be said of many runs at once, beside a quantile.
 _OVER = ("worst", "mean", "median")
 
 #: A gap that is larger than every number: of a placement that is not feasible, or beside a reference of 0.
 _ENDLESS = math.inf
-
-
-def ratio(given: Any, told: str = "a limit on the gap") -> Fraction:
-    """A share as a number of at least 0: `0.05`, `"0.05"`, `"1/20"` and `"5%"` are the same, to the last digit.
-
-    Raises
-    ------
-    UsageError
-        If it is none.
-
-    Examples
-    --------
-    >>> ratio("5%"), ratio(0.05), ratio("1/20")
-    (Fraction(1, 20), Fraction(1, 20), Fraction(1, 20))
-    """
-    text = given.strip() if isinstance(given, str) else given
-    percent = isinstance(text, str) and text.endswith("%")
-    try:
-        if isinstance(text, bool):
-            raise ValueError
-        found = Fraction(text[:-1].strip()) / 100 if percent else Fraction(str(text))
-    except (ValueError, ZeroDivisionError):
-        raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}') from None
-    if found < 0:
-        raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}')
-    return found
 
 
 @dataclass(frozen=True)
@@ -71,7 +45,7 @@ class GapLimit:
         instead of against the optimum.
     """
 
-    most: Fraction
+    most: Fraction | float
     absolute: bool = False
     over: str | Fraction = "worst"
     component: str | None = None
@@ -101,7 +75,7 @@ class GapLimit:
             share = None if isinstance(over, str) and over.isalpha() else ratio(over, "a quantile")
             if share is None or not 0 < share <= 1:
                 raise UsageError(f"over={over!r}: give {', '.join(_OVER)}, or a quantile over 0 and up to 1")
-            over = share
+            over = Fraction(share)
         if frontier and component is None:
             raise UsageError("frontier compares one component; name it: component=...")
         absolute = max_gap is None

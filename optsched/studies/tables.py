@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from optsched.gaps import GapReport, fields_beside
 from optsched.heuristics import AnyHeuristic
-from optsched.report import Table, interval, percent
+from optsched.report import Table, interval
 from optsched.results import Number
 from optsched.solvers.profiles import Profile
 from optsched.studies.choices import Choice, Source
@@ -292,21 +292,23 @@ class ProblemSummary:
         """A row for each heuristic."""
         rows = []
         for row in self.rows:
-            mean = percent(row.mean)
+            mean = _share(row.mean)
             if row.mean is not None and row.half_width:
-                mean = f"{100 * row.mean:.3g} ±{100 * row.half_width:.2g} %"
+                mean = f"{_rounded(row.mean)} ±{_rounded(row.half_width)} %"
             optimal = f"{row.optimal}/{row.runs}"
-            cells = [
-                row.heuristic,
-                optimal,
-                percent(row.median),
-                mean,
-                percent(row.worst),
-                row.worst_on or "",
-                _note(row),
-            ]
-            rows.append(cells)
-        return Table(("heuristic", "optimal", "median", "mean", "worst", "on", "note"), rows, _NUMBERS)
+            numbers = [optimal, _share(row.median), mean, _share(row.worst)]
+            rows.append([row.heuristic, *numbers, _note(row), row.worst_on or ""])
+        return Table(("heuristic", "optimal", "median", "mean", "worst", "note", "worst on"), rows, _NUMBERS)
+
+
+def _rounded(share: float) -> str:
+    """A share in per cent, with three digits, or all before the point."""
+    percents = 100 * share
+    return f"{percents:.0f}" if percents >= 100 else f"{percents:.3g}"
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{_rounded(share)} %"
 
 
 _NUMBERS = frozenset({"optimal", "median", "mean", "worst"})
@@ -318,7 +320,7 @@ def _note(row: Row) -> str:
         "starved": row.starved,
         "failed": row.failed,
         "out of time": row.out_of_time,
-        "over an optimum of 0": row.beside_zero,
+        "over 0": row.beside_zero,
         "unknown": row.unknown,
     }
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from command_line import run
 from optsched.cli import arguments
 from optsched.errors import InputError, UsageError
 from optsched.network import FlowNetwork
+from optsched.studies.choices import load_instance
 
 
 def test_parameters_of() -> None:
@@ -22,34 +22,6 @@ def test_parameters_of() -> None:
     }
     with pytest.raises(UsageError, match="lsap has no parameter"):
         arguments.parameters_of(["lsap", "flow"], ["lsap.scale=1"])
-
-
-def test_heuristic_choice() -> None:
-    """Tests that a listed heuristic's values stay texts for its parser, and a user's own become numbers and lists."""
-    assert arguments.heuristic_choice("labl,lbar=4,variant=strict").parameters == {"lbar": "4", "variant": "strict"}
-    own = arguments.heuristic_choice("operator:add,a=3,b=0:0.5:x,c=true")
-    assert own.parameters == {"a": 3, "b": [0, 0.5, "x"], "c": True}
-
-
-def test_several_inputs_tell_all_files(tmp_path: Path) -> None:
-    """Tests that the faults of every file are told, each with its file's name, before anything is computed."""
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.json").write_text('{"format": "optsched/1", "nodes": [{}], "tasks": [{}]}')
-    with pytest.raises(InputError) as caught:
-        arguments.load_instances([str(tmp_path / "a.json"), "papers/guo-fig2", str(tmp_path / "b.json")])
-    lines = str(caught.value).splitlines()
-    assert [Path(line.partition(": ")[0]).name for line in lines] == ["a.json", "a.json", "b.json", "b.json"]
-    assert len(caught.value.faults) == 4
-
-
-def test_names_of_instances_are_made_unlike(tmp_path: Path) -> None:
-    """Tests that an instance without a name, and two with the same one, are called by their files."""
-    paths = []
-    for name, title in (("a", "same"), ("b", "same"), ("c", "")):
-        path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps({"format": "optsched/1", "name": title, "nodes": [{"id": "n"}], "tasks": []}))
-        paths.append(str(path))
-    assert [instance.name for instance in arguments.load_instances(paths)] == paths
 
 
 @pytest.mark.parametrize(
@@ -65,12 +37,6 @@ def test_parameters_that_are_none(text: str, told: str) -> None:
     """Tests that what is no assignment, names no chosen problem or is no value of the parameter is wrong usage."""
     with pytest.raises(UsageError, match=told):
         arguments.parameters_of(["lsap"], [text])
-
-
-def test_a_parameter_of_a_heuristic_needs_a_name() -> None:
-    """Tests that a value alone is wrong usage."""
-    with pytest.raises(UsageError, match="write parameters as name=value"):
-        arguments.heuristic_choice("dl,=sweep")
 
 
 @pytest.mark.parametrize(
@@ -101,15 +67,16 @@ def test_networks_have_no_heuristics() -> None:
     """Tests that a flow network is loaded where any noun will do, and is bad input where an instance is wanted."""
     assert isinstance(arguments.load_any("examples/negative-cycle"), FlowNetwork)
     with pytest.raises(InputError, match="for which there are no heuristics"):
-        arguments.load_instance("examples/negative-cycle")
+        load_instance("examples/negative-cycle")
 
 
 def test_limit_is_told_by_option_profile_or_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tests that reference and heuristic have 10 s by default, else the profile's, else what is asked, or none."""
-    from optsched import gaps, heuristics
+    from optsched import gaps
+    from optsched.studies import runs
 
     seen: list[tuple[float | None, float | None]] = []
-    real_run, real_solve = heuristics.run, gaps.solve
+    real_run, real_solve = runs.run, gaps.solve
     limits: list[float | None] = []
 
     def solving(problem: Any, profile: Any) -> Any:
@@ -121,7 +88,7 @@ def test_limit_is_told_by_option_profile_or_default(monkeypatch: pytest.MonkeyPa
         return real_run(*args, time_limit=time_limit, **more)
 
     monkeypatch.setattr(gaps, "solve", solving)
-    monkeypatch.setattr(heuristics, "run", running)
+    monkeypatch.setattr(runs, "run", running)
     own = tmp_path / "own.toml"
     own.write_text("time_limit = 33.0\n")
     args = ["gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl"]

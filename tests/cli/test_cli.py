@@ -117,7 +117,7 @@ print(*sys.modules, file=sys.stderr)
         (["gap", "--param", "lsapp.levels=0,1,1"], 'no problem "lsapp" is chosen; did you mean "lsap"?'),
         (["gap", "--param", "levels=0,1"], "give 3 values"),
         (["gap", "--profile", "exactt"], 'no solver profile "exactt"'),
-        (["gap", "--max-gap", "nan"], "give a number, 0 or more"),
+        (["gap", "--max-gap", "nan"], "--max-gap is a number of at least 0"),
         (["gap", "--waves", "--problem", "latency"], "has no waves"),
         (["list", "problem"], "is not one of 'problems'"),
         (["solve", "papers/guo-fig2"], "Missing option '--problem'"),

@@ -126,7 +126,7 @@ def test_import_split(tmp_path: Path, trace: str) -> None:
     assert (result.exit_code, result.stdout) == (0, "")
     assert "optsched: note: job_3: has no maps; skipped" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["small-job_1.json", "small-job_2.json"]
-    gaps = run("gap", *map(str, sorted(folder.iterdir())), "--problem", "lsap", "--heuristic", "observed")
+    gaps = run("gap", str(folder), "--each", "--problem", "lsap", "--heuristic", "observed")
     assert [line.split()[3:5] for line in gaps.stdout.splitlines()[2:]] == [["1", "1"], ["1", "1"]]
 
 
@@ -282,7 +282,7 @@ def test_truncated_packed_files(tmp_path: Path, trace: str, length: int, kind: s
         ("a\0b.json", "cannot be read"),
         ("a" * 5000, "there is no such file"),
         ("a" * 5000 + ".json", "cannot be read"),
-        (".", "is a folder; name its files"),
+        (".", "holds no instance"),
     ],
 )
 def test_instances_that_are_not_there(argument: str, told: str) -> None:

@@ -96,7 +96,7 @@ def test_names_that_two_bear(tmp_path: Path) -> None:
 
 
 def test_an_instance_without_a_name(tmp_path: Path) -> None:
-    """Tests that it is called by its path."""
+    """Tests that an instance without a name is called by its path."""
     optsched.save(tiny(""), tmp_path / "file.json")
     assert groups_of(tmp_path / "file.json")[0].instances[0].name == str(tmp_path / "file.json")
 

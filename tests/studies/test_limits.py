@@ -9,7 +9,7 @@ import pytest
 
 from optsched.errors import UsageError
 from optsched.instance import Cluster, Instance, Ragged, Workload
-from optsched.studies.limits import Breach, GapLimit, breaches, ratio
+from optsched.studies.limits import Breach, GapLimit, breaches
 from optsched.studies.runs import Measured, measure, plan
 
 #: Four slots, and four tasks of which the first has its data on a node without one: at best one is off its data.
@@ -34,19 +34,6 @@ def rotated(by: list[int]) -> Any:
 def runs(by: list[int]) -> list[Measured]:
     """Runs on one instance, each with so many more tasks off their data than the optimum, 1."""
     return list(measure(plan(ONE_OFF, "lsap", rotated(by)), len(by)))
-
-
-@pytest.mark.parametrize("given", [0.05, "0.05", "5%", "5 %", "1/20", Fraction(1, 20)])
-def test_ratio(given: Any) -> None:
-    """Tests that every way of writing a share is the same number, to the last digit."""
-    assert ratio(given) == Fraction(1, 20)
-
-
-@pytest.mark.parametrize("given", [-1, "-5%", "much", "", None, True, float("nan"), float("inf"), "1/0", [5]])
-def test_ratio_of_nonsense(given: Any) -> None:
-    """Tests that what is no share is wrong usage, with the value."""
-    with pytest.raises(UsageError, match="a number of at least 0"):
-        ratio(given)
 
 
 @pytest.mark.parametrize(
