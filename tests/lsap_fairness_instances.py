@@ -1,4 +1,4 @@
-"""Small problems of `lsap-fairness`, what stands on a frontier of theirs, and an engine that Ctrl-C stops."""
+"""Small problems of `lsap-fairness`, and what stands on a frontier of theirs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from optsched.certificates import proved_bound
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.problems import LsapFairness
 from optsched.results import FrontierPoint, Proof
-from optsched.searches.lsap_fairness import Fairest
 
 
 def posed(weights: list[float] | None = None, idle: list[int] | None = None, **parameters: Any) -> LsapFairness:
@@ -43,8 +42,3 @@ def check_points(problem: LsapFairness, points: tuple[FrontierPoint, ...]) -> No
         else:
             fewer = point.objective[0] - 1, point.objective[1]
             assert proved_bound(problem, earlier, fewer) > point.objective[1]
-
-
-def interrupted(*_: Any) -> Fairest:
-    """An engine during which Ctrl-C comes."""
-    raise KeyboardInterrupt

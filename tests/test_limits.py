@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import highspy
 import numpy as np
 import pytest
+from stopping import clock_of_looks
 
 from optsched.certificates import certify
 from optsched.deadline import deadline
@@ -45,16 +44,14 @@ def posed(name: str) -> Problem:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_bug_limit_was_not_looked_at(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bug_limit_was_not_looked_at(name: str) -> None:
     """Tests a deadline at the first, second, ... look at the clock: always a placement, and a bound that is proved."""
     whole = posed(name)
     best = solve(whole).objective
     assert best is not None
     cut = 0
     for looks in (0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40, 80, 300):
-        clock = itertools.count()
-        with monkeypatch.context() as patched:
-            patched.setattr("optsched.deadline.time", SimpleNamespace(monotonic=lambda clock=clock: next(clock)))
+        with clock_of_looks():
             solution = solve(posed(name), time_limit=looks)
         assert solution.termination in (Termination.OPTIMAL, Termination.FEASIBLE), looks
         assert solution.objective is not None
@@ -67,13 +64,11 @@ def test_bug_limit_was_not_looked_at(name: str, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if has_frontier(posed(name))])
-def test_frontier_keeps_what_it_has(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frontier_keeps_what_it_has(name: str) -> None:
     """Tests that a frontier that is cut short is the beginning of the whole one, with its limit."""
     whole = frontier(posed(name)).values
     for looks in (0, 2, 5, 10, 20, 40):
-        clock = itertools.count()
-        with monkeypatch.context() as patched:
-            patched.setattr("optsched.deadline.time", SimpleNamespace(monotonic=lambda clock=clock: next(clock)))
+        with clock_of_looks():
             found = frontier(posed(name), time_limit=looks)
         assert found.values == whole[: len(found)]
         assert (found.limit is Limit.TIME) is not found.complete

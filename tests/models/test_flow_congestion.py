@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from congestion_instances import paper
+from congestion_instances import paper, problems
+from hypothesis import given, settings
 
+from optsched.models import flow_congestion
 from optsched.models.flow_congestion import build_pulp, build_pyomo
+from optsched.problems import FlowCongestion
 
 
 def test_models_name_what_they_hold() -> None:
@@ -17,3 +20,11 @@ def test_models_name_what_they_hold() -> None:
     names = [str(variable) for variable in build_pulp(paper("hsu-reduces")).variables()]
     assert "place.wr.n3" in names
     assert "skip.t3" in names
+
+
+@settings(max_examples=25)
+@given(problems())
+def test_sizes(problem: FlowCongestion) -> None:
+    """Tests that the literal model has the size that is told, with reduces, running tasks and every parameter."""
+    size, model = flow_congestion.literal_size(problem), flow_congestion.build_pulp(problem)
+    assert (len(model.variables()), len(model.constraints())) == (size.variables, size.constraints)

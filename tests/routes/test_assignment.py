@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from replica_instances import FIGURE_2, small
+from stopping import interrupted
 
 from optsched.certificates import certify
 from optsched.errors import UsageError
@@ -59,10 +60,6 @@ def test_start_is_never_lost() -> None:
 
 def test_interrupt_of_an_engine_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C while a network is built leaves the fallback and its bound."""
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("optsched.routes.assignment.solve_assignment", interrupted)
     posed = Lsap(FIGURE_2)
     solution = solve(posed)
@@ -72,10 +69,6 @@ def test_interrupt_of_an_engine_is_a_result(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_interrupt_of_a_proof_keeps_the_placement(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C while the proof is made leaves the engine's placement, and a plain bound."""
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("optsched.routes.assignment._proof", interrupted)
     posed = Lsap(FIGURE_2, levels=(0, 1, 2))
     solution = solve(posed)

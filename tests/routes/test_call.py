@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from replica_instances import FIGURE_2
+from stopping import interrupted
 
 from optsched.certificates import certify
 from optsched.errors import SolverDisagreement
@@ -28,10 +29,6 @@ from optsched.solvers.outcome import INTERRUPTED
 @pytest.mark.parametrize("route", ["pyomo", "pulp"])
 def test_interrupt_while_a_model_is_built_is_a_result(name: str, route: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C where HiGHS does not see it ends `solve` with what is held, never with an exception."""
-
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
     posed = problem(name, generate("mixed", seed=1, nodes=5, tasks=4))
     best = solve(posed).decision
     assert isinstance(best, Placement)

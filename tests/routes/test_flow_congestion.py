@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from congestion_instances import paper, problems
-from hypothesis import given, settings
+from congestion_instances import paper
 
 from optsched.certificates import certify
 from optsched.errors import TooLarge
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.generate import generate
-from optsched.models.flow_congestion import build_pulp, literal_size
 from optsched.problems import FlowCongestion, flow_congestion
 from optsched.results import Limit, Proof, Termination
-from optsched.routes import routes_of, solve
-from optsched.searches.enumeration import best_placement
+from optsched.routes import solve
 from optsched.solvers.profiles import Profile
-
-
-def check_routes(problem: FlowCongestion) -> None:
-    """Every route finds the enumerated optimum and certifies."""
-    best = best_placement(problem)
-    assert best is not None
-    for route in routes_of(problem):
-        solution = solve(problem, route=route)
-        assert solution.objective == best[0] == solution.bound, route
-        verdict = certify(problem, solution)
-        assert verdict.valid, f"{route}: {verdict}"
-        assert verdict.proved >= (solution.certificate is Proof.DUAL), route
-    size, model = literal_size(problem), build_pulp(problem)
-    assert (len(model.variables()), len(list(model.constraints()))) == (size.variables, size.constraints)
-
-
-@settings(max_examples=60)
-@given(problems())
-def test_every_route(problem: FlowCongestion) -> None:
-    """Tests that arrays, Pyomo, PuLP and enumeration agree with reduces, running tasks and every parameter."""
-    check_routes(problem)
-
-
-@pytest.mark.thorough
-@settings(max_examples=400)
-@given(problems())
-def test_every_route_at_length(problem: FlowCongestion) -> None:
-    """Tests the same on many more instances."""
-    check_routes(problem)
 
 
 def test_bug_duals_on_the_limit_of_a_pair() -> None:

@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generalized_assignment_instances import SMALL, enumerated, posed, problems
-from hypothesis import given, settings
+from generalized_assignment_instances import SMALL, posed
 
 from optsched.certificates import certify
 from optsched.errors import SolverDisagreement, UsageError
-from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Pairs, Workload
-from optsched.placement import NetworkFlow, Placement
+from optsched.placement import NetworkFlow
 from optsched.problems import GeneralizedAssignment
 from optsched.results import Limit, Proof, Termination
-from optsched.routes import bounds, solve
+from optsched.routes import solve
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.outcome import SolverOutcome
@@ -120,37 +118,6 @@ def test_bound_at_a_limit(monkeypatch: pytest.MonkeyPatch, bound: float | None, 
     solution = solve(problem, route="arrays")
     assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.NODES)
     assert (solution.bound, str(solution.certificate)) == ((claim,), kind)
-
-
-def check_agreement(problem: GeneralizedAssignment) -> None:
-    """Every route finds the enumerated optimum or infeasibility, certifies, and no bound is beyond it."""
-    best = enumerated(problem)
-    for route in GENERALIZED_ASSIGNMENT_ROUTES:
-        solution = solve(problem, route=route)
-        assert certify(problem, solution).valid, route
-        assert solution.objective == best, route
-        if best is None:
-            assert solution.termination is Termination.INFEASIBLE
-            continue
-        assert solution.optimal, route
-        assert problem.minimised((bounds(problem)[0].value,)) <= problem.minimised(best)
-    if best is not None:
-        answer = solve(problem).decision
-        assert isinstance(answer, Placement)
-        nodes = problem.nodes_of(answer)
-        report = gap(problem, lambda problem, rng: problem.placement(nodes))
-        assert report.absolute_gap == (0,)
-
-
-def test_agreement() -> None:
-    """Tests that all routes agree with enumeration on 120 instances."""
-    settings(max_examples=120)(given(problems())(check_agreement))()
-
-
-@pytest.mark.thorough
-def test_agreement_at_length() -> None:
-    """Tests the same on 500 instances."""
-    settings(max_examples=500)(given(problems())(check_agreement))()
 
 
 def nearly_equal(seed: int, size: int) -> GeneralizedAssignment:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from lsap_fairness_instances import SMALL, check_points, interrupted, posed
+from lsap_fairness_instances import SMALL, check_points, posed
+from stopping import interrupted
 from strategies import problems
 
 from optsched.certificates import certify

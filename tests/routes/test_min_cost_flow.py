@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from min_cost_flow_instances import SMALL, posed
+from stopping import interrupted
 
 from optsched.certificates import certify
 from optsched.errors import SolverDisagreement, UsageError
@@ -86,10 +86,6 @@ def test_unlimited_cycles_beside_a_flow_that_is_none(route: str) -> None:
 
 def test_interrupt_beside_an_unlimited_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C while a flow is looked for, whose cost has no least, is a result."""
-
-    def interrupted(*_: Any) -> Any:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", interrupted)
     solution = solve(posed([(0, 0, 0, UNBOUNDED, -1)], [0]))
     assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.INTERRUPTED)
@@ -142,10 +138,6 @@ def test_limit(monkeypatch: pytest.MonkeyPatch, held: NetworkFlow | None) -> Non
 @pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)
 def test_bug_interrupts_are_results(route: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C outside HiGHS, in networkx or while a model is built, gives a solution that says so."""
-
-    def interrupted(*_: Any) -> Any:
-        raise KeyboardInterrupt
-
     for name in ("by_arrays", "by_network_simplex"):
         monkeypatch.setattr(f"optsched.routes.min_cost_flow.{name}", interrupted)
     for name in ("build_pyomo", "build_pulp"):

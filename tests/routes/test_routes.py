@@ -1,14 +1,24 @@
-"""Routes: what is solved which way, what a limit leaves, and what is refused."""
+"""Routes: every one against enumeration, where a search may begin, and what is refused."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import congestion_instances
+import generalized_assignment_instances
 import pytest
+import transmission_instances
+import utility_instances
+from agreement import check_routes
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from replica_instances import FIGURE_2
 
 from optsched.errors import UsageError
 from optsched.instances.generate import generate
 from optsched.placement import Placement
 from optsched.problems import Lsap, Utility
+from optsched.results import Proof
 from optsched.routes import frontier, solve
 
 
@@ -42,3 +52,36 @@ def test_frontier_of_utility_is_refused_for_what_it_is() -> None:
     """Tests that the refusal does not say that two components are one."""
     with pytest.raises(UsageError, match="utility has no frontier: no route finds it; problems with a frontier: "):
         frontier(Utility(generate("utility", seed=0)))
+
+
+#: Routes whose answers prices prove.
+PRICED = ("network", "arrays", "network-simplex", "dense", "pyomo", "pulp")
+
+#: Drawn problems, how many of them, and which routes must prove their first component how.
+DRAWN: dict[str, tuple[st.SearchStrategy[Any], int, dict[str, Proof]]] = {
+    "transmission-maps": (transmission_instances.problems("transmission-maps"), 40, dict.fromkeys(PRICED, Proof.DUAL)),
+    "transmission-reduces": (
+        transmission_instances.problems("transmission-reduces"),
+        40,
+        dict.fromkeys(PRICED, Proof.DUAL),
+    ),
+    "transmission": (transmission_instances.problems("transmission"), 40, {"search": Proof.COMBINATORIAL}),
+    "flow-congestion": (congestion_instances.problems(), 60, {}),
+    "generalized-assignment": (generalized_assignment_instances.problems(), 120, {}),
+    "utility": (utility_instances.problems(), 40, {}),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_routes_agree(name: str) -> None:
+    """Tests every route against enumeration on drawn instances with running tasks, fractions and all parameters."""
+    problems, number, kinds = DRAWN[name]
+    settings(max_examples=number)(given(problems, st.just(kinds))(check_routes))()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", DRAWN)
+def test_routes_agree_at_length(name: str) -> None:
+    """Tests the same on five times as many instances."""
+    problems, number, kinds = DRAWN[name]
+    settings(max_examples=5 * number)(given(problems, st.just(kinds))(check_routes))()

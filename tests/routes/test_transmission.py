@@ -6,8 +6,9 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from transmission_instances import drawn, example, problems, rich
+from agreement import check_routes
+from stopping import interrupted
+from transmission_instances import drawn, example, rich
 
 from optsched.certificates import certify
 from optsched.deadline import deadline
@@ -26,11 +27,9 @@ from optsched.instance import (
     Topology,
     Workload,
 )
-from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import call, solve
-from optsched.searches.enumeration import best_placement
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -44,29 +43,6 @@ def test_the_papers_example(distinct: bool, optimum: int) -> None:
         assert (solution.objective, solution.termination) == ((optimum,), Termination.OPTIMAL), route
         certify(problem, solution).raise_if_invalid()
     assert solve(problem).certificate is Proof.COMBINATORIAL
-
-
-def check_agreement(problem: Problem) -> None:
-    """Compares every route with enumeration."""
-    found = best_placement(problem)
-    assert found is not None
-    for route in ("search", "pyomo", "pulp"):
-        solution = solve(problem, route=route)
-        assert (solution.objective, solution.termination) == (found[0], Termination.OPTIMAL), route
-        verdict = certify(problem, solution)
-        verdict.raise_if_invalid()
-        assert verdict.proved or route != "search"
-
-
-def test_routes_agree() -> None:
-    """Tests that all routes find the enumerated optimum, and that the search proves it."""
-    settings(max_examples=40)(given(problems("transmission"))(check_agreement))()
-
-
-@pytest.mark.thorough
-def test_routes_agree_on_many() -> None:
-    """Tests the same on more instances."""
-    settings(max_examples=200)(given(problems("transmission"))(check_agreement))()
 
 
 def test_a_start_is_never_made_worse() -> None:
@@ -120,10 +96,6 @@ def test_an_optimum_that_the_cheap_bound_proves(route: str) -> None:
 
 def test_an_interrupt_before_anything_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C in the first placement leaves tasks placed one by one, and the cheap bound."""
-
-    def interrupted(maps: object) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("optsched.searches.transmission_start.optimal_placement", interrupted)
     problem = Transmission(drawn(0, 4, 3, 5, slots=1))
     solution = solve(problem)
@@ -155,7 +127,7 @@ def test_no_reduce_is_pending() -> None:
         node=[-1] * 4 + [0, 1],
         idle_slots=[1, 1, 1, 1, 0],
     )
-    check_agreement(Transmission(Instance(instance.cluster, instance.workload, state)))
+    check_routes(Transmission(Instance(instance.cluster, instance.workload, state)), {"search": Proof.COMBINATORIAL})
 
 
 def test_a_tree_that_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,40 +13,11 @@ from utility_instances import posed, problems
 
 from optsched.certificates import certify
 from optsched.errors import UsageError
-from optsched.gaps import gap
 from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.problems.base import GRID
-from optsched.results import Proof, Termination
+from optsched.results import Termination
 from optsched.routes import solve
-from optsched.routes.utility import ROUTES
-from optsched.searches.enumeration import best_placement
-
-
-def check_agreement(problem: Utility) -> None:
-    """Every route finds the enumerated optimum and certifies, and the gap of the optimum is 0."""
-    best = best_placement(problem)
-    assert best is not None
-    for route in ROUTES:
-        solution = solve(problem, route=route)
-        assert solution.objective == best[0] == solution.bound, (route, solution)
-        assert solution.optimal, route
-        verdict = certify(problem, solution)
-        assert verdict.valid, (route, str(verdict))
-        assert verdict.proved >= (solution.certificate is Proof.DUAL), route
-    report = gap(problem, lambda problem, rng: problem.placement(best[1]))
-    assert report.absolute_gap == (0, 0)
-
-
-def test_agreement() -> None:
-    """Tests that all routes agree with enumeration on 40 instances."""
-    settings(max_examples=40)(given(problems())(check_agreement))()
-
-
-@pytest.mark.thorough
-def test_agreement_at_length() -> None:
-    """Tests the same on 200 instances, some of them larger."""
-    settings(max_examples=200)(given(problems(tasks=8))(check_agreement))()
 
 
 @pytest.mark.parametrize("route", ["thresholds", "pyomo", "pulp"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from stopping import clock_of_looks
 from traffic_instances import EMPTY, posed
 
 from optsched.certificates import certify
@@ -146,11 +145,8 @@ def test_bug_least_load_did_not_look_at_the_clock(monkeypatch: pytest.MonkeyPatc
     limits, sought, apart = [], [], traffic.best_apart
     monkeypatch.setattr(traffic, "best_apart", lambda posed: sought.append(1) or apart(posed))
     for looks in (0, 1, 2, 3, 5, 8, 60):
-        clock = itertools.count()
-        with monkeypatch.context() as patched:
-            patched.setattr("optsched.deadline.time", SimpleNamespace(monotonic=lambda clock=clock: next(clock)))
-            with deadline(looks):
-                solution = solve(problem)
+        with clock_of_looks(), deadline(looks):
+            solution = solve(problem)
         assert solution.objective is not None
         assert solution.objective >= best.objective
         assert all(bound is None or bound <= most for bound, most in zip(solution.bound, best.objective, strict=True))

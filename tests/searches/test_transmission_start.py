@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from types import SimpleNamespace
-
 import pytest
+from stopping import clock_of_looks
 from transmission_instances import drawn
 
 from optsched.certificates import certify
@@ -22,11 +20,8 @@ def test_bug_first_placement_did_not_look_at_the_clock(held: bool, monkeypatch: 
     monkeypatch.setattr("optsched.problems.transmission_tables._HELD", 2**24 if held else 0)
     cut = []
     for looks in (0, 1, 2, 3, 5, 8, 13, 20, 30, 45, 70):
-        clock = itertools.count()
-        with monkeypatch.context() as patched:
-            patched.setattr("optsched.deadline.time", SimpleNamespace(monotonic=lambda clock=clock: next(clock)))
-            with deadline(looks):
-                solution = solve(problem)
+        with clock_of_looks(), deadline(looks):
+            solution = solve(problem)
         assert solution.objective is not None
         assert solution.objective >= (263,) >= solution.bound
         assert certify(problem, solution).proved

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
+from stopping import interrupted
 from utility_instances import posed
 
 from optsched.certificates import certify
@@ -32,10 +31,6 @@ def test_identical_trackers_at_size() -> None:
 
 def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C leaves what is held and proved."""
-
-    def interrupted(*_: Any, **__: Any) -> Any:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(engine, "least_shortage", interrupted)
     problem = posed({"cpu": [3]}, [{"maps": 2, "map": {"cpu": 2}}])
     solution = solve(problem)

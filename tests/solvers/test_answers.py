@@ -109,6 +109,7 @@ def test_claims_that_do_not_hold(claimed: float, value: int) -> None:
     ("claimed", "step", "expected"),
     [
         (2.0000001, 1, 2),
+        (5e-7, 1, 0),
         (2.1, 1, 3),
         (2.1, 5, 5),
         (5.0000001, 5, 5),
