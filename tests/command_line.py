@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from optsched.cli import cli
 
-__all__ = ["ENVIRONMENT", "PROGRAM", "answer", "in_process", "run", "solved"]
+__all__ = ["ENVIRONMENT", "PROGRAM", "answer", "in_process", "run", "small", "solved"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,6 +34,18 @@ def answer(*args: str) -> Any:
     result = run(*args, "--format", "json")
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
+
+
+def small(path: Path, **changes: Any) -> str:
+    """The file of a small instance: three nodes with one slot, three tasks, with changes."""
+    document = {
+        "format": "optsched/1",
+        "name": path.stem,
+        "nodes": [{"id": name} for name in "abc"],
+        "tasks": [{"id": f"t{i}", "replicas": ["a", "b"][: i + 1]} for i in range(3)],
+    }
+    path.write_text(json.dumps({**document, **changes}))
+    return str(path)
 
 
 def solved(folder: Path, problem: str = "latency") -> Path:

@@ -13,6 +13,7 @@ from typing import Any
 import command_line
 import pytest
 from click.testing import Result
+from command_line import small
 
 FIELDS = [
     "version",
@@ -94,18 +95,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
     yield
     sys.modules.pop("own_rules", None)
-
-
-def write(path: Path, **changes: Any) -> str:
-    """A small instance: three nodes with one slot, three tasks, with changes."""
-    document = {
-        "format": "optsched/1",
-        "name": path.stem,
-        "nodes": [{"id": name} for name in "abc"],
-        "tasks": [{"id": f"t{i}", "replicas": ["a", "b"][: i + 1]} for i in range(3)],
-    }
-    path.write_text(json.dumps({**document, **changes}))
-    return str(path)
 
 
 def test_record_fields() -> None:
@@ -246,7 +235,7 @@ def test_problem_that_cannot_be_posed() -> None:
 
 def test_instance_of_which_nothing_can_be_posed(tmp_path: Path) -> None:
     """Tests that an instance that no problem takes is bad input."""
-    file = write(tmp_path / "odd.json", parameters={"lsap": {"levels": [3, 2, 1]}, "latency": {"w_loc": -1}})
+    file = small(tmp_path / "odd.json", parameters={"lsap": {"levels": [3, 2, 1]}, "latency": {"w_loc": -1}})
     result = run(file)
     assert result.exit_code == 3
     assert "odd: none of lsap, fair-lsap, lsap-fairness, worst-group, flow, " in result.stderr
@@ -255,14 +244,14 @@ def test_instance_of_which_nothing_can_be_posed(tmp_path: Path) -> None:
 
 def test_heuristic_without_its_fields(tmp_path: Path) -> None:
     """Tests that `observed` on an instance without records is exit code 3, and by default not run, not even partly."""
-    bare = write(tmp_path / "bare.json")
+    bare = small(tmp_path / "bare.json")
     result = run(bare, "--heuristic", "observed")
     assert result.exit_code == 3
     assert "tasks[].observed" in result.stderr
     tasks = [{"id": "t0", "observed": "a"}, {"id": "t1"}]
-    partly = write(tmp_path / "partly.json", tasks=tasks)
+    partly = small(tmp_path / "partly.json", tasks=tasks)
     assert "observed" not in {entry["heuristic"] for entry in records(partly)}
-    wholly = write(tmp_path / "wholly.json", tasks=[{"id": "t0", "observed": "a"}])
+    wholly = small(tmp_path / "wholly.json", tasks=[{"id": "t0", "observed": "a"}])
     assert "observed" in {entry["heuristic"] for entry in records(wholly)}
 
 
@@ -288,7 +277,7 @@ def test_library_passes_over_instances_without_fields(monkeypatch: pytest.Monkey
 )
 def test_failing_heuristics(tmp_path: Path, name: str, told: str) -> None:
     """Tests that a user's faulty heuristic is a record with its error, the others go on, and the exit code is 4."""
-    file = write(tmp_path / "small.json")
+    file = small(tmp_path / "small.json")
     args = [file, "--problem", "lsap", "--heuristic", f"own_rules:{name}", "--heuristic", "dl"]
     failed, other = records(*args, code=4)
     assert told in failed["error"]
@@ -306,7 +295,7 @@ def test_failing_heuristics(tmp_path: Path, name: str, told: str) -> None:
 @pytest.mark.usefixtures("own")
 def test_infeasible_placement_is_a_result(tmp_path: Path) -> None:
     """Tests that overfull slots are violations with exit code 0, and 4 only under --max-gap."""
-    file = write(tmp_path / "small.json")
+    file = small(tmp_path / "small.json")
     args = [file, "--problem", "lsap", "--heuristic", "own_rules:crowd"]
     (found,) = records(*args)
     assert {"constraint": "slots", "ids": ["a"], "amount": 2} in found["violations"]
@@ -320,7 +309,7 @@ def test_infeasible_placement_is_a_result(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("own")
 def test_own_parameters(tmp_path: Path) -> None:
     """Tests that a user's function in the working folder is found and gets its parameters as numbers."""
-    file = write(tmp_path / "small.json")
+    file = small(tmp_path / "small.json")
     (found,) = records(file, "--problem", "lsap", "--heuristic", "own_rules:first,shift=1")
     assert (found["heuristic"], found["heuristic_parameters"]) == ("own_rules:first", {"shift": 1})
     result = run(file, "--problem", "lsap", "--heuristic", "own_rules:first,shift=1,size=2")
@@ -331,7 +320,7 @@ def test_own_parameters(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("own")
 def test_heuristic_that_prints_or_exits(tmp_path: Path) -> None:
     """Tests that what a heuristic prints stays out of the data, and one that ends the process is exit code 4."""
-    file = write(tmp_path / "small.json")
+    file = small(tmp_path / "small.json")
     result = run(file, "--problem", "lsap", "--heuristic", "own_rules:talk", "--format", "json")
     assert len(json.loads(result.stdout)) == 1
     assert result.stderr == "thinking\n"
@@ -344,7 +333,7 @@ def test_heuristic_that_prints_or_exits(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("own")
 def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     """Tests that Ctrl-C prints the records so far and ends with 130."""
-    file = write(tmp_path / "small.json")
+    file = small(tmp_path / "small.json")
     found = records(file, "--problem", "lsap", "--heuristic", "dl", "--heuristic", "own_rules:stop", code=130)
     assert [entry["heuristic"] for entry in found] == ["dl"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import ENVIRONMENT, PROGRAM, run
+from command_line import ENVIRONMENT, PROGRAM, run, small
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,13 +36,7 @@ def third(problem, rng, calls=[]):
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with a small instance, and a scheduler that never ends."""
-    document = {
-        "format": "optsched/1",
-        "name": "small",
-        "nodes": [{"id": name} for name in "abc"],
-        "tasks": [{"id": f"t{i}", "replicas": ["a", "b"][: i + 1]} for i in range(3)],
-    }
-    (tmp_path / "small.json").write_text(json.dumps(document))
+    small(tmp_path / "small.json")
     (tmp_path / "own.py").write_text(OWN)
     return tmp_path
 

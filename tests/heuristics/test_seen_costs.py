@@ -26,13 +26,14 @@ COSTS = [
 
 
 def seen(status: list[int], node: list[int]) -> View:
-    """A view of the worked example, whose maps are in these states, with sizes known and half of each emitted."""
+    """A view of the worked example with its maps in these states: half is emitted, sizes are known of finished ones."""
     instance = example()
     shuffle = instance.workload.shuffle
     assert shuffle is not None
     emitted = np.where(np.array(status)[shuffle.map] == PENDING, np.nan, shuffle.size / 2)
     workload = replace(instance.workload, bytes_read=[64.0, 64.0, np.nan, np.nan], shuffle=None)
-    known: dict[str, Any] = {"shuffle": Shuffle(shuffle.map, shuffle.reduce, shuffle.size, emitted)}
+    sizes = np.where(np.array(status)[shuffle.map] == FINISHED, shuffle.size, np.nan)
+    known: dict[str, Any] = {"shuffle": Shuffle(shuffle.map, shuffle.reduce, sizes, emitted)}
     columns = (np.array([*status, PENDING, PENDING]), np.array([*node, -1, -1]), np.zeros(4), np.zeros(4))
     return View("transmission", {}, instance.cluster, workload, *columns, **known, true_shuffle=shuffle)
 
