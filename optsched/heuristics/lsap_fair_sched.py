@@ -55,7 +55,8 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     >>> lsap_fair_sched(problem, np.random.default_rng(0)).nodes.tolist()
     [-1, 0]
     """
-    own = problem.parameters if isinstance(problem, FairLsap) else {}
+    names = (parameter.name for parameter in FairLsap.parameter_table)
+    own = {name: problem.parameters[name] for name in names if name in problem.parameters}
     given = {name: value for name, value in parameters.items() if value is not None}
     costs = {**own, **given, "selection": "fixed"}
     posed = problem if costs == own else FairLsap(problem.instance, **costs)
