@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reduces_instances import posed
 
-from optsched.instance import REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+from optsched.instance import FINISHED, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.problems.base import GRID
 from optsched.problems.distances import distances
 from optsched.problems.transmission_costs import (
@@ -124,11 +124,11 @@ def test_missing_fields() -> None:
         ["a", "b", "r"], kind=[0, 0, REDUCE], size=[np.nan, 1, 1], replicas=Ragged.from_rows([[0], [], []])
     )
     bare = Instance(Cluster(["n"]), workload)
-    maps = [fault.place for fault in missing_of_maps("who", bare, np.array([0, 1]))]
-    assert maps == ["tasks[0].size", "tasks[1].replicas"]
-    assert [str(fault) for fault in missing_of_maps("who", bare, np.array([1]))] == [
-        "tasks[1].replicas: who needs a node that holds the map's block"
-    ]
+    size, replicas = missing_of_maps("who", bare)
+    assert size.place == "tasks[0].size"
+    assert str(replicas) == "tasks[1].replicas: who needs a node that holds the map's block"
+    ran = State.initial(bare.cluster, workload, status=[FINISHED, 0, 0], node=[0, -1, -1])
+    assert list(missing_of_maps("who", bare.with_state(ran))) == [replicas]
     assert [fault.place for fault in missing_of_shuffle("who", bare)] == ["topology", "shuffle"]
     whole = Instance(
         Cluster(["n"], topology=Topology("distance", [[0.0]])),
