@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from foreign_files import ASSIGN, DIMACS, GAP, NODES, QUEUES, SLS, SWIM, noun
-from hostile_files import HOSTILE_WORDS, hostile, told_of
+from hostile_files import HOSTILE_WORDS, changed_bytes, hostile, told_of
 from instance_documents import FULL, NETWORK
 
 from optsched.errors import printable
@@ -104,6 +104,11 @@ READERS: dict[str, tuple[str, str, Callable[[Path], object]]] = {
     "sls-nodes": (NODES, "a.json", lambda path: noun(import_sls(_beside(path, SLS), path))),
     "sls-queues": (QUEUES, "a.xml", lambda path: noun(import_sls(_beside(path, SLS), queues=path))),
     "rumen": ((DATA / "plain.trace.json").read_text(), "a.json", lambda path: noun(import_rumen(path))),
+    "rumen-jobs": (
+        (DATA / "plain.trace.json").read_text(),
+        "a.json",
+        lambda path: list(map(from_document, import_rumen(path, slots=2, split=True).documents)),
+    ),
     "rumen-topology": (
         (DATA / "plain.topology.json").read_text(),
         "a.json",
@@ -126,8 +131,10 @@ def check_hostile(reader: str, path: Path, count: int) -> None:
     for seed in range(count):
         data = hostile(text, random.Random(f"{reader} {seed}"))
         target = path / name
-        if name.endswith(".json") and seed % 8 == 0 and reader in ("instance", "network"):
+        if seed % 8 == 0 and reader not in ("solution", "profile"):
+            rng = random.Random(seed)
             target, data = path / f"{name}.gz", gzip.compress(data, mtime=0)
+            data = changed_bytes(rng, data) if rng.random() < 0.5 else data
         try:
             told = told_of(lambda target=target, data=data: read(_written(target, data)))
         except Exception as error:

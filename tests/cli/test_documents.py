@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -223,32 +222,15 @@ HOSTILE: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("command", ["gap", "describe"])
-def test_hostile_instances(tmp_path: Path, name: str, command: str) -> None:
+def test_hostile_instances(tmp_path: Path, name: str) -> None:
     """Tests that a file that is wrong in any way is exit code 3, with its name, no traceback, no controls."""
     file = tmp_path / f"{name}.json"
     file.write_bytes(HOSTILE[name])
-    result = run(command, str(file))
+    result = run("describe", str(file))
     assert (result.exit_code, result.stdout) == (3, "")
     lines = result.stderr.splitlines()
     assert lines
     assert all(line.startswith(f"optsched: error: {file}: ") and line.isprintable() for line in lines)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_mutated_bytes(tmp_path: Path, seed: int) -> None:
-    """Tests that a file with bytes changed at random is either sound or exit code 3 with its name."""
-    rng = random.Random(seed)
-    data = bytearray(SOUND.encode())
-    for _ in range(rng.randint(1, 4)):
-        data[rng.randrange(len(data))] = rng.randrange(256)
-    file = tmp_path / "mutated.json"
-    file.write_bytes(data)
-    result = run("gap", str(file), "--problem", "lsap", "--heuristic", "dl")
-    assert result.exit_code in (0, 3)
-    assert "Traceback" not in result.stderr
-    if result.exit_code == 3:
-        assert str(file) in result.stderr or "mutated" in result.stderr
 
 
 @pytest.mark.parametrize("name", HOSTILE)

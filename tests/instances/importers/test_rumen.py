@@ -1,11 +1,8 @@
-"""Tests of the Rumen importer: each oddity of the format on a small file, real traces, hostile files."""
+"""Tests of the Rumen importer: each oddity of the format on a small file, and real traces."""
 
 from __future__ import annotations
 
-import gzip
 import json
-import random
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -303,86 +300,6 @@ def test_cut_log() -> None:
     document, notes = one("cut.trace.json")
     assert [job["id"] for job in document["jobs"]] == ["job_1"]
     assert notes == ("the file ends within job 2; the complete ones before it are kept",)
-
-
-HOSTILE: tuple[Any, ...] = (
-    *(None, True, -1, -7, 0, 2**53 + 1, 10**300, 1.5, float("nan"), float("inf"), "", "1", "a/b", "\x00", "\ud800"),
-    *("x" * 10_000, "9" * 5000, [], {}, [[]], [{}], {"a": 1}),
-)
-
-
-def structural(rng: random.Random, text: str) -> bytes:
-    """A file with one value anywhere in it replaced by a hostile one, or a field dropped or doubled."""
-    decoder, place, values = json.JSONDecoder(), 0, []
-    while text[place:].strip():
-        value, end = decoder.raw_decode(text[place:].lstrip())
-        place = len(text) - len(text[place:].lstrip()) + end
-        values.append(value)
-    holder: Any = values
-    key: Any = rng.randrange(len(values))
-    while holder[key] and isinstance(holder[key], dict | list) and rng.random() < 0.85:
-        holder = holder[key]
-        key = rng.choice(list(holder)) if isinstance(holder, dict) else rng.randrange(len(holder))
-    change = rng.random()
-    if change < 0.7:
-        holder[key] = rng.choice(HOSTILE)
-    elif change < 0.85 and isinstance(holder, dict):
-        del holder[key]
-    elif isinstance(holder, list):
-        holder.append(holder[key])
-    mutant = "\n".join(json.dumps(value) for value in values)
-    if change > 0.9:
-        cut = rng.choice([index for index, letter in enumerate(mutant) if letter == "{"])
-        mutant = f'{mutant[: cut + 1]}"taskID": "a", "taskID": "b", "name": "c", {mutant[cut + 1 :]}'
-    return mutant.encode("utf-8", "surrogatepass")
-
-
-def bytewise(rng: random.Random, data: bytes) -> bytes:
-    """A file that is cut, flipped, spliced, nested deeply or filled with rubbish somewhere."""
-    at = rng.randrange(len(data))
-    flipped = bytearray(data)
-    for _ in range(rng.randint(1, 4)):
-        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-    kinds = (
-        data[:at],
-        bytes(flipped),
-        data[:at] + rng.randbytes(rng.randint(1, 40)) + data[at:],
-        data[:at] + data[at + rng.randint(1, 200) :],
-        data[:at] + rng.choice((b"[", b'{"a":', b'[{"children":')) * 50_000 + data[at:],
-        data[:at] + b"7" * 6000 + data[at:],
-        data + data[:at],
-        rng.randbytes(at),
-    )
-    return rng.choice(kinds)
-
-
-@pytest.mark.parametrize("seed", range(160))
-def test_mutants(seed: int, tmp_path: Path, file: Callable[..., Path]) -> None:
-    """Tests that a damaged trace or topology gives documents that can be written or an input error, and soon."""
-    rng = random.Random(seed)
-    files = {name: (DATA / name).read_bytes() for name in ("plain.trace.json", "plain.topology.json")}
-    victim = rng.choice((*files, "plain.trace.json"))
-    data = files[victim]
-    mutant = structural(rng, data.decode()) if rng.random() < 0.5 else bytewise(rng, data)
-    if rng.random() < 0.25:
-        mutant = gzip.compress(mutant, mtime=0)
-        mutant = bytewise(rng, mutant) if rng.random() < 0.7 else mutant
-    for name in files:
-        file(mutant if name == victim else files[name], name)
-    trace, topology = (tmp_path / name for name in files)
-    options: dict[str, Any] = {"slots": rng.choice(("observed", "inferred", 2)), "split": seed % 2 == 0}
-    began = time.process_time()
-    outcome: object
-    try:
-        outcome = json.dumps(import_rumen(trace, topology, **options).documents, allow_nan=False, ensure_ascii=False)
-    except InputError as error:
-        outcome = error
-    assert time.process_time() - began < 10
-    if isinstance(outcome, InputError):
-        assert outcome.faults
-        assert "\n" not in "".join(map(str, outcome.faults))
-    else:
-        assert str(outcome).encode()
 
 
 # Real traces
