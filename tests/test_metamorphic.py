@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
-from capacity_instances import generalized_assignment_problems, traffic_problems
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies import PARAMETERS, instances, problems
-from transmission_instances import PROBLEMS as TRANSMISSION
-from transmission_instances import problems as transmission_problems
-from utility_instances import problems as utility_problems
+from strategies import instances, problems
 
 from optsched.instance import Instance
 from optsched.instances.files import from_document, to_document
-from optsched.network import FlowNetwork
 from optsched.problems import (
-    PROBLEMS,
     FairLsap,
     Flow,
-    FlowCongestion,
     Latency,
     Lsap,
-    LsapFairness,
-    MinCostFlow,
     Problem,
 )
-from optsched.problems.base import GRID, AnyProblem
+from optsched.problems.base import AnyProblem
 from optsched.results import Number, Value
 from optsched.routes import frontier, solve
 
@@ -61,39 +51,6 @@ def again(problem: Problem, change: Callable[[Document], None] = lambda document
 def pending(problem: Problem, document: Document) -> list[Document]:
     """The records of the problem's tasks."""
     return [document["tasks"][task] for task in problem.tasks.tolist()]
-
-
-# Laws of all problems ----------------------------------------------------------------------------------------------
-
-
-#: Problems of any kind; `utility` with its reduces free, since RAS fixes them in the order of the file, and `fair-lsap`
-#: with its selection free, since Guo et al. take equal tasks in that order too.
-ANY = {
-    **{name: problems(name, **({"selection": "free"} if name == "fair-lsap" else {})) for name in PARAMETERS},
-    **{name: transmission_problems(name) for name in TRANSMISSION},
-    "utility": utility_problems(reduces="free"),
-}
-
-
-@pytest.mark.parametrize("name", ANY)
-def test_permutation(name: str) -> None:
-    """Tests that the order of nodes and tasks in the file does not matter."""
-
-    @some
-    @given(ANY[name], st.randoms(use_true_random=False))
-    def law(problem: Problem, random: Any) -> None:
-        def shuffled(document: Document) -> None:
-            order = list(range(len(document["nodes"])))
-            random.shuffle(order)
-            document["nodes"] = [document["nodes"][node] for node in order]
-            for form, matrix in document.get("topology", {}).items():
-                if form in ("distance", "rate"):
-                    document["topology"][form] = [[matrix[row][column] for column in order] for row in order]
-            random.shuffle(document["tasks"])
-
-        assert optimum(again(problem, shuffled)) == optimum(problem)
-
-    law()
 
 
 @pytest.mark.parametrize("name", ["lsap", "fair-lsap", "lsap-fairness", "flow", "flow-congestion", "latency"])
@@ -155,150 +112,6 @@ def test_added_slot(name: str) -> None:
             assert optimum(after)[0] <= optimum(problem)[0] + after.levels[2]
 
     law()
-
-
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_scaling(name: str) -> None:
-    """Tests that an optimum scales with the costs; where costs are rounded, up to half a grid unit a rounding.
-
-    Weights of groups are shares: their scale is nothing.
-    """
-    factor = 3
-
-    @some
-    @given(problems(name))
-    def law(problem: Problem) -> None:
-        parameters: dict[str, Any] = {}
-
-        def scaled(document: Document) -> None:
-            for node in document["nodes"]:
-                for key in ("load", "rate_in", "rate_process"):
-                    if key in node:
-                        node[key] *= factor
-                if "running_rates" in node:
-                    node["running_rates"] = [rate * factor for rate in node["running_rates"]]
-            for group in document["groups"]:
-                group["weight"] *= 4  # exact in any weight
-            for task in document["tasks"]:
-                rate = task.get("rate_in", 0)
-                task["rate_in"] = (
-                    {key: value * factor for key, value in rate.items()} if isinstance(rate, dict) else rate * factor
-                )
-
-        if isinstance(problem, Lsap):
-            parameters["levels"] = [level * factor for level in problem.levels]
-        elif isinstance(problem, FairLsap):
-            parameters = {key: problem.parameters[key] * factor for key in ("alpha", "fairness")}
-        elif isinstance(problem, Latency):
-            parameters = {"w_loc": problem.w_loc * factor, "w_rem": problem.w_rem * factor}
-        elif not isinstance(problem.parameters.get("scale", "none"), str):
-            parameters["scale"] = problem.parameters["scale"] * factor
-        after = again(problem, scaled, **parameters)
-        if isinstance(problem, Lsap | Latency):
-            assert optimum(after) == tuple(factor * entry for entry in optimum(problem))
-        elif isinstance(problem, LsapFairness):
-            assert optimum(after) == optimum(problem)
-        else:
-            assert isinstance(problem, FairLsap | Flow | FlowCongestion)
-            roundings = problem.due * (1 if isinstance(problem, Flow) else 2)
-            assert 2 * abs(optimum(after)[0] - factor * optimum(problem)[0]) * GRID <= roundings * (factor + 1)
-
-    law()
-
-
-def times(value: Any, factor: Fraction) -> Any:
-    """What is written, scaled as the decimal that it is: 0.3 is a tenth of 3; lists and objects entry by entry."""
-    if isinstance(value, list):
-        return [times(entry, factor) for entry in value]
-    if isinstance(value, dict):
-        return {key: times(entry, factor) for key, entry in value.items()}
-    return float(Fraction(str(value)) * factor)
-
-
-#: What scales in each problem: keys of nodes, groups, tasks, the shuffle, the topology and pairs; and each component.
-#: `lsap`, `worst-group`, `latency` and `min-cost-flow` are in whole numbers, and take no tenths (`test_scaling`).
-SCALED: dict[str, tuple[dict[str, list[str]], tuple[int, ...]]] = {
-    "fair-lsap": ({"groups": ["weight"]}, (0,)),
-    "lsap-fairness": ({"groups": ["weight"]}, (0, 0)),
-    "flow": ({"nodes": ["rate_in", "rate_process", "running_rates"], "tasks": ["rate_in"]}, (1,)),
-    "flow-congestion": ({"nodes": ["rate_in", "rate_process", "running_rates"], "tasks": ["rate_in"]}, (1,)),
-    "transmission-maps": ({"tasks": ["size"]}, (1,)),
-    "transmission-reduces": ({"shuffle": ["size"]}, (1,)),
-    "transmission": ({"tasks": ["size"], "shuffle": ["size"]}, (1,)),
-    "utility": ({"nodes": ["capacity"], "tasks": ["demand", "demand_shuffle"]}, (0, 0)),
-    "traffic": ({"tasks": ["size"]}, (1, 0)),
-    "generalized-assignment": ({"nodes": ["capacity"], "pairs": ["cost", "demand"]}, (1,)),
-}
-
-
-def test_every_problem_has_its_law_of_tenths() -> None:
-    """Tests that no problem is left out of the law below, but those that take whole numbers alone."""
-    assert set(PROBLEMS) == {*SCALED, "lsap", "worst-group", "latency", "min-cost-flow"}
-
-
-@pytest.mark.parametrize(
-    "factor",
-    [
-        pytest.param(Fraction(1, 10), id="tenths"),
-        pytest.param(Fraction(7, 1000), id="thousandths", marks=pytest.mark.thorough),
-    ],
-)
-@pytest.mark.parametrize("name", SCALED)
-def test_tenths(name: str, factor: Fraction) -> None:
-    """Tests that an instance in tenths is the same in whole numbers: weights scale nothing, sizes what they move.
-
-    Exactly so, but for `flow` and `flow-congestion`, whose costs are always rounded.
-    """
-    keys, powers = SCALED[name]
-
-    @some
-    @given(TENTHS[name])
-    def law(problem: Problem) -> None:
-        def scaled(document: Document) -> None:
-            for part, names in keys.items():
-                records = document.get(part, [])
-                for record in [records] if isinstance(records, dict) else records:
-                    for key in set(names) & set(record):
-                        record[key] = times(record[key], factor)
-
-        parameters: dict[str, Any] = {}
-        if not isinstance(problem.parameters.get("scale", "none"), str):
-            parameters["scale"] = times(problem.parameters["scale"], factor)
-        after = again(problem, scaled, **parameters)
-        before = solve(problem).objective
-        if before is None:
-            assert solve(after).objective is None
-            return
-        expected = tuple(entry * factor**power for entry, power in zip(before, powers, strict=True))
-        if name.startswith("flow"):
-            roundings = 2 * problem.due * (1 + factor)
-            assert abs(optimum(after)[0] - expected[0]) * GRID * 2 <= roundings
-        else:
-            assert optimum(after) == expected
-
-    law()
-
-
-#: Where nothing is rounded before scaling.
-TENTHS = {
-    **ANY,
-    "fair-lsap": problems("fair-lsap"),
-    "traffic": traffic_problems(),
-    "generalized-assignment": generalized_assignment_problems(),
-    **{
-        name: strategy.filter(lambda problem: problem.grid <= 1000)
-        for name, strategy in ANY.items()
-        if name in TRANSMISSION
-    },
-}
-
-
-def test_costs_of_a_network_scale() -> None:
-    """Tests that whole costs ten times as large make a flow ten times as dear."""
-    arcs = {"tail": [0, 0, 1], "head": [1, 2, 2], "capacity": [2, 1, 2]}
-    small = FlowNetwork(["a", "b", "c"], supply=[2, 0, -2], cost=[1, 3, 1], **arcs)
-    large = FlowNetwork(["a", "b", "c"], supply=[2, 0, -2], cost=[10, 30, 10], **arcs)
-    assert optimum(MinCostFlow(large)) == tuple(10 * entry for entry in optimum(MinCostFlow(small)))
 
 
 # Laws of the assignment problems -----------------------------------------------------------------------------------

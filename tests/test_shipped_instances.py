@@ -17,6 +17,7 @@ from optsched.instances.generate import generate, known_optimum
 from optsched.network import FlowNetwork
 from optsched.papers import PAPERS
 from optsched.problems import PROBLEMS, problem
+from optsched.registry import records
 from optsched.resources import folder
 from optsched.results import Value
 from optsched.routes import frontier, solve
@@ -44,7 +45,7 @@ SMALL = [name for name in INDEX if name not in SCALE]
 OPTIMA = [(name, posed) for name, entry in INDEX.items() for posed in entry["optima"]]
 
 #: Problems whose frontier is listed too.
-FRONTIERS = ("latency", "lsap-fairness", "traffic")
+FRONTIERS = [name for name, entry in records().items() if entry.frontier]
 
 #: The literal programs, with a variable for each task and slot or server, are solved up to so many tasks.
 LITERAL_TASKS = 35

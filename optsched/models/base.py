@@ -85,7 +85,7 @@ class ModelModule(Protocol):
 
     A module whose objective is not in the unit of its component also has `OBJECTIVE_UNITS`: how many units of the first
     program's objective, and of the second's, are one of the component's. One whose literal model keeps a constraint by
-    its costs alone, and not by rows, names it in `KEPT_BY_COSTS`.
+    its costs alone where tasks are left out, and not by rows, names it in `KEPT_BY_COSTS`.
     """
 
     def build_pyomo(self, problem: Any) -> Any:

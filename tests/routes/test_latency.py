@@ -124,3 +124,11 @@ def test_proof_of_infeasible_limits_by_a_program_is_called_so() -> None:
         assert verdict.proved is (solution.certificate is Proof.COMBINATORIAL)
         seen.add(solution.certificate)
     assert seen == {Proof.COMBINATORIAL, Proof.SOLVER}
+
+
+def test_bug_frontier_where_remote_tasks_take_no_longer() -> None:
+    """Tests that the Pyomo model, which is indifferent to remote tasks of equal work, still closes the frontier."""
+    problem = Latency(small([[1], [2], [0], [0]], [1, 1, 1]), w_loc=1, w_rem=1)
+    for route in ("search", "arrays", "pyomo"):
+        found = frontier(problem, route=route)
+        assert (found.values, found.complete) == ([(2, 4)], True), route
