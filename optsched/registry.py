@@ -347,7 +347,7 @@ SHIPPED = (
             "nodes": 2,
             "tasks": 3,
             "jobs": 1,
-            "reduces": 3,
+            "reduces": 2,
             "replicas": 1,
             "spread": 9,
             "slots": 1,

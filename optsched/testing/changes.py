@@ -155,7 +155,7 @@ def narrowed(problem: AnyProblem) -> AnyProblem:
     return _again(problem, document)
 
 
-def scarce(problem: AnyProblem, tries: int = 12) -> Iterator[AnyProblem]:
+def scarce(problem: AnyProblem, tries: int = 6) -> Iterator[AnyProblem]:
     """The problem with so little room that nothing is feasible, though no task or node alone shows it."""
     for number in range(tries):
         rng, last = np.random.default_rng(number), None

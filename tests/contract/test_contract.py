@@ -65,10 +65,10 @@ def test_order_that_is_part_of_a_problem(name: str) -> None:
 
 def test_report() -> None:
     """Tests that the report has a line for each check, and says what is not about a problem."""
-    result = CliRunner().invoke(report, ["fair-lsap", "--seeds", "1"])
+    result = CliRunner().invoke(report, ["generalized-assignment", "--seeds", "1"])
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0] == "fair-lsap"
+    assert lines[0] == "generalized-assignment"
     assert [line.split()[0] for line in lines[1:]] == list(CHECKS)
     assert {line.split()[1] for line in lines[1:]} == {"ok", "-"}
     assert CliRunner().invoke(report, ["fair-lsapp"]).exit_code == 2

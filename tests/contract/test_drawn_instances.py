@@ -65,9 +65,9 @@ def by_oracles(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) 
 @pytest.mark.parametrize("check", HELD)
 @pytest.mark.parametrize("by_oracles", records(), indirect=True)
 def test_contract_on_drawn_instances(by_oracles: Record, check: str) -> None:
-    """Tests that a problem keeps the contract on the first instances of its oracle."""
+    """Tests that a problem keeps the contract on two instances of its oracle, its models on one."""
     if CHECKS[check].applies(by_oracles):
-        CHECKS[check].function(by_oracles, SEEDS)
+        CHECKS[check].function(by_oracles, SEEDS[:1] if check == "models" else SEEDS)
 
 
 @pytest.mark.thorough
