@@ -131,6 +131,9 @@ class Record:
     leximin
         `(problem, profile) -> Leximin`: the lowest entry highest, then the second lowest, for `optsched leximin`; of
         the entries that the problem's `utilities(placement)` has.
+    slots
+        `problem -> slots of each node, or None`: where nodes only count the tasks that may use them (`usable`), so that
+        a matching shows why nothing is feasible.
     locality
         Whether a gap counts tasks on their node, in the rack and remote.
     rivals
@@ -162,6 +165,7 @@ class Record:
     beside: str | None = None
     waves: str | None = None
     leximin: str | None = None
+    slots: str | None = None
     locality: bool = False
     rivals: tuple[str, ...] = ()
     known: KnownOptimum | None = None
@@ -394,6 +398,7 @@ SHIPPED = (
         routes="optsched.routes.generalized_assignment",
         provers={"dual": "optsched.certificates.generalized_assignment:generalized_assignment_proof"},
         enumeration="optsched.searches.enumeration:packings",
+        slots="optsched.searches.generalized_assignment:slots_counted",
         rivals=("optsched.searches.generalized_assignment:greedy_packing",),
         known=KnownOptimum("examples/knapsacks", ("arrays", "brute-force")),
         family="generalized-assignment",
@@ -445,7 +450,7 @@ def _is_table(given: Any) -> bool:
 #: What each field of a record may hold, beside its default: the fields, in words, and a test of it.
 _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
     (
-        ("problem", "enumeration", "network", "unlimited", "beside", "waves", "leximin"),
+        ("problem", "enumeration", "network", "unlimited", "beside", "waves", "leximin", "slots"),
         'a text "package.module:name"',
         _is_path,
     ),
@@ -512,7 +517,7 @@ def _fault(given: Record) -> str | None:
 
 def _parts(given: Record) -> Iterator[tuple[str, str]]:
     """The parts that a record names beside its class: the field, and what it says."""
-    for name in ("models", "routes", "enumeration", "network", "unlimited", "beside", "waves", "leximin"):
+    for name in ("models", "routes", "enumeration", "network", "unlimited", "beside", "waves", "leximin", "slots"):
         if getattr(given, name) is not None:
             yield name, getattr(given, name)
     if given.frontier and given.routes is not None:

@@ -19,9 +19,9 @@ from optsched.deadline import check
 from optsched.errors import OptschedError
 from optsched.gaps import Reference
 from optsched.instance import FINISHED, KINDS, Instance
-from optsched.problems import GeneralizedAssignment, Problem
+from optsched.problems import Problem
+from optsched.registry import imported, record_of
 from optsched.results import Termination
-from optsched.searches.generalized_assignment import slots_counted
 from optsched.solvers.networks import maximum_b_matching
 from optsched.solvers.profiles import Profile
 
@@ -96,10 +96,11 @@ def conflict_of(problem: Problem, profile: Profile) -> Conflict | None:
     return Conflict(tuple(map(str, ids[tasks])), tuple(map(str, node_ids[nodes])), slots, sure)
 
 
-def _counted(problem: Problem) -> Conflict | None:
+def _counted(problem: Any) -> Conflict | None:
     """The smallest Hall violator that a maximum matching shows, where nodes only count their tasks."""
-    slots = slots_counted(problem) if type(problem) is GeneralizedAssignment else None
-    if slots is None or not isinstance(problem, GeneralizedAssignment):
+    counted = record_of(type(problem)).slots
+    slots = None if counted is None else imported(counted)(problem)
+    if slots is None:
         return None
     task, node = np.nonzero(problem.usable)
     starts = np.searchsorted(task, np.arange(len(problem.tasks) + 1))
@@ -114,7 +115,7 @@ def _counted(problem: Problem) -> Conflict | None:
     return Conflict(tuple(map(str, ids[tasks])), tuple(map(str, node_ids[nodes])), int(slots[nodes].sum()), True)
 
 
-def _reached(problem: GeneralizedAssignment, begin: int, on_node: Sequence[list[int]]) -> tuple[list[int], list[int]]:
+def _reached(problem: Any, begin: int, on_node: Sequence[list[int]]) -> tuple[list[int], list[int]]:
     """The tasks and nodes that alternating paths reach from a task that a maximum matching leaves out."""
     tasks, nodes, waiting = {begin}, set[int](), [begin]
     while waiting:
