@@ -146,6 +146,11 @@ def _decoded(record: Record, case: Case, program: Program, by_costs: Sequence[st
     return value
 
 
+def _room(held: float | None) -> float:
+    """What a variable without a bound may be at most where its objective is drawn: more than the optimum has."""
+    return max(_MOST, 2 * (held or 0))
+
+
 def _draw_objective(model: Any, rng: np.random.Generator) -> None:
     """Give a program another objective: drawn costs, of either sign, of its integers, or of all where it has none."""
     import pulp
@@ -155,7 +160,8 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
         variables = model.variables()
         held = [variable for variable in variables if variable.cat == pulp.LpInteger] or variables
         for variable in held:
-            variable.upBound = _MOST if variable.upBound is None else variable.upBound
+            if variable.upBound is None:
+                variable.upBound = _room(variable.varValue)
         model.sense = pulp.LpMinimize
         model.setObjective(pulp.lpSum(int(rng.integers(-9, 10)) * variable for variable in held))
         return
@@ -163,7 +169,7 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
     whole = [variable for variable in listed if not variable.is_continuous()] or listed
     for variable in whole:
         if variable.ub is None:
-            variable.setub(_MOST)
+            variable.setub(_room(variable.value))
     for objective in list(model.component_objects(pyo.Objective)):
         model.del_component(objective)
     model.drawn = pyo.Objective(expr=sum(int(rng.integers(-9, 10)) * variable for variable in whole))
