@@ -18,7 +18,8 @@ from optsched.problems import LsapFairness
 from optsched.results import Certificate, FrontierPoint, Limit, Number, Solution, Value
 from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Found, Told, modelled
-from optsched.searches.lsap_fairness import CappedNetwork, Fairest, most_local
+from optsched.searches.assignment import AssignmentSolution
+from optsched.searches.lsap_fairness import CappedNetwork, most_local
 from optsched.solvers.answers import check_claim
 from optsched.solvers.networks import BMatching
 from optsched.solvers.outcome import STOPPED, stopped
@@ -73,13 +74,13 @@ class _Search:
             if found.optimal:
                 check_claim(self.problem.name, found.outcome.objective, least)
 
-    def fairest(self, off_data: int) -> Fairest:
+    def fairest(self, off_data: int) -> AssignmentSolution:
         """The fairest placement with at most so many tasks off their data."""
         if self.route not in MODELS:
             return self._network.fairest(off_data, self.profile, self.route)
         found = modelled(self.problem, self.route, self.profile, off_data).checked(self.problem)
         nodes = None if found.decision is None else self.problem.nodes_of(found.decision)
-        return Fairest(nodes, found.limit, found.raw_status, found.solver, found.build_seconds)
+        return AssignmentSolution(nodes, found.raw_status, None, found.limit, found.solver, found.build_seconds)
 
     def certificate(self, placement: Placement, off_data: int) -> Certificate:
         """The proof of a placement's distance if it is the fairest within the limit; else of some lower bound."""

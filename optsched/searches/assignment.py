@@ -8,11 +8,11 @@ of the network become the prices with which `AssignmentProblem.price_bound` prov
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,12 +22,13 @@ from optsched.errors import OptschedError, OutOfTime, TooLarge, UsageError
 from optsched.instance import Ints, Ragged
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, Placement
-from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem
+from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem, TaskClasses
 from optsched.registry import record_of
 from optsched.results import Limit, Termination
 from optsched.searches.tabled_assignment import Prices, assign_table, is_tabled, table_prices
 from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.networks import DENSE_CELLS, assign_dense, few_b_matching, maximum_b_matching, min_cost_flow
+from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 if TYPE_CHECKING:
@@ -39,13 +40,17 @@ __all__ = [
     "TransportNetwork",
     "cheapest_flow",
     "compact_network",
+    "dealt",
+    "fill_idle_slots",
     "is_cardinality",
     "is_tiered",
     "network_program",
     "optimal_placement",
     "prices_of",
     "solve_assignment",
+    "solve_network",
     "solve_network_program",
+    "unit_flow",
 ]
 
 _EXACT = Profile("exact")
@@ -72,25 +77,20 @@ class AssignmentSolution:
     ----------
     nodes
         int64, shape (len(problem.tasks),): node of each task or -1; None where a limit struck first.
-        What cut the engine short, and its own words.
-        Prices that prove the optimum; None where the engine gives none.
-    limit, raw_status
-        What cut it short, and the engine's words.
-    build_seconds, solve_seconds, solver
-        Seconds to build and to solve; the solver's name and version.
+    prices
+        What proves the optimum; None where the engine gives none.
+    limit, raw_status, solver
+        What cut it short; the engine's words, name and version.
+    build_seconds
+        Seconds until the engine began.
     """
 
     nodes: Ints | None
-    prices: Prices | None
-    limit: Limit | None
     raw_status: str
-    build_seconds: float
-    solve_seconds: float
-    solver: Mapping[str, Any]
-
-    def placement(self, problem: AssignmentProblem) -> Placement | None:
-        """The placement, if there is one."""
-        return None if self.nodes is None else problem.placement(self.nodes)
+    prices: Prices | None = None
+    limit: Limit | None = None
+    solver: Mapping[str, Any] = field(default_factory=dict)
+    build_seconds: float = 0.0
 
 
 class _Arcs(NamedTuple):
@@ -251,13 +251,7 @@ class TransportNetwork:
             rank = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
             before = (last - left[inside])[np.searchsorted(vertex_of[inside], wanted)]
             target[waiting] = inside[np.searchsorted(last, before + rank, side="right")]
-        order = np.argsort(owner, kind="stable")
-        counts = np.bincount(owner, minlength=len(self.classes.size))
-        rank = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-        members = self.classes.members
-        result = np.full(len(self.problem.tasks), NONE, dtype=np.int64)
-        result[members.values[members.starts[owner[order]] + rank]] = target[order]
-        return result
+        return dealt(self.classes, owner, target)
 
     def prices(self, potential: Ints) -> Prices:
         """Prices from potentials with cost - potential[tail] + potential[head] >= 0 on arcs with room.
@@ -281,13 +275,13 @@ class TransportNetwork:
             level = problem.locality(placed, target)
             in_rack = np.where(self._rack[target] >= 0, self._rack[target], self._anywhere[target])
             entry = np.where(level == 0, entry, np.where(level == 1, in_rack, self._anywhere[target]))
-        flow = np.zeros(len(self.tail), dtype=np.int64)
-        self._add(flow, self._first_class + owner, entry)
-        self._add(flow, 1 + problem.pool[placed], self._first_class + owner)
+        path = [1 + problem.pool[placed], self._first_class + owner, entry]
+        ends = list(itertools.pairwise(path))
         while len(entry):
-            self._add(flow, entry, self._above[entry])
+            ends.append((entry, self._above[entry]))
             entry = self._above[entry]
             entry = entry[entry != self.sink]
+        flow = unit_flow(self.tail, self.head, *(np.concatenate(side) for side in zip(*ends, strict=True)))
         left = np.bincount(problem.pool[placed], minlength=len(problem.pools))
         for arc in np.flatnonzero(self.tail == 0).tolist():  # cheapest tier first, as the arcs are ordered
             pool = self.head[arc] - 1
@@ -295,16 +289,36 @@ class TransportNetwork:
             left[pool] -= flow[arc]
         return flow
 
-    @cached_property
-    def _by_ends(self) -> tuple[Ints, Ints]:
-        keys = self.tail * len(self.labels) + self.head
-        order = np.argsort(keys, kind="stable")
-        return keys[order], order
 
-    def _add(self, flow: Ints, tail: Ints, head: Ints) -> None:
-        """One unit more on the arc between each pair of ends."""
-        keys, order = self._by_ends
-        np.add.at(flow, order[np.searchsorted(keys, tail * len(self.labels) + head)], 1)
+def dealt(classes: TaskClasses, owner: Ints, node: Ints) -> Ints:
+    """Node of each task, or -1: members of a class, which are interchangeable, take its nodes in turn.
+
+    Parameters
+    ----------
+    classes
+        Of the tasks.
+    owner, node
+        int64, shape (placed tasks,): the class of each, in any order, and its node.
+    """
+    members, order = classes.members, np.argsort(owner, kind="stable")
+    rank = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order])
+    nodes = np.full(len(classes.of_task), NONE, dtype=np.int64)
+    nodes[members.values[members.starts[owner[order]] + rank]] = node[order]
+    return nodes
+
+
+def unit_flow(tail: Ints, head: Ints, start: Ints, end: Ints) -> Ints:
+    """The flow on each arc (from `tail` to `head`) of one unit between each pair of ends; no two arcs have the same.
+
+    >>> unit_flow(np.array([0, 0]), np.array([1, 2]), np.array([0, 0]), np.array([2, 2])).tolist()
+    [0, 2]
+    """
+    width = int(max(tail.max(initial=0), head.max(initial=0))) + 1
+    keys = tail * width + head
+    order = np.argsort(keys, kind="stable")
+    flow = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(flow, order[np.searchsorted(keys, start * width + end, sorter=order)], 1)
+    return flow
 
 
 def compact_network(problem: AssignmentProblem) -> FlowNetwork:
@@ -342,13 +356,18 @@ def optimal_placement(problem: AssignmentProblem) -> Placement:
         If a deadline was past.
     """
     solution = solve_assignment(problem)
-    if solution.limit is Limit.INTERRUPTED:
+    return problem.placement(_unless_stopped(solution.nodes, solution, problem.name))
+
+
+def _unless_stopped(held: Ints | None, told: AssignmentSolution | SolverOutcome, who: str) -> Ints:
+    """What an engine holds; the error that stands for what stopped it, if it holds nothing."""
+    if told.limit is Limit.INTERRUPTED:
         raise KeyboardInterrupt
-    if solution.limit is Limit.TIME:
+    if told.limit is Limit.TIME:
         raise OutOfTime("out of time")
-    if solution.nodes is None:
-        raise OptschedError(f"{problem.name}: found no placement: {solution.raw_status}")
-    return problem.placement(solution.nodes)
+    if held is None:
+        raise OptschedError(f"{who}: found no placement: {told.raw_status}")
+    return held
 
 
 def is_cardinality(problem: AssignmentProblem) -> bool:
@@ -390,21 +409,16 @@ def solve_assignment(
     _expect_registered(problem)
     if not problem.count:
         nothing = Prices(0, np.zeros_like(problem.capacity), np.zeros(len(problem.pools), dtype=np.int64))
-        return AssignmentSolution(
-            np.full(len(problem.tasks), NONE, dtype=np.int64), nothing, None, "nothing to place", 0.0, 0.0, {}
-        )
+        return AssignmentSolution(np.full(len(problem.tasks), NONE, dtype=np.int64), "nothing to place", nothing)
     if engine == "network" and is_cardinality(problem):
         assert isinstance(problem, LevelledProblem)
         return _by_matching(problem)
-    if engine == "network" and is_tabled(problem):
-        return _by_dense(problem)
-    if engine == "dense":
+    if engine == "dense" or (engine == "network" and is_tabled(problem)):
         return _by_dense(problem)
     return _by_network(problem, load_profile(profile), engine)
 
 
 def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
-    began = time.perf_counter()
     local = problem.idle_replicas
     if len(local.values) <= FEW_PAIRS:
         matching = few_b_matching(local.starts, local.values, problem.capacity)
@@ -423,8 +437,7 @@ def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
         saving * matching.node_cover.astype(np.int64),
         np.array([problem.pools[0].tiers[0][0]], dtype=np.int64),
     )
-    seconds = time.perf_counter() - began
-    return AssignmentSolution(nodes, prices, None, "maximum matching", 0.0, seconds, solver)
+    return AssignmentSolution(nodes, "maximum matching", prices, solver=solver)
 
 
 def fill_idle_slots(nodes: Ints, capacity: Ints, count: int) -> None:
@@ -454,16 +467,16 @@ def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
             f'{problem.name}: route "dense" would need a matrix of {tasks:,} tasks x {slots:,} slots, over its '
             f'{DENSE_CELLS:,} entries; use route "network"'
         )
+    built = 0.0
     if isinstance(problem, TabledProblem):
-        built = began
         nodes = assign_table(problem)
     else:
         table, idle = _full_table(problem)
-        built = time.perf_counter()
+        built = time.perf_counter() - began
         columns = assign_dense(table, problem.capacity[idle], problem.count)
         nodes = np.where(columns >= 0, idle[columns], NONE)
     solver = {"name": "SciPy linear_sum_assignment", "version": scipy.__version__}
-    return AssignmentSolution(nodes, None, None, "optimal", built - began, time.perf_counter() - built, solver)
+    return AssignmentSolution(nodes, "optimal", solver=solver, build_seconds=built)
 
 
 def _full_table(problem: AssignmentProblem) -> tuple[Ints, Ints]:
@@ -483,34 +496,63 @@ def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> As
     began = time.perf_counter()
     network = TransportNetwork(problem)
     check()
+    if engine == "network-simplex" and len(network.tail) > MOST_ARCS_IN_PYTHON:
+        raise TooLarge(
+            f"{problem.name}: the network simplex of networkx would need {len(network.tail):,} arcs as Python "
+            f'objects, over its {MOST_ARCS_IN_PYTHON:,}; use route "network"'
+        )
+    built = time.perf_counter() - began
+    found = solve_network(network.tail, network.head, network.capacity, network.cost, network.supply, profile, engine)
+    nodes = None if found.flow is None else network.decode(found.flow)
+    prices = None if found.potential is None else network.prices(found.potential)
+    return found.answer(nodes, prices, built)
+
+
+class NetworkSolution(NamedTuple):
+    """What an engine found of a network.
+
+    Attributes
+    ----------
+    flow
+        int64, shape (arcs,): a flow of least cost; None where a limit struck first.
+    potential
+        int64, shape (vertices,): proves it, with cost - potential[tail] + potential[head] >= 0 on arcs with room.
+    outcome
+        How the engine ended.
+    build_seconds
+        Seconds until it began.
+    """
+
+    flow: Ints | None
+    potential: Ints | None
+    outcome: SolverOutcome
+    build_seconds: float = 0.0
+
+    def answer(self, nodes: Ints | None, prices: Prices | None = None, built: float = 0.0) -> AssignmentSolution:
+        """The same of a problem whose network took `built` seconds, with flow and potential as nodes and prices."""
+        limit, told, solver = self.outcome.limit, self.outcome.raw_status, self.outcome.solver
+        return AssignmentSolution(nodes, told, prices, limit, solver, built + self.build_seconds)
+
+
+def solve_network(
+    tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, profile: Profile, engine: str = "arrays"
+) -> NetworkSolution:
+    """Solve a network that has a flow: by HiGHS, or (engine `network-simplex`) by networkx, for small instances."""
     if engine == "network-simplex":
-        if len(network.tail) > MOST_ARCS_IN_PYTHON:
-            raise TooLarge(
-                f"{problem.name}: the network simplex of networkx would need {len(network.tail):,} arcs as Python "
-                f'objects, over its {MOST_ARCS_IN_PYTHON:,}; use route "network"'
-            )
-        built = time.perf_counter()
         import networkx
 
-        result = min_cost_flow(
-            network.tail, network.head, np.zeros_like(network.tail), network.capacity, network.cost, network.supply
-        )
-        assert result.flow is not None  # a placement of `count` tasks always exists
+        result = min_cost_flow(tail, head, np.zeros_like(tail), capacity, cost, supply)
         assert result.potential is not None
-        seconds = time.perf_counter() - built
         solver = {"name": "networkx network_simplex", "version": networkx.__version__}
-        prices = network.prices(-result.potential)
-        return AssignmentSolution(network.decode(result.flow), prices, None, "optimal", built - began, seconds, solver)
-    program = network_program(network.tail, network.head, network.capacity, network.cost, network.supply)
-    built = time.perf_counter()
-    solution = solve_network_program(program, profile)
-    seconds, outcome = time.perf_counter() - built, solution.outcome
-    if outcome.status is not Termination.OPTIMAL or solution.x is None or solution.row_duals is None:
-        return AssignmentSolution(None, None, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
-    nodes = network.decode(whole_numbers(solution.x))
-    duals = whole_prices(solution.row_duals)
-    proof = None if duals is None else network.prices(duals)
-    return AssignmentSolution(nodes, proof, outcome.limit, outcome.raw_status, built - began, seconds, outcome.solver)
+        outcome = SolverOutcome(Termination.OPTIMAL, None, None, None, "optimal", 0.0, None, solver)
+        return NetworkSolution(result.flow, -result.potential, outcome)
+    began = time.perf_counter()
+    program = network_program(tail, head, capacity, cost, supply)
+    built = time.perf_counter() - began
+    found = solve_network_program(program, profile)
+    if found.outcome.status is not Termination.OPTIMAL or found.x is None or found.row_duals is None:
+        return NetworkSolution(None, None, found.outcome, built)
+    return NetworkSolution(whole_numbers(found.x), whole_prices(found.row_duals), found.outcome, built)
 
 
 def network_program(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> LinearProgram:
@@ -569,14 +611,8 @@ def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: In
     OutOfTime
         If a deadline was past.
     """
-    found = solve_network_program(network_program(tail, head, capacity, cost, supply), _EXACT)
-    if found.outcome.limit is Limit.INTERRUPTED:
-        raise KeyboardInterrupt
-    if found.outcome.limit is Limit.TIME:
-        raise OutOfTime("out of time")
-    if found.x is None:
-        raise OptschedError(f"{who}: found no placement: {found.outcome.raw_status}")
-    return whole_numbers(found.x)
+    found = solve_network(tail, head, capacity, cost, supply, _EXACT)
+    return _unless_stopped(found.flow, found.outcome, who)
 
 
 def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None:

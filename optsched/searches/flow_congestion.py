@@ -16,8 +16,9 @@ from optsched.errors import SolverDisagreement
 from optsched.instance import Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.flow_congestion import FlowCongestion
-from optsched.results import Limit, Termination
-from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
+from optsched.results import Termination
+from optsched.solvers.answers import rounded_prices
+from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -30,12 +31,6 @@ __all__ = [
     "solve_patterns",
     "solve_relaxed",
 ]
-
-#: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other nearly exact.
-_SCALES = (1, 2**20)
-
-#: Prices beyond this would not be exact as doubles.
-_LARGEST_PRICE = 2**53
 
 #: A solution this near to whole numbers is taken for whole.
 _WHOLE = 1e-6
@@ -143,20 +138,11 @@ class LoadProgram:
         """
         problem = self.problem
         classes, kinds = len(problem.classes.first), len(problem.counts)
-        best = plain_prices(problem)
         if duals is None:
-            return best
+            return plain_prices(problem)
         price = np.concatenate((duals[-kinds:], np.maximum(-duals[-kinds - classes : -kinds], 0.0)))
-        bound = problem.price_bound(*best)
-        for scale in _SCALES:
-            scaled = np.rint(price * scale)
-            if np.abs(scaled).max() > _LARGEST_PRICE:
-                continue
-            found = TaskPrices(scaled[:kinds].astype(np.int64), scaled[kinds:].astype(np.int64), scale)
-            proved = problem.price_bound(*found)
-            if proved > bound:
-                best, bound = found, proved
-        return best
+        found = [TaskPrices(prices[:kinds], prices[kinds:], scale) for prices, scale in rounded_prices(price)]
+        return max([plain_prices(problem), *found], key=lambda prices: problem.price_bound(*prices))
 
     def start(self, placement: Placement) -> Floats:
         """The columns' values for a feasible placement, where loads are patterns."""
@@ -272,9 +258,7 @@ def solve_relaxed(problem: FlowCongestion, profile: Profile) -> tuple[SolverOutc
         If Ctrl-C came while HiGHS ran.
     """
     program = LoadProgram(problem, patterns=True)
-    found = solve_arrays(program.arrays(relaxed=True), profile)
-    if found.outcome.limit is Limit.INTERRUPTED:
-        raise KeyboardInterrupt
+    found = solve_uninterrupted(program.arrays(relaxed=True), profile)
     placement = None
     if found.x is not None and found.outcome.status is Termination.OPTIMAL:
         whole = np.abs(found.x - np.rint(found.x)).max(initial=0.0) <= _WHOLE

@@ -19,12 +19,13 @@ from scipy.optimize import linear_sum_assignment
 
 from optsched.deadline import remaining
 from optsched.errors import SolverDisagreement
-from optsched.instance import Ints
+from optsched.instance import LARGEST, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.generalized_assignment import GeneralizedAssignment
-from optsched.results import Limit, Value
+from optsched.results import Value
 from optsched.searches.tabled_assignment import seconds_at_worst, slot_prices, table_fits
-from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.answers import rounded_prices
+from optsched.solvers.highs import LinearProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.networks import maximum_b_matching
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -40,9 +41,6 @@ __all__ = [
     "solve_integer_program",
 ]
 
-#: Denominators that prices are rounded to: 1 is exact where the program is a network's, the other nearly exact.
-_SCALES = (1, 2**20)
-
 #: How many orders of the tasks a greedy packing tries.
 _ORDERS = 20
 
@@ -51,9 +49,6 @@ _FORBIDDEN = 2**60
 
 #: The program is solved with more covers at most so many times.
 _ROUNDS = 200
-
-#: Prices beyond this would not be exact as doubles.
-_LARGEST_PRICE = 2**53
 
 
 class CapacityPrices(NamedTuple):
@@ -107,25 +102,16 @@ def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> Capacit
     KeyboardInterrupt
         If Ctrl-C came while HiGHS ran.
     """
-    best = CapacityPrices(np.zeros_like(problem.capacity), 1)
-    found = solve_arrays(integer_program(problem, relaxed=True), profile)
-    if found.outcome.limit is Limit.INTERRUPTED:
-        raise KeyboardInterrupt
-    duals = found.row_duals
+    none = CapacityPrices(np.zeros_like(problem.capacity), 1)
+    duals = solve_uninterrupted(integer_program(problem, relaxed=True), profile).row_duals
     if duals is None:
-        return best
+        return none
     task, node = np.nonzero(problem.usable)
     price = -duals[len(problem.tasks) :].reshape(problem.capacity.shape)
     for position in range(len(problem.resources)):
         price[position] /= max(1, math.gcd(*problem.demand[position, task, node].tolist()))
-    for scale in _SCALES:
-        scaled = np.rint(np.maximum(price, 0.0) * scale)
-        if float(scaled.max(initial=0.0)) > _LARGEST_PRICE:
-            continue
-        rounded = CapacityPrices(scaled.astype(np.int64), scale)
-        if problem.sign * problem.price_bound(*rounded) > problem.sign * problem.price_bound(*best):
-            best = rounded
-    return best
+    found = [CapacityPrices(*rounded) for rounded in rounded_prices(np.maximum(price, 0.0))]
+    return max([none, *found], key=lambda prices: problem.sign * problem.price_bound(*prices))
 
 
 class Assigned(NamedTuple):
@@ -203,7 +189,7 @@ def _capacity_prices(problem: GeneralizedAssignment, slots: Ints, prices: Ints) 
         return None
     counted = demand[scarce[dear], dear]
     scale = math.lcm(*(int(price_of) for price_of in np.unique(counted // np.gcd(counted, prices[dear]))))
-    if int(prices.max(initial=0)) * scale > _LARGEST_PRICE:
+    if int(prices.max(initial=0)) * scale > LARGEST:
         return None
     result[scarce[dear], dear] = prices[dear] * scale // counted
     return CapacityPrices(result, scale)

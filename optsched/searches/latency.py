@@ -106,7 +106,7 @@ class LatencySearch:
         self.shortcuts = shortcuts
         self.solver: dict[str, Any] = {}
         self.raw_status = "bound and packing meet"
-        self._deadline = None if profile.time_limit is None else time.monotonic() + profile.time_limit
+        self._began = time.perf_counter()
         self._matchings: dict[int, BMatching] = {}
         self._known: dict[int, FixedLimit] = {}
 
@@ -163,19 +163,13 @@ class LatencySearch:
             nodes = self.packed(limit)
             if nodes is not None:
                 return replace(known, nodes=nodes, remote=bound, feasible=True)
-        remaining = self.remaining()
-        if remaining is not None and remaining <= 0:
-            return replace(known, stopped=Limit.TIME)
-        return self.decide(self, known, self.profile.with_limits(time_limit=remaining))
+        left = self.profile.since(self._began)
+        return replace(known, stopped=Limit.TIME) if left.time_limit == 0 else self.decide(self, known, left)
 
     def renew(self) -> None:
         """Grant the time anew, for further questions. Limits on the makespan that were left open are asked again."""
-        self._deadline = None if self.profile.time_limit is None else time.monotonic() + self.profile.time_limit
+        self._began = time.perf_counter()
         self._known = {limit: known for limit, known in self._known.items() if known.stopped is not Limit.TIME}
-
-    def remaining(self) -> float | None:
-        """Seconds left, None without a time limit."""
-        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def hint(self, limit: int) -> Placement | None:
         """The start, where its makespan is within `limit`."""

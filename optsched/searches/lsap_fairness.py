@@ -8,13 +8,10 @@ are steps of groups, and differences of steps.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-import networkx
 import numpy as np
 import scipy
 import scipy.sparse as sp
@@ -25,13 +22,11 @@ from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.lsap_fairness import LsapFairness
-from optsched.results import Limit, Termination
-from optsched.searches.assignment import fill_idle_slots, network_program, solve_network_program
-from optsched.solvers.answers import whole_numbers
-from optsched.solvers.networks import BMatching, maximum_b_matching, min_cost_flow
+from optsched.searches.assignment import AssignmentSolution, dealt, fill_idle_slots, solve_network, unit_flow
+from optsched.solvers.networks import BMatching, maximum_b_matching
 from optsched.solvers.profiles import Profile
 
-__all__ = ["CappedNetwork", "DistancePrices", "Fairest", "most_local"]
+__all__ = ["CappedNetwork", "DistancePrices", "most_local"]
 
 
 @dataclass(frozen=True)
@@ -42,17 +37,6 @@ class DistancePrices:
     task: Fraction
     nodes: Mapping[int, Fraction]
     groups: tuple[Fraction, ...]
-
-
-@dataclass(frozen=True)
-class Fairest:
-    """What an engine found: node of each of `problem.tasks` or -1 (None if a limit came first), and its words."""
-
-    nodes: Ints | None
-    limit: Limit | None
-    raw_status: str
-    solver: Mapping[str, Any]
-    build_seconds: float
 
 
 def most_local(problem: LsapFairness) -> tuple[Ints, BMatching]:
@@ -122,30 +106,17 @@ class CappedNetwork:
         capacity[-1] = off_data
         return capacity
 
-    def fairest(self, off_data: int, profile: Profile, engine: str = "flows") -> Fairest:
+    def fairest(self, off_data: int, profile: Profile, engine: str = "flows") -> AssignmentSolution:
         """The placement of least fairness distance with at most `off_data` tasks off their data. One must exist.
 
         `engine` is `flows` (maximum flows, step after step), `arrays` (HiGHS) or `network-simplex` (networkx, for small
         instances and for agreement).
         """
-        began = time.perf_counter()
         if engine == "flows":
             solver = {"name": "SciPy maximum_flow", "version": scipy.__version__}
-            return Fairest(self.decode(self._greedy_flow(off_data)), None, "no step is smaller", solver, 0.0)
-        capacity = self.capacity(off_data)
-        if engine == "network-simplex":
-            result = min_cost_flow(self.tail, self.head, np.zeros_like(self.tail), capacity, self.cost, self.supply)
-            assert result.flow is not None
-            solver = {"name": "networkx network_simplex", "version": networkx.__version__}
-            return Fairest(self.decode(result.flow), None, "optimal", solver, 0.0)
-        program = network_program(self.tail, self.head, capacity, self.cost, self.supply)
-        built = time.perf_counter() - began
-        solution = solve_network_program(program, profile)
-        outcome = solution.outcome
-        nodes = None
-        if outcome.status is Termination.OPTIMAL and solution.x is not None:
-            nodes = self.decode(whole_numbers(solution.x))
-        return Fairest(nodes, outcome.limit, outcome.raw_status, outcome.solver, built)
+            return AssignmentSolution(self.decode(self._greedy_flow(off_data)), "no step is smaller", solver=solver)
+        found = solve_network(self.tail, self.head, self.capacity(off_data), self.cost, self.supply, profile, engine)
+        return found.answer(None if found.flow is None else self.decode(found.flow))
 
     def _greedy_flow(self, off_data: int) -> Ints:
         """The flow on each arc that takes as much as it can of the smallest step first (without steps that stay 0).
@@ -195,12 +166,7 @@ class CappedNetwork:
         left = capacity - np.bincount(target[target != NONE], minlength=len(capacity))
         elsewhere = np.flatnonzero(target == NONE)
         target[elsewhere] = np.repeat(np.arange(len(capacity)), left)[: len(elsewhere)]
-        members = self.classes.members
-        order = np.argsort(owner, kind="stable")
-        rank = np.arange(len(owner)) - np.searchsorted(owner[order], owner[order])
-        nodes = np.full(len(self.problem.tasks), NONE, dtype=np.int64)
-        nodes[members.values[members.starts[owner[order]] + rank]] = target[order]
-        return nodes
+        return dealt(self.classes, owner, target)
 
     def prices(self, placement: Placement, off_data: int) -> DistancePrices:
         """Prices that prove a placement the fairest with at most `off_data` tasks off their data, if it is.
@@ -215,7 +181,9 @@ class CappedNetwork:
         owner = self.first_class + self.classes.of_task[placed]
         at_data = problem.locality(placed, nodes[placed]) == 0
         end = np.where(at_data, self.first_host + np.searchsorted(self.hosts, nodes[placed]), self.off_data)
-        flow = self._flow(
+        flow = unit_flow(
+            self.tail,
+            self.head,
             np.concatenate([1 + problem.pool[placed], owner, end]),
             np.concatenate([owner, end, np.full_like(end, self.sink)]),
         )
@@ -242,15 +210,6 @@ class CappedNetwork:
             {host: rise for host, rise in rises.items() if rise > 0},
             tuple(level[1 : self.first_class]),
         )
-
-    def _flow(self, tail: Ints, head: Ints) -> Ints:
-        """One unit on the arc between each pair of ends; shape (arcs,)."""
-        width = self.sink + 1
-        keys = self.tail * width + self.head
-        order = np.argsort(keys, kind="stable")
-        flow = np.zeros(len(keys), dtype=np.int64)
-        np.add.at(flow, order[np.searchsorted(keys, tail * width + head, sorter=order)], 1)
-        return flow
 
     def _last_steps(self, placed: list[int]) -> dict[int, Fraction]:
         """For each group with placed tasks, what the last of them added."""

@@ -27,18 +27,12 @@ from optsched.placement import Placement
 from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
-from optsched.solvers.answers import check_claim, whole_bound
-from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
+from optsched.solvers.answers import check_claim, rounded_prices, whole_bound
+from optsched.solvers.highs import LinearProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = ["TrafficProgram", "TrafficSearch", "WithinLimit", "best_apart", "scaled"]
-
-#: Denominators that prices are rounded to: 1 is exact where the duals are whole, the other nearly exact.
-_SCALES = (1, 2**20)
-
-#: Prices beyond this would not be exact as doubles.
-_LARGEST_PRICE = 2**53
 
 #: The search for a proof by cases solves at most so many relaxations, and so many columns in all: large ones take
 #: seconds.
@@ -123,7 +117,7 @@ class TrafficSearch:
         self.solver: dict[str, Any] = {}
         self.raw_status = "prices close it"
         self.stopped: Limit | None = None
-        self._deadline = None if profile.time_limit is None else time.monotonic() + profile.time_limit
+        self._began = time.perf_counter()
         self._programs: dict[int | None, WithinLimit] = {}
         self._known: dict[int | None, WithinLimit] = {}
 
@@ -151,7 +145,7 @@ class TrafficSearch:
         if known.closed:
             return known
         program = TrafficProgram(problem, limit)
-        found = self._solved(program.relaxed)
+        found = solve_uninterrupted(program.relaxed, self.left())
         for prices in [] if found.row_duals is None else program.prices(found.row_duals):
             proved = problem.price_bound(*prices, limit)
             if proved > known.proved:
@@ -170,13 +164,7 @@ class TrafficSearch:
     def _near(self, program: TrafficProgram, x: Floats) -> Floats | None:
         """A solution with the bundles about where a fractional one has them, to begin from; None if none was found."""
         hosted = program.with_room(x)
-        return None if hosted is None else self._solved(program.with_bundles_at(hosted)).x
-
-    def _solved(self, program: LinearProgram) -> ArraySolution:
-        found = solve_arrays(program, self.left())
-        if found.outcome.limit is Limit.INTERRUPTED:
-            raise KeyboardInterrupt
-        return found
+        return None if hosted is None else solve_uninterrupted(program.with_bundles_at(hosted), self.left()).x
 
     def at(self, limit: int | None) -> WithinLimit:
         """The least traffic within a limit, computed once. KeyboardInterrupt where Ctrl-C came."""
@@ -227,9 +215,7 @@ class TrafficSearch:
 
     def left(self) -> Profile:
         """The profile with the time that is left."""
-        if self._deadline is None:
-            return self.profile
-        return self.profile.with_limits(time_limit=max(0.0, self._deadline - time.monotonic()))
+        return self.profile.since(self._began)
 
     def _late(self) -> bool:
         """Whether the time is out, which is then what stopped the search."""
@@ -303,7 +289,7 @@ class TrafficSearch:
         def cases(hosts: dict[int, int]) -> Cases | None:
             nonlocal left
             left -= 1
-            found = self._solved(program.with_hosts(hosts)) if left >= 0 else None
+            found = solve_uninterrupted(program.with_hosts(hosts), self.left()) if left >= 0 else None
             if found is None or found.x is None or found.row_duals is None:
                 return None
             bounds = [
@@ -442,11 +428,8 @@ class TrafficProgram:
     def prices(self, row_duals: Floats) -> Iterator[SlotPrices]:
         """The prices that duals of the relaxation round to, without those too large to be exact."""
         price = np.maximum(-row_duals[: 2 * self.centers] * self.problem.step, 0.0)
-        for scale in _SCALES:
-            scaled = np.rint(price * scale)
-            if float(scaled.max(initial=0.0)) <= _LARGEST_PRICE:
-                whole = scaled.astype(np.int64)
-                yield SlotPrices(whole[: self.centers], whole[self.centers :], scale)
+        for whole, scale in rounded_prices(price):
+            yield SlotPrices(whole[: self.centers], whole[self.centers :], scale)
 
     def whole(self, x: Floats) -> bool:
         """Whether bundles and maps lie whole in a solution."""

@@ -172,7 +172,7 @@ class TransmissionSearch:
 
     def __init__(self, problem: Transmission, profile: Profile, start: Placement | None = None) -> None:
         self.problem, self.profile, self.start = problem, profile, start
-        self._deadline = None if profile.time_limit is None else time.monotonic() + profile.time_limit
+        self._began = time.perf_counter()
         self.bounds = ReduceBounds(problem)
         self.order: Ints = self._order()
         self.held = Incumbent(self.bounds)
@@ -240,7 +240,7 @@ class TransmissionSearch:
         return None
 
     def _late(self) -> bool:
-        return self._deadline is not None and time.monotonic() >= self._deadline
+        return self.profile.since(self._began).time_limit == 0
 
     def _push(self, bound: int, state: tuple[int, ...], prices: Ints) -> None:
         """Let a state wait: on the stack where it is to be expanded next, else on the heap by its bound."""

@@ -14,9 +14,7 @@ import numpy as np
 from optsched.instance import Ints
 from optsched.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Termination
-from optsched.searches.assignment import network_program, solve_network_program
-from optsched.solvers.answers import whole_numbers, whole_prices
+from optsched.searches.assignment import dealt, solve_network
 from optsched.solvers.networks import residual_potentials
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -80,11 +78,7 @@ class ReduceNetwork:
         """Node of each of `problem.tasks` (or -1) from an integral flow; members of a class are interchangeable."""
         sent = flow[self._offers]
         owner, node = np.repeat(self.row, sent), np.repeat(self.node, sent)  # by increasing class
-        rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
-        nodes = np.full(len(self.problem.tasks), NONE, dtype=np.int64)
-        members = self.classes.members
-        nodes[members.values[members.starts[owner] + rank]] = node
-        return nodes
+        return dealt(self.classes, owner, node)
 
     def flow_of(self, nodes: Ints) -> Ints:
         """The flow of a placement (node or -1 of each of `problem.tasks`)."""
@@ -117,13 +111,9 @@ class ReduceNetwork:
 def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOutcome, Ints | None, ReducePrices | None]:
     """Solve the linear program: what HiGHS says, the node of each reduce (or -1), and its duals as whole prices."""
     network = ReduceNetwork(problem)
-    program = network_program(network.tail, network.head, network.capacity, network.cost, network.supply)
-    found = solve_network_program(program, profile)
-    if found.outcome.status is not Termination.OPTIMAL or found.x is None or found.row_duals is None:
-        return found.outcome, None, None
-    nodes = network.decode(whole_numbers(found.x))
-    duals = whole_prices(found.row_duals)
-    return found.outcome, nodes, None if duals is None else network.prices(duals)
+    found = solve_network(network.tail, network.head, network.capacity, network.cost, network.supply, profile)
+    nodes = None if found.flow is None else network.decode(found.flow)
+    return found.outcome, nodes, None if found.potential is None else network.prices(found.potential)
 
 
 def prices_of(problem: TransmissionReduces, nodes: Ints) -> ReducePrices | None:

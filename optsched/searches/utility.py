@@ -86,7 +86,7 @@ class UtilitySearch:
         self.limit: Limit | None = None
         self.certificates: tuple[Certificate, ...] = ()
         self._decide = self.decide or self._exact_program
-        self._deadline = None if self.profile.time_limit is None else time.monotonic() + self.profile.time_limit
+        self._began = time.perf_counter()
         self.counts: Ints = np.zeros((len(self.items.limit), len(problem.node_type)), dtype=np.int64)
         if self.start is not None:
             self.counts = counts_of(problem, self.start)
@@ -383,9 +383,7 @@ class UtilitySearch:
 
     def _within(self) -> Profile:
         """The profile with what is left of the time."""
-        if self._deadline is None:
-            return self.profile
-        return self.profile.with_limits(time_limit=max(0.0, self._deadline - time.monotonic()))
+        return self.profile.since(self._began)
 
     def _heard(self, outcome: SolverOutcome) -> None:
         self.solver, self.raw_status = dict(outcome.solver), outcome.raw_status

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from optsched.errors import SolverDisagreement
-from optsched.instance import Bools, Ints
+from optsched.instance import Bools, Floats, Ints
 from optsched.placement import Placement
 from optsched.problems.utility import Allocation, Utility
 from optsched.searches.utility_patterns import Packing, all_patterns, deal
@@ -187,62 +187,54 @@ def _program(
 
     Amounts of a resource are in `Utility.unit`.
     """
-    items, needs, limit = packing.items, packing.needs, packing.items.limit
-    count, jobs, types = len(limit), len(problem.jobs), len(packing.type_size)
-    singles, known, placed, pairs = len(columns.item), len(columns.kind), len(columns.placed_item), len(needs.owner)
-    nodes, row = np.unique(columns.node, return_inverse=True)
-    if packing.taken is not None:
-        nodes, row = np.arange(len(packing.room)), columns.node
-    unit = problem.unit
-    resources = range(len(unit))
-    amount = items.demand[columns.item] // unit
-    node_rows = [ones_at(row, len(nodes)) * amount[:, position] for position in resources]
-    within = -columns.pattern.T[columns.placed_item] * (columns.kind == columns.placed_kind[:, None])
-    blocks: dict[tuple[int, int], Block] = {
-        **{(position, 0): block for position, block in enumerate(node_rows)},
-        (len(unit), 1): ones_at(columns.kind, types),
-        (len(unit) + 1, 1): within,
-        (len(unit) + 1, 2): sp.eye_array(placed, format="csr"),
-        (len(unit) + 3, 3): -needs.counts,
-        (len(unit) + 4, 3): ones_at(needs.owner, jobs),
-        (len(unit) + 5, 3): np.array([members for members, _ in quotas]).reshape(len(quotas), pairs),
-    }
-    for position in (2, 3):  # no more than there are, and no fewer than what is needed
-        blocks[len(unit) + position, 0] = ones_at(columns.item, count)
-        blocks[len(unit) + position, 2] = ones_at(columns.placed_item, count)
-    if packing.taken is not None:
-        blocks.update({(position, 3): packing.taken[:, position] // unit[position] for position in resources})
+    items, needs = packing.items, packing.needs
+    heights, most, blocks = _capacity_rows(problem, packing, columns)
+    count, jobs, first = len(items.limit), len(problem.jobs), len(heights)
+    limit = items.limit if needs.most is None else np.zeros_like(items.limit)
+    for row in (first, first + 1):  # no more than there are, and no fewer than what is needed
+        blocks[row, 0] = ones_at(columns.item, count)
+        blocks[row, 2] = ones_at(columns.placed_item, count)
     if needs.most is not None:
-        blocks[len(unit) + 2, 3], limit = -needs.most, np.zeros_like(limit)
-    heights = [*(len(nodes) for _ in resources), types, placed, count, count, jobs, len(quotas)]
-    widths = [singles, known, placed, pairs]
-    lower = [-np.inf] * (len(unit) + 3) + [0.0, 1.0, -np.inf]
-    rooms = (packing.room[nodes] // unit).T.ravel()
-    objective = np.zeros(sum(widths))
-    if use:
-        objective[:singles] = -items.share[columns.item, packing.node_type[columns.node]]
-        objective[singles + known : singles + known + placed] = -items.share[columns.placed_item, columns.placed_kind]
-    upper = [
-        items.limit[columns.item],
-        packing.type_size[columns.kind],
-        items.limit[columns.placed_item],
-        np.ones(pairs),
-    ]
-    most = [
-        rooms,
-        packing.type_size,
-        np.zeros(placed),
-        limit,
-        np.full(count, np.inf),
-        np.ones(jobs),
-        np.array([most for _, most in quotas], dtype=np.int64),
-    ]
+        blocks[first, 3] = -needs.most
+    blocks[first + 1, 3] = -needs.counts
+    blocks[first + 2, 3] = ones_at(needs.owner, jobs)
+    blocks[first + 3, 3] = np.array([members for members, _ in quotas]).reshape(len(quotas), len(needs.owner))
+    heights += [count, count, jobs, len(quotas)]
+    most += [limit, np.full(count, np.inf), np.ones(jobs), np.array([allowed for _, allowed in quotas])]
+    widths = [len(columns.item), len(columns.kind), len(columns.placed_item), len(needs.owner)]
+    upper = [items.limit[columns.item], packing.type_size[columns.kind], items.limit[columns.placed_item]]
+    share = items.share * use
+    nothing = [np.zeros(width, dtype=np.int64) for width in widths]
+    used = [share[columns.item, packing.node_type[columns.node]], nothing[1]]
+    used += [share[columns.placed_item, columns.placed_kind], nothing[3]]
     return LinearProgram(
-        objective=objective,
-        col_lower=np.zeros(len(objective)),
-        col_upper=np.concatenate(upper).astype(np.float64),
-        integer=np.ones(len(objective), dtype=bool),
-        row_lower=np.repeat(lower, heights),
+        objective=(-np.concatenate(used)).astype(np.float64),
+        col_lower=np.zeros(sum(widths)),
+        col_upper=np.concatenate([*upper, np.ones(widths[3])]).astype(np.float64),
+        integer=np.ones(sum(widths), dtype=bool),
+        row_lower=np.repeat([-np.inf] * (first + 1) + [0.0, 1.0, -np.inf], heights),
         row_upper=np.concatenate(most).astype(np.float64),
         matrix=stacked(heights, widths, blocks),
     )
+
+
+def _capacity_rows(
+    problem: Utility, packing: Packing, columns: _Columns
+) -> tuple[list[int], list[Ints | Floats], dict[tuple[int, int], Block]]:
+    """Rows of capacities of single nodes, patterns by type, and tasks placed within these: heights, most, blocks."""
+    unit, types, placed = problem.unit, len(packing.type_size), len(columns.placed_item)
+    nodes, row = np.unique(columns.node, return_inverse=True)
+    if packing.taken is not None:
+        nodes, row = np.arange(len(packing.room)), columns.node
+    amount = packing.items.demand[columns.item] // unit
+    blocks: dict[tuple[int, int], Block] = {
+        (position, 0): ones_at(row, len(nodes)) * amount[:, position] for position in range(len(unit))
+    }
+    if packing.taken is not None:
+        blocks |= {(position, 3): packing.taken[:, position] // size for position, size in enumerate(unit)}
+    after = len(unit)
+    blocks[after, 1] = ones_at(columns.kind, types)
+    blocks[after + 1, 1] = -columns.pattern.T[columns.placed_item] * (columns.kind == columns.placed_kind[:, None])
+    blocks[after + 1, 2] = sp.eye_array(placed, format="csr")
+    most: list[Ints | Floats] = [(packing.room[nodes] // unit).T.ravel(), packing.type_size, np.zeros(placed)]
+    return [len(nodes)] * len(unit) + [types, placed], most, blocks

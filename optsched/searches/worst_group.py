@@ -31,7 +31,7 @@ from optsched.placement import Placement
 from optsched.problems.worst_group import WorstGroup
 from optsched.results import Certificate, Limit, Number, Proof, Termination
 from optsched.searches.assignment import TransportNetwork, fill_idle_slots, network_program, solve_network_program
-from optsched.solvers.answers import whole_numbers, whole_prices
+from optsched.solvers.answers import rounded_prices, whole_numbers
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.networks import maximum_b_matching
 from optsched.solvers.outcome import STOPPED, stopped
@@ -280,10 +280,7 @@ class ProgramEngine:
 
     def _rounded(self, duals: npt.NDArray[np.float64]) -> Iterator[Priced]:
         """Duals of the rows as prices, at each of the scales at which they are exact as doubles."""
-        for scale in _SCALES:
-            scaled = whole_prices(duals * scale)
-            if scaled is None:
-                continue
+        for scaled, scale in rounded_prices(duals, _SCALES):
             found = self._network.prices(scaled[: -self._groups])
             groups = np.maximum(-scaled[-self._groups :], 0).tolist()
             if max(abs(found.task), int(found.nodes.max(initial=0))) <= LARGEST:

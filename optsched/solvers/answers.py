@@ -6,7 +6,7 @@ none is a `SolverDisagreement`, so that nothing further up decodes nonsense.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -18,12 +18,14 @@ from optsched.errors import SolverDisagreement, UsageError
 from optsched.results import Number
 
 __all__ = [
+    "SCALES",
     "Rows",
     "check_claim",
     "check_duals",
     "check_objective",
     "check_values",
     "decoding",
+    "rounded_prices",
     "whole_bound",
     "whole_numbers",
     "whole_prices",
@@ -170,6 +172,22 @@ def whole_prices(duals: Floats) -> npt.NDArray[np.int64] | None:
     if not np.abs(duals).max(initial=0.0) <= LARGEST:
         return None
     return np.rint(duals).astype(np.int64)
+
+
+#: Denominators that prices are rounded to: 1 is exact where the duals are whole, the other nearly exact.
+SCALES = (1, 2**20)
+
+
+def rounded_prices(duals: Floats, scales: Sequence[int] = SCALES) -> Iterator[tuple[npt.NDArray[np.int64], int]]:
+    """The whole prices that duals round to in units of 1/scale, and the scale, for each at which they are exact.
+
+    >>> [(prices.tolist(), scale) for prices, scale in rounded_prices(np.array([0.5, 2.0]), (1, 2))]
+    [([0, 2], 1), ([1, 4], 2)]
+    """
+    for scale in scales:
+        prices = whole_prices(duals * scale)
+        if prices is not None:
+            yield prices, scale
 
 
 @contextmanager

@@ -39,7 +39,15 @@ from optsched.solvers.highs_options import set_options
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
-__all__ = ["ArraySolution", "LinearProgram", "program_of", "read_solution", "run", "solve_arrays"]
+__all__ = [
+    "ArraySolution",
+    "LinearProgram",
+    "program_of",
+    "read_solution",
+    "run",
+    "solve_arrays",
+    "solve_uninterrupted",
+]
 
 _ERROR = highspy.HighsStatus.kError
 _Status = highspy.HighsModelStatus
@@ -357,6 +365,14 @@ def solve_arrays(
         return ArraySolution(OUT_OF_MEMORY, None, None, None)
     outcome = run(highs, profile, "arrays", hint)
     return read_solution(highs, outcome, program)
+
+
+def solve_uninterrupted(program: LinearProgram, profile: Profile) -> ArraySolution:
+    """As `solve_arrays`, for a step on the way to an answer. KeyboardInterrupt where Ctrl-C came while HiGHS ran."""
+    found = solve_arrays(program, profile)
+    if found.outcome.limit is Limit.INTERRUPTED:
+        raise KeyboardInterrupt
+    return found
 
 
 def read_solution(highs: Any, outcome: SolverOutcome, program: LinearProgram | None = None) -> ArraySolution:
