@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
@@ -31,7 +31,7 @@ from optsched.results import (
     Termination,
     Value,
 )
-from optsched.solvers.answers import check_claim, decoding, whole_bound
+from optsched.solvers.answers import check_claim, decoding, stronger, whole_bound
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
@@ -140,10 +140,47 @@ class Call(Generic[Posed]):
         found = modelled(self.problem, self.route, profile.since(self.began), limit, start)
         return replace(found, build_seconds=before + found.build_seconds).checked(self.problem)
 
-    def answered(self, decision: Decision | None, certificates: tuple[Certificate, ...], found: Told) -> Solution:
+    def by_two_programs(
+        self,
+        profile: Profile,
+        plain: Sequence[Certificate],
+        first: Callable[[Found], Certificate],
+        second: Callable[[Number, Found], Certificate],
+    ) -> Solution:
+        """By the model of the route twice: the first component, then the second at the optimum of the first.
+
+        A call that was stopped before asks neither.
+
+        Parameters
+        ----------
+        profile
+            Limits and options of the solver.
+        plain
+            What proves a bound on the first component where no program does.
+        first
+            What proves the best bound on the first component, after its program.
+        second
+            The same of the second one, after both, by the optimum of the first.
+        """
+        problem, found, held, certificates = self.problem, Found(), self.start, list(plain)
+        if self._stopped is not None:
+            return self.answered(held, plain, found)
+        with self.until_stopped():
+            found = self.by_model(profile, start=self.start)
+            held = found.decision or held
+            certificates = [first(found)]
+            if found.optimal and found.limit is None:
+                optimum = problem.evaluate(held)[0]
+                found = self.by_model(profile, limit=optimum, start=held)
+                decisions = [decision for decision in (held, found.decision) if decision is not None]
+                held = min(decisions, key=lambda decision: problem.minimised(problem.evaluate(decision)))
+                certificates.append(second(optimum, found))
+        return self.answered(held, certificates, found)
+
+    def answered(self, decision: Decision | None, certificates: Iterable[Certificate], found: Told) -> Solution:
         """The solution by what an engine or a model said."""
         told = found.limit, found.raw_status, found.solver, found.build_seconds
-        return self.solution(decision, certificates, *told)
+        return self.solution(decision, tuple(certificates), *told)
 
     def settled(self, decision: Decision, *proofs: Certificate | None, told: str = "nothing to place") -> Solution:
         """The solution where there is nothing to decide."""
@@ -311,15 +348,14 @@ def _stops_unlogged() -> Iterator[None]:
 
 def proof_of(problem: AnyProblem, priced: Certificate, found: Found, grid: int) -> Certificate:
     """The proof of a component, in units of 1/`grid`: prices that close it, else the stronger of them and a word."""
-    sign = 1 if problem.components[found.position].sense is Sense.MIN else -1
-    word: Number
+    word: Number | None = None
     if found.optimal:
         word = problem.evaluate(found.decision)[found.position]
         return priced if word == priced.claim else Certificate(priced.component, Proof.SOLVER, word)
-    if found.bound is None:
-        return priced
-    word = sign * exact(whole_bound(sign * found.bound * grid), grid)
-    return Certificate(priced.component, Proof.SOLVER, word) if sign * word > sign * priced.claim else priced
+    if found.bound is not None:
+        sign = 1 if problem.components[found.position].sense is Sense.MIN else -1
+        word = sign * exact(whole_bound(sign * found.bound * grid), grid)
+    return stronger(priced, word, problem.components[found.position].sense)
 
 
 def _worth(problem: AnyProblem, decision: Decision) -> Value:

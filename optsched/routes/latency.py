@@ -89,20 +89,13 @@ def _nothing() -> tuple[Certificate, Certificate]:
 
 def _by_literal(call: Call[Latency], profile: Profile) -> Solution:
     """Least makespan by the dense literal model, then least work within it by the same at a fixed limit."""
-    problem, found, placement = call.problem, Found(), None
-    certificates: list[Certificate] = []
-    with call.until_stopped():
-        found = call.by_model(profile, start=call.start)
-        placement = found.decision
-        if found.bound is not None:
-            certificates.append(Certificate("makespan", Proof.SOLVER, max(0, whole_bound(found.bound))))
-        if placement is not None and found.limit is None:  # the least makespan
-            makespan = int(problem.evaluate(placement)[0])
-            found = call.by_model(profile, limit=makespan, start=placement)
-            placement = found.decision or placement
-            if found.bound is not None:
-                certificates.append(Certificate("work", Proof.SOLVER, whole_bound(found.bound)))
-    return call.answered(placement, tuple(certificates), found)
+
+    def word(component: str, found: Found) -> Certificate:
+        return Certificate(component, Proof.SOLVER, 0 if found.bound is None else max(0, whole_bound(found.bound)))
+
+    return call.by_two_programs(
+        profile, (), lambda found: word("makespan", found), lambda _, found: word("work", found)
+    )
 
 
 def bounds(problem: Latency) -> tuple[Bound, ...]:

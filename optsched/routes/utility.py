@@ -11,11 +11,12 @@ from optsched.certificates.utility import utilisation_certificate, utility_certi
 from optsched.instance import LARGEST, Ints
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
-from optsched.results import Certificate, Proof, Solution
+from optsched.results import Certificate, Number, Sense, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, modelled, proof_of
 from optsched.searches.utility_by_maps import utility_search
 from optsched.searches.utility_program import counts_of
+from optsched.solvers.answers import stronger
 from optsched.solvers.outcome import SolverOutcome, negated
 from optsched.solvers.profiles import Profile
 
@@ -59,22 +60,18 @@ def _compact_pyomo(
 
 def _by_literal(call: Call[Utility], profile: Profile) -> Solution:
     """The tabulated program twice: the highest lowest utility, then the most utilisation beside it."""
-    problem, found, placement = call.problem, Found(), None
+    problem = call.problem
     none = np.zeros(len(problem.jobs), dtype=np.int64)
-    certificates = [utility_certificate(problem, none, none)]
-    with call.until_stopped():
-        found = call.by_model(profile)
-        placement = found.decision
-        if found.bound is not None and abs(found.bound) < LARGEST / GRID:
-            # Between two utilities that some job may have nothing is attained.
-            believed = found.bound + _UNTOLD * max(1.0, abs(found.bound))
-            units = problem.utility_below(math.floor(believed * GRID) + 1)
-            if units < certificates[0].claim * GRID:
-                certificates[0] = Certificate("lowest-utility", Proof.SOLVER, exact(units, GRID))
-        if found.optimal:
-            lowest = problem.evaluate(placement)[0]
-            certificates.append(utilisation_certificate(problem, int(lowest * GRID), none, none, 1))
-            found = call.by_model(profile, limit=lowest)
-            certificates[1] = proof_of(problem, certificates[1], found, GRID)
-            placement = max((held for held in (placement, found.decision) if held), key=problem.evaluate)
-    return call.answered(placement, tuple(certificates), found)
+    plain = utility_certificate(problem, none, none)
+
+    def lowest(found: Found) -> Certificate:
+        if found.bound is None or abs(found.bound) >= LARGEST / GRID:
+            return plain
+        # Between two utilities that some job may have nothing is attained.
+        believed = found.bound + _UNTOLD * max(1.0, abs(found.bound))
+        return stronger(plain, exact(problem.utility_below(math.floor(believed * GRID) + 1), GRID), Sense.MAX)
+
+    def utilisation(lowest: Number, found: Found) -> Certificate:
+        return proof_of(problem, utilisation_certificate(problem, int(lowest * GRID), none, none, 1), found, GRID)
+
+    return call.by_two_programs(profile, (plain,), lowest, utilisation)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from optsched.certificates.worst_group import GroupPrices, cost_certificate, worst_group_certificate
-from optsched.placement import Placement
 from optsched.problems.worst_group import WorstGroup
-from optsched.results import Certificate, Proof, Solution
+from optsched.results import Certificate, Solution
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found
+from optsched.routes.call import Call, Found, proof_of
 from optsched.searches.worst_group import Engine, FlowEngine, GroupSearch, ProgramEngine, is_flow
+from optsched.solvers.answers import stronger
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ROUTES", "by_route"]
@@ -41,21 +41,18 @@ def by_route(call: Call[WorstGroup], profile: Profile) -> Solution:
 
 def _by_model(call: Call[WorstGroup], profile: Profile, search: GroupSearch) -> Solution:
     """The program of the least mean, then that of the least cost within it; the stronger of price and word proves."""
-    problem, found = call.problem, Found()
-    placement: Placement | None = call.start
+    problem = call.problem
     with call.until_stopped():
         search.exclude_means()
-        found = call.by_model(profile)
-        placement = found.decision or placement
-        if found.bound is not None:
-            bound = Fraction(found.bound)
-            said = problem.mean_from(max(Fraction(0), bound - _UNTOLD * max(Fraction(1), bound)))
-            if said > search.certificates[0].claim:
-                search.certificates = (Certificate("worst-mean", Proof.SOLVER, said),)
-        if found.optimal:
-            assert placement is not None
-            mean = problem.evaluate(placement)[0]
-            found = call.by_model(profile, limit=mean)
-            placement = min((held for held in (placement, found.decision) if held), key=problem.evaluate)
-            search.certificates += (search.cost_certificate(mean, found.bound),)
-    return call.answered(placement, search.certificates, found)
+
+    def mean(found: Found) -> Certificate:
+        bound = None if found.bound is None else Fraction(found.bound)
+        said = None if bound is None else problem.mean_from(max(Fraction(0), bound - _UNTOLD * max(Fraction(1), bound)))
+        return stronger(search.certificates[0], said)
+
+    return call.by_two_programs(
+        profile,
+        search.certificates,
+        mean,
+        lambda mean, found: proof_of(problem, search.priced_cost(mean), found, problem.grid),
+    )

@@ -9,7 +9,7 @@ network, and HiGHS solves its linear program, and an integer one where that is n
 
 from __future__ import annotations
 
-import math
+import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -31,19 +31,16 @@ from optsched.placement import Placement
 from optsched.problems.worst_group import WorstGroup
 from optsched.results import Certificate, Limit, Number, Proof, Termination
 from optsched.searches.assignment import TransportNetwork, fill_idle_slots, network_program, solve_network_program
-from optsched.solvers.answers import rounded_prices, whole_numbers
+from optsched.solvers.answers import rounded_prices, stronger, whole_bound, whole_numbers
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.networks import maximum_b_matching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Cheapest", "Engine", "FlowEngine", "GroupSearch", "Priced", "ProgramEngine", "is_flow"]
+__all__ = ["Cheapest", "Engine", "FlowEngine", "GroupSearch", "Priced", "ProgramEngine", "count_limits", "is_flow"]
 
 #: What prices are multiplied with before they are rounded, 1 first: small denominators are exact, others nearly so.
 _SCALES = (1, 2520, 2**30)
-
-#: Excess over all limits that a solver may leave where there is none.
-_NO_EXCESS = 1e-6
 
 #: How far a value may be from a whole number and stand for it.
 _WHOLE = 1e-5
@@ -60,13 +57,13 @@ class Cheapest(NamedTuple):
     """What is known of the cheapest placement within a mean.
 
     `nodes` has the node of each of `problem.tasks`, or -1, in the cheapest that was found (None without any);
-    `feasible` says whether there is one at all (None where a limit struck first); `bound` is what the engine says of
-    the least cost (None if nothing).
+    `feasible` says whether there is one at all (None where a limit struck first); `bound` is what the engine says that
+    the cost is at least (None if nothing).
     """
 
     nodes: Ints | None
     feasible: bool | None
-    bound: float | None
+    bound: int | None
     limit: Limit | None
 
 
@@ -194,6 +191,34 @@ class FlowEngine:
         return GroupPrices(found.task, found.nodes, (height[self._toll] // self._level).tolist())
 
 
+def count_limits(size: int, near: int, far: int, most: int) -> list[tuple[int, int, int]]:
+    """Limits on how many of `size` tasks pay `near`, and how many `far`, so that they pay no more than `most` together.
+
+    Each is (a, b, c) for a x near + b x far <= c, in numbers of tasks. Pairs of whole numbers keep them all just where
+    they keep the limit on what is paid: they are the sides of the convex hull of these pairs.
+
+    >>> count_limits(4, 2, 3, 7)
+    [(1, 0, 3), (1, 1, 3), (1, 2, 4), (0, 1, 2)]
+    """
+    if most < 0:
+        return [(0, 0, -1)]
+    highest = min(size, most // far) if far else size
+    pairs = [
+        (min(size - count, (most - far * count) // near) if near else size - count, count)
+        for count in range(highest + 1)
+    ]
+    hull: list[tuple[int, int]] = []
+    for x, y in pairs:
+        while len(hull) > 1 and (hull[-1][0] - hull[-2][0]) * (y - hull[-1][1]) <= (x - hull[-1][0]) * (
+            hull[-1][1] - hull[-2][1]
+        ):
+            hull.pop()
+        hull.append((x, y))
+    sides = [(y - before_y, before_x - x) for (before_x, before_y), (x, y) in itertools.pairwise(hull)]
+    limits = [(a, b, a * x + b * y) for (a, b), (x, y) in zip(sides, hull[1:], strict=True)]
+    return [(1, 0, hull[0][0]), *limits, (0, 1, hull[-1][1])]
+
+
 class ProgramEngine:
     """HiGHS with arrays: the network's linear program with a row for each group, and the integer one if need be."""
 
@@ -204,6 +229,7 @@ class ProgramEngine:
         parts = _LimitedNetwork(problem)
         self._network = network = parts.network
         self._groups, arcs = len(problem.group_ids), len(network.tail)
+        self._paying, self._group = parts.paying, parts.group
         base = network_program(network.tail, network.head, network.capacity, network.cost, network.supply)
         costs = sp.csc_array((base.objective[parts.paying], (parts.group, parts.paying)), shape=(self._groups, arcs))
         self._program = replace(
@@ -214,7 +240,7 @@ class ProgramEngine:
         )
 
     def excluded(self, mean: Number) -> GroupPrices | None:
-        """Prices where the groups must exceed their limits: those of the program of least excess."""
+        """Prices where they prove that the groups must exceed their limits: those of the program of least excess."""
         program, groups = self._within(mean), self._groups
         above = sp.csc_array((program.matrix.shape[0] - groups, groups))
         found = self._solved(
@@ -227,14 +253,14 @@ class ProgramEngine:
                 matrix=sp.hstack([program.matrix, sp.vstack([above, -sp.eye_array(groups)])], format="csc"),
             )
         )
-        if found.row_duals is None or found.outcome.objective is None or found.outcome.objective <= _NO_EXCESS:
+        if found.row_duals is None:
             return None
 
         def proved(prices: GroupPrices) -> Number:
             return self.problem.mean_bound(prices.groups, prices.task, prices.nodes)
 
-        candidates = (prices for _, prices in self._rounded(found.row_duals))
-        return max(candidates, key=proved, default=GroupPrices.none(self.problem))
+        best = max((prices for _, prices in self._rounded(found.row_duals)), key=proved, default=None)
+        return best if best is not None and proved(best) > mean else None
 
     def priced(self, mean: Number) -> Priced | None:
         duals = self._solved(self._within(mean)).row_duals
@@ -248,18 +274,55 @@ class ProgramEngine:
         return max(self._rounded(duals), key=proved, default=None)
 
     def cheapest(self, mean: Number, start: Placement | None) -> Cheapest:
-        program = self._within(mean)
+        program = self._counted(mean)
         relaxed = self._solved(program)
         if relaxed.x is not None and (np.abs(relaxed.x - np.rint(relaxed.x)) <= _WHOLE).all():
-            return Cheapest(self._decode(relaxed.x), True, relaxed.outcome.bound, None)
+            return self._told(relaxed)
         hint = None
         if start is not None:
             hint = self._network.flow_of(self.problem.nodes_of(start)).astype(np.float64)
-        found = self._solved(replace(program, integer=np.ones_like(program.integer)), hint)
+        return self._told(self._solved(replace(program, integer=np.ones_like(program.integer)), hint))
+
+    def _told(self, found: ArraySolution) -> Cheapest:
+        """What HiGHS holds of the cheapest placement, and says of its cost: that is exact where it is an optimum."""
         outcome = found.outcome
-        if found.x is not None:
-            return Cheapest(self._decode(found.x), True, outcome.bound, outcome.limit)
-        return Cheapest(None, False if outcome.status is Termination.INFEASIBLE else None, None, outcome.limit)
+        if found.x is None:
+            return Cheapest(None, False if outcome.status is Termination.INFEASIBLE else None, None, outcome.limit)
+        nodes = self._network.decode(whole_numbers(found.x))
+        bound = None if outcome.bound is None else whole_bound(outcome.bound)
+        if outcome.status is Termination.OPTIMAL:
+            bound = int(self.problem.objective(self.problem.placement(nodes))[1])
+        return Cheapest(nodes, True, bound, outcome.limit)
+
+    def _counted(self, mean: Number) -> LinearProgram:
+        """The program with limits on numbers of tasks in the place of those on costs, however large these are.
+
+        HiGHS keeps whole numbers to a millionth: with costs of a million it takes a cost beyond the limit for one
+        within it. Small whole coefficients leave no doubt.
+        """
+        problem, most = self.problem, self.problem.most_within(mean)
+        on_node, in_rack, off_rack = problem.levels
+        if on_node and problem.count < len(problem.tasks):  # how many tasks pay that is open
+            return self._within(mean)
+        near, far = in_rack - on_node, off_rack - on_node
+        limits = [
+            (group, *limit)
+            for group, size in enumerate(problem.sizes)
+            for limit in count_limits(size, near, far, most[group] - on_node * size)
+        ]
+        counts = []
+        for group, racked, elsewhere, _ in limits:
+            own = self._paying[self._group == group]
+            paid = self._program.objective[own]
+            row = np.where(paid == off_rack, elsewhere, np.where(paid > on_node, racked, 0))
+            counts.append(sp.csr_array((row, (np.zeros_like(own), own)), shape=(1, len(self._program.objective))))
+        kept = self._program.matrix.shape[0] - self._groups
+        return replace(
+            self._program,
+            matrix=sp.vstack([self._program.matrix[:kept], *counts], format="csc"),
+            row_lower=np.append(self._program.row_lower[:kept], np.full(len(limits), -np.inf)),
+            row_upper=np.append(self._program.row_upper[:kept], np.array([limit[-1] for limit in limits], dtype=float)),
+        )
 
     def _within(self, mean: Number) -> LinearProgram:
         limits = np.array(self.problem.most_within(mean), dtype=np.float64)
@@ -285,9 +348,6 @@ class ProgramEngine:
             groups = np.maximum(-scaled[-self._groups :], 0).tolist()
             if max(abs(found.task), int(found.nodes.max(initial=0))) <= LARGEST:
                 yield Priced(scale, GroupPrices(found.task, found.nodes, groups))
-
-    def _decode(self, flow: npt.NDArray[np.float64]) -> Ints:
-        return self._network.decode(whole_numbers(flow))
 
 
 class GroupSearch:
@@ -332,7 +392,7 @@ class GroupSearch:
             mean, found = self._first_within(mean)
             if found is not None and found.nodes is not None:
                 self.limit = found.limit
-                self.certificates += (self.cost_certificate(mean, found.bound),)
+                self.certificates += (stronger(self.priced_cost(mean), found.bound),)
         except STOPPED as error:
             self.limit, self.raw_status = stopped(error)
         else:
@@ -404,11 +464,7 @@ class GroupSearch:
         self.raw_status = "the solver's placement is beyond the limit on the mean, by its tolerances"
         return Cheapest(None, None, None, found.limit)
 
-    def cost_certificate(self, mean: Number, bound: float | None) -> Certificate:
-        """What prices prove of the cost within a mean, or what an engine says of it where that is more."""
+    def priced_cost(self, mean: Number) -> Certificate:
+        """What prices prove of the cost within a mean."""
         priced = self.engine.priced(mean) or Priced(1, GroupPrices.none(self.problem))
-        proved = cost_certificate(self.problem, mean, *priced)
-        said = None if bound is None else math.ceil(bound - _WHOLE * max(1.0, abs(bound)))
-        if said is None or said <= proved.claim:
-            return proved
-        return Certificate("locality-cost", Proof.SOLVER, said)
+        return cost_certificate(self.problem, mean, *priced)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from optsched.arrays import LARGEST
 from optsched.errors import SolverDisagreement, UsageError
-from optsched.results import Number
+from optsched.results import Certificate, Number, Proof, Sense
 
 __all__ = [
     "SCALES",
@@ -26,6 +26,7 @@ __all__ = [
     "check_values",
     "decoding",
     "rounded_prices",
+    "stronger",
     "whole_bound",
     "whole_numbers",
     "whole_prices",
@@ -188,6 +189,20 @@ def rounded_prices(duals: Floats, scales: Sequence[int] = SCALES) -> Iterator[tu
         prices = whole_prices(duals * scale)
         if prices is not None:
             yield prices, scale
+
+
+def stronger(priced: Certificate, word: Number | None, sense: Sense = Sense.MIN) -> Certificate:
+    """The stronger of what prices prove and what a solver says, if anything; prices where they are equal.
+
+    >>> from optsched.results import Proof
+    >>> priced = Certificate("cost", Proof.DUAL, 3)
+    >>> str(stronger(priced, 4).kind), str(stronger(priced, 3).kind)
+    ('solver', 'dual')
+    """
+    sign = 1 if sense is Sense.MIN else -1
+    if word is None or sign * word <= sign * priced.claim:
+        return priced
+    return Certificate(priced.component, Proof.SOLVER, word)
 
 
 @contextmanager

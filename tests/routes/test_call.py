@@ -47,14 +47,14 @@ def test_interrupt_while_a_model_is_built_is_a_result(name: str, route: str, mon
 def test_interrupt_of_a_search_for_prices_ends_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C while HiGHS looks for prices is not passed over: no integer program is begun."""
     posed = problem(name, generate(name if name.startswith("gen") else "flow", seed=0, nodes=5, tasks=8))
-    module = name.replace("-", "_")
     ran = []
 
     def interrupted(program: LinearProgram, *_: object) -> ArraySolution:
         ran.append(bool(program.integer.any()))
         return ArraySolution(INTERRUPTED, None, None, None)
 
-    monkeypatch.setattr(f"optsched.searches.{module}.solve_arrays", interrupted)
+    for module in (f"optsched.searches.{name.replace('-', '_')}", "optsched.solvers.highs"):
+        monkeypatch.setattr(f"{module}.solve_arrays", interrupted)
     solution = solve(posed)
     assert (ran, solution.limit) == ([False], Limit.INTERRUPTED)
     assert solution.bound != (None,)

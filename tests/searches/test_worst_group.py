@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from worst_group_instances import ONE_SLOT, posed, problems
 
 from optsched.certificates import certify
 from optsched.errors import SolverDisagreement
+from optsched.instances.generate import generate
 from optsched.placement import Placement
 from optsched.problems import Lsap, WorstGroup
 from optsched.results import Limit, Number, Proof
 from optsched.routes import solve
 from optsched.searches import worst_group
 from optsched.searches.enumeration import best_placement
-from optsched.searches.worst_group import Cheapest, Engine, FlowEngine, GroupSearch, ProgramEngine, is_flow
+from optsched.searches.worst_group import (
+    Cheapest,
+    Engine,
+    FlowEngine,
+    GroupSearch,
+    ProgramEngine,
+    count_limits,
+    is_flow,
+)
 from optsched.solvers.profiles import Profile
 
 
@@ -83,7 +94,7 @@ class Scripted:
             return Cheapest(None, False, None, None)
         dear = int(self.least * self.problem.sizes[0])  # the other group is at its data
         nodes = np.array([1] * dear + [0] * (self.problem.sizes[0] - dear) + [2], dtype=np.int64)
-        return Cheapest(nodes, True, float(dear), None)
+        return Cheapest(nodes, True, dear, None)
 
 
 def ladder() -> WorstGroup:
@@ -144,6 +155,29 @@ def test_bug_a_limit_that_tolerances_pass_was_tried_for_ever() -> None:
     assert solution.bound[0] is not None
     assert solution.bound[0] <= 1048576
     assert certify(problem, solution).valid
+
+
+@pytest.mark.parametrize("levels", [(0, 2**40 - 3, 2**40), (0, 1, 2**40), (0, 10**6, 10**6 + 1)])
+@pytest.mark.parametrize("seed", [2, 9])
+def test_bug_large_levels_were_not_settled(levels: tuple[int, int, int], seed: int) -> None:
+    """Tests levels of a million and more, where limits on costs are within HiGHS's tolerances: it was FEASIBLE."""
+    sizes = {"nodes": 4, "tasks": 6, "slots": 1, "idle_ratio": 1.0, "replicas": 1, "groups": 2, "racks": 3}
+    problem = WorstGroup(generate("worst-group", seed=seed, **sizes), levels=levels)
+    best = best_placement(problem)
+    assert best is not None
+    solution = solve(problem, route="arrays")
+    assert (solution.objective, solution.optimal) == (best[0], True)
+    assert certify(problem, solution).valid
+
+
+@given(st.integers(0, 7), st.integers(0, 6), st.integers(0, 6), st.integers(-2, 45))
+def test_limits_on_counts(size: int, near: int, more: int, most: int) -> None:
+    """Tests that pairs of counts keep the limits on them just where they keep the one on what they cost."""
+    limits = count_limits(size, near, near + more, most)
+    for racked, elsewhere in itertools.product(range(size + 1), repeat=2):
+        if racked + elsewhere <= size:
+            kept = all(a * racked + b * elsewhere <= number for a, b, number in limits)
+            assert kept == (near * racked + (near + more) * elsewhere <= most)
 
 
 def test_prices_that_rounding_spoils(monkeypatch: pytest.MonkeyPatch) -> None:
