@@ -76,12 +76,14 @@ def _unbounded(call: Call[MinCostFlow], profile: Profile) -> Solution:
 
 def _found(call: Call[MinCostFlow], problem: MinCostFlow, profile: Profile) -> tuple[Found, Ints | None]:
     """What the route's engine or model says of a problem on the call's network, and the potentials that it holds."""
+    built = call.elapsed
     if call.route in MODELS:
-        return modelled(problem, call.route, profile.since(call.began)), None
+        found = modelled(problem, call.route, profile.since(call.began))
+        return replace(found, build_seconds=built + found.build_seconds), None
     if call.route == "arrays":
         outcome, flow, potentials = by_arrays(problem, profile)
-        return Found(outcome, flow), potentials
-    status, flow, potentials = by_network_simplex(problem)
-    solver = {"name": "networkx network_simplex"}
-    outcome = SolverOutcome(Termination(status), None, None, None, str(status).lower(), 0.0, None, solver)
-    return Found(outcome, flow), potentials
+    else:
+        status, flow, potentials = by_network_simplex(problem)
+        solver = {"name": "networkx network_simplex"}
+        outcome = SolverOutcome(Termination(status), None, None, None, str(status).lower(), 0.0, None, solver)
+    return Found(outcome, flow, build_seconds=built), potentials
