@@ -110,11 +110,8 @@ def literal_size(problem: FairLsap) -> LiteralSize:
 def build_pulp(problem: FairLsap, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Guo et al.'s own program: the square LSAP with costs FC + DLC, padded with dummies at constant 1.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable. The objective is the
-        problem's, without the dummies' constants.
+    Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable. The objective is the
+    problem's, without the dummies' constants.
 
     Examples
     --------

@@ -93,10 +93,7 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     An arc to "unscheduled" costs 1 MB/s more than the dearest pair, so that it never takes a task for which there is
     a slot; the variable `constant`, fixed at 1, takes these costs out of the objective again.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attribute `place` is a dict from (task id, node id) to the variable.
+    Its attribute `place` is a dict from (task id, node id) to the variable.
 
     Examples
     --------

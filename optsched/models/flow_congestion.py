@@ -205,11 +205,8 @@ def literal_size(problem: FlowCongestion) -> LiteralSize:
 def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the literal program: an arc for each task and node, and a pattern for each node.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attribute `place` is a dict from (task id, node id) to the variable; the objective is in units of 2^-20
-        MB/s.
+    Its attribute `place` is a dict from (task id, node id) to the variable; the objective is in units of 2^-20
+    MB/s.
 
     Raises
     ------

@@ -123,10 +123,7 @@ def literal_size(problem: GeneralizedAssignment) -> LiteralSize:
 def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the usual program: a binary for each pair of task and node.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attribute `place` is a dict from (task id, node id) to the variable.
+    Its attribute `place` is a dict from (task id, node id) to the variable.
 
     Examples
     --------

@@ -222,11 +222,8 @@ def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int
     With a `limit`, it finds the least work within that on servers that are not loaded beyond it; without, the least
     makespan.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attribute `place` is a dict from (task id, server id) to the variable; without a limit, `used` is one from
-        server id, and `makespan` the variable.
+    Its attribute `place` is a dict from (task id, server id) to the variable; without a limit, `used` is one from
+    server id, and `makespan` the variable.
 
     Examples
     --------

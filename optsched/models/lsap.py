@@ -84,11 +84,8 @@ def literal_size(problem: Lsap) -> LiteralSize:
 def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Guo et al.'s own program: the square LSAP of tasks and idle slots, padded with dummies at constant 1.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable. The objective is the
-        locality cost, without the dummies' constants.
+    Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable. The objective is the
+    locality cost, without the dummies' constants.
 
     Examples
     --------

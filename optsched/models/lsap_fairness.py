@@ -121,10 +121,7 @@ def literal_size(problem: LsapFairness, limit: int | None = None) -> LiteralSize
 def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Guo et al.'s square LSAP, padded with dummies at constant 1; with a limit, the distances of its groups.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable.
+    Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable.
 
     Examples
     --------

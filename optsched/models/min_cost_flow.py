@@ -116,10 +116,7 @@ def literal_size(problem: MinCostFlow) -> LiteralSize:
 def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the textbook's program: a variable for each arc, between its limits.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attribute `flow` is a dict from arc id to the variable.
+    Its attribute `flow` is a dict from arc id to the variable.
 
     Examples
     --------

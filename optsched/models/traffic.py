@@ -190,11 +190,8 @@ def literal_size(problem: Traffic, limit: int | None = None) -> LiteralSize:
 def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the literal model: binaries for each map and each bundle of reduces, and their products by name.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attributes `place` and `host` are dicts from (map id, datacenter) and (id of a bundle's first reduce,
-        datacenter) to the variable.
+    Its attributes `place` and `host` are dicts from (map id, datacenter) and (id of a bundle's first reduce,
+    datacenter) to the variable.
 
     Examples
     --------

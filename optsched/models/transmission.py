@@ -318,10 +318,7 @@ def literal_size(problem: Transmission) -> LiteralSize:
 def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the literal linearisation of Shen et al.'s bilinear program.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attributes `x` and `y` are dicts from (task id, node id) to the variable.
+    Its attributes `x` and `y` are dicts from (task id, node id) to the variable.
 
     Examples
     --------

@@ -59,10 +59,7 @@ def literal_size(problem: TransmissionMaps) -> LiteralSize:
 def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the program in Shen et al.'s variables: a binary for each map and node with idle slots.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attribute `place` is a dict from (task id, node id) to the variable.
+    Its attribute `place` is a dict from (task id, node id) to the variable.
 
     Examples
     --------

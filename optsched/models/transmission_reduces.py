@@ -118,10 +118,7 @@ def literal_size(problem: TransmissionReduces) -> LiteralSize:
 def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the program in Shen et al.'s variables: a binary for each reduce and node with an idle reduce slot.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attribute `place` is a dict from (task id, node id) to the variable.
+    Its attribute `place` is a dict from (task id, node id) to the variable.
 
     Examples
     --------

@@ -425,10 +425,7 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
 
     A `limit` is as in `build_pyomo`.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attributes `maps` and `reduces` are dicts from (job id, node id) to the variable.
+    Its attributes `maps` and `reduces` are dicts from (job id, node id) to the variable.
 
     Examples
     --------

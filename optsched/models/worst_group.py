@@ -130,10 +130,7 @@ def literal_size(problem: WorstGroup, limit: Number | None = None) -> LiteralSiz
 def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build Guo et al.'s square LSAP, padded with dummies at constant 1, with the means of its groups.
 
-    Returns
-    -------
-    pulp.LpProblem
-        Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable.
+    Its attribute `place` is a dict from (task id, node id, slot from 1) to the variable.
 
     Examples
     --------

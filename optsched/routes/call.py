@@ -213,13 +213,7 @@ class Call(Generic[Posed]):
         candidates = [(_worth(problem, held), held) for held in (decision, self.start) if held is not None]
         best_of = min(candidates, key=lambda held: problem.minimised(held[0])) if candidates else (None, None)
         objective, best = best_of
-        claims = {certificate.component: certificate.claim for certificate in certificates}
-        bound: list[Number | None] = []
-        for position, component in enumerate(problem.components):
-            open_before = objective is None or list(objective[:position]) != bound
-            bound.append(None if position and open_before else claims.get(component.name))
-        if objective is not None:
-            _check_bound(problem, objective, bound)
+        bound = _bound(problem, objective, certificates)
         held_claims = {part.name for part, claim in zip(problem.components, bound, strict=True) if claim is not None}
         if objective is not None and objective == tuple(bound):
             termination, limit = Termination.OPTIMAL, None
@@ -270,13 +264,25 @@ def _doubt(problem: AnyProblem, solution: Solution) -> None:
         raise SolverDisagreement(f"{problem.name}: the solver is contradicted: {told}")
 
 
-def _check_bound(problem: AnyProblem, objective: Value, bound: list[Number | None]) -> None:
-    """Raise SolverDisagreement where a decision is better than what is claimed to be the best."""
-    position = problem.beaten(objective, bound)
-    if position is not None:
-        component, noun = problem.components[position].name, problem.decided.noun
-        told = f"a {noun}'s {component} {objective[position]} beats the bound {bound[position]}"
+def _bound(problem: AnyProblem, objective: Value | None, certificates: tuple[Certificate, ...]) -> list[Number | None]:
+    """What certificates claim of each component, of a later one only where the earlier ones are at their bounds.
+
+    Raises
+    ------
+    SolverDisagreement
+        If a decision is better than what is claimed to be the best.
+    """
+    claims = {certificate.component: certificate.claim for certificate in certificates}
+    bound: list[Number | None] = []
+    for position, component in enumerate(problem.components):
+        open_before = objective is None or list(objective[:position]) != bound
+        bound.append(None if position and open_before else claims.get(component.name))
+    beaten = None if objective is None else problem.beaten(objective, bound)
+    if objective is not None and beaten is not None:
+        name, noun = problem.components[beaten].name, problem.decided.noun
+        told = f"a {noun}'s {name} {objective[beaten]} beats the bound {bound[beaten]}"
         raise SolverDisagreement(f"{problem.name}: {told}")
+    return bound
 
 
 def modelled(
