@@ -19,6 +19,8 @@ from optsched.results import Limit, Termination
 from optsched.routes import frontier, solve
 from optsched.routes.traffic import traffic_search
 from optsched.searches import traffic
+from optsched.solvers import highs
+from optsched.solvers.highs import ArraySolution
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -82,8 +84,8 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     if when == "program":
         monkeypatch.setattr(traffic, "by_arrays", lambda *_: (stopped, None))
     else:
-        answer = traffic.ArraySolution(stopped, None, None, None)
-        monkeypatch.setattr(traffic, "solve_arrays", lambda *_: answer)
+        answer = ArraySolution(stopped, None, None, None)
+        monkeypatch.setattr(highs, "solve_arrays", lambda *_: answer)
     solution = solve(problem, route="arrays")
     assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.INTERRUPTED)
     assert certify(problem, solution).valid
