@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optsched.brief import brief, counted
+
 __all__ = [
     "LARGEST",
     "Bools",
@@ -115,6 +117,9 @@ class Ragged(Part):
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    def __repr__(self) -> str:
+        return brief(f"Ragged: {counted(len(self), 'row')}, {counted(self.values.size, 'number')}")
 
     def __getitem__(self, row: int) -> npt.NDArray[Any]:
         return self.values[self.starts[row] : self.starts[row + 1]]

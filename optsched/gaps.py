@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from optsched.brief import brief
 from optsched.deadline import check, deadline
 from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
 from optsched.heuristics import HeuristicRun, run
@@ -89,6 +90,10 @@ class Reference:
         except TooLarge as error:
             reference.solution = reference._unknown(Limit.MEMORY, str(error))
         return reference
+
+    def __repr__(self) -> str:
+        told = repr(self.solution) if "solution" in self.__dict__ else f"{self.problem!r}, not solved yet"
+        return brief(f"Reference: {told}")
 
     def _unknown(self, limit: Limit, told: str) -> Solution:
         return Call(self.problem, routes_of(self.problem)[0]).solution(None, (), limit, told)
@@ -240,6 +245,9 @@ class GapReport:
             if absolute:
                 return absolute, relative
         return 0, self.relative_gap[0]
+
+    def __repr__(self) -> str:
+        return brief(f"GapReport: {self}")
 
     def __str__(self) -> str:
         who = f"{self.problem.instance.name or 'instance'}, {self.problem.name}, {self.run.name}"

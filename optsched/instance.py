@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from optsched.arrays import LARGEST, Bools, Floats, Ints, Part, Ragged, Strings
+from optsched.brief import brief, counted
 from optsched.errors import InputError, expect
 from optsched.instance_faults import column_faults, header_faults
 from optsched.parts import (
@@ -168,6 +169,10 @@ class Instance(Part):
 
     def __str__(self) -> str:
         return f"{self.name or 'instance'}: {len(self.workload)} tasks, {len(self.cluster)} nodes"
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self.workload), 'task')}, {counted(len(self.cluster), 'node')}"
+        return brief(f"Instance {self.name}: {sizes}" if self.name else f"Instance: {sizes}")
 
 
 def _plain(value: Any) -> Any:

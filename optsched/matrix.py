@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from optsched.brief import brief, counted
 from optsched.errors import InputError, UsageError, expect
 from optsched.gaps import GapReport, Reference, gap_of
 from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicable, heuristic, run
@@ -71,6 +72,9 @@ class Cell:
         ]
         return next((pair for pair in known if pair[0]), known[0])
 
+    def __repr__(self) -> str:
+        return brief(f"Cell of {self.heuristic}, run in {self.ran_in}: {self.reason or self.report}")
+
     def record(self) -> dict[str, Any]:
         """The report's record, with `ran_in` and `reason`."""
         return {**self.report.record(), "heuristic": self.heuristic, "ran_in": self.ran_in, "reason": self.reason}
@@ -97,6 +101,10 @@ class GapMatrix:
 
     def __getitem__(self, pair: tuple[str, str]) -> Cell:
         return self.cells[pair]
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self.heuristics), 'heuristic')}, {counted(len(self.problems), 'problem')}"
+        return brief(f"GapMatrix on {self.instance or 'instance'}: {sizes}")
 
     def records(self) -> list[dict[str, Any]]:
         """A record for each cell, row by row."""

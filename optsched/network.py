@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.arrays import LARGEST, Ints, Part, Strings, read_only, read_only_strings
+from optsched.brief import brief, counted
 from optsched.errors import Fault, InputError
 from optsched.instance_faults import id_faults, number_faults
 
@@ -188,6 +189,10 @@ class FlowNetwork(Part):
 
     def __str__(self) -> str:
         return f"{self.name or 'network'}: {len(self)} nodes, {self.arcs} arcs"
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self), 'node')}, {counted(self.arcs, 'arc')}"
+        return brief(f"FlowNetwork {self.name}: {sizes}" if self.name else f"FlowNetwork: {sizes}")
 
 
 def _faults(network: FlowNetwork) -> Iterator[Fault]:

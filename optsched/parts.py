@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.arrays import Bools, Floats, Ints, Part, Ragged, Strings, read_only, read_only_strings
+from optsched.brief import brief, counted
 from optsched.errors import Fault, InputError
 
 __all__ = [
@@ -162,6 +163,10 @@ class Topology(Part):
             object.__setattr__(self, "hops", MappingProxyType(dict(self.hops)))
         object.__setattr__(self, "links", tuple((str(one), str(other), rate) for one, other, rate in self.links))
 
+    def __repr__(self) -> str:
+        held = counted(len(self.links), "link") if self.form == "links" else self.form
+        return brief(f"Topology: {held}")
+
 
 @dataclass(frozen=True, eq=False)
 class Shuffle(Part):
@@ -185,6 +190,9 @@ class Shuffle(Part):
     def __len__(self) -> int:
         return int(self.map.size)  # also where it is no list, which is a fault
 
+    def __repr__(self) -> str:
+        return brief(f"Shuffle: {counted(len(self), 'transfer')}")
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Part):
@@ -201,6 +209,10 @@ class Pairs(Part):
             object.__setattr__(self, "allowed", read_only(self.allowed, np.bool_))
         demand = {name: read_only(matrix, np.float64) for name, matrix in self.demand.items()}
         object.__setattr__(self, "demand", MappingProxyType(demand))
+
+    def __repr__(self) -> str:
+        held = [name for name in ("cost", "allowed") if getattr(self, name) is not None]
+        return brief(f"Pairs: {', '.join([*held, *(f'demand.{name}' for name in self.demand)]) or 'nothing'}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,6 +246,10 @@ class Cluster(Part):
 
     def __len__(self) -> int:
         return len(self.node_ids)
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self), 'node')}, {counted(len(self.rack_ids), 'rack')}"
+        return brief(f"Cluster: {sizes}, {counted(int(self.slots.sum()), 'slot')}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,6 +299,11 @@ class Workload(Part):
     def __len__(self) -> int:
         return len(self.task_ids)
 
+    def __repr__(self) -> str:
+        kinds = zip(np.bincount(self.kind, minlength=len(KINDS)).tolist(), KINDS, strict=True)
+        told = ", ".join(counted(count, kind) for count, kind in kinds if count) or "no task"
+        return brief(f"Workload: {told} of {counted(len(self.job_ids), 'job')}")
+
     @cached_property
     def group(self) -> Ints:
         """Group of each task through its job, or -1; shape (tasks,)."""
@@ -321,6 +342,10 @@ class State(Part):
     def __post_init__(self) -> None:
         for column in columns_of(State):
             object.__setattr__(self, column.attribute, read_only(getattr(self, column.attribute), column.dtype))
+
+    def __repr__(self) -> str:
+        tasks = ", ".join(f"{np.count_nonzero(self.status == row)} {name}" for row, name in enumerate(STATES))
+        return brief(f"State: {tasks}; {counted(int(self.idle_slots.sum()), 'idle slot')}")
 
     @classmethod
     def initial(cls, cluster: Cluster, workload: Workload, **columns: npt.ArrayLike | None) -> State:

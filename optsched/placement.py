@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from optsched.brief import brief, counted
+
 __all__ = ["NONE", "NetworkFlow", "Placement"]
 
 #: The node index that stands for "runs nowhere".
@@ -76,6 +78,9 @@ class Placement:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Placement) and np.array_equal(self.nodes, other.nodes)
 
+    def __repr__(self) -> str:
+        return brief(f"Placement: {self.placed} of {counted(len(self), 'task')} placed")
+
     def __hash__(self) -> int:
         return hash(self.nodes.tobytes())
 
@@ -109,6 +114,9 @@ class NetworkFlow:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NetworkFlow) and np.array_equal(self.units, other.units)
+
+    def __repr__(self) -> str:
+        return brief(f"NetworkFlow: units on {np.count_nonzero(self.units)} of {counted(len(self), 'arc')}")
 
     def __hash__(self) -> int:
         return hash(self.units.tobytes())

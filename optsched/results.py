@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from optsched.brief import brief
 from optsched.placement import NetworkFlow, Placement
 
 __all__ = [
@@ -149,6 +150,9 @@ class Certificate:
     claim: Number
     data: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return brief(f"Certificate: {self.component} {self.claim}, {self.kind}")
+
 
 @dataclass(frozen=True)
 class FrontierPoint:
@@ -175,6 +179,9 @@ class FrontierPoint:
         weakest = Proof.weakest([certificate.kind for certificate in self.certificates])
         assert weakest is not None
         return weakest
+
+    def __repr__(self) -> str:
+        return brief(f"FrontierPoint: {_shown(self.objective)}, {self.certificate}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,18 +238,25 @@ class Solution:
             return None
         return Proof.weakest([certificate.kind for certificate in self.certificates])
 
-    def __str__(self) -> str:
-        def show(value: tuple[Number | None, ...] | None) -> str:
-            if value is None:
-                return "unknown"
-            return ", ".join("unknown" if entry is None else str(entry) for entry in value)
+    def __repr__(self) -> str:
+        limit = f" (limit {self.limit})" if self.limit else ""
+        proof = f", {self.certificate}" if self.certificate else ""
+        held = f"objective {_shown(self.objective)}, bound {_shown(self.bound)}"
+        return brief(f"Solution of {self.problem}: {self.termination}{limit}, {held}{proof}")
 
+    def __str__(self) -> str:
         limit = f" (limit {self.limit})" if self.limit else ""
         proof = self.certificate or "none"
         return (
             f"{self.problem}: {self.termination}{limit}\n"
-            f"  objective {show(self.objective)}\n"
-            f"  bound     {show(self.bound)}\n"
+            f"  objective {_shown(self.objective)}\n"
+            f"  bound     {_shown(self.bound)}\n"
             f"  proof     {proof}\n"
             f"  route     {self.route} in {self.build_seconds + self.solve_seconds:.3f} s"
         )
+
+
+def _shown(value: tuple[Number | None, ...] | None) -> str:
+    if value is None:
+        return "unknown"
+    return ", ".join("unknown" if entry is None else str(entry) for entry in value)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.brief import brief
 from optsched.errors import UsageError, expect, nearest
 from optsched.heuristics import AnyHeuristic, HeuristicRun, run
 from optsched.instance import FINISHED, MAP, REDUCE, Instance, Ints
@@ -42,6 +43,9 @@ class Wave:
     snapshot: Instance
     problem: Problem
     run: HeuristicRun
+
+    def __repr__(self) -> str:
+        return brief(f"Wave {self.index}: {self.problem!r}, {self.run!r}")
 
 
 def waves(

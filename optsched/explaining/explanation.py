@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from optsched.brief import brief, counted
 from optsched.explaining.chains import Chain, Difference, own_costs_of, total_gain
 from optsched.explaining.conflict import Conflict
 from optsched.explaining.worth import Worth
@@ -228,10 +229,9 @@ class Explanation:
         told = "no better placement known" if self.gap is None else f"gap {', '.join(map(str, self.gap))}"
         where = self.problem.instance.name or "instance"
         if self.infeasible:
-            return f"<{self.problem.name} on {where}: infeasible, {self.conflict}>"
-        sizes = (len(self.chains), "chain"), (self.moved, "move")
-        counts = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in sizes]
-        return f"<{self.who} on {where}, {self.problem.name}: {told}, {' of '.join(counts)}>"
+            return brief(f"{self.problem.name} on {where}: infeasible, {self.conflict}")
+        counts = f"{counted(len(self.chains), 'chain')} of {counted(self.moved, 'move')}"
+        return brief(f"{self.who} on {where}, {self.problem.name}: {told}, {counts}")
 
     def __str__(self) -> str:
         from optsched.explaining.words import sentences

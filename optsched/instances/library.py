@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from optsched.brief import brief
 from optsched.errors import Fault, InputError, expect
 from optsched.instances.documents.diagnosis import Diagnosis, decode
 from optsched.instances.documents.rationals import read_number
@@ -79,6 +80,9 @@ class Entry:
     tags: tuple[str, ...]
     source: str
     optima: Mapping[str, ProvedOptimum]
+
+    def __repr__(self) -> str:
+        return brief(f"Entry {self.name}: optima of {', '.join(self.optima) or 'no problem'}")
 
 
 def library(folder: str | os.PathLike[str] | None = None) -> Mapping[str, Entry]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from optsched.brief import brief
 from optsched.decimals import FINEST
 from optsched.errors import Fault, InputError, MissingField, UsageError, described, expect, nearest
 from optsched.instance import LARGEST, MAP, PENDING, Cluster, Instance, Ints, Ragged
@@ -421,7 +422,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         return [name for name, given in parameters.items() if not same(name, given)]
 
     def __repr__(self) -> str:
-        return f"<{self.name} on {self.instance}>"
+        return brief(f"{self.name} on {self.instance}")
 
 
 #: A problem of either noun and decision.

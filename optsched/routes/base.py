@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from optsched.brief import brief, counted
 from optsched.results import Bound, FrontierPoint, Limit, Number, Solution, Value
 from optsched.solvers.profiles import Profile
 
@@ -92,6 +93,10 @@ class Frontier:
 
     def __getitem__(self, index: int) -> FrontierPoint:
         return self.points[index]
+
+    def __repr__(self) -> str:
+        cut = "" if self.complete else f" (cut short: {self.limit})"
+        return brief(f"Frontier of {self.problem}: {counted(len(self), 'point')} of {', '.join(self.components)}{cut}")
 
     def __str__(self) -> str:
         head = f"{self.problem}: {', '.join(self.components)}" + (

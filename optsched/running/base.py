@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from optsched.brief import brief, counted
 from optsched.errors import Fault, UsageError
 from optsched.instance import KINDS, MAP, PENDING, Cluster, Ints, Shuffle, Workload
 from optsched.problems import Problem
@@ -86,6 +87,10 @@ class View:
     free_reduce_slots: Ints
     shuffle: Shuffle | None = None
     true_shuffle: Shuffle | None = None
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self.status), 'task')} arrived, {counted(len(self.cluster), 'node')}"
+        return brief(f"View of {self.problem}: {sizes}")
 
     @property
     def pending(self) -> Ints:
@@ -171,6 +176,9 @@ class Heuristic:
             if not isinstance(given, tuple) or not all(isinstance(entry, kind) for entry in given):
                 told = "names of problems" if kind is str else "Parameters"
                 raise UsageError(f'heuristic "{self.name}": its {what} are {given!r}; give a tuple of {told}')
+
+    def __repr__(self) -> str:
+        return brief(f"Heuristic {self.name} of {', '.join(self.problems) or 'any problem'}: {self.doc}")
 
     @property
     def shipped(self) -> bool:

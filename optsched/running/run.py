@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.brief import brief, counted
 from optsched.deadline import check, deadline
 from optsched.errors import (
     HeuristicFailed,
@@ -76,6 +77,12 @@ class HeuristicRun:
     error: str | None = None
     out_of_time: float | None = None
     cause: BaseException | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        told = self.error
+        if self.placement is not None:
+            told = f"{self.placement.placed} of {counted(len(self.placement), 'task')} placed"
+        return brief(f"HeuristicRun of {self.name}: {told}{', starved' if self.starved else ''}")
 
     def raise_if_failed(self) -> Placement:
         """The placement; HeuristicFailed where there is none, from what the heuristic raised."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from optsched.brief import brief, counted
 from optsched.errors import Fault, InputError, UsageError, described
 from optsched.heuristics import AnyHeuristic, Heuristic, heuristic
 from optsched.instance import Instance
@@ -112,10 +113,13 @@ class Family:
                 raise UsageError(f"family {self.name} draws flow networks, for which there are no heuristics")
             yield drawn
 
+    def __repr__(self) -> str:
+        return brief(f"Family {self}")
+
     def __str__(self) -> str:
         told = [f"{key}={value}" for key, value in self.parameters.items()]
         seeds = list(self.seeds)
-        return f"{','.join([self.name, *told])} ({len(seeds)} seed{'s' * (len(seeds) != 1)})"
+        return f"{','.join([self.name, *told])} ({counted(len(seeds), 'seed')})"
 
 
 #: What instances may be given as: a name of the library, a file, a folder, a pattern (`traces/*.json`), an instance, a

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from optsched.brief import brief, counted
 from optsched.gaps import GapReport, fields_beside
 from optsched.heuristics import AnyHeuristic
 from optsched.report import Table, interval
@@ -108,10 +109,9 @@ class GapReports(Sequence[GapReport]):
         heuristics = {entry.label for entry in self.measured}
         problems = {entry.report.problem.name for entry in self.measured}
         instances = {entry.report.problem.instance.name for entry in self.measured}
-        counts = ((len(self), "run"), (len(heuristics), "heuristic"), (len(problems), "problem"))
-        runs, hows, wheres = (f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts)
-        on = f"{len(instances)} instance{'s' * (len(instances) != 1)}"
-        return f"<GapReports: {runs} of {hows} in {wheres} on {on}>"
+        runs = f"{counted(len(self), 'run')} of {counted(len(heuristics), 'heuristic')}"
+        where = f"{counted(len(problems), 'problem')} on {counted(len(instances), 'instance')}"
+        return brief(f"GapReports: {runs} in {where}")
 
     def _repr_html_(self) -> str:
         return self.summary().to_html(index=False, na_rep="-")
@@ -174,7 +174,7 @@ class GapReports(Sequence[GapReport]):
         assert limit is not None
         values = [limit.gap(report) for report in self if report.feasible]
         known = [float(value) for value in values if value is not None and value != math.inf]
-        count = f"{len(self)} run{'s' * (len(self) != 1)}"
+        count = counted(len(self), "run")
         numbers: dict[str, float] = {"runs": len(self), "feasible": len(values), "over_zero": values.count(math.inf)}
         told = []
         if known:
@@ -285,7 +285,7 @@ class ProblemSummary:
     def heading(self) -> str:
         """The problem, and what is the same for all its heuristics, in a line."""
         proofs = ", ".join(f"{count} {kind}" for kind, count in self.proofs.items())
-        count = f"{self.instances} instance{'s' * (self.instances != 1)}"
+        count = counted(self.instances, "instance")
         return f"{self.problem}: {count}; optima by proof: {proofs}; gaps in {self.component}"
 
     def table(self) -> Table:

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from optsched.brief import brief
 from optsched.errors import UsageError, nearest
 from optsched.instance import Cluster, Instance, State, Workload
 from optsched.network import FlowNetwork
@@ -131,6 +132,9 @@ class Family:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    def __repr__(self) -> str:
+        return brief(f"Family {self.name} ({', '.join(self.parameters)}): {self.description}")
 
     def make(self, seed: int | str = 0, **parameters: object) -> Instance | FlowNetwork:
         """An instance of this family, or a network; the same seed and parameters give the same one.
