@@ -14,6 +14,7 @@ from optsched.testing import (  # noqa: F401, I001 - the checks are listed in th
     neighbours,
     frontiers,
     schedulers,
+    explanations,
 )
 
 from optsched.testing.cases import SEEDS, NoGenerator, forget

@@ -17,7 +17,7 @@ from optsched.problems import AnyProblem
 from optsched.registry import Scaling
 from optsched.testing.cases import MOST_DECISIONS, every_decision, number_of_decisions
 
-__all__ = ["emptied", "limitless", "narrowed", "permuted", "scaled", "scarce", "starved"]
+__all__ = ["emptied", "limitless", "narrowed", "permuted", "scaled", "scarce", "starved", "tightened"]
 
 Document = dict[str, Any]
 
@@ -155,13 +155,18 @@ def narrowed(problem: AnyProblem) -> AnyProblem:
     return _again(problem, document)
 
 
+def tightened(problem: AnyProblem, number: int = 0) -> Iterator[AnyProblem]:
+    """The problem with less and less room, until there is none; the number says where it is taken away first."""
+    rng, document = np.random.default_rng(number), to_document(problem.instance)
+    while _lessened(document, rng):
+        yield _again(problem, document)
+
+
 def scarce(problem: AnyProblem, tries: int = 6) -> Iterator[AnyProblem]:
     """The problem with so little room that nothing is feasible, though no task or node alone shows it."""
     for number in range(tries):
-        rng, last = np.random.default_rng(number), None
-        document = to_document(problem.instance)
-        while _lessened(document, rng):
-            changed = _again(problem, document)
+        last = None
+        for changed in tightened(problem, number):
             if changed.plainly_infeasible is not None:
                 break
             last = changed

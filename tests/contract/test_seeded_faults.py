@@ -25,8 +25,9 @@ from optsched.registry import KnownOptimum, ProgramLimit, Record, Scaling, impor
 from optsched.results import Certificate, Decision, Proof, Sense, Termination
 from optsched.routes import routes_of, solve
 from optsched.searches import enumeration
-from optsched.testing import CHECKS, SEEDS, ContractBroken, forget
+from optsched.testing import CHECKS, SEEDS, ContractBroken, explanations, forget
 from optsched.testing.cases import cases, every_decision
+from optsched.testing.contract import places
 from optsched.testing.programs import KINDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
@@ -433,6 +434,50 @@ def has_several(record: Record) -> bool:
     return len(record.problem_class.components) > 1
 
 
+def own_costs_grow(record: Record, patch: Patch) -> None:
+    """Tasks are said to pay more by themselves, which depends on task and node."""
+    honest = record.problem_class.own_costs
+
+    def faulty(problem: Any) -> Any:
+        own = honest.fget(problem)
+        return replace(own, units=lambda positions, nodes: own.units(positions, nodes) + positions * nodes)
+
+    patch.setattr(record.problem_class, "own_costs", property(faulty))
+
+
+def chain_is_lost(record: Record, patch: Patch) -> None:
+    """The first chain of moves is left out."""
+    wrap(patch, explanations, "difference", lambda found, *_: replace(found, chains=found.chains[1:]))
+
+
+def chain_gains_more(record: Record, patch: Patch) -> None:
+    """Each chain is said to gain one more."""
+
+    def change(found: Any, *_: Any) -> Any:
+        more = (replace(chain, gain=(chain.gain[0] + 1, *chain.gain[1:])) for chain in found.chains)
+        return replace(found, chains=tuple(more))
+
+    wrap(patch, explanations, "difference", change)
+
+
+def conflict_grows(change: Callable[[tuple[str, ...], Any], tuple[str, ...]]) -> Callable[[Record, Patch], None]:
+    """Other tasks are named as a conflict."""
+
+    def inject(record: Record, patch: Patch) -> None:
+        def changed(found: Any, problem: Any, *_: Any) -> Any:
+            tasks = change(found.conflict.tasks, problem)
+            return replace(found, conflict=replace(found.conflict, tasks=tasks))
+
+        wrap(patch, explanations, "explain", changed)
+
+    return inject
+
+
+def pays_by_itself(record: Record) -> bool:
+    """Whether tasks of a problem pay something by themselves."""
+    return places(record) and record.problem_class.own_costs is not Problem.own_costs
+
+
 def exact_values(record: Record) -> bool:
     """Whether values may be fractions that six decimal places do not hold."""
     return record.name in {"lsap-fairness", "flow", "flow-congestion", "utility"}
@@ -543,6 +588,12 @@ FAULTS: dict[str, Fault] = {
         field="scaling.rounded",
     ),
     "order is not said": Fault(said(ordered={}), "permutation", has("ordered"), tuple(range(6)), field="ordered"),
+    "own costs grow": Fault(own_costs_grow, "own-costs", pays_by_itself),
+    "chain is lost": Fault(chain_is_lost, "explanation", places),
+    "chain gains more": Fault(chain_gains_more, "explanation", places),
+    "conflict is too small": Fault(
+        conflict_grows(lambda tasks, problem: tasks[1:]), "conflict", CHECKS["conflict"].applies
+    ),
 }
 
 #: Faults that are told quickly, and in which problem.
@@ -552,6 +603,9 @@ QUICK = {
     ("latency", "frontier claims less"),
     ("traffic", "frontier gives false words"),
     ("generalized-assignment", "other routes need order"),
+    ("flow", "own costs grow"),
+    ("latency", "chain is lost"),
+    ("generalized-assignment", "conflict is too small"),
 }
 
 PAIRS = [

@@ -12,12 +12,9 @@ from small_problems import small_problem
 
 from optsched.errors import InputError, MissingField, UsageError
 from optsched.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
-from optsched.placement import NONE, Placement
+from optsched.placement import Placement
 from optsched.problems import PROBLEMS, FairLsap, Flow, Latency, Lsap, problem, problem_class
 from optsched.problems.base import GRID, choice, exact, expect_problem, number, on_grid, sequence, switch, table_row
-from optsched.registry import Record, records
-from optsched.results import Value
-from optsched.testing.cases import cases
 
 
 def simple(parameters: dict[str, Any] | None = None, tasks: int = 2) -> Instance:
@@ -231,31 +228,3 @@ def test_what_a_problem_without_slots_says() -> None:
     """Tests that such a problem offers nothing to policies, wants nothing filled, and is never plainly infeasible."""
     posed = Latency(Instance(Cluster(["a"]), Workload(["t"])))
     assert (dict(posed.offered), posed.due, posed.plainly_infeasible) == ({}, 0, None)
-
-
-@pytest.mark.parametrize("record", [entry for entry in records().values() if entry.name != "min-cost-flow"], ids=str)
-def test_own_costs_are_what_changes_the_objective(record: Record) -> None:
-    """Tests that between placements with as many tasks of each label, own costs alone tell the values apart.
-
-    Where nobody counts labels, the component that they are of is told by them in any pair of placements.
-    """
-    for case in cases(record):
-        own = case.problem.own_costs
-        if own is None:
-            assert record.name in {"flow-congestion", "transmission", "utility", "traffic"}
-            continue
-        seen: dict[tuple[int, ...], tuple[Fraction, Value]] = {}
-        for nodes, compared in case.judged.items():
-            placed = np.flatnonzero(np.array(nodes)[case.problem.tasks] != NONE)
-            at = np.array(nodes)[case.problem.tasks][placed]
-            paid = Fraction(int(own.units(placed, at).sum()), own.grid)
-            labels = () if own.counted is None else np.bincount(own.counted[placed], minlength=9).tolist()
-            value = case.problem.minimised(compared)
-            before, known = seen.setdefault(tuple(labels), (paid, value))
-            assert value[own.component] - known[own.component] == paid - before
-            if own.counted is not None:
-                others = [entry for place, entry in enumerate(value) if place != own.component]
-                assert others == [entry for place, entry in enumerate(known) if place != own.component]
-            if own.slots is not None:
-                assert (np.bincount(at, minlength=len(own.slots)) <= own.slots).all()
-        assert seen

@@ -1,0 +1,104 @@
+"""What an explanation of a gap says: own costs, chains of moves and their gains, conflicts where none is feasible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from optsched.explaining import explain
+from optsched.explaining.chains import better_by, difference, own_costs_of
+from optsched.explaining.conflict import only_with
+from optsched.placement import NONE, Placement
+from optsched.problems import Problem
+from optsched.registry import Record
+from optsched.results import Number, Value
+from optsched.routes import solve
+from optsched.testing.cases import Case, cases
+from optsched.testing.changes import tightened
+from optsched.testing.contract import check, expect, places, placing
+
+__all__: list[str] = []
+
+#: From so many placements of a case, spread over all values, the way to an optimum is told.
+_BEGUN = 6
+
+
+@check(places)
+def check_own_costs(record: Record, seeds: Sequence[int]) -> None:
+    """What tasks are said to pay by themselves alone tells values apart where as many of each label are placed."""
+    for case in cases(record, seeds):
+        problem = placing(case)
+        own = own_costs_of(problem)
+        if own is None:
+            continue
+        known: dict[tuple[int, ...], tuple[Number, Value]] = {}
+        for placed, value in case.judged.items():
+            nodes = np.array(placed, dtype=np.int64)[problem.tasks]
+            which = np.flatnonzero(nodes != NONE)
+            cost = Fraction(int(own.units(which, nodes[which]).sum()), own.grid)
+            labels = () if own.counted is None else tuple(np.bincount(own.counted[which]).tolist())
+            exact = problem.minimised(value)
+            first, other = known.setdefault(labels, (cost, exact))
+            where = f"{case.name}, {placed}"
+            expect(exact[own.component] - other[own.component] == cost - first, where, "own costs tell another value")
+            same = [one == two for one, two in zip(exact, other, strict=True)]
+            same[own.component] = True
+            expect(own.counted is None or all(same), where, "another component differs with the same labels placed")
+            fits = own.slots is None or bool((np.bincount(nodes[which], minlength=len(own.slots)) <= own.slots).all())
+            expect(fits, where, "it is feasible beyond the slots")
+
+
+@check(places)
+def check_explanation(record: Record, seeds: Sequence[int]) -> None:
+    """The moves from a placement to an optimum gain the gap, each what is said, and leave what is feasible."""
+    for case in cases(record, seeds):
+        held = [decision for decision in case.decisions.values() if isinstance(decision, Placement)]
+        for here in held[:: 1 + len(held) // _BEGUN]:
+            _told(placing(case), here, held[0], case.name)
+
+
+def _told(problem: Problem, here: Placement, there: Placement, where: str) -> None:
+    """Make the moves one chain after another, and each that is independent also alone."""
+    found = difference(problem, here, there)
+    start = problem.objective(here)
+    value, nodes = start, problem.nodes_of(here).copy()
+    for chain in found.chains:
+        moved = list(chain.positions)
+        alone = problem.nodes_of(here).copy()
+        for placed in (nodes, alone):
+            placed[moved] = found.there[moved]
+        wrong = problem.violations(problem.placement(nodes))
+        expect(not wrong, where, f"a step leaves what is infeasible: {'; '.join(map(str, wrong))}")
+        after = problem.objective(problem.placement(nodes))
+        expect(better_by(problem, value, after) == chain.gain, where, f"a chain gains other than {chain.gain}")
+        value = after
+        if not chain.ordered:
+            wrong = problem.violations(problem.placement(alone))
+            expect(not wrong, where, f"a chain alone is infeasible: {'; '.join(map(str, wrong))}")
+            gain = better_by(problem, start, problem.objective(problem.placement(alone)))
+            expect(gain == chain.gain, where, f"a chain alone gains {gain}, not {chain.gain}")
+    expect(value == problem.objective(there), where, "the chains do not lead to the optimum")
+    expect(nodes.tolist() == found.there.tolist(), where, "the chains do not lead where they are said to")
+
+
+@check(lambda record: places(record) and not record.problem_class.always_feasible)
+def check_conflict(record: Record, seeds: Sequence[int]) -> None:
+    """Where nothing is feasible tasks are named that cannot be placed, and without any one of them the others can."""
+    short = 0
+    for case in cases(record, seeds):
+        problem = next((less for less in tightened(case.problem) if solve(less).decision is None), None)
+        if not isinstance(problem, Problem):
+            continue
+        short += 1
+        found = explain(problem).conflict
+        where = f"{case.name}, with less room"
+        expect(found is not None and found.irreducible, where, "no irreducible conflict is found")
+        index = {str(problem.instance.workload.task_ids[task]): place for place, task in enumerate(problem.tasks)}
+        positions = [] if found is None else [index[task] for task in found.tasks]
+        expect(Case(only_with(problem, positions), where).best is None, where, f"{positions} can be placed")
+        for left in positions:
+            others = [position for position in positions if position != left]
+            expect(Case(only_with(problem, others), where).best is not None, where, f"{left} can be left out")
+    expect(short > 0, record.problem, "no instance is infeasible, however little room; name a variant of which one is")
