@@ -17,7 +17,7 @@ from optsched.problems import AnyProblem
 from optsched.registry import Scaling
 from optsched.testing.cases import MOST_DECISIONS, every_decision, number_of_decisions
 
-__all__ = ["emptied", "limitless", "narrowed", "permuted", "scaled", "scarce", "starved", "tightened"]
+__all__ = ["counting", "emptied", "limitless", "narrowed", "permuted", "scaled", "scarce", "starved", "tightened"]
 
 Document = dict[str, Any]
 
@@ -152,6 +152,15 @@ def narrowed(problem: AnyProblem) -> AnyProblem:
         for node in document["nodes"]:
             node[key] = min(left, node.get(key, node.get(slots, 1)))
             left -= node[key]
+    return _again(problem, document)
+
+
+def counting(problem: AnyProblem) -> AnyProblem:
+    """The problem with a demand of one of every task for every resource, so that nodes only count their tasks."""
+    document = to_document(problem.instance)
+    demand = document.get("pairs", {}).get("demand", {})
+    for name, rows in demand.items():
+        demand[name] = [[1] * len(row) for row in rows]
     return _again(problem, document)
 
 

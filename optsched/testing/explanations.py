@@ -16,7 +16,7 @@ from optsched.registry import Record
 from optsched.results import Number, Value
 from optsched.routes import solve
 from optsched.testing.cases import Case, cases
-from optsched.testing.changes import tightened
+from optsched.testing.changes import counting, tightened
 from optsched.testing.contract import check, expect, places, placing
 
 __all__: list[str] = []
@@ -88,17 +88,24 @@ def check_conflict(record: Record, seeds: Sequence[int]) -> None:
     """Where nothing is feasible tasks are named that cannot be placed, and without any one of them the others can."""
     short = 0
     for case in cases(record, seeds):
-        problem = next((less for less in tightened(case.problem) if solve(less).decision is None), None)
-        if not isinstance(problem, Problem):
-            continue
-        short += 1
-        found = explain(problem).conflict
-        where = f"{case.name}, with less room"
-        expect(found is not None and found.irreducible, where, "no irreducible conflict is found")
-        index = {str(problem.instance.workload.task_ids[task]): place for place, task in enumerate(problem.tasks)}
-        positions = [] if found is None else [index[task] for task in found.tasks]
-        expect(Case(only_with(problem, positions), where).best is None, where, f"{positions} can be placed")
-        for left in positions:
-            others = [position for position in positions if position != left]
-            expect(Case(only_with(problem, others), where).best is not None, where, f"{left} can be left out")
+        whole = [case.problem] if record.slots is None else [case.problem, counting(case.problem)]
+        for number, posed in enumerate(whole):
+            problem = next((less for less in tightened(posed) if solve(less).decision is None), None)
+            if isinstance(problem, Problem):
+                short += 1
+                _conflicting(problem, f"{case.name}, with less room{', tasks counted' * number}", bool(number))
     expect(short > 0, record.problem, "no instance is infeasible, however little room; name a variant of which one is")
+
+
+def _conflicting(problem: Problem, where: str, counted: bool) -> None:
+    """Try all placements of the tasks that are named, and of these without each one of them."""
+    found = explain(problem).conflict
+    expect(found is not None and found.irreducible, where, "no irreducible conflict is found")
+    assert found is not None
+    expect(not counted or found.slots == len(found.tasks) - 1, where, f"the slots of the tasks are {found.slots}")
+    index = {str(problem.instance.workload.task_ids[task]): place for place, task in enumerate(problem.tasks)}
+    positions = [index[task] for task in found.tasks]
+    expect(Case(only_with(problem, positions), where).best is None, where, f"{positions} can be placed")
+    for left in positions:
+        others = [position for position in positions if position != left]
+        expect(Case(only_with(problem, others), where).best is not None, where, f"{left} can be left out")

@@ -594,6 +594,12 @@ FAULTS: dict[str, Fault] = {
     "conflict is too small": Fault(
         conflict_grows(lambda tasks, problem: tasks[1:]), "conflict", CHECKS["conflict"].applies
     ),
+    "more slots than there are": Fault(
+        function("slots", lambda slots, *_: None if slots is None else slots + 9),
+        "conflict",
+        has("slots"),
+        field="slots",
+    ),
 }
 
 #: Faults that are told quickly, and in which problem.
@@ -652,11 +658,12 @@ def broken(check: str, record: Record) -> bool:
 def test_dropped_part_is_told(name: str, monkeypatch: Patch) -> None:
     """Tests that what a record leaves out, and its problem has, is told by a check or changes the page's tables.
 
-    A quicker enumeration alone is not missed: without it each placement is judged.
+    A quicker enumeration is not missed, without which each placement is judged, nor slots, without which a conflict is
+    found by taking out tasks.
     """
     record = records()[name]
     empty = {entry.name: entry.default for entry in fields(Record) if entry.default in (None, False, ())}
-    for field in sorted(field for field in empty if field not in ("enumeration", "variants")):
+    for field in sorted(field for field in empty if field not in ("enumeration", "slots", "variants")):
         if getattr(record, field) == empty[field]:
             continue
         with monkeypatch.context() as patch:
