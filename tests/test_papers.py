@@ -86,7 +86,7 @@ def test_help_of_generate_names_authors() -> None:
 
 def files(*suffixes: str) -> list[Path]:
     """The project's files with one of the suffixes."""
-    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
     for folder in FOLDERS:
         found += sorted((ROOT / folder).rglob("*"))
     return [path for path in found if path.suffix in suffixes]
