@@ -161,7 +161,8 @@ def explained(report: GapReport, worth: int = 0) -> Explanation:
 def _worths(report: GapReport, found: Difference | None, most: int) -> list[Worth]:
     """What changes would be worth; nothing where no optimum is proved to compare with."""
     problem, best = report.problem, report.reference.solution
-    if not most or not best.optimal or not isinstance(best.decision, Placement):
+    whole = report.in_waves and report.wave is None  # all waves together are no instance that could be changed
+    if not most or whole or not best.optimal or not isinstance(best.decision, Placement):
         return []
     last = problem.nodes_of(best.decision) if found is None else found.there
     moved = [position for chain in found.chains for position in chain.positions] if found is not None else []

@@ -57,7 +57,7 @@ class Chain:
     ordered: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Difference:
     """The way from one placement to a better one.
 

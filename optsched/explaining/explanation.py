@@ -54,7 +54,7 @@ class Move:
     data_there: str | None
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Why the gap of a placement is there.
 

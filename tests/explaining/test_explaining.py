@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,16 @@ from swapped_tasks import SWAPPED, wrong_way
 
 import optsched
 from optsched.errors import HeuristicFailed, UsageError
-from optsched.explaining import explain
+from optsched.explaining import explain, explained
 from optsched.explaining.chains import better_by, total_gain
-from optsched.gaps import Reference
+from optsched.gaps import Reference, gap_waves
 from optsched.heuristics import applicable
-from optsched.instance import Cluster, Instance, Workload
+from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.generate import generate
 from optsched.placement import Placement
 from optsched.problems import Lsap, Problem, problem
 from optsched.registry import Record, records
+from optsched.results import Limit, Termination, Value
 from optsched.routes import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
@@ -117,8 +119,6 @@ def test_what_is_refused() -> None:
 
 def test_a_solution_without_a_placement_is_refused() -> None:
     """Tests that a solution that a limit left without a placement says that there is nothing to explain."""
-    from dataclasses import replace
-
     empty = replace(solve(SWAPPED), decision=None, objective=None)
     with pytest.raises(UsageError, match="the solution holds no placement"):
         explain(SWAPPED, empty)
@@ -126,10 +126,6 @@ def test_a_solution_without_a_placement_is_refused() -> None:
 
 def test_without_a_proved_optimum_the_best_known_is_taken() -> None:
     """Tests that an incumbent stands for the optimum, and is told to be no more than the best known."""
-    from dataclasses import replace
-
-    from optsched.results import Limit, Termination
-
     best = solve(SWAPPED)
     held = replace(best, termination=Termination.FEASIBLE, limit=Limit.TIME, bound=(None,), certificates=())
     found = explain(SWAPPED, wrong_way, reference=held)
@@ -141,3 +137,43 @@ def test_without_a_proved_optimum_the_best_known_is_taken() -> None:
     assert "no better placement known" in repr(found)
     found = explain(SWAPPED, ["b", "a"], reference=replace(held, decision=None, objective=None))
     assert (found.gap, found.to_dict()["reference"]) == (None, None)
+
+
+def test_each_wave_and_all_of_them() -> None:
+    """Tests that a wave is explained like any round, and so are all together, of which no change is asked."""
+    seen = asked = 0
+    for report in gap_waves("lsap", generate("lsap", 3, nodes=5, tasks=16, slots=1, idle_ratio=1.0), "rand", 3):
+        found = explained(report, worth=1)
+        assert total_gain(report.problem, found.chains) == (report.absolute_gap or ())
+        assert len(found.worths) <= (report.wave is not None)
+        asked += len(found.worths)
+        seen += bool(found.chains)
+    assert seen > 2
+    assert asked > 1
+
+
+class Squared(Lsap):
+    """An objective of a package outside that no record names: the square of the locality cost."""
+
+    name = "squared"
+
+    def objective(self, placement: Placement, /) -> Value:
+        return (super().objective(placement)[0] ** 2,)
+
+
+def test_a_problem_that_nobody_knows() -> None:
+    """Tests that the optimum by enumeration, gains by the objective and worth serve a class without a record."""
+    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [1], [0]]))
+    posed = Squared(Instance(Cluster(["a", "b", "c"]), workload))
+    found = explain(posed, ["b", "a", "c"], worth=2)
+    assert (found.gap, found.optimal) == ((8,), True)
+    assert total_gain(posed, found.chains) == (8,)
+    assert {(worth.change, worth.node, worth.gain) for worth in found.worths} >= {("slot", "a", (1,))}
+
+
+def test_nothing_to_place() -> None:
+    """Tests that without tasks, and without slots, there is no gap, and that nothing is worth anything."""
+    for nodes, tasks in ((Cluster(["a"]), []), (Cluster(["a"], slots=[0]), ["t1"])):
+        found = explain(Lsap(Instance(nodes, Workload(tasks))), "dl", worth=3)
+        assert (found.gap, found.chains) == ((0,), ())
+        assert all(worth.change == "slot" for worth in found.worths)
