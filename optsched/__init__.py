@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from optsched.gaps import GapReport, gap
     from optsched.instance import Instance, State
     from optsched.instances.files import load, save
+    from optsched.instances.generate import generate
     from optsched.network import FlowNetwork
     from optsched.placement import Placement
     from optsched.problems import problem
@@ -53,6 +54,7 @@ __all__ = [
     "explain",
     "frontier",
     "gap",
+    "generate",
     "load",
     "problem",
     "save",
@@ -72,6 +74,7 @@ _MODULES = {
         "gaps": ["GapReport", "gap"],
         "instance": ["Instance", "State"],
         "instances.files": ["load", "save"],
+        "instances.generate": ["generate"],
         "network": ["FlowNetwork"],
         "placement": ["Placement"],
         "problems": ["problem"],

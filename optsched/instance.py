@@ -12,8 +12,9 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +38,9 @@ from optsched.parts import (
     Topology,
     Workload,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "FINISHED",
@@ -64,6 +68,9 @@ __all__ = [
 
 #: Stands for the state that is left out until `__post_init__` fills it.
 _DEFAULT: Any = None
+
+#: Reads and writes frames: a module of `optsched.instances`, which is loaded when it is asked for.
+_FRAMES = "optsched.instances.frames"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +146,39 @@ class Instance(Part):
             object.__setattr__(other, column.name, getattr(self, column.name))
         object.__setattr__(other, "state", state)
         return other
+
+    @staticmethod
+    def from_frames(nodes: pd.DataFrame, tasks: pd.DataFrame, **others: Any) -> Instance:
+        """An instance from pandas frames, a row a record and a column a field of the instance format.
+
+        Parameters
+        ----------
+        nodes, tasks
+            With ids in the column `id`.
+        **others
+            The frames `jobs`, `groups`, `replicas`, `running_rates` and `shuffle`, and `name`, `time`, `parameters`,
+            `topology` and the rest of the format; see `optsched.instances.frames.from_frames`.
+
+        Raises
+        ------
+        InputError
+            If anything in the frames is wrong; lists every fault with row and column.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> nodes = pandas.DataFrame({"id": ["n1", "n2"], "slots": [2, 1]})
+        >>> tasks = pandas.DataFrame({"id": ["t1", "t2"], "replicas": [["n1"], ["n1", "n2"]]})
+        >>> Instance.from_frames(nodes, tasks, name="small")
+        <Instance small: 2 tasks, 2 nodes>
+        """
+        made: Instance = import_module(_FRAMES).from_frames(nodes, tasks, **others)
+        return made
+
+    def to_frames(self) -> dict[str, pd.DataFrame]:
+        """The instance as pandas frames, one a table; see `optsched.instances.frames.to_frames`."""
+        frames: dict[str, pd.DataFrame] = import_module(_FRAMES).to_frames(self)
+        return frames
 
     @cached_property
     def node_index(self) -> Mapping[str, int]:

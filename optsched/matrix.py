@@ -7,10 +7,11 @@ for `optsched.gaps` to say.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optsched.brief import brief, counted
 from optsched.errors import InputError, UsageError, expect
@@ -21,6 +22,9 @@ from optsched.problems import PROBLEMS, Problem, problem_class
 from optsched.problems.base import expect_problem
 from optsched.results import Limit, Number
 from optsched.solvers.profiles import Profile
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Cell", "GapMatrix", "each_cell", "gap_matrix", "heuristics_of", "posable"]
 
@@ -105,6 +109,28 @@ class GapMatrix:
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.heuristics), 'heuristic')}, {counted(len(self.problems), 'problem')}"
         return brief(f"GapMatrix on {self.instance or 'instance'}: {sizes}")
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each cell, row by row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `heuristic`, `problem`, `ran_in`, `gap` (relative, of the first component that differs; infinite beside a
+            reference of 0), `absolute_gap`, `reason` (why there is none; None where there is one).
+        """
+        import pandas as pd
+
+        rows = []
+        for row in self.heuristics:
+            for column in self.problems:
+                cell = self.cells[row, column]
+                absolute, relative = cell.gap or (None, None)
+                if cell.gap is not None and relative is None:
+                    relative = math.inf  # type: ignore[assignment]
+                rows.append((row, column, cell.ran_in, relative, absolute, cell.reason))
+        names = ["heuristic", "problem", "ran_in", "gap", "absolute_gap", "reason"]
+        return pd.DataFrame(rows, columns=names, dtype=object).astype({"gap": float, "absolute_gap": float})
 
     def records(self) -> list[dict[str, Any]]:
         """A record for each cell, row by row."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from optsched.brief import brief, counted
+from optsched.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["NONE", "NetworkFlow", "Placement"]
 
@@ -69,6 +73,39 @@ class Placement:
         """How many tasks run somewhere."""
         return int(np.count_nonzero(self.nodes != NONE))
 
+    def to_dict(self, of: Any) -> dict[str, str | None]:
+        """The node of each task by their ids; None: the task runs nowhere.
+
+        Parameters
+        ----------
+        of
+            The instance, of whose every task there is an entry, or a problem, of whose tasks to place there is one.
+
+        Raises
+        ------
+        UsageError
+            If it has another number of tasks, or lacks a node.
+
+        Examples
+        --------
+        >>> from optsched.instance import Cluster, Instance, Workload
+        >>> Placement.of([1, None]).to_dict(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"])))
+        {'t1': 'b', 't2': None}
+        """
+        instance = _noun_of(of)
+        tasks, nodes = instance.workload.task_ids, instance.cluster.node_ids
+        if len(tasks) != len(self) or not np.all((self.nodes >= NONE) & (self.nodes < len(nodes))):
+            raise UsageError(f"the placement of {counted(len(self), 'task')} is none on {instance!r}")
+        rows = np.arange(len(tasks)) if of is instance else of.tasks
+        names = [*nodes.tolist(), None]  # -1 picks None
+        return {task: names[node] for task, node in zip(tasks[rows].tolist(), self.nodes[rows].tolist(), strict=True)}
+
+    def frame(self, of: Any) -> pd.DataFrame:
+        """The same as a pandas frame: columns `task` and `node`."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.to_dict(of).items()), columns=["task", "node"], dtype=object)
+
     def with_tasks(self, tasks: Sequence[int] | npt.NDArray[np.int64], nodes: npt.ArrayLike) -> Placement:
         """A copy in which `tasks` run on `nodes`."""
         changed = self.nodes.copy()
@@ -112,6 +149,19 @@ class NetworkFlow:
     def __post_init__(self) -> None:
         object.__setattr__(self, "units", _frozen(self.units, "a flow is one number an arc"))
 
+    def to_dict(self, of: Any) -> dict[str, int]:
+        """The units on each arc by its id; `of` is the network, or a problem on it.
+
+        Raises
+        ------
+        UsageError
+            If it has another number of arcs.
+        """
+        network = _noun_of(of)
+        if len(network.arc_ids) != len(self):
+            raise UsageError(f"the flow on {counted(len(self), 'arc')} is none on {network!r}")
+        return dict(zip(network.arc_ids.tolist(), self.units.tolist(), strict=True))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NetworkFlow) and np.array_equal(self.units, other.units)
 
@@ -123,3 +173,8 @@ class NetworkFlow:
 
     def __len__(self) -> int:
         return len(self.units)
+
+
+def _noun_of(of: Any) -> Any:
+    """The instance or network that is given, or that a problem is on."""
+    return getattr(of, "instance", of)

@@ -11,10 +11,13 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optsched.brief import brief
 from optsched.placement import NetworkFlow, Placement
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "Bound",
@@ -237,6 +240,26 @@ class Solution:
         if len(self.certificates) < len(self.bound) or not self.certificates:
             return None
         return Proof.weakest([certificate.kind for certificate in self.certificates])
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each component, with what is held and what is proved.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `component` (its name, None where nothing is proved of it), `objective`, `bound` (doubles, NaN where
+            unknown), `proof`.
+        """
+        import pandas as pd
+
+        objective = self.objective or (None,) * len(self.bound)
+        proofs = [(proof.component, str(proof.kind)) for proof in self.certificates]
+        proofs += [(None, None)] * (len(self.bound) - len(proofs))  # type: ignore[list-item]
+        rows = [
+            (name, held, bound, kind) for (name, kind), held, bound in zip(proofs, objective, self.bound, strict=True)
+        ]
+        frame = pd.DataFrame(rows, columns=["component", "objective", "bound", "proof"], dtype=object)
+        return frame.astype({"objective": float, "bound": float})
 
     def __repr__(self) -> str:
         limit = f" (limit {self.limit})" if self.limit else ""

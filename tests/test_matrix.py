@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -127,3 +128,16 @@ def test_what_cannot_be_posed_is_told() -> None:
         gap_matrix([Lsap(INSTANCE), Lsap(Instance(Cluster(["a"]), Workload(["t"])))])
     with pytest.raises(UsageError, match="labl serves none of lsap"):
         gap_matrix([Lsap(INSTANCE)], {"labl": ("labl", {})})
+
+
+def test_frame() -> None:
+    """Tests a row for each cell: numbers where there is a gap, infinite beside 0, and else the reason."""
+    instance = Instance(Cluster(["a", "b"]), Workload(["t"], replicas=Ragged.from_rows([[0]])))
+    rows = {"right": (lambda problem, rng: ["a"], {}), "wrong": (lambda problem, rng: ["b"], {})}
+    rows["none"] = (lambda problem, rng: [None], {})
+    frame = gap_matrix([Lsap(instance), Latency(instance)], rows).frame().set_index(["heuristic", "problem"])
+    assert frame["gap"].loc[["right", "wrong"]].tolist() == [0, 0, math.inf, 2]
+    assert frame["absolute_gap"].loc[["right", "wrong"]].tolist() == [0, 0, 1, 2]
+    assert frame["reason"].tolist() == [None, None, None, None, "cardinality", "every-task-placed"]
+    assert frame["gap"].dtype == frame["absolute_gap"].dtype == float
+    assert frame["ran_in"].tolist() == ["lsap", "latency"] * 3

@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from optsched.errors import UsageError
+from optsched.instance import Cluster, Instance, Workload
+from optsched.network import FlowNetwork
 from optsched.placement import NONE, NetworkFlow, Placement
+from optsched.problems import Lsap, MinCostFlow
 
 
 @pytest.mark.parametrize("nodes", [[0.9, 1.0], [True, False], [2**70, 0], ["a", "b"]])
@@ -55,3 +59,32 @@ def test_changed_tasks() -> None:
     assert placement.with_tasks([2, 0], [5, 4]) == Placement([4, NONE, 5])
     assert placement.with_tasks(np.array([1]), 3) == Placement([NONE, 3, NONE])
     assert placement.with_tasks([], []) == placement == Placement.empty(3)
+
+
+def test_ids_of_a_placement() -> None:
+    """Tests that an instance gives every task and a problem those that it places, and that a frame has the same."""
+    instance = Instance(Cluster(["a", "b"]), Workload(["t1", "r1", "t2"], kind=[0, 1, 0]))
+    placement = Placement.of([1, None, None])
+    assert placement.to_dict(instance) == {"t1": "b", "r1": None, "t2": None}
+    assert placement.to_dict(Lsap(instance)) == {"t1": "b", "t2": None}
+    frame = placement.frame(instance)
+    assert frame["task"].tolist() == ["t1", "r1", "t2"]
+    assert frame["node"].tolist() == ["b", None, None]
+    assert list(Placement.of([]).frame(Instance(Cluster(["a"]), Workload([]))).columns) == ["task", "node"]
+
+
+@pytest.mark.parametrize("nodes", [[0], [0, 2], [0, -2]])
+def test_ids_of_another_instance(nodes: list[int]) -> None:
+    """Tests that a placement with another number of tasks, or a node that is not there, has no ids."""
+    instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"]))
+    with pytest.raises(UsageError, match="is none on <Instance: 2 tasks, 2 nodes>"):
+        Placement.of(nodes).to_dict(instance)
+
+
+def test_ids_of_a_flow() -> None:
+    """Tests that arcs are told by id, of a network and of a problem on it, and of no other."""
+    network = FlowNetwork(["s", "t"], [0, 0], [1, 1], arc_ids=["x", "y"])
+    for of in (network, MinCostFlow(network)):
+        assert NetworkFlow([3, 0]).to_dict(of) == {"x": 3, "y": 0}
+    with pytest.raises(UsageError, match="the flow on 1 arc is none on <FlowNetwork: 2 nodes, 2 arcs>"):
+        NetworkFlow([3]).to_dict(network)

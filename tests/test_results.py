@@ -97,3 +97,13 @@ def test_text_of_a_solution() -> None:
 def test_text_of_a_violation() -> None:
     """Tests that a violation names the constraint, every id and the amount."""
     assert str(Violation("slots", ("n1", "n2"), Fraction(1, 3))) == "slots(n1, n2) by 1/3"
+
+
+def test_frame_of_a_solution() -> None:
+    """Tests a row for each component, with doubles, and nothing where nothing is held or proved."""
+    frame = solution(objective=(Fraction(1, 2), 3), bound=(Fraction(1, 4), None), certificates=certificates(Proof.DUAL))
+    rows = frame.frame()
+    assert rows["objective"].tolist() == [0.5, 3]
+    assert rows["bound"].isna().tolist() == [False, True]
+    assert rows["proof"].tolist() == ["dual", None]
+    assert solution(objective=None, bound=(None,), certificates=()).frame()["objective"].isna().tolist() == [True]

@@ -1,7 +1,7 @@
 """Instances as pandas frames and back: one frame a table, references by id, replicas in long form.
 
 What is no table (name, labels, time, parameters, pairs, topology) stays where it is: it is handed to `from_frames`
-as a document without records, which `header` takes from an instance.
+by name, and `header` takes it from an instance: `from_frames(**to_frames(instance), **header(instance))` is the same.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.errors import Fault, InputError, nearest
+from optsched.errors import Fault, InputError, expect, nearest
 from optsched.instance import Instance
 from optsched.instances.documents.columns import ids_of, names_in, plain_numbers, to_document
 from optsched.instances.documents.format import INSTANCE, TABLES
@@ -97,59 +97,114 @@ def header(instance: Instance) -> dict[str, Any]:
     return {key: value for key, value in to_document(instance).items() if key not in (*TABLES, "shuffle")}
 
 
-def from_frames(frames: Mapping[str, pd.DataFrame], header: Mapping[str, Any] | None = None) -> Instance:
-    """An instance from frames as `to_frames` makes them.
+def from_frames(
+    nodes: pd.DataFrame,
+    tasks: pd.DataFrame,
+    *,
+    jobs: pd.DataFrame | None = None,
+    groups: pd.DataFrame | None = None,
+    replicas: pd.DataFrame | None = None,
+    running_rates: pd.DataFrame | None = None,
+    shuffle: pd.DataFrame | None = None,
+    **header: Any,
+) -> Instance:
+    """An instance from frames: a row a record, a column a field of the instance format (docs/design.md, section 3).
 
     Parameters
     ----------
-    frames
-        `nodes` and `tasks`, and any of the other frames; columns that are left out, and entries that are None or NaN,
-        take the defaults of the format.
-    header
-        The rest of the document (name, time, parameters, pairs, topology, ...).
+    nodes, tasks, jobs, groups
+        Fields by their names; a field with several amounts is a column each (`capacity.cpu`, `demand.cpu`; `rate_in.c1`
+        of a node type). Ids are in the column `id`, or are the index where that is called so. Whole numbers do as ids
+        and references. What is left out, None or NaN takes the default of the format.
+    replicas
+        Columns `task` and `node`, a row a replica; or leave it out and let `tasks` have lists of ids in its column
+        `replicas`. `running_rates` is likewise: `node` and `rate` (MB/s).
+    shuffle
+        Columns `map`, `reduce`, `size` and `emitted` (MB).
+    **header
+        The rest of the format: `name`, `time`, `parameters`, `pairs`, `topology`, ...
 
     Raises
     ------
+    UsageError
+        If what is given is no frame.
     InputError
-        If a frame is missing or unknown, or anything in the frames is wrong; lists every fault.
+        If anything in the frames is wrong. It lists every fault with row and column: `tasks[3].size` is the fourth row
+        of `tasks`, whatever its index.
 
     Examples
     --------
     >>> import pandas
-    >>> nodes, tasks = pandas.DataFrame({"id": ["n1"], "slots": [2]}), pandas.DataFrame({"id": ["t1", "t2"]})
-    >>> print(from_frames({"nodes": nodes, "tasks": tasks}, {"name": "small"}))
-    small: 2 tasks, 1 nodes
+    >>> nodes = pandas.DataFrame({"id": ["n1", "n2"], "slots": [2, 1]})
+    >>> tasks = pandas.DataFrame({"id": ["t1", "t2"], "replicas": [["n1"], ["n1", "n2"]]})
+    >>> print(from_frames(nodes, tasks, name="small"))
+    small: 2 tasks, 2 nodes
     """
-    known = [*TABLES, *_LONG]
-    faults = [Fault(name, f"there is no such frame; {nearest(name, known)}") for name in frames if name not in known]
-    faults += [Fault(name, "the frame is missing") for name in ("nodes", "tasks") if name not in frames]
-    for name, columns in _LONG.items():
-        if name in frames:
-            missing = [column for column in columns[:3] if column not in frames[name].columns]
-            faults += [Fault(name, f'the frame has no column "{column}"') for column in missing]
-    document: dict[str, Any] = {"format": INSTANCE, **(header or {})}
+    import pandas as pd
+
+    given = {"nodes": nodes, "tasks": tasks, "jobs": jobs, "groups": groups}
+    given |= {"replicas": replicas, "running_rates": running_rates, "shuffle": shuffle}
+    for name, frame in given.items():
+        if name in ("nodes", "tasks") or frame is not None:
+            expect(
+                frame, pd.DataFrame, f"from_frames takes {name} as a pandas frame", "pandas.DataFrame(...) makes one"
+            )
+    frames = {name: _with_id(frame) if name in TABLES else frame for name, frame in given.items() if frame is not None}
+    faults = [fault for name, frame in frames.items() for fault in _column_faults(name, frame)]
+    for table, name in (("tasks", "replicas"), ("nodes", "running_rates")):
+        if name in frames and name in frames[table].columns:
+            faults.append(Fault(name, f'is a frame, and a column of the frame "{table}" too; give one of them'))
+    document: dict[str, Any] = {"format": INSTANCE, **header}
     if document["format"] != INSTANCE:
         faults.append(Fault("header.format", f'frames hold an instance, "{INSTANCE}", and nothing else'))
     if faults:
         raise InputError(faults)
-    for table in TABLES:
-        if table in frames:
-            document[table] = _frame_records(frames[table])
-    _attach(document["tasks"], frames, "replicas", "task", "node")
-    _attach(document["nodes"], frames, "running_rates", "node", "rate")
-    if "shuffle" in frames and len(frames["shuffle"]):
-        document["shuffle"] = _frame_records(frames["shuffle"])
-    instance = from_document(document)
+    for table in (*TABLES, "shuffle"):
+        if table in frames and (table in TABLES or len(frames[table])):
+            document[table] = _frame_records(table, frames[table])
+    places = {
+        **_attach(document["tasks"], frames, "replicas", "task", "node"),
+        **_attach(document["nodes"], frames, "running_rates", "node", "rate"),
+    }
+    try:
+        instance = from_document(document)
+    except InputError as error:
+        told = [Fault(places.get(fault.place, fault.place), fault.message) for fault in error.faults]
+        raise InputError(told, error.source) from None
     assert isinstance(instance, Instance)  # as the format says
     return instance
 
 
-def _frame_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def _with_id(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with its ids as a column."""
+    return frame.reset_index() if frame.index.name == "id" and "id" not in frame.columns else frame
+
+
+def _column_faults(name: str, frame: pd.DataFrame) -> Iterable[Fault]:
+    """What is wrong with the columns of a frame, before any row is looked at."""
+    titles = [str(title) for title in frame.columns]
+    columns = TABLES.get(name, ())
+    fields = _LONG.get(name) or ("id", *(column.field for column in columns))
+    several = [column.field for column in columns if column.form in ("resources", "rates")]
+    for title in dict.fromkeys(titles):
+        field, dot, _ = title.partition(".")
+        if titles.count(title) > 1:
+            yield Fault(f"{name}.{title}", "the frame has several columns of this name")
+        elif field not in fields or (dot and field not in several):
+            yield Fault(f"{name}.{title}", f"there is no such field; {nearest(title, fields)}")
+    for needed in fields[:1] if name in TABLES else [field for field in fields if field != "emitted"]:
+        if needed not in titles:
+            yield Fault(name, f'the frame has no column "{needed}"')
+
+
+def _frame_records(table: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a frame as records, without what is not given; `capacity.cpu` becomes a key in `capacity`."""
+    names = _names_in(table)
     records: list[dict[str, Any]] = [{} for _ in range(len(frame))]
     for title in frame.columns:
         field, dot, key = str(title).partition(".")
-        for row, (record, value) in enumerate(zip(records, _frame_values(frame[title]), strict=True)):
+        values = _frame_values(frame[title], field in names)
+        for row, (record, value) in enumerate(zip(records, values, strict=True)):
             if value is None:
                 continue
             if not dot:
@@ -158,34 +213,64 @@ def _frame_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
                 record[field][key] = value
             else:
                 told = f'is given both as "{field}" and as "{title}"; give one of them'
-                raise InputError([Fault(f"row {row}.{field}", told)])
+                raise InputError([Fault(f"{table}[{row}].{field}", told)])
     return records
 
 
-def _frame_values(values: pd.Series[Any]) -> list[Any]:
-    """The values of a column as plain Python values, None where nothing is given."""
+def _names_in(table: str) -> set[str]:
+    """The columns of a frame that hold ids, or what things are called."""
+    if table in _LONG:
+        return set(_LONG[table]) - {"rate", *Shuffle.AMOUNTS}
+    forms = ("label", "reference", "references")
+    return {"id", *(column.field for column in TABLES[table] if column.form in forms)}
+
+
+def _frame_values(values: pd.Series[Any], names: bool = False) -> list[Any]:
+    """The values of a column as plain Python values, None where nothing is given; `names`: whole numbers as text."""
     array = values.to_numpy()
     if array.dtype.kind in "iuf":
-        return plain_numbers(array)
-    given = values.notna().tolist()
-    plain = array.tolist()
-    return [
-        (entry.item() if isinstance(entry, np.generic) else entry) if here else None
-        for entry, here in zip(plain, given, strict=True)
-    ]
+        plain = plain_numbers(array)
+    else:
+        given = values.notna().tolist()
+        entries = values.astype(object).tolist() if array.dtype.kind in "mM" else array.tolist()
+        plain = [_plain(entry) if here else None for entry, here in zip(entries, given, strict=True)]
+    return [_named(entry) for entry in plain] if names else plain
 
 
-def _attach(records: list[dict[str, Any]], frames: Mapping[str, pd.DataFrame], name: str, key: str, value: str) -> None:
-    """Put the rows of a long frame into the records that they belong to, in their order."""
+def _plain(entry: Any) -> Any:
+    """An entry as JSON could hold it."""
+    if isinstance(entry, np.ndarray | tuple | set | frozenset):
+        return [_plain(part) for part in (sorted(entry) if isinstance(entry, set | frozenset) else entry)]
+    return entry.item() if isinstance(entry, np.generic) else entry
+
+
+def _named(entry: Any) -> Any:
+    """What is called by a whole number is called by its digits."""
+    if isinstance(entry, list):
+        return [_named(part) for part in entry]
+    return str(entry) if isinstance(entry, int) and not isinstance(entry, bool) else entry
+
+
+def _attach(
+    records: list[dict[str, Any]], frames: Mapping[str, pd.DataFrame], name: str, key: str, value: str
+) -> dict[str, str]:
+    """Put the rows of a long frame into the records that they belong to, in their order.
+
+    Returns the place of each entry in the frame, by its place in the document.
+    """
     if name not in frames:
-        return
-    owners = {record.get("id"): record for record in records}
-    faults = []
-    rows = zip(_frame_values(frames[name][key]), _frame_values(frames[name][value]), strict=True)
-    for row, (owner, entry) in enumerate(rows):
+        return {}
+    owners = {record.get("id"): row for row, record in enumerate(records)}
+    faults, places = [], {}
+    table, names = f"{key}s", _names_in(name)
+    columns = (_frame_values(frames[name][title], title in names) for title in (key, value))
+    for row, (owner, entry) in enumerate(zip(*columns, strict=True)):
         if owner in owners:
-            owners[owner].setdefault(name, []).append(entry)
+            held = records[owners[owner]].setdefault(name, [])
+            places[f"{table}[{owners[owner]}].{name}[{len(held)}]"] = f"{name}[{row}].{value}"
+            held.append(entry)
         else:
             faults.append(Fault(f"{name}[{row}].{key}", f'no {key} "{owner}"'))
     if faults:
         raise InputError(faults)
+    return places

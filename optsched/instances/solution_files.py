@@ -94,15 +94,11 @@ def solution_document(solution: Solution, instance: Instance | FlowNetwork) -> d
     decision = solution.decision
     if decision is not None and solution.instance_sha256 != instance.sha256:
         raise UsageError(f"the solution is of another instance than {instance.name or 'this'}: give the one it is of")
-    held: dict[str, Any] | None = None
-    if isinstance(decision, Placement) and isinstance(instance, Instance):
-        nodes = instance.cluster.node_ids.tolist()
-        held = {
-            task: None if node == NONE else nodes[node]
-            for task, node in zip(instance.workload.task_ids.tolist(), decision.nodes.tolist(), strict=True)
-        }
-    elif isinstance(decision, NetworkFlow) and isinstance(instance, FlowNetwork):
-        held = dict(zip(instance.arc_ids.tolist(), decision.units.tolist(), strict=True))
+    held: Mapping[str, Any] | None = None
+    if (isinstance(decision, Placement) and isinstance(instance, Instance)) or (
+        isinstance(decision, NetworkFlow) and isinstance(instance, FlowNetwork)
+    ):
+        held = decision.to_dict(instance)
     return {
         "format": SOLUTION,
         "problem": solution.problem,

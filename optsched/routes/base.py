@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from optsched.brief import brief, counted
 from optsched.results import Bound, FrontierPoint, Limit, Number, Solution, Value
 from optsched.solvers.profiles import Profile
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["MODELS", "Beside", "BoundsModule", "Frontier", "FrontierModule", "RouteModule", "RoutesByProblem"]
 
@@ -104,6 +107,17 @@ class Frontier:
         )
         lines = (f"  {', '.join(map(str, point.objective))}  {point.certificate}" for point in self.points)
         return "\n".join([head, *lines])
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each point: a column for each component (doubles), and `proof`."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {
+            name: pd.Series([float(point.objective[position]) for point in self.points], dtype=float)
+            for position, name in enumerate(self.components)
+        }
+        columns["proof"] = pd.Series([str(point.certificate) for point in self.points], dtype=object)
+        return pd.DataFrame(columns)
 
     @property
     def values(self) -> list[Value]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from instance_documents import FULL, NETWORK, documents
 
-from optsched.errors import InputError
+from optsched.errors import InputError, UsageError
 from optsched.instance import Instance
 from optsched.instances.files import from_document, to_document
 from optsched.instances.frames import from_frames, header, to_frames
@@ -43,7 +44,7 @@ def test_any_instance_survives(document: dict[str, Any]) -> None:
     """Tests that any instance comes back from its frames and its header."""
     instance = from_document(document)
     assert isinstance(instance, Instance)
-    again = from_frames(to_frames(instance), header(instance))
+    again = from_frames(**to_frames(instance), **header(instance))
     assert again.sha256 == instance.sha256
     assert to_document(again) == to_document(instance)
 
@@ -52,7 +53,7 @@ def test_hand_made_frames() -> None:
     """Tests that few columns suffice, and that missing values of each kind take the defaults."""
     nodes = pd.DataFrame({"id": ["a", "b"], "slots": [2.0, None], "rack": ["r", None], "capacity.cpu": [4, 8]})
     tasks = pd.DataFrame({"id": ["t"], "start": [pd.NA], "kind": pd.Series(["reduce"], dtype="category")})
-    instance = from_frames({"nodes": nodes, "tasks": tasks, "replicas": pd.DataFrame({"task": ["t"], "node": ["b"]})})
+    instance = Instance.from_frames(nodes, tasks, replicas=pd.DataFrame({"task": ["t"], "node": ["b"]}))
     assert instance.cluster.slots.tolist() == [2, 1]
     assert instance.cluster.rack.tolist() == [0, -1]
     assert instance.cluster.capacity["cpu"].tolist() == [4, 8]
@@ -60,37 +61,83 @@ def test_hand_made_frames() -> None:
     assert instance.replicas[0].tolist() == [1]
 
 
-def test_wrong_frames() -> None:
-    """Tests that missing and unknown frames and columns, unknown ids, and wrong values are named."""
-    nodes, tasks = pd.DataFrame({"id": ["a"]}), pd.DataFrame({"id": ["t"]})
-    for frames, told in (
+def test_ids_are_forgiving() -> None:
+    """Tests that ids may be numbers or the index, and replicas lists of any kind, or of another frame."""
+    nodes = pd.DataFrame({"slots": [1, 2]}, index=pd.Index([7, 8], name="id"))
+    tasks = pd.DataFrame({"id": [1, 2, 3], "job": [5, None, 5]}, index=[9, 9, 9])
+    jobs = pd.DataFrame({"id": [5]})
+    for replicas in ([[7], (8, 7), {8}], [np.array([7]), ["8", "7"], frozenset({8})]):
+        instance = Instance.from_frames(nodes, tasks.assign(replicas=pd.Series(replicas, index=[9] * 3)), jobs=jobs)
+        assert instance.cluster.node_ids.tolist() == ["7", "8"]
+        assert instance.workload.job.tolist() == [0, -1, 0]
+        assert [row.tolist() for row in instance.replicas] == [[0], [1, 0], [1]]
+    assert Instance.from_frames(**instance.to_frames()).sha256 == instance.sha256
+    long = pd.DataFrame({"task": [1, 2, 2, 3], "node": [7, 8, 7, 8]})
+    assert Instance.from_frames(nodes, tasks, jobs=jobs, replicas=long).sha256 == instance.sha256
+
+
+NODES, TASKS = pd.DataFrame({"id": ["a"]}), pd.DataFrame({"id": ["t"]})
+
+
+@pytest.mark.parametrize(
+    ("frames", "told"),
+    [
+        ({"replicas": pd.DataFrame({"task": []})}, ['replicas: the frame has no column "node"']),
         (
-            {"nodes": nodes, "task": tasks},
-            ['task: there is no such frame; did you mean "tasks"?', "tasks: the frame is missing"],
-        ),
-        (
-            {"nodes": nodes, "tasks": tasks, "replicas": pd.DataFrame({"task": []})},
-            ['replicas: the frame has no column "node"'],
-        ),
-        (
-            {"nodes": nodes, "tasks": tasks, "replicas": pd.DataFrame({"task": ["t", "u"], "node": ["a", "a"]})},
+            {"replicas": pd.DataFrame({"task": ["t", "u"], "node": ["a", "a"]})},
             ['replicas[1].task: no task "u"'],
         ),
         (
-            {"nodes": nodes, "tasks": tasks, "replicas": pd.DataFrame({"task": ["t"], "node": ["z"]})},
-            ['tasks[0].replicas[0]: no node "z"'],
+            {"replicas": pd.DataFrame({"task": ["t", "t"], "node": ["a", "z"]})},
+            ['replicas[1].node: no node "z"'],
         ),
         (
-            {"nodes": nodes.assign(slots=1.5), "tasks": tasks},
-            ["nodes[0].slots: expected an integer, 0 or more, got 1.5"],
+            {"running_rates": pd.DataFrame({"node": ["a"], "rate": [-1]})},
+            ["running_rates[0].rate: expected a number, 0 or more, got -1"],
         ),
         (
-            {"nodes": nodes, "tasks": tasks.assign(**{"rate_in": 1.0, "rate_in.c": 2.0})},
-            ['row 0.rate_in: is given both as "rate_in" and as "rate_in.c"; give one of them'],
+            {
+                "replicas": pd.DataFrame({"task": ["t"], "node": ["a"]}),
+                "tasks": TASKS.assign(replicas=[["a"]]),
+            },
+            ['replicas: is a frame, and a column of the frame "tasks" too; give one of them'],
         ),
-    ):
-        with pytest.raises(InputError) as caught:
-            from_frames(frames)
-        assert [str(fault) for fault in caught.value.faults] == told
-    with pytest.raises(InputError, match=r"header\.format: frames hold an instance"):
-        from_frames({"nodes": nodes, "tasks": tasks}, {"format": NETWORK["format"]})
+        ({"nodes": NODES.assign(slots=1.5)}, ["nodes[0].slots: expected an integer, 0 or more, got 1.5"]),
+        (
+            {"tasks": TASKS.assign(**{"rate_in": 1.0, "rate_in.c": 2.0})},
+            ['tasks[0].rate_in: is given both as "rate_in" and as "rate_in.c"; give one of them'],
+        ),
+        (
+            {"nodes": pd.DataFrame([["a", 1, 2]], columns=["id", "slots", "slots"])},
+            ["nodes.slots: the frame has several columns of this name"],
+        ),
+        ({"nodes": NODES.assign(slot=1)}, ['nodes.slot: there is no such field; did you mean "slots"?']),
+        ({"nodes": NODES.assign(**{"slots.x": 1})}, ['nodes.slots.x: there is no such field; did you mean "slots"?']),
+        ({"nodes": pd.DataFrame({"slots": [1]})}, ['nodes: the frame has no column "id"']),
+        (
+            {"tasks": TASKS.assign(duration=pd.Timedelta("3s"))},
+            ["tasks[0].duration: expected a number, 0 or more, got the Timedelta Timedelta('0 days 00:00:03')"],
+        ),
+        (
+            {"shuffle": pd.DataFrame({"map": ["t"], "reduce": ["t"]})},
+            ['shuffle: the frame has no column "size"'],
+        ),
+        (
+            {"format": NETWORK["format"]},
+            ['header.format: frames hold an instance, "optsched/1", and nothing else'],
+        ),
+    ],
+)
+def test_wrong_frames(frames: dict[str, Any], told: list[str]) -> None:
+    """Tests that every fault is told with the row and the column of the frame that it is in."""
+    with pytest.raises(InputError) as caught:
+        Instance.from_frames(**{"nodes": NODES, "tasks": TASKS, **frames})
+    assert [str(fault) for fault in caught.value.faults] == told
+
+
+def test_no_frames() -> None:
+    """Tests that what is no frame is wrong usage."""
+    with pytest.raises(UsageError, match="from_frames takes tasks as a pandas frame, not a list"):
+        Instance.from_frames(NODES, [])  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"from_frames takes jobs .*; pandas.DataFrame\(...\) makes one"):
+        Instance.from_frames(NODES, TASKS, jobs={})

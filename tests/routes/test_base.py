@@ -35,3 +35,10 @@ def test_text() -> None:
     """Tests a line of heading and one a point with its weakest proof, and that what is not complete says why."""
     assert str(found(complete=True)).splitlines() == ["some-problem: first, second", "  1, 9  solver", "  2, 4  solver"]
     assert str(found(False, Limit.TIME, ())) == "some-problem: first, second (cut short: TIME)"
+
+
+def test_frame() -> None:
+    """Tests a row for each point, with doubles, and that none has the same columns and types."""
+    frame, none = found(complete=True).frame(), found(True, points=()).frame()
+    assert frame.to_dict("list") == {"first": [1, 2], "second": [9, 4], "proof": ["solver", "solver"]}
+    assert [str(kind) for kind in frame.dtypes] == [str(kind) for kind in none.dtypes] == ["float64"] * 2 + ["object"]
