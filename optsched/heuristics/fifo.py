@@ -10,7 +10,6 @@ import numpy as np
 from optsched.deadline import check
 from optsched.heuristics.delay import SLOT_PROBLEMS
 from optsched.heuristics.flow_based import row_lists
-from optsched.heuristics.reduce_rules import first_fit
 from optsched.heuristics.seen_costs import instance_held, missing_sizes, sizes_parameter
 from optsched.instance import KINDS, MAP, REDUCE, Floats, Ints
 from optsched.placement import NONE, Placement
@@ -20,6 +19,7 @@ from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.running.base import Heuristic
+from optsched.searches.first_fit import first_fit
 
 __all__ = ["HEURISTICS", "fifo", "job_order", "larts", "maps_in_order", "positions_of", "with_reduces"]
 

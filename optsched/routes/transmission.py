@@ -7,7 +7,6 @@ import numpy as np
 from optsched.certificates.transmission import transmission_certificate
 from optsched.deadline import unhurried
 from optsched.errors import UsageError
-from optsched.heuristics.reduce_rules import first_fit
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import exact
@@ -16,6 +15,7 @@ from optsched.problems.transmission_bounds import Branching, ReduceBounds
 from optsched.results import Certificate, Proof, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, proof_of
+from optsched.searches.first_fit import first_fit
 from optsched.searches.transmission import TransmissionSearch
 from optsched.solvers.profiles import Profile
 

@@ -6,13 +6,13 @@ import numpy as np
 
 from optsched.certificates.transmission_reduces import transmission_reduces_certificate
 from optsched.deadline import unhurried
-from optsched.heuristics.reduce_rules import first_fit
 from optsched.instance import Ints
 from optsched.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Certificate, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found
+from optsched.searches.first_fit import first_fit
 from optsched.searches.transmission_reduces import ReducePrices, by_arrays, prices_of
 from optsched.solvers.profiles import Profile
 

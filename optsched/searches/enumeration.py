@@ -36,7 +36,6 @@ __all__ = [
     "congestions",
     "judged",
     "packings",
-    "pareto_front",
     "schedules",
     "shared_assignments",
 ]
@@ -76,15 +75,6 @@ def best_placement(problem: Problem, most: int = MOST_PLACEMENTS) -> tuple[Value
         return None
     found: Ints = np.array(best[1], dtype=np.int64)
     return problem.evaluate(problem.placement(found)), found
-
-
-def pareto_front(problem: Problem) -> list[Value]:
-    """Every Pareto-optimal value of a problem with two components to be minimised, by the first of them."""
-    front: list[Value] = []
-    for value in sorted({key for key, _ in _placements(problem)}):
-        if not front or value[1] < front[-1][1]:
-            front.append(value)
-    return front
 
 
 def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judged]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pareto import pareto_front
 from proved_solutions import LATENCY, SOLVED, with_data
 from strategies import problems
 
@@ -18,7 +19,6 @@ from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import Latency
 from optsched.results import Certificate, Proof
 from optsched.routes import solve
-from optsched.searches.enumeration import pareto_front
 
 
 @pytest.mark.parametrize(

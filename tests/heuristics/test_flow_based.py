@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from pareto import pareto_front
 
 from optsched.heuristics.flow_based import HEURISTICS, _Cover, flow_based, round_robin
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
@@ -16,7 +17,7 @@ from optsched.instances.files import load
 from optsched.placement import NONE, Placement
 from optsched.problems import Latency
 from optsched.routes import solve
-from optsched.searches.enumeration import best_placement, pareto_front
+from optsched.searches.enumeration import best_placement
 from optsched.solvers.networks import maximum_b_matching
 
 RNG = np.random.default_rng(0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pareto import pareto_front
 
 from optsched.heuristics import run
 from optsched.heuristics.flow_based import flow_based
@@ -17,7 +18,7 @@ from optsched.instances.generate import generate
 from optsched.placement import Placement
 from optsched.problems import Latency
 from optsched.routes import bounds, frontier, solve
-from optsched.searches.enumeration import best_placement, pareto_front
+from optsched.searches.enumeration import best_placement
 
 RNG = np.random.default_rng(0)  # for heuristics that draw nothing
 

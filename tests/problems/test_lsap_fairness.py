@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsap_fairness_instances import SMALL, posed
+from pareto import pareto_front
 from strategies import problems
 
 from optsched.errors import MissingField, UsageError
@@ -17,7 +18,6 @@ from optsched.instance import Cluster, Instance, Workload
 from optsched.placement import NONE
 from optsched.problems import FairLsap, LsapFairness
 from optsched.routes import bounds
-from optsched.searches.enumeration import pareto_front
 
 
 def test_values() -> None:

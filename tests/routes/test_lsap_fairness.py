@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from lsap_fairness_instances import SMALL, check_points, posed
+from pareto import pareto_front
 from stopping import interrupted
 from strategies import problems
 
@@ -21,7 +22,6 @@ from optsched.placement import NONE
 from optsched.problems import LsapFairness
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import frontier, routes_of, solve
-from optsched.searches.enumeration import pareto_front
 from optsched.searches.lsap_fairness import CappedNetwork
 from optsched.solvers.outcome import SolverOutcome
 

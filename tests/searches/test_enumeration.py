@@ -8,11 +8,12 @@ import pytest
 import utility_instances
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pareto import pareto_front
 from replica_instances import small
 
 from optsched.errors import TooLarge
 from optsched.problems import Latency, Lsap, Problem
-from optsched.searches.enumeration import best_placement, judged, pareto_front
+from optsched.searches.enumeration import best_placement, judged
 
 
 @settings(max_examples=60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pareto import pareto_front
 
 from optsched.certificates import proved_bound
 from optsched.errors import SolverDisagreement
@@ -11,7 +12,7 @@ from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate, known_optimum
 from optsched.problems import Latency
 from optsched.results import Certificate, Limit, Proof, Value
-from optsched.searches.enumeration import best_placement, pareto_front
+from optsched.searches.enumeration import best_placement
 from optsched.searches.latency import LatencySearch, settled, with_claimed_bound
 from optsched.solvers.profiles import Profile
 

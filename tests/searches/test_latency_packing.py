@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pareto import pareto_front
 
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.placement import NONE
 from optsched.problems import Latency
-from optsched.searches.enumeration import pareto_front
 from optsched.searches.latency_packing import packed, with_remote
 from optsched.solvers.networks import maximum_b_matching
 

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.heuristics.reduce_rules import filled, first_fit
 from optsched.instance import REDUCE, Cluster, Instance, State, Workload
 from optsched.placement import NONE
 from optsched.problems.reduce_slots import ReduceSlots
+from optsched.searches.first_fit import filled, first_fit
 
 
 def reduces(slots: list[int], jobs: list[int], running: list[tuple[int, int]] = ()) -> Instance:  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Placing reduces one after another, as batch heuristics do, so that as many as possible have a node in the end."""
+"""Reduces placed one after another, so that as many as possible have a node in the end: no search, a start for some."""
 
 from __future__ import annotations
 
