@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from optsched.brief import brief, counted
 from optsched.explaining.chains import Chain, Difference, own_costs_of, total_gain
 from optsched.explaining.conflict import Conflict
@@ -18,7 +20,7 @@ from optsched.instance import Ints
 from optsched.instances.documents.rationals import spelled
 from optsched.placement import NONE
 from optsched.problems import Problem
-from optsched.problems.base import exact
+from optsched.problems.base import OwnCosts, exact
 from optsched.results import Number, Termination, Value
 
 if TYPE_CHECKING:
@@ -108,8 +110,7 @@ class Explanation:
     @property
     def cost_of(self) -> str | None:
         """The component that `Move.cost_here` and `cost_there` are of; None where tasks pay nothing by themselves."""
-        own = own_costs_of(self.problem)
-        return None if own is None else self.problem.components[own.component].name
+        return None if self._own is None else self.problem.components[self._own.component].name
 
     def moves(self, chain: Chain) -> list[Move]:
         """The moves of a chain, in their order."""
@@ -121,22 +122,22 @@ class Explanation:
             for task, here, there in zip(tasks, *sides, strict=True)
         ]
 
+    @cached_property
+    def _own(self) -> OwnCosts | None:
+        """What tasks pay by themselves; it takes a pass over the tasks to tell."""
+        return own_costs_of(self.problem)
+
     def _side(self, positions: Sequence[int], nodes: Ints) -> Iterator[tuple[str | None, Number | None, str | None]]:
         """The node, the own cost and the distance from its data of each task."""
-        own, ids = own_costs_of(self.problem), self.problem.instance.cluster.node_ids
+        which = np.array([position for position in positions if nodes[position] != NONE], dtype=np.int64)
+        own, ids = self._own, self.problem.instance.cluster.node_ids
+        units = iter([] if own is None else own.units(which, nodes[which]).tolist())
         for position in positions:
             node = int(nodes[position])
             if node == NONE:
                 yield None, None, None
-                continue
-            cost = None
-            if own is not None:
-                units = own.units(self._one(position), self._one(node))
-                cost = exact(int(units[0]), own.grid)
-            yield str(ids[node]), cost, self._data(position, node)
-
-    def _one(self, number: int) -> Ints:
-        return self.problem.tasks[:1] * 0 + number
+            else:
+                yield str(ids[node]), None if own is None else exact(next(units), own.grid), self._data(position, node)
 
     def _data(self, position: int, node: int) -> str | None:
         """How far a task is from the nearest replica of its block."""
