@@ -18,15 +18,21 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from optsched.studies.baselines import Comparison
+    from optsched.studies.baselines import Baseline, Comparison
     from optsched.studies.limits import Breach, GapLimit
     from optsched.studies.runs import Measured
     from optsched.studies.tables import GapReports
 
-__all__ = ["GapCheck"]
+__all__ = ["GapCheck", "own_name"]
 
 #: Of the fixture, the marker, and the properties of a test.
 NAME = "optsched_gap"
+
+#: Whether a test's own baseline was begun in this run.
+_BEGUN = pytest.StashKey[bool]()
+
+#: So many characters of a test's parameters are in the name of its baseline.
+_LONGEST = 100
 
 #: Where the terminal's summary finds what a test measured.
 _TOLD = "optsched"
@@ -120,8 +126,9 @@ class GapCheck:
         feasible
             Whether every run must have a feasible placement.
         baseline
-            Whether no run may be worse than recorded: a path, or True for a file of the test's own
-            (`gaps/MODULE/TEST.json` beside it). `pytest --optsched-update` records it.
+            Whether no run may be worse than recorded: True for a file of the test's own (`gaps/MODULE/TEST.json` beside
+            it), or a path, from pytest's root folder, of a file that several tests may have in common. `pytest
+            --optsched-update` records it: a test's own file anew, of another file the runs that are measured.
         certify
             Whether the reference must be proved by certificates, all of it (True), or but for allowed kinds
             (`["solver"]`).
@@ -179,14 +186,15 @@ class GapCheck:
 
     def _found(self, instances: Any) -> Any:
         """The instances, those of relative paths from the test's own folder where the current one has none."""
+        import glob
         import os
 
         if isinstance(instances, str | os.PathLike):
-            folder = Path(self._node.path).parent
-            path = Path(instances)
-            if not path.is_absolute() and not any(Path().glob(str(path))) and any(folder.glob(str(path))):
-                return str(folder / path)
-            return instances
+            given, folder = os.fspath(instances), str(Path(self._node.path).parent)
+            pattern = glob.has_magic(given) and not os.path.exists(os.path.join(folder, given))
+            beside = os.path.join(glob.escape(folder) if pattern else folder, given)
+            here, there = (os.path.exists(path) or bool(glob.glob(path, recursive=True)) for path in (given, beside))
+            return beside if given and there and not here else instances
         if isinstance(instances, list | tuple | set):
             return [self._found(entry) for entry in instances]
         return instances
@@ -196,9 +204,9 @@ class GapCheck:
         from optsched.studies.baselines import Baseline, Comparison
         from optsched.studies.limits import Breach
 
-        path = self._own_baseline() if baseline is True else Path(baseline)
+        path = self._own_baseline() if baseline is True else Path(self._node.config.rootpath) / baseline
         if self._node.config.getoption("--optsched-update"):
-            Baseline.of(reports.measured).write(path)
+            self._record(Baseline.of(reports.measured), path, baseline is True)
             return None
         if not path.exists():
             first = reports.measured[0]
@@ -206,9 +214,17 @@ class GapCheck:
             return Comparison((Breach(told, first, tuple(reports.measured)),), 0, 0)
         return Baseline.read(path).compare(reports.measured)
 
+    def _record(self, baseline: Baseline, path: Path, own: bool) -> None:
+        """Records runs: the test's own file is begun anew and holds all its checks; another file keeps its runs."""
+        if own and not self._node.stash.get(_BEGUN, False):
+            self._node.stash[_BEGUN] = True
+            baseline.write(path)
+        else:
+            baseline.record(path)
+
     def _own_baseline(self) -> Path:
         path = Path(self._node.path)
-        return path.parent / "gaps" / path.stem / (re.sub(r"[^\w.-]+", "-", self._node.name).strip("-") + ".json")
+        return path.parent / "gaps" / path.stem / f"{own_name(self._node.nodeid)}.json"
 
     def _tell(self, reports: GapReports, limit: GapLimit | None, compared: Comparison | None, broken: bool) -> None:
         """Put what was measured into the test's properties, which JUnit XML holds and xdist brings home."""
@@ -219,6 +235,29 @@ class GapCheck:
         self._node.user_properties.append((_TOLD, f"{'FAILED ' if broken else ''}{told}"))
         for name, value in numbers.items():
             self._node.user_properties.append((f"{_TOLD}.{count}.{name}", value))
+
+
+def own_name(nodeid: str) -> str:
+    """The name of the file of a test, which no other test of its module has: of its classes, its own, its parameters.
+
+    Where characters of the parameters are none of file names, or are too many, a hash of them tells it from others.
+
+    Examples
+    --------
+    >>> own_name("tests/test_a.py::TestFifo::test_gap[small-3]"), own_name("test_a.py::test_gap[a/b]")
+    ('TestFifo.test_gap-small-3', 'test_gap-a-b-c14cddc0')
+    """
+    import hashlib
+
+    inside = nodeid.partition("::")[2]
+    function, bracket, given = inside.partition("[")
+    name = function.replace("::", ".")
+    if not bracket:
+        return name
+    given = given.removesuffix("]")
+    plain = re.sub(r"[^\w.-]+", "-", given, flags=re.ASCII)[:_LONGEST]
+    told = f"{name}-{plain}"
+    return told if plain == given else f"{told}-{hashlib.sha256(given.encode()).hexdigest()[:8]}"
 
 
 def _uncertified(measured: Iterable[Measured], allow: tuple[str, ...]) -> Iterator[Breach]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from typing import Any
 import pytest
 
 from optsched.errors import InputError, UsageError
-from optsched.pytest_plugin import GapCheck
+from optsched.pytest_plugin import GapCheck, own_name
+from optsched.studies.baselines import Baseline
 
 #: The name of the instance in its folder.
 TRACE = "lsap-n6-slots2-idle-ratio1-t9-replicas2-seed5"
@@ -133,8 +135,10 @@ class _Node(SimpleNamespace):
 @pytest.fixture
 def check(tmp_path: Path) -> GapCheck:
     """A check in a test of a folder of its own."""
-    config = SimpleNamespace(getoption=lambda name: False)
-    return GapCheck(_Node(path=tmp_path / "test_own.py", name="test_own[a/b-1]", user_properties=[], config=config))
+    config = SimpleNamespace(getoption=lambda name: False, rootpath=tmp_path)
+    nodeid = "test_own.py::TestOwn::test_own[a/b]"
+    path = tmp_path / "test_own.py"
+    return GapCheck(_Node(path=path, nodeid=nodeid, user_properties=[], config=config, stash={}))
 
 
 def test_what_is_returned(check: GapCheck) -> None:
@@ -207,4 +211,54 @@ def test_the_baselines_own_file(check: GapCheck, tmp_path: Path) -> None:
     """Tests that the file of a test's own baseline has its name, whatever its parameters hold."""
     check._node.config.getoption = lambda name: True
     check("lsap-sched", "papers/guo-fig2", "lsap", baseline=True)
-    assert (tmp_path / "gaps" / "test_own" / "test_own-a-b-1.json").exists()
+    assert (tmp_path / "gaps" / "test_own" / "TestOwn.test_own-a-b-c14cddc0.json").exists()
+
+
+def test_baselines_of_different_tests_do_not_collide() -> None:
+    """Tests that tests of two classes, and parameters that differ in odd characters or late, have a file each."""
+    inside = ["A::test", "B::test", "test", *(f"test[{given}]" for given in ("a/b", "a b", "a-b", "a-b-", "", "a::b"))]
+    inside += [f"test[{'x' * 300}{end}]" for end in "12"]
+    names = [own_name(f"tests/test_a.py::{node}") for node in inside]
+    assert len({*names}) == len(inside)
+    assert all(re.fullmatch(r"[\w.-]{1,150}", name) for name in names)
+
+
+def test_several_checks_of_a_test_keep_their_records(check: GapCheck, tmp_path: Path) -> None:
+    """Tests that the second check of a test does not replace what the first one recorded; a new recording does."""
+    instances = ("papers/guo-fig2", "papers/guo-table2")
+    for update in (True, False):
+        check._node.config.getoption = lambda name, update=update: update
+        for instance in instances:
+            check("dl", instance, "lsap", baseline=True)
+    check._node.config.getoption = lambda name: True
+    check._node.stash = {}
+    check("dl", instances[0], "lsap", baseline=True)
+    (path,) = (tmp_path / "gaps" / "test_own").iterdir()
+    assert len(Baseline.read(path).entries) == 1, "what is no longer measured is no longer recorded"
+
+
+def test_tests_that_share_a_baseline_keep_their_records(check: GapCheck, tmp_path: Path, monkeypatch: Any) -> None:
+    """Tests that tests with one file for all record beside each other, wherever pytest was started."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for update in (True, False):
+        check._node.config.getoption = lambda name, update=update: update
+        for heuristic in ("dl", "lsap-sched"):
+            check._node.stash = {}
+            check(heuristic, "papers/guo-fig2", "lsap", baseline="gaps/shared.json")
+    assert (tmp_path / "gaps" / "shared.json").exists()
+
+
+def test_instances_beside_the_test(check: GapCheck, tmp_path: Path, monkeypatch: Any) -> None:
+    """Tests that names, folders and patterns are found beside the test's file, odd characters and all."""
+    folder = tmp_path / "odd [1]"
+    folder.mkdir()
+    check._node.path = folder / "test_own.py"
+    shutil.copy(PROJECT / "traces" / "small.json", folder / "a[b].json")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for given in ("a[b].json", "*.json", Path("a[b].json")):
+        assert len(check("dl", given, "lsap", max_gap="inf")) == 1
+    for given, told in (("", "no such file"), (".", "holds no instance")):
+        with pytest.raises(InputError, match=told):
+            check("dl", given, "lsap", max_gap="inf")

@@ -3,15 +3,17 @@
 A baseline is a JSON file (`optsched-baseline/1`) with one entry for each run: instance and its hash, problem and
 parameters, heuristic, seed, and the objective, exactly. A run is compared with its entry as objectives are, component
 by component and without a tolerance; on one instance, a worse objective is a larger gap. The gap itself is recorded for
-whoever reads the file.
+whoever reads the file. Several tests, also in several processes, may record their runs in one file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from optsched.errors import Fault, InputError
@@ -26,16 +28,19 @@ __all__ = ["FORMAT", "Baseline", "Comparison"]
 
 FORMAT = "optsched-baseline/1"
 
-#: What tells a run from the others of a baseline: instance, problem, heuristic, seed.
-_Key = tuple[str, str, str, int]
+#: What tells a run from the others of a baseline: instance, problem, heuristic, seed; hash of the instance, parameters.
+_Key = tuple[str, str, str, int, str, str]
+#: What of it has names: the run of a changed instance, or with other parameters, is of the same name.
+_NAMED = 4
+
+#: So many seconds a file is waited for that another process records in.
+PATIENCE = 20.0
 
 
 @dataclass(frozen=True)
 class _Entry:
     """What a run came to: `objective` is None where it had no feasible placement, `gap` where none is known."""
 
-    instance_sha256: str
-    parameters: Mapping[str, Any]
     objective: Value | None
     gap: float | None
 
@@ -93,13 +98,9 @@ class Baseline:
         runs = document.get("runs")
         for number, run in enumerate(runs if isinstance(runs, list) else []):
             try:
-                key = (str(run["instance"]), str(run["problem"]), str(run["heuristic"]), int(run["seed"]))
-                objective = run["objective"]
-                value = None
-                if objective is not None:
-                    place = f"runs[{number}].objective"
-                    value = tuple(read_number(part, f"{place}[{at}]", faults) for at, part in enumerate(objective))
-                entries[key] = _Entry(str(run["instance_sha256"]), dict(run["parameters"]), value, run.get("gap"))
+                names = (str(run["instance"]), str(run["problem"]), str(run["heuristic"]), int(run["seed"]))
+                key = (*names, str(run["instance_sha256"]), json.dumps(dict(run["parameters"]), sort_keys=True))
+                entries[key] = _Entry(_value(run["objective"], f"runs[{number}].objective", faults), _gap(run))
             except (KeyError, TypeError, ValueError) as error:
                 faults.append(Fault(f"runs[{number}]", f"is no recorded run ({type(error).__name__}: {error})"))
         if not isinstance(runs, list):
@@ -112,16 +113,29 @@ class Baseline:
         """Write a file, one run a line, in the order of names; the same bytes for the same runs."""
         lines = []
         for key, entry in sorted(self.entries.items()):
-            run = dict(zip(("instance", "problem", "heuristic", "seed"), key, strict=True)) | {
-                "parameters": dict(entry.parameters),
+            run = dict(zip(("instance", "problem", "heuristic", "seed"), key[:_NAMED], strict=True)) | {
+                "parameters": json.loads(key[5]),
                 "objective": None if entry.objective is None else [spelled(part) for part in entry.objective],
                 "gap": entry.gap,
-                "instance_sha256": entry.instance_sha256,
+                "instance_sha256": key[4],
             }
             lines.append(json.dumps(run))
         text = f'{{"format": "{FORMAT}", "runs": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        _folder_of(Path(path))
         write_whole(str(path), text.encode())
+
+    def record(self, path: str | Path) -> None:
+        """Write these runs into a file that may hold others, which stay; also where several processes do so at once.
+
+        Raises
+        ------
+        InputError
+            If the file is no baseline, cannot be written, or is held by another process for long.
+        """
+        _folder_of(Path(path))
+        with _held(Path(path)):
+            others = Baseline.read(path).entries if Path(path).exists() else {}
+            Baseline({**others, **self.entries}).write(path)
 
     def compare(self, measured: Sequence[Measured]) -> Comparison:
         """Which of these runs are worse than recorded."""
@@ -138,15 +152,22 @@ class Baseline:
     def _worse(self, entry: Measured) -> str | bool:
         """What is wrong with a run; else whether it is better than recorded."""
         report = entry.report
-        recorded = self.entries.get(_key(entry))
+        key = _key(entry)
+        recorded = self.entries.get(key)
         if recorded is None:
-            return "nothing is recorded of this run; record it"
-        if recorded.instance_sha256 != report.problem.instance.sha256:
-            return "the instance is another than the recorded one of that name; record it again if this is meant"
-        if _plain(report.problem.parameters) != recorded.parameters:
-            return "the problem has other parameters than the recorded ones; record it again if this is meant"
+            namesakes = [other for other in self.entries if other[:_NAMED] == key[:_NAMED]]
+            if not namesakes:
+                return "nothing is recorded of this run; record it"
+            what = "the instance is another than the recorded one of that name"
+            if any(other[_NAMED] == key[_NAMED] for other in namesakes):
+                what = "the problem has other parameters than the recorded ones"
+            return f"{what}; record it again if this is meant"
         if recorded.objective is None:
             return report.feasible
+        if len(recorded.objective) != len(report.problem.components):
+            return (
+                f"what is recorded, {_told(recorded.objective)}, is no value of {report.problem.name}; record it again"
+            )
         if report.objective is None:
             return f"had the value {_told(recorded.objective)} when it was recorded; now {reason(report)}"
         now, then = (_compared(report, value) for value in (report.objective, recorded.objective))
@@ -159,18 +180,58 @@ class Baseline:
 
 
 def _key(entry: Measured) -> _Key:
-    return entry.report.problem.instance.name, entry.report.problem.name, entry.label, entry.report.seed
+    problem = entry.report.problem
+    parameters = json.dumps(dict(problem.parameters), default=str, sort_keys=True)
+    return problem.instance.name, problem.name, entry.label, entry.report.seed, problem.instance.sha256, parameters
 
 
 def _entry(report: GapReport) -> _Entry:
     gap = report.deciding
-    share = None if gap is None or gap[1] is None else float(gap[1])
-    return _Entry(report.problem.instance.sha256, _plain(report.problem.parameters), report.objective, share)
+    return _Entry(report.objective, None if gap is None or gap[1] is None else float(gap[1]))
 
 
-def _plain(parameters: Mapping[str, Any]) -> Any:
-    """Parameters as JSON gives them back."""
-    return json.loads(json.dumps(dict(parameters), default=str))
+def _value(objective: Any, place: str, faults: list[Fault]) -> Value | None:
+    """An objective as a file has it."""
+    if objective is None:
+        return None
+    if not isinstance(objective, list) or not objective:
+        raise TypeError("its objective is a list of numbers, or null")
+    return tuple(read_number(part, f"{place}[{at}]", faults) for at, part in enumerate(objective))
+
+
+def _gap(run: Mapping[str, Any]) -> float | None:
+    gap = run.get("gap")
+    return None if gap is None else float(gap)
+
+
+def _folder_of(path: Path) -> None:
+    """Makes the folder of a file, where there is none."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError([Fault("", f"its folder cannot be made: {error.strerror}")], str(path)) from None
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Keeps other processes from recording in a file meanwhile."""
+    lock = path.with_name(f".{path.name}.lock")
+    until = monotonic() + PATIENCE
+    while True:
+        try:
+            lock.touch(exist_ok=False)
+            break
+        except FileExistsError:
+            if monotonic() > until:
+                told = f"another process records in it; if none does, remove {lock.name} beside it"
+                raise InputError([Fault("", told)], str(path)) from None
+            sleep(0.02)
+        except OSError as error:
+            raise InputError([Fault("", f"cannot be written: {error.strerror}")], str(path)) from None
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
 
 
 def _compared(report: GapReport, value: Value) -> Value:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.studies import baselines
 from optsched.studies.baselines import FORMAT, Baseline
 from optsched.studies.runs import Measured, measure, plan
 
@@ -100,6 +103,57 @@ def test_other_instances_parameters_and_runs() -> None:
     assert "nothing is recorded" in breach.told
 
 
+def test_instances_of_one_name() -> None:
+    """Tests that two instances of one name, and one problem with two sets of parameters, are recorded each."""
+    other = Instance(TWO.cluster, Workload(["t1", "t2"]), name="two")
+    both = [*runs(["a", "b"]), *runs(["a", "b"], other), *runs(["a", "b"], levels=(0, 1, 2))]
+    assert Baseline.of(both).compare(both).equal == 3
+
+
+def test_a_value_of_another_length() -> None:
+    """Tests that what is recorded by a version with other components is told, and compared with nothing."""
+    measured = runs(["a", "b"])
+    ((key, entry),) = Baseline.of(measured).entries.items()
+    (breach,) = Baseline({key: replace(entry, objective=(0, 0))}).compare(measured).breaches
+    assert "what is recorded, 0, 0, is no value of lsap; record it again" in breach.told
+
+
+@pytest.mark.thorough
+def test_recorded_beside_each_other(tmp_path: Path) -> None:
+    """Tests that four processes that record in one file at once lose nothing, and leave nothing behind."""
+    path = tmp_path / "shared.json"
+    script = (
+        "import sys\n"
+        "from optsched.studies.baselines import Baseline\n"
+        "from optsched.studies.runs import measure, plan\n"
+        "for seed in range(5):\n"
+        "    work = plan('papers/guo-fig2', 'lsap', 'rand')\n"
+        "    Baseline.of(measure(work, [int(sys.argv[1]) * 5 + seed])).record(sys.argv[2])\n"
+    )
+    ran = [subprocess.Popen([sys.executable, "-c", script, str(part), str(path)]) for part in range(4)]
+    assert [process.wait() for process in ran] == [0] * 4
+    assert sorted(key[3] for key in Baseline.read(path).entries) == [*range(20)]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["shared.json"]
+
+
+def test_a_file_that_is_held_or_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a lock that was left behind, or a folder that cannot be made, is told with the path."""
+    recorded = Baseline.of(runs(["a", "b"]))
+    monkeypatch.setattr(baselines, "PATIENCE", 0.01)
+    (tmp_path / ".b.json.lock").touch()
+    with pytest.raises(InputError, match=r"another process records in it; if none does, remove \.b\.json\.lock"):
+        recorded.record(tmp_path / "b.json")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="its folder cannot be made"):
+        recorded.record(tmp_path / "file" / "c.json")
+    with pytest.raises(InputError, match="cannot be written"):
+        recorded.record(tmp_path / ("x" * 300))
+
+
+#: A run as files have it, but for its objective.
+RUN = dict.fromkeys(("instance", "problem", "heuristic", "instance_sha256"), "x") | {"seed": 0, "parameters": {}}
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -109,17 +163,12 @@ def test_other_instances_parameters_and_runs() -> None:
         (json.dumps({"format": FORMAT}), "expected a list"),
         (json.dumps({"format": FORMAT, "runs": [{"instance": "x"}, 5]}), r"runs\[1\]"),
         (
-            json.dumps(
-                {
-                    "format": FORMAT,
-                    "runs": [
-                        dict.fromkeys(("instance", "problem", "heuristic", "instance_sha256"), "x")
-                        | {"seed": 0, "parameters": {}, "objective": [0.5]}
-                    ],
-                }
-            ),
+            json.dumps({"format": FORMAT, "runs": [RUN | {"objective": [0.5]}]}),
             r"runs\[0\].objective\[0\]",
         ),
+        (json.dumps({"format": FORMAT, "runs": [RUN | {"objective": "12"}]}), "a list of numbers, or null"),
+        (json.dumps({"format": FORMAT, "runs": [RUN | {"objective": []}]}), "a list of numbers, or null"),
+        (json.dumps({"format": FORMAT, "runs": [RUN | {"objective": [1], "gap": "5 %"}]}), r"runs\[0\]"),
     ],
 )
 def test_broken_files(text: str, told: str, tmp_path: Path) -> None:
