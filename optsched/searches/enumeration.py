@@ -1,20 +1,19 @@
 """Enumeration of every placement of a small instance: slow and plain, so that other ways can be checked against it.
 
-`judged` asks the problem itself about each placement, and serves every problem. The others know the structure of one
-problem and add its costs up as they go; the registry names them, and the contract suite holds them equal to `judged`.
+`judged` asks the problem itself about each placement, and serves every problem. The others try only what fits; the
+registry names them, and the contract suite holds them equal to `judged`. What a placement is worth, the problem's own
+`objective` says, but for `schedules`, where there is nothing else to save.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 
 import numpy as np
 
 from optsched.errors import TooLarge
-from optsched.instance import LARGEST, Ints
+from optsched.instance import Ints
 from optsched.placement import NONE
 from optsched.problems import Problem
 from optsched.problems.assignment import AssignmentProblem
@@ -22,10 +21,9 @@ from optsched.problems.base import stated
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.latency import Latency
-from optsched.problems.lsap_fairness import LsapFairness
 from optsched.problems.utility import Utility
 from optsched.registry import imported, record_of
-from optsched.results import Number, Value
+from optsched.results import Value
 
 __all__ = [
     "MOST_PLACEMENTS",
@@ -37,10 +35,9 @@ __all__ = [
     "judged",
     "packings",
     "schedules",
-    "shared_assignments",
 ]
 
-#: A feasible placement's value as it compares (less is better; in units where costs are held so), and its nodes.
+#: A feasible placement's value as it compares (less is better), and its nodes.
 Judged = tuple[Value, list[int]]
 
 #: More placements than this are refused.
@@ -99,9 +96,13 @@ def judged(problem: Problem) -> Iterator[Judged]:
     """Each task on each node or nowhere, judged by the problem's own `violations` and `objective`."""
     nodes = range(0 if stated(problem, "places_all", False) else NONE, len(problem.instance.cluster))
     for chosen in itertools.product(nodes, repeat=len(problem.tasks)):
-        placement = problem.placement(chosen)
-        if not problem.violations(placement):
-            yield problem.minimised(problem.objective(placement)), list(chosen)
+        if not problem.violations(problem.placement(chosen)):
+            yield _worth(problem, chosen)
+
+
+def _worth(problem: Problem, nodes: Sequence[int]) -> Judged:
+    """A feasible placement with what the problem's own objective says of it."""
+    return problem.minimised(problem.objective(problem.placement(nodes))), list(nodes)
 
 
 def allocations(problem: Utility) -> Iterator[Judged]:
@@ -109,15 +110,12 @@ def allocations(problem: Utility) -> Iterator[Judged]:
     nodes, jobs = len(problem.instance.cluster), len(problem.jobs)
     positions = [tasks.tolist() for tasks in (*problem.map_positions, *problem.reduce_positions)]
     demand = [*problem.demand_map.tolist(), *problem.demand_reduce.tolist()]
-    share = [row[problem.node_type].tolist() for row in (*problem.map_share, *problem.reduce_share)]
     left, chosen, counts = problem.free.tolist(), [NONE] * len(problem.tasks), [0] * len(positions)
 
-    def place(cell: int, used: int) -> Iterator[Judged]:
+    def place(cell: int) -> Iterator[Judged]:
         if cell == len(positions) * nodes:
-            maps, reduces = np.split(np.array(counts, dtype=np.int64), 2)
-            if problem.coupled and problem.violations(problem.placement(chosen)):
-                return
-            yield (-int(problem.utility_units(maps, reduces).min(initial=LARGEST)), -used), chosen
+            if not (problem.coupled and problem.violations(problem.placement(chosen))):
+                yield _worth(problem, chosen)
             return
         row, node = divmod(cell, nodes)
         first, before = counts[row], left[node]
@@ -132,38 +130,38 @@ def allocations(problem: Utility) -> Iterator[Judged]:
             left[node], counts[row] = rest, first + number
             for task in tasks:
                 chosen[task] = node
-            yield from place(cell + 1, used + number * share[row][node])
+            yield from place(cell + 1)
             for task in tasks:
                 chosen[task] = NONE
         left[node], counts[row] = before, first
 
-    yield from place(0, 0)
+    yield from place(0)
 
 
 def _within(
-    choices: Sequence[Sequence[int]], need: Callable[[int, int], Sequence[int]], room: list[Sequence[int]]
-) -> Iterator[list[int]]:
+    problem: Problem,
+    choices: Sequence[Sequence[int]],
+    need: Callable[[int, int], Sequence[int]],
+    room: list[Sequence[int]],
+) -> Iterator[Judged]:
     """One of its choices for each task, in every way that stays within the room of each.
 
     Parameters
     ----------
+    problem
+        What says how much a placement is worth.
     choices
         Nodes of each task, NONE among them if it may wait.
     need
         What a task takes of the room of a node.
     room
         Of each node, in whole units; the last entry is that of NONE.
-
-    Yields
-    ------
-    list of int
-        The node of each task. It is the same list each time.
     """
     chosen = [NONE] * len(choices)
 
-    def place(task: int) -> Iterator[list[int]]:
+    def place(task: int) -> Iterator[Judged]:
         if task == len(chosen):
-            yield chosen
+            yield _worth(problem, chosen)
             return
         for node in choices[task]:
             before = room[node]
@@ -177,35 +175,15 @@ def _within(
 
 
 def assignments(problem: AssignmentProblem) -> Iterator[Judged]:
-    """Every assignment of an `AssignmentProblem`, by its pair costs, surcharges and pools."""
-    tasks, nodes = len(problem.tasks), len(problem.capacity)
+    """Every assignment of `count` tasks to idle slots."""
+    tasks = len(problem.tasks)
     idle = np.flatnonzero(problem.capacity > 0).tolist()
-    units = np.zeros((tasks, nodes + 1), dtype=np.int64)
-    for node in idle:
-        units[:, node] = problem.pair_units(np.arange(tasks), np.full(tasks, node)) + problem.surcharge[node]
-    cost, pool_of = units.tolist(), problem.pool.tolist()
     room: list[Sequence[int]] = [*((free,) for free in problem.capacity.tolist()), (tasks - problem.count,)]
-    for chosen in _within([[NONE, *idle]] * tasks, lambda task, node: (1,), room):
-        pools = Counter(pool for pool, node in zip(pool_of, chosen, strict=True) if node != NONE)
-        total = sum(row[node] for row, node in zip(cost, chosen, strict=True))
-        yield (total + sum(problem.pools[pool].cost(number) for pool, number in pools.items()),), chosen
-
-
-def shared_assignments(problem: LsapFairness) -> Iterator[Judged]:
-    """Every assignment of `lsap-fairness`, with the distance of the groups' shares."""
-    group_of = problem.pool.tolist()
-
-    @cache
-    def distance(groups: tuple[int, ...]) -> Number:
-        return problem.groups.distance(np.bincount(groups, minlength=len(problem.pools)), problem.relative)
-
-    for (cost,), chosen in assignments(problem):
-        placed = (group for group, node in zip(group_of, chosen, strict=True) if node != NONE)
-        yield (cost, distance(tuple(sorted(placed)))), chosen
+    return _within(problem, [[NONE, *idle]] * tasks, lambda task, node: (1,), room)
 
 
 def schedules(problem: Latency) -> Iterator[Judged]:
-    """Every schedule of `latency`, with the loads that it leaves."""
+    """Every schedule of `latency`, with the loads that it leaves: several times as quick as its objective."""
     loads = problem.initial_load.tolist()
     work = [
         [problem.w_loc if server in held else problem.w_rem for server in range(len(loads))]
@@ -221,31 +199,17 @@ def schedules(problem: Latency) -> Iterator[Judged]:
 
 def packings(problem: GeneralizedAssignment) -> Iterator[Judged]:
     """Every packing of `generalized-assignment` within the capacities."""
-    cost, demand = (problem.sign * problem.units).tolist(), problem.demand.transpose(1, 2, 0).tolist()
+    demand = problem.demand.transpose(1, 2, 0).tolist()
     choices = [np.flatnonzero(row).tolist() for row in problem.usable]
-    for chosen in _within(choices, lambda task, node: demand[task][node], [*problem.capacity.T.tolist(), ()]):
-        yield (sum(row[node] for row, node in zip(cost, chosen, strict=True)),), chosen
+    return _within(problem, choices, lambda task, node: demand[task][node], [*problem.capacity.T.tolist(), ()])
 
 
 def congestions(problem: FlowCongestion) -> Iterator[Judged]:
-    """Every placement of `flow-congestion`: reading by task, load by the set of tasks on a node."""
-    kind, types = problem.kind.tolist(), problem.types.of_task.tolist()
-    columns = {node: column for column, node in enumerate(problem.idle_nodes.tolist())}
-    read = problem.read_units[problem.classes.of_task].tolist()
+    """Every placement of `flow-congestion` on idle slots of each kind."""
+    kind = problem.kind.tolist()
     slot = np.eye(len(problem.counts), dtype=np.int64).tolist()
     waiting = np.bincount(problem.kind, minlength=len(problem.counts)) - problem.counts
-
-    @cache
-    def load(node: int, placed: tuple[int, ...]) -> int:
-        added = np.bincount(placed, minlength=len(problem.type_kind))
-        return int(problem.load_units(columns[node], added[None])[0])
-
     room = [*problem.slots.T.tolist(), waiting.tolist()]
-    for chosen in _within([[NONE, *columns]] * len(types), lambda task, node: slot[kind[task]], room):
-        sets: dict[int, list[int]] = {}
-        total = 0
-        for task, node in enumerate(chosen):
-            if node != NONE:
-                sets.setdefault(node, []).append(types[task])
-                total += read[task][columns[node]]
-        yield (total + sum(load(node, tuple(sorted(tasks))) for node, tasks in sets.items()),), chosen
+    return _within(
+        problem, [[NONE, *problem.idle_nodes.tolist()]] * len(kind), lambda task, node: slot[kind[task]], room
+    )
