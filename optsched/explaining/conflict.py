@@ -72,6 +72,7 @@ def conflict_of(problem: Problem, profile: Profile) -> Conflict | None:
     Two tasks may only use node a, which holds one:
 
     >>> from optsched.instance import Cluster, Pairs, Workload
+    >>> from optsched.problems import GeneralizedAssignment
     >>> from optsched.solvers.profiles import load_profile
     >>> pairs = Pairs(cost=[[1.0, 1.0]] * 3, allowed=[[True, False], [True, True], [True, False]],
     ...               demand={"slots": [[1.0, 1.0]] * 3})

@@ -179,8 +179,8 @@ def _add_places(model: Any, problem: Transmission, classes: TaskClasses | None) 
     usable = np.argwhere(problem.usable).tolist()
     model.run = pyo.Var([(reduces[row], nodes[column]) for row, column in usable], within=pyo.Binary)
     of_reduce, on_node = grouped(model.run, 0), grouped(model.run, 1)
-    jobs = problem.instance.workload.job_ids[problem.job].tolist()
-    limited = [(jobs[row], reduces[row], nodes[column]) for row, column in usable if problem.limited[row]]
+    jobs = problem.instance.workload.job_ids.tolist()
+    limited = [(jobs[problem.job[row]], reduces[row], nodes[column]) for row, column in usable if problem.limited[row]]
     of_job = grouped(limited, 0, 2)
 
     def distinct(model: Any, j: str, i: str) -> Any:

@@ -86,7 +86,7 @@ def solve_pyomo(model: Any, profile: AnyProfile, start: Mapping[Any, float] | No
     >>> model.x = pyo.Var(domain=pyo.Integers, bounds=(0, 9))
     >>> model.cost = pyo.Objective(expr=2 * model.x + 1, sense=pyo.maximize)
     >>> model.limit = pyo.Constraint(expr=3 * model.x <= 10)
-    >>> outcome = solve_pyomo(model, Profile("exact"))
+    >>> outcome = solve_pyomo(model, "exact")
     >>> str(outcome.status), outcome.objective, outcome.bound, pyo.value(model.x)
     ('OPTIMAL', 7.0, 7.0, 3.0)
     """
@@ -200,7 +200,7 @@ def solve_pulp(problem: Any, profile: AnyProfile, start: Mapping[str, float] | N
     >>> x = problem.add_variable("x", 0, 9, "Integer")
     >>> problem.setObjective(2 * x + 1)
     >>> problem.addConstraint(3 * x <= 10, "limit")
-    >>> outcome = solve_pulp(problem, Profile("exact"))
+    >>> outcome = solve_pulp(problem, "exact")
     >>> str(outcome.status), outcome.objective, outcome.bound, x.value()
     ('OPTIMAL', 7.0, 7.0, 3.0)
     """

@@ -59,7 +59,7 @@ def test_flow_sched_is_optimal_in_flow(instance: Instance) -> None:
     """Tests that the flow scheduler's gap in `flow` is 0 by construction, against another engine."""
     problem = Flow(instance)
     placement = flow_sched(problem, RNG)
-    dense = solve_assignment(problem, engine="dense").placement(problem)
+    dense = problem.placement(solve_assignment(problem, engine="dense").nodes)
     assert dense is not None
     assert problem.evaluate(placement) == problem.evaluate(dense)
 

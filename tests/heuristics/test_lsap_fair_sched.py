@@ -129,7 +129,7 @@ def test_price_of_choosing_the_ration_beforehand() -> None:
     gaps = []
     for seed in range(40):
         problem = FairLsap(snapshot(seed, tasks=14, nodes=8, idle=3), selection="free")
-        best = solve_assignment(problem).placement(problem)
+        best = problem.placement(solve_assignment(problem).nodes)
         assert best is not None
         placement = run(problem, "lsap-fair-sched").raise_if_failed()
         gaps.append(problem.evaluate(placement)[0] - problem.evaluate(best)[0])

@@ -57,7 +57,7 @@ def test_counting_local_tasks_is_what_the_optimum_does() -> None:
     cluster = Cluster(["a", "b", "c"], slots=[2, 2, 2])
     workload = Workload([f"t{task}" for task in range(5)], replicas=Ragged.from_rows([[home] for home in homes]))
     problem = Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle_slots)))
-    placement = solve_assignment(problem).placement(problem)
+    placement = problem.placement(solve_assignment(problem).nodes)
     assert problem.locality_counts(placement)["node"] == 3
 
 

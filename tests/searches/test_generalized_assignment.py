@@ -72,7 +72,7 @@ def test_prices_without_duals_or_beyond_doubles(monkeypatch: pytest.MonkeyPatch)
     exact = load_profile("exact")
     for duals in (None, np.full(4, -1e300)):
         answer = ArraySolution(OUT_OF_MEMORY, None, duals, None)
-        monkeypatch.setattr(generalized_assignment, "solve_arrays", lambda *_, answer=answer: answer)
+        monkeypatch.setattr(generalized_assignment, "solve_uninterrupted", lambda *_, answer=answer: answer)
         assert generalized_assignment.capacity_prices(SMALL, exact).prices.tolist() == [[0, 0]]
 
 
