@@ -280,6 +280,12 @@ class _Ordered:
         steps = self._coarse([_Step(moves.tasks(arcs), moves.kind_of(arcs)) for arcs in chains])
         steps, needed = self._needed(steps)
         done = tuple(self._made(steps))
+        while len(done) < len(steps):  # what is one step only together may be idle together
+            steps = [_Step(chain.positions, chain.kind) for chain in done]
+            kept, needed = self._needed(steps)
+            if len(kept) == len(steps):
+                break
+            steps, done = kept, tuple(self._made(kept))
         there = moves.after(moves.first, [*joined.from_iterable(chain.positions for chain in done)])
         return Difference(moves.first, there, done, needed)
 
@@ -297,16 +303,21 @@ class _Ordered:
         return [_together(part, "rest") for part in parts if part]
 
     def _needed(self, steps: list[_Step]) -> tuple[list[_Step], bool]:
-        """The steps without those that can be left out, and whether each was tried; the last are tried first."""
-        moves = self.moves
-        everything = [*joined.from_iterable(step.positions for step in steps)]
-        goal = self._value(moves.after(moves.first, everything))
-        kept = list(steps)
-        for step in reversed(steps):
-            rest = [other for other in kept if other is not step]
-            if self._value(self._after(moves.first, rest)) == goal:
-                kept = rest
-        return kept, all(step.kind != "rest" for step in kept)
+        """The steps without those that can be left out, and whether none is left; the last are tried first.
+
+        Where a step is left out, others may be needed no longer, so that all are tried again.
+        """
+        moves, most = self.moves, self.left // 2
+        goal = self._value(self._after(moves.first, steps))
+        kept, needed = list(steps), False
+        while not needed and len(kept) <= most:
+            most -= len(kept)
+            needed = True
+            for step in reversed(kept):
+                rest = [other for other in kept if other is not step]
+                if self._value(self._after(moves.first, rest)) == goal:
+                    kept, needed = rest, False
+        return kept, needed and all(step.kind != "rest" for step in kept)
 
     def _after(self, nodes: Ints, steps: Iterable[_Step]) -> Ints:
         return self.moves.after(nodes, [*joined.from_iterable(step.positions for step in steps)])

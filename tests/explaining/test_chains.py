@@ -201,3 +201,31 @@ def test_fractions_are_exact() -> None:
     assert isinstance(best, Placement)
     gains = [chain.gain[0] for here in made_by_heuristics(posed, 1) for chain in check(posed, here, best).chains]
     assert any(isinstance(gain, Fraction) for gain in gains)
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "heuristic", "seed", "drawn"),
+    [
+        ("latency", "latency", "round-robin", 26, {"nodes": 3, "tasks": 13, "replicas": 2, "max_load": 2}),
+        ("utility", "utility", "fair-sharing", 44, {"jobs": 2, "nodes": 3, "maps": 6, "reduces": 1}),
+        ("traffic", "traffic", "joss-t", 2, {"nodes": 6, "tasks": 10, "datacenters": 3, "jobs": 3, "reduces": 2}),
+    ],
+)
+def test_no_step_is_idle_also_once_others_were_left_out(
+    family: str, name: str, heuristic: str, seed: int, drawn: dict[str, int]
+) -> None:
+    """Tests that what was needed only for a step that was left out later is left out too."""
+    instance = generate(family, seed=seed, **drawn)
+    assert isinstance(instance, Instance)
+    posed = problem(name, instance)
+    here, there = run(posed, heuristic, seed).placement, solve(posed).decision
+    assert isinstance(here, Placement)
+    assert isinstance(there, Placement)
+    found = check(posed, here, there)
+    assert found.needed
+    goal = posed.evaluate(there)
+    for chain in found.chains:
+        nodes = found.there.copy()
+        nodes[list(chain.positions)] = found.here[list(chain.positions)]
+        without = posed.placement(nodes)
+        assert posed.violations(without) or posed.objective(without) != goal
