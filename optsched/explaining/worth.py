@@ -46,7 +46,7 @@ class Worth:
     promised
         For a slot its price in the certificate, the most that it can be worth as long as no more tasks are placed; for
         a replica by how much the optimum's own placement gets better, the least that it is worth. One number a
-        component; None where there is no price.
+        component; None where there is no price, and where tasks pay something else once there is a slot more.
     objective
         The optimum of the changed instance; None where it was not proved within the limit.
     gain
@@ -159,8 +159,20 @@ def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterat
         for node in dict.fromkeys([*dear, *full[np.argsort(-wanted[full], kind="stable")].tolist()]):
             changed = _again(problem, with_slot(problem.instance, node, kind))
             if not np.array_equal(changed.offered[name], slots):
-                priced = node in prices and len(problem.components) == 1 and changed.due == problem.due
+                priced = node in prices and changed.due == problem.due and _same_costs(problem, changed, node)
                 yield _Candidate("slot", node, name, (prices[node],) if priced else None, changed)
+
+
+def _same_costs(problem: Problem, changed: Problem, node: int) -> bool:
+    """Whether tasks pay the same on a node once it has a slot more: a share of all slots may be more, too."""
+    if len(problem.components) > 1:
+        return False
+    before, after = own_costs_of(problem), own_costs_of(changed)
+    if before is None or after is None:
+        return before is after
+    tasks = np.arange(len(problem.tasks))
+    there = np.full(len(tasks), node)
+    return before.grid == after.grid and np.array_equal(before.units(tasks, there), after.units(tasks, there))
 
 
 def _prices(problem: Problem, best: Solution) -> dict[int, Number]:

@@ -137,6 +137,16 @@ def test_a_slot_that_lets_one_more_task_run() -> None:
     ]
 
 
+def test_no_price_where_a_slot_changes_what_tasks_pay() -> None:
+    """Tests that nothing is promised of a slot where the groups' shares of all slots, and so all costs, are others."""
+    posed = problem("fair-lsap", generate("fair-lsap", 13, nodes=3, slots=1, tasks=2))
+    slots = [worth for worth in explain(posed, solve(posed), worth=5).worths if worth.change == "slot"]
+    assert slots
+    for worth in slots:
+        assert worth.gain is not None
+        assert worth.promised is None or worth.placed or worth.gain <= worth.promised
+
+
 def test_bounds_of_worth() -> None:
     """Tests that no more is solved than was asked for, none without a proved optimum, and that nonsense is refused."""
     assert explain(contended(), [1, 2, 0]).worths == ()
