@@ -107,6 +107,10 @@ class Family:
         """The instances, drawn one by one."""
         from optsched.instances.generate import generate
 
+        if taken := {"seed", "family"} & set(self.parameters):
+            raise UsageError(
+                f"{self.name}: {taken.pop()} is no parameter: give a family's name and its seeds by themselves"
+            )
         for seed in self.seeds:
             drawn = generate(self.name, seed=seed, **self.parameters)
             if not isinstance(drawn, Instance):

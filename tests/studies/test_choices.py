@@ -125,3 +125,10 @@ def test_networks_and_other_things() -> None:
         groups_of(Family("min-cost-flow", range(1)))
     with pytest.raises(UsageError, match="an Instance or a Family"):
         groups_of([5])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("name", ["seed", "family"])
+def test_a_seed_is_no_parameter_of_a_family(name: str) -> None:
+    """Tests that a seed or name among the parameters is told, and no bug of a doubled argument."""
+    with pytest.raises(UsageError, match=f"lsap: {name} is no parameter: give a family's name and its seeds"):
+        groups_of(Family("lsap", [1], {name: 4}))
