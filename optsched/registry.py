@@ -502,6 +502,8 @@ def _fault(given: Record) -> str | None:
                 return f"its {name} is {value!r}; give {wanted}"
     if given.frontier and given.routes is None:
         return "its frontier is True, but it names no routes that find one"
+    if given.provers and given.routes is None:
+        return "it names provers, but no routes that give what these prove"
     for part in (given.models, given.routes):
         if part is not None and find_spec(part) is None:
             return f'there is no module "{part}"'

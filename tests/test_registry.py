@@ -303,6 +303,8 @@ def test_fields_of_records_from_outside(outside: list[Point], field: str, value:
 def test_parts_of_records_from_outside(outside: list[Point], field: str, value: Any, told: str) -> None:
     """Tests that a part that is not there is told when the problem is first asked for, and every time; not in lists."""
     given: dict[str, Any] = {"name": "worst-mean", "problem": "wrong_problems:WorstMean", field: value}
+    if field == "provers":
+        given["routes"] = "optsched.routes.assignment"
     outside.append(Point(Record(**given)))
     assert "worst-mean" in list(records())
     problem = WorstMean(three_tasks())
@@ -324,6 +326,17 @@ def test_frontier_of_a_record_from_outside(outside: list[Point]) -> None:
     outside[0] = Point(Record(routes="optsched.routes.assignment", **given))
     with pytest.raises(UsageError, match=r"'optsched.routes.assignment' in its frontier: it has no frontier"):
         record("worst-mean")
+
+
+def test_bug_provers_without_routes_proved_the_optimum_of_another_problem(outside: list[Point]) -> None:
+    """Tests that provers need routes: of a class with its base's provers alone `certify` proved its base's optimum.
+
+    The contract suite was silent, since such a class has nothing that gives a certificate.
+    """
+    provers = record("lsap").provers
+    outside.append(Point(Record(name="worst-mean", problem="wrong_problems:WorstMean", provers=provers)))
+    with pytest.raises(UsageError, match="it names provers, but no routes that give what these prove"):
+        list(records())
 
 
 def test_bug_an_unknown_frontier_imported_the_routes_of_every_record(
