@@ -58,7 +58,8 @@ class Reference:
     time_limit
         Seconds; overrides the profile's. Each question of `beside` has as much time again.
     solution
-        A solution that is held already, instead of solving.
+        A solution that is held already, instead of solving. One whose value or kind of proof is not the
+        problem's is refused (UsageError).
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Reference:
         self.profile = load_profile(profile).with_limits(time_limit=time_limit)
         if solution is not None:
             _check_same(problem, solution.problem, solution.instance_sha256, solution.parameters)
+            _check_holds(problem, solution)
             self.solution = solution
 
     @classmethod
@@ -176,6 +178,22 @@ def _check_same(problem: Problem, name: str, instance_sha256: str, parameters: M
     differing = problem.differing(parameters)
     if differing:
         raise UsageError(f"the reference is of {name} with other parameters: {', '.join(differing)}")
+
+
+def _check_holds(problem: Problem, solution: Solution) -> None:
+    """Raise UsageError for a reference whose value or kind of proof is not the problem's, as that of its base class."""
+    decision, objective = solution.decision, solution.objective
+    if isinstance(decision, Placement) and objective is not None:
+        wrong = problem.violations(decision)
+        told = f"its placement is infeasible: {wrong[0]}" if wrong else ""
+        if not wrong and problem.evaluate(decision) != objective:
+            told = f"its placement is not worth {', '.join(map(str, objective))}"
+        if told:
+            raise UsageError(f"the reference is of another problem than {problem.name} as it is posed: {told}")
+    for certificate in solution.certificates:
+        if certificate.kind.checkable and str(certificate.kind) not in record_of(type(problem)).provers:
+            told = f"{problem.name} as it is posed has no proof of kind {certificate.kind}"
+            raise UsageError(f"the reference is of another problem: {told}")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.report import gap_table
-from optsched.results import Bound, Certificate, FrontierPoint, Limit, Proof, Termination
+from optsched.results import Bound, Certificate, FrontierPoint, Limit, Proof, Termination, Value
 from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile
 
@@ -161,10 +161,38 @@ def test_reference_of_another_problem_is_refused() -> None:
         gap(Lsap(FIGURE_2), "lsap-sched", reference=solve(Lsap(instance([[0]], [1]))))
 
 
+class Doubled(Lsap):
+    """A class with its own objective and the name of its base."""
+
+    def objective(self, placement: Placement, /) -> Value:
+        """Twice the number of tasks on the first node, less the cost."""
+        nodes = self.nodes_of(placement)
+        return (2 * int((nodes == 0).sum()) - int(Lsap.objective(self, placement)[0]),)
+
+
+def test_bug_solution_of_the_base_class_was_a_proved_reference() -> None:
+    """Tests that a derived class which kept the name of its base does not take its base's solution for a reference.
+
+    The gap was one to a proved optimum, of another problem.
+    """
+    problem = Doubled(FIGURE_2)
+    base, own = solve(Lsap(FIGURE_2)), solve(problem)
+    priced = replace(base, objective=problem.evaluate(base.decision))
+    for given, told in (
+        (base, "is not worth 0$"),
+        (replace(own, decision=Placement.of([0, 0, 0])), "its placement is infeasible: .*n0"),
+        (priced, "has no proof of kind dual"),
+    ):
+        with pytest.raises(UsageError, match=f"^the reference is of another problem.* as it is posed.* {told}"):
+            gap(problem, answer([2, 1, 0]), reference=given)
+    assert gap(problem, answer([2, 1, 0]), reference=own).reference.kind == "optimum"
+
+
 def test_value_beyond_a_proved_bound_is_a_bug() -> None:
     """Tests that a placement better than the reference raises BoundViolated instead of a negative gap."""
     problem = Lsap(FIGURE_2)
-    wrong = Reference(problem, solution=replace(solve(problem), objective=(1,), bound=(1,)))
+    wrong = Reference(problem)
+    wrong.solution = replace(solve(problem), objective=(1,), bound=(1,))
     with pytest.raises(BoundViolated, match="beyond the proved 1"):
         gap_of(problem, run(problem, answer([2, 1, 0])), 0, wrong)
 
