@@ -16,7 +16,7 @@ from optsched.errors import TooLarge, UsageError, described
 from optsched.instance import Ints
 from optsched.placement import NetworkFlow, Placement
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import AnyProblem, Problem, expect_problem, stated
+from optsched.problems.base import AnyProblem, Problem, expect_problem, expect_recorded, stated
 
 __all__ = [
     "MAX_VARIABLES",
@@ -170,6 +170,7 @@ def of_problem(kind: type[AnyProblem], feasible: bool = False) -> Callable[[Func
         @functools.wraps(function)
         def checked(problem: Any, *given: Any, **named: Any) -> Any:
             expect_problem(problem, function.__name__, kind)
+            expect_recorded(problem, "models", f"{function.__name__} knows")
             told = stated(problem, "plainly_infeasible", None) if feasible else None
             if told is not None:
                 raise UsageError(f"{told}: there is no {problem.decided.noun} to model")

@@ -507,6 +507,28 @@ optsched.problem("lsap", "papers/guo-fig2")
     raise UsageError(f"{taker} takes a problem, not {described(given)}; {mend}")
 
 
+def expect_recorded(problem: AnyProblem, part: str, told: str) -> None:
+    """Raise UsageError for a class whose record has no such part: what knows its base does not know what it changed.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.problems.latency import Latency
+    >>> class Waiting(Latency):
+    ...     name = "waiting"
+    >>> expect_recorded(Waiting(Instance(Cluster(["a"]), Workload(["t"]))), "models", "build_pyomo knows")
+    Traceback (most recent call last):
+    optsched.errors.UsageError: waiting: no record names models of Waiting, and build_pyomo knows its base class only; \
+name its own models in a record (optsched.registry)
+    """
+    kind = type(problem)
+    if getattr(record_of(kind), part) is None:
+        raise UsageError(
+            f"{problem.name}: no record names {part} of {kind.__name__}, and {told} its base class only; name its own "
+            f"{part} in a record (optsched.registry)"
+        )
+
+
 def pending_of(instance: Instance, *kinds: int) -> Ints:
     """Indices of the tasks of these kinds that wait, increasing."""
     waits = (instance.state.status == PENDING) & np.isin(instance.workload.kind, kinds)

@@ -9,6 +9,7 @@ from typing import Any
 
 from optsched.placement import Placement
 from optsched.problems import Latency
+from optsched.problems.base import expect_recorded
 from optsched.results import Bound, Certificate, FrontierPoint, Number, Proof, Solution, Termination, Value
 from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Found, modelled
@@ -32,6 +33,7 @@ def latency_search(
     problem: Latency, profile: str | Path | Profile = "exact", start: Placement | None = None, route: str = "search"
 ) -> LatencySearch:
     """The search that answers all questions about a `latency` problem, each computed once (see `LatencySearch`)."""
+    expect_recorded(problem, "routes", "the search knows")
     profile = load_profile(profile)
     if route == "pyomo":
         return LatencySearch(problem, profile, start, decide=_compact_pyomo, shortcuts=False)

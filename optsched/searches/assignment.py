@@ -23,7 +23,7 @@ from optsched.instance import Ints, Ragged
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem, TaskClasses
-from optsched.registry import record_of
+from optsched.problems.base import expect_recorded
 from optsched.results import Limit, Termination
 from optsched.searches.tabled_assignment import Prices, assign_table, is_tabled, table_prices
 from optsched.solvers.answers import whole_numbers, whole_prices
@@ -123,7 +123,7 @@ class TransportNetwork:
     """
 
     def __init__(self, problem: AssignmentProblem) -> None:
-        _expect_registered(problem)
+        expect_recorded(problem, "routes", "the networks know")
         self.problem = problem
         self.classes = problem.classes()
         check()
@@ -336,13 +336,6 @@ def compact_network(problem: AssignmentProblem) -> FlowNetwork:
     )
 
 
-def _expect_registered(problem: AssignmentProblem) -> None:
-    """Raise UsageError for a class without routes in a record: the networks do not know what it changed of its base."""
-    if record_of(type(problem)).routes is None:
-        told = f"no record names routes of {type(problem).__name__}, and the networks know its base class only"
-        raise UsageError(f"{problem.name}: {told}; name its own routes in a record (optsched.registry)")
-
-
 def optimal_placement(problem: AssignmentProblem) -> Placement:
     """An optimal placement and nothing else, for schedulers that solve such a problem each round.
 
@@ -406,7 +399,7 @@ def solve_assignment(
     >>> solve_assignment(Lsap(Instance(Cluster(["a", "b"]), workload))).nodes.tolist()
     [1, 0]
     """
-    _expect_registered(problem)
+    expect_recorded(problem, "routes", "the networks know")
     if not problem.count:
         nothing = Prices(0, np.zeros_like(problem.capacity), np.zeros(len(problem.pools), dtype=np.int64))
         return AssignmentSolution(np.full(len(problem.tasks), NONE, dtype=np.int64), "nothing to place", nothing)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from optsched.errors import TooLarge
 from optsched.placement import Placement
-from optsched.problems.base import GRID, exact, expect_problem
+from optsched.problems.base import GRID, exact, expect_problem, expect_recorded
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.results import Limit, Number, Proof, Termination
 from optsched.searches.utility_by_maps import utility_search
@@ -70,6 +70,7 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
     [-1000, 0, 1]
     """
     expect_problem(problem, "leximin", Utility)
+    expect_recorded(problem, "leximin", "leximin knows")
     profile = load_profile(profile)
     search = utility_search(problem, profile)
     patterns = search.exact_patterns

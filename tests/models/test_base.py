@@ -13,10 +13,12 @@ from small_problems import small_problem
 
 from optsched import models
 from optsched.errors import TooLarge, UsageError
+from optsched.models import lsap
 from optsched.models.base import LiteralSize, add_classes, chosen, dealt, is_whole, of_problem, whole, whole_limit
+from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
 from optsched.problems.assignment import TaskClasses
-from optsched.results import Termination
+from optsched.results import Termination, Value
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
 
@@ -136,3 +138,21 @@ def test_another_problem_is_refused() -> None:
 def test_sizes_in_memory() -> None:
     """Tests that a million coefficients are told as about 811 MB."""
     assert LiteralSize.of(5, 7, 10**6) == LiteralSize(5, 7, 811)
+
+
+class Counting(Lsap):
+    """A class that no record names, with its own objective."""
+
+    name = "counting"
+
+    def objective(self, placement: Placement, /) -> Value:
+        """How many tasks run."""
+        return (int((self.nodes_of(placement) >= 0).sum()),)
+
+
+def test_bug_models_of_a_base_were_built_for_a_derived_class() -> None:
+    """Tests that what builds models of a base class refuses a class that no record gives models."""
+    problem = Counting(small_problem("lsap", 0).instance)
+    for build in (lsap.build_pyomo, lsap.build_pulp, lsap.literal_size):
+        with pytest.raises(UsageError, match=rf"^counting: no record names models of Counting, and {build.__name__} k"):
+            build(problem)

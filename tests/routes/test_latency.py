@@ -14,11 +14,13 @@ import pytest
 from replica_instances import FIGURE_2, small
 
 from optsched.certificates import certify
+from optsched.errors import UsageError
 from optsched.instances.generate import generate
 from optsched.problems import Latency, Lsap
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import bounds, frontier, solve
 from optsched.routes.latency import ROUTES as LATENCY_ROUTES
+from optsched.routes.latency import latency_search
 from optsched.searches.latency import LatencySearch
 from optsched.solvers.profiles import Profile
 
@@ -132,3 +134,16 @@ def test_bug_frontier_where_remote_tasks_take_no_longer() -> None:
     for route in ("search", "arrays", "pyomo"):
         found = frontier(problem, route=route)
         assert (found.values, found.complete) == ([(2, 4)], True), route
+
+
+class Waiting(Latency):
+    """A class that no record names."""
+
+    name = "waiting"
+
+
+def test_bug_search_answered_for_a_derived_class() -> None:
+    """Tests that a class without a record has no search: it knows neither its objective nor its constraints."""
+    derived = Waiting(FIGURE_2)
+    with pytest.raises(UsageError, match=r"^waiting: no record names routes of Waiting, and the search knows its base"):
+        latency_search(derived)

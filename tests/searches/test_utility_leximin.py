@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from utility_instances import posed, problems
 
+from optsched.errors import UsageError
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.results import Limit, Proof, Termination
@@ -58,3 +59,16 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     found = leximin(problem)
     assert (found.limit, found.utilities[0], found.proofs) == (Limit.NODES, whole.utilities[0], (whole.proofs[0], None))
     assert not problem.violations(found.placement)
+
+
+class Alike(Utility):
+    """A class that no record names."""
+
+    name = "alike"
+
+
+def test_bug_leximin_answered_for_a_derived_class() -> None:
+    """Tests that a class without a record has no leximin: the search knows neither its utilities nor its limits."""
+    derived = Alike(posed({"cpu": [4.0]}, [{"maps": 1, "map": {"cpu": 1.0}, "goal": 1.0, "time": 1.0}]).instance)
+    with pytest.raises(UsageError, match=r"^alike: no record names leximin of Alike, and leximin knows its base class"):
+        leximin(derived)
