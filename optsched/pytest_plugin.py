@@ -11,16 +11,15 @@ The arguments of both are those of `GapCheck.__call__`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from optsched.studies.baselines import Baseline, Comparison
-    from optsched.studies.limits import Breach, GapLimit
-    from optsched.studies.runs import Measured
+    from optsched.studies.baselines import Baseline
+    from optsched.studies.checks import Outcome
     from optsched.studies.tables import GapReports
 
 __all__ = ["GapCheck", "own_name"]
@@ -84,7 +83,7 @@ class GapCheck:
         self,
         heuristic: Any,
         instances: Any,
-        problem: str,
+        problem: str | Sequence[str],
         *,
         max_gap: Any = None,
         max_absolute: Any = None,
@@ -94,7 +93,7 @@ class GapCheck:
         feasible: bool = True,
         baseline: bool | str | Path = False,
         certify: bool | Iterable[str] = False,
-        seeds: int | Iterable[int] = 1,
+        seeds: int | str | Iterable[int] = 1,
         parameters: Mapping[str, Any] | None = None,
         profile: Any = "exact",
         time_limit: float | None = None,
@@ -105,13 +104,13 @@ class GapCheck:
         ----------
         heuristic
             As `optsched.gap` takes it: `"package.module:function"`, a callable, a policy, a name of the list. A text
-            may hold parameters (`"dl,reading=heartbeat"`).
+            may hold parameters (`"dl,reading=heartbeat"`). Or a list of them.
         instances
             Names of the library, files, folders, patterns (`"traces/*.json"`), `optsched.Instance`s, families
             (`optsched.Family("lsap", seeds=range(30), parameters={"tasks": 80})`), or a list of them. Relative paths
             are looked for from the current folder, then from that of the test's file.
         problem
-            Its name.
+            Its name, or a list of names: every heuristic is measured in every one.
         max_gap
             Most that a gap may be, as a share of the optimum: `0.05` or `"5%"`.
         max_absolute
@@ -133,7 +132,7 @@ class GapCheck:
             Whether the reference must be proved by certificates, all of it (True), or but for allowed kinds
             (`["solver"]`).
         seeds
-            Of the heuristic: how many, from 0, or which.
+            Of the heuristic: how many, from 0, or which: a list, or a text (`"0-9"`).
         parameters
             Of the problem.
         profile, time_limit
@@ -152,37 +151,35 @@ class GapCheck:
             If what is asked for does not exist or is wrong.
         """
         __tracebackhide__ = True
-        from optsched.errors import UsageError
-        from optsched.studies.limits import GapLimit, breaches
-        from optsched.studies.runs import measure, plan
-        from optsched.studies.tables import GapReports
+        from optsched.studies.baselines import Baseline
+        from optsched.studies.checks import Check
 
-        limit = GapLimit.of(max_gap, max_absolute, over, component, frontier)
-        if limit is None and not baseline and not feasible and not certify:
-            raise UsageError("nothing is asserted: give max_gap, max_absolute, baseline, feasible or certify")
-        work = plan(self._found(instances), problem, [heuristic], parameters)
-        for part in work:
-            if limit is not None:
-                limit.check(part.problem)
-        reports = GapReports(measure(work, seeds, profile=profile, time_limit=time_limit))
-        broken = breaches(reports.measured, limit, feasible)
-        if certify:
-            broken += list(_uncertified(reports.measured, () if certify is True else tuple(certify)))
-        compared = self._compared(reports, baseline) if baseline else None
-        if compared is not None:
-            broken += compared.breaches
-        self._tell(reports, limit, compared, bool(broken))
-        if broken:
-            choices = [choice for part in work for choice in part.choices]
-            self._fail(broken, choices)
-        return reports
-
-    def _fail(self, broken: list[Breach], choices: Any) -> None:
-        __tracebackhide__ = True
-        from optsched.studies.messages import lines
-
-        cause = next((entry.worst.report.run.cause for entry in broken if entry.worst.report.run.cause), None)
-        raise AssertionError("\n".join(lines(broken, choices))) from cause
+        path = self._own_baseline() if baseline is True else self._node.config.rootpath / baseline if baseline else None
+        check = Check.of(
+            heuristic,
+            self._found(instances),
+            problem,
+            max_gap=max_gap,
+            max_absolute=max_absolute,
+            over=over,
+            component=component,
+            frontier=frontier,
+            feasible=feasible,
+            baseline=path,
+            certify=certify,
+            seeds=seeds,
+            parameters=parameters,
+            profile=profile,
+            time_limit=time_limit,
+        )
+        update = self._node.config.getoption("--optsched-update")
+        outcome = check.planned(update, "pytest --optsched-update records it").run()
+        if path is not None and update:
+            self._record(Baseline.of(outcome.reports.measured), path, baseline is True)
+        self._tell(outcome)
+        if outcome.failed:
+            raise AssertionError("\n".join(outcome.lines())) from outcome.cause
+        return outcome.reports
 
     def _found(self, instances: Any) -> Any:
         """The instances, those of relative paths from the test's own folder where the current one has none."""
@@ -199,21 +196,6 @@ class GapCheck:
             return [self._found(entry) for entry in instances]
         return instances
 
-    def _compared(self, reports: GapReports, baseline: str | Path | Literal[True]) -> Comparison | None:
-        """The runs against what is recorded; None where they are recorded now."""
-        from optsched.studies.baselines import Baseline, Comparison
-        from optsched.studies.limits import Breach
-
-        path = self._own_baseline() if baseline is True else Path(self._node.config.rootpath) / baseline
-        if self._node.config.getoption("--optsched-update"):
-            self._record(Baseline.of(reports.measured), path, baseline is True)
-            return None
-        if not path.exists():
-            first = reports.measured[0]
-            told = f"there is no baseline {path}; pytest --optsched-update records it"
-            return Comparison((Breach(told, first, tuple(reports.measured)),), 0, 0)
-        return Baseline.read(path).compare(reports.measured)
-
     def _record(self, baseline: Baseline, path: Path, own: bool) -> None:
         """Records runs: the test's own file is begun anew and holds all its checks; another file keeps its runs."""
         if own and not self._node.stash.get(_BEGUN, False):
@@ -226,14 +208,12 @@ class GapCheck:
         path = Path(self._node.path)
         return path.parent / "gaps" / path.stem / f"{own_name(self._node.nodeid)}.json"
 
-    def _tell(self, reports: GapReports, limit: GapLimit | None, compared: Comparison | None, broken: bool) -> None:
+    def _tell(self, outcome: Outcome) -> None:
         """Put what was measured into the test's properties, which JUnit XML holds and xdist brings home."""
         count = 1 + sum(name == _TOLD for name, _ in self._node.user_properties)
-        told, numbers = reports.told(limit)
-        if compared is not None and compared.improved:
-            told += f"; {compared.improved} better than recorded (--optsched-update records them)"
-        self._node.user_properties.append((_TOLD, f"{'FAILED ' if broken else ''}{told}"))
-        for name, value in numbers.items():
+        told = f"{outcome.told} (--optsched-update records them)" if outcome.improved else outcome.told
+        self._node.user_properties.append((_TOLD, f"{'FAILED ' if outcome.failed else ''}{told}"))
+        for name, value in outcome.numbers.items():
             self._node.user_properties.append((f"{_TOLD}.{count}.{name}", value))
 
 
@@ -258,24 +238,6 @@ def own_name(nodeid: str) -> str:
     plain = re.sub(r"[^\w.-]+", "-", given, flags=re.ASCII)[:_LONGEST]
     told = f"{name}-{plain}"
     return told if plain == given else f"{told}-{hashlib.sha256(given.encode()).hexdigest()[:8]}"
-
-
-def _uncertified(measured: Iterable[Measured], allow: tuple[str, ...]) -> Iterator[Breach]:
-    """The references that are not proved."""
-    from optsched.certificates import certify
-    from optsched.errors import CertificateInvalid
-    from optsched.studies.limits import Breach
-
-    seen: set[int] = set()
-    for entry in measured:
-        reference = entry.report.reference
-        if id(reference) in seen:
-            continue
-        seen.add(id(reference))
-        try:
-            certify(entry.report.problem, reference.solution).raise_unless_proved(allow)
-        except CertificateInvalid as error:
-            yield Breach(f"the reference is not proved: {error}", entry, (entry,))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from optsched import __version__
-from optsched.cli import arguments, documents, explaining, gaps, listing, matrix, proofs, solving
+from optsched.cli import arguments, checking, documents, explaining, gaps, listing, matrix, proofs, solving
 from optsched.errors import BoundViolated, Fault, InputError, OptschedError, SolverDisagreement, printable
 
 __all__ = ["cli", "main"]
@@ -127,6 +127,7 @@ def cli(ctx: click.Context) -> None:
 
 for _command in (
     gaps.gap,
+    checking.check,
     explaining.explain,
     matrix.matrix,
     solving.solve,

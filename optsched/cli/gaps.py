@@ -140,21 +140,7 @@ def _sources(
         if not equals or not name:
             raise UsageError(f'--set "{text}": write it as name=value')
         values[name.replace("-", "_")] = value
-    return [*instances, Family(family, _seeds(seeds or "0-9"), values)]
-
-
-def _seeds(text: str) -> list[int]:
-    """Seeds from `0-29`, `1,4,7`, or both."""
-    found: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        try:
-            found += range(int(first), int(last) + 1) if dash else [int(first)]
-        except ValueError:
-            raise UsageError(f'--seeds "{text}": write 0-29, or 1,4,7') from None
-    if not found:
-        raise UsageError(f'--seeds "{text}" are none; write 0-29, or 1,4,7')
-    return list(dict.fromkeys(found))
+    return [*instances, Family(family, seeds or "0-9", values)]
 
 
 def _shipped() -> list[str]:

@@ -17,7 +17,7 @@ from optsched.instance import Instance
 from optsched.instances.files import SUFFIXES, load
 from optsched.problems.base import resolve
 
-__all__ = ["Choice", "Family", "Group", "Source", "chosen", "groups_of", "raise_all"]
+__all__ = ["Choice", "Family", "Group", "Source", "chosen", "groups_of", "raise_all", "seeds_of"]
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,34 @@ def _literal(text: str) -> Any:
     return text
 
 
+def seeds_of(given: int | str | Iterable[int]) -> list[int]:
+    """Seeds from how many there are, from 0, or from which: a list, or a text such as `0-29` or `1,4,7-9`.
+
+    Raises
+    ------
+    UsageError
+        If they are none.
+
+    Examples
+    --------
+    >>> seeds_of(3), seeds_of("1,4,7-9")
+    ([0, 1, 2], [1, 4, 7, 8, 9])
+    """
+    found: list[Any] = []
+    try:
+        if isinstance(given, str):
+            for part in given.split(","):
+                first, dash, last = part.strip().partition("-")
+                found += range(int(first), int(last) + 1) if dash else [int(first)]
+        else:
+            found = list(range(given)) if isinstance(given, int) and not isinstance(given, bool) else list(given)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        found = []
+    if not found or any(isinstance(seed, bool) or not hasattr(seed, "__index__") or seed < 0 for seed in found):
+        raise UsageError(f"seeds {given!r}: give how many, a list of whole numbers from 0 on, or 0-29, or 1,4,7")
+    return list(dict.fromkeys(found))
+
+
 @dataclass(frozen=True)
 class Family:
     """Generated instances: one of a family for each seed.
@@ -89,7 +117,7 @@ class Family:
     name
         As `optsched list families` knows it.
     seeds
-        Of the instances.
+        Of the instances, as `seeds_of` takes them.
     parameters
         That differ from the family's defaults.
 
@@ -100,7 +128,7 @@ class Family:
     """
 
     name: str
-    seeds: Iterable[int] = range(10)
+    seeds: int | str | Iterable[int] = range(10)
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def instances(self) -> Iterator[Instance]:
@@ -111,7 +139,7 @@ class Family:
             raise UsageError(
                 f"{self.name}: {taken.pop()} is no parameter: give a family's name and its seeds by themselves"
             )
-        for seed in self.seeds:
+        for seed in seeds_of(self.seeds):
             drawn = generate(self.name, seed=seed, **self.parameters)
             if not isinstance(drawn, Instance):
                 raise UsageError(f"family {self.name} draws flow networks, for which there are no heuristics")
@@ -122,13 +150,8 @@ class Family:
 
     def __str__(self) -> str:
         told = [f"{key}={value}" for key, value in self.parameters.items()]
-        seeds = list(self.seeds)
+        seeds = seeds_of(self.seeds)
         return f"{','.join([self.name, *told])} ({counted(len(seeds), 'seed')})"
-
-
-#: What instances may be given as: a name of the library, a file, a folder, a pattern (`traces/*.json`), an instance, a
-#: family.
-Source = str | os.PathLike[str] | Instance | Family
 
 
 @dataclass(frozen=True)
@@ -137,6 +160,11 @@ class Group:
 
     label: str
     instances: tuple[Instance, ...]
+
+
+#: What instances may be given as: a name of the library, a file, a folder, a pattern (`traces/*.json`), an instance, a
+#: family, or a group that was made of these.
+Source = str | os.PathLike[str] | Instance | Family | Group
 
 
 def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
@@ -151,13 +179,15 @@ def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
     InputError
         With the faults of all files, if there are any, and for folders and patterns without instances.
     """
-    if isinstance(sources, str | os.PathLike | Instance | Family):
+    if isinstance(sources, str | os.PathLike | Instance | Family | Group):
         sources = [sources]
     found: list[tuple[str, tuple[Instance, ...]]] = []
     errors: list[InputError] = []
     for source in _expanded(sources):
         if isinstance(source, Instance):
             found.append((source.name or "instance", (source,)))
+        elif isinstance(source, Group):
+            found.append((source.label, source.instances))
         elif isinstance(source, Family):
             found.append((str(source), tuple(source.instances())))
         else:
@@ -177,11 +207,11 @@ def _told_apart(instance: Instance, label: str, names: Sequence[str]) -> Instanc
     return replace(instance, name=label) if names.count(instance.name) > 1 else instance
 
 
-def _expanded(sources: Iterable[Source]) -> Iterator[str | Instance | Family]:
+def _expanded(sources: Iterable[Source]) -> Iterator[str | Instance | Family | Group]:
     """Folders and patterns as the files that they hold, each path once."""
     seen: set[str] = set()
     for source in sources:
-        if isinstance(source, Instance | Family):
+        if isinstance(source, Instance | Family | Group):
             yield source
             continue
         if not isinstance(source, str | os.PathLike):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,14 +18,18 @@ from optsched.studies.choices import Choice
 from optsched.studies.limits import Breach
 from optsched.studies.runs import Measured
 
-__all__ = ["again", "differing", "lines"]
+__all__ = ["again", "differing", "lines", "own_traceback"]
 
 #: So many tasks that are placed differently, and so many breaches, are told one by one.
 _SHOWN = 12
 
 
-def lines(breaches: Sequence[Breach], choices: Iterable[Choice] = ()) -> Iterator[str]:
-    """A text on breaches: for each the worst run, its differences from the optimum, and how to see it again."""
+def lines(breaches: Sequence[Breach], choices: Iterable[Choice] = (), folder: str = "") -> Iterator[str]:
+    """A text on breaches: for each the worst run, its differences from the optimum, and how to see it again.
+
+    `folder` is where the command is to be typed, if that is not the current one.
+    """
+    go = f"cd {shlex.quote(folder)} && " if folder else ""
     by_label = {choice.label: choice for choice in choices}
     for breach in breaches[:_SHOWN]:
         entry = breach.worst
@@ -34,7 +40,7 @@ def lines(breaches: Sequence[Breach], choices: Iterable[Choice] = ()) -> Iterato
             best = f"the {report.reference.kind} {_told(report.reference.value)}"
             yield f"  value {_told(report.objective)} against {best}"
         yield from (f"  {line}" for line in differing(report))
-        yield f"  see it again: {again(entry, by_label.get(entry.label))}"
+        yield f"  see it again: {go}{again(entry, by_label.get(entry.label))}"
     if len(breaches) > _SHOWN:
         yield f"and {len(breaches) - _SHOWN} more"
 
@@ -89,6 +95,14 @@ def again(entry: Measured, choice: Choice | None = None) -> str:
     if "<" in label:
         return f"{label} has no name that a command could import: define it at the top of its module"
     return before + " ".join(map(shlex.quote, [*command, "--heuristic", label, "--seed", str(report.seed)]))
+
+
+def own_traceback(error: BaseException) -> str:
+    """The traceback of what a heuristic raised, from its own first line on: what called it is left out."""
+    here, frame = f"{Path(__file__).parent.parent}{os.sep}", error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename.startswith(here):
+        frame = frame.tb_next
+    return "".join(traceback.format_exception(type(error), error, frame or error.__traceback__))
 
 
 def _argument(group: str, name: str) -> str:

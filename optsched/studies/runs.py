@@ -15,7 +15,7 @@ from optsched.placement import Placement
 from optsched.problems import PROBLEMS, Problem, problem_class
 from optsched.results import Limit
 from optsched.solvers.profiles import Profile, load_profile
-from optsched.studies.choices import Choice, Group, Source, chosen, groups_of, raise_all
+from optsched.studies.choices import Choice, Group, Source, chosen, groups_of, raise_all, seeds_of
 
 __all__ = [
     "Measured",
@@ -201,7 +201,7 @@ def by_problem(names: Sequence[str], parameters: Mapping[str, Any]) -> dict[str,
 
 def measure(
     work: Iterable[Work],
-    seeds: int | Iterable[int] = 1,
+    seeds: int | str | Iterable[int] = 1,
     *,
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
@@ -215,7 +215,7 @@ def measure(
     work
         From `plan`.
     seeds
-        Of the heuristics: how many, from 0, or which.
+        Of the heuristics: how many, from 0, or which; as `seeds_of` takes them.
     profile, time_limit
         As for `optsched.gap`: of each reference, and of each run of a heuristic.
     waves
@@ -230,12 +230,12 @@ def measure(
     """
     loaded = load_profile(profile)
     limits = loaded.with_limits(time_limit=time_limit)
-    seeds = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    drawn = seeds_of(seeds)
     for part in work:
         problem = part.problem
         reference = None
         for choice in part.choices:
-            for seed in seeds:
+            for seed in drawn:
                 step(f"{problem.instance.name} {problem.name} {choice.label} seed {seed}")
                 reports: Iterable[GapReport]
                 if waves:

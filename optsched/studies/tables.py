@@ -31,7 +31,7 @@ def study(
     instances: Source | Iterable[Source],
     problems: str | Sequence[str] = (),
     heuristics: AnyHeuristic | Sequence[AnyHeuristic | Choice] = (),
-    seeds: int | Iterable[int] = 1,
+    seeds: int | str | Iterable[int] = 1,
     *,
     parameters: Mapping[str, Any] | None = None,
     profile: str | Path | Profile = "exact",
@@ -169,7 +169,6 @@ class GapReports(Sequence[GapReport]):
 
     def told(self, limit: GapLimit | None = None) -> tuple[str, dict[str, float]]:
         """A line on all runs, and its numbers by name: for the reports of tests."""
-        first = self.measured[0]
         limit = limit or GapLimit.of(max_gap=0)
         assert limit is not None
         values = [limit.gap(report) for report in self if report.feasible]
@@ -188,7 +187,9 @@ class GapReports(Sequence[GapReport]):
             "unknown": values.count(None),
         }
         told += [f"{number} {what}" for what, number in counts.items() if number]
-        return f"{first.label} in {first.report.problem.name}, {count}: {', '.join(told)}", numbers
+        heuristics = ", ".join(dict.fromkeys(entry.label for entry in self.measured))
+        problems = ", ".join(dict.fromkeys(report.problem.name for report in self))
+        return f"{heuristics} in {problems}, {count}: {', '.join(told)}", numbers
 
 
 def _row(entry: Measured, columns: int, beside: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,179 @@
+"""`optsched check`: the assertions of a file on heuristics, for CI without pytest."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, chdir, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from optsched.cli import arguments
+from optsched.errors import Fault, HeuristicFailed, InputError, UsageError, printable
+
+if TYPE_CHECKING:
+    from optsched.cli.streams import Write
+    from optsched.studies.check_files import NamedCheck
+    from optsched.studies.check_reports import Result
+    from optsched.studies.runs import Measured
+
+__all__ = ["check"]
+
+#: The file that is taken where none is named.
+FILE = "optsched-check.toml"
+
+
+@click.command()
+@click.argument("file", required=False)
+@click.option("--only", multiple=True, metavar="NAME", help="The check of this name (repeatable); by default all.")
+@click.option("--update", is_flag=True, help="Record what the heuristics come to today as the baselines.")
+@click.option("--junit", metavar="FILE", help="Write the results there as JUnit XML, too.")
+@click.option("--markdown", metavar="FILE", help="Write a summary there in Markdown, too.")
+@click.option(
+    "--github/--no-github",
+    default=None,
+    help="Annotations for GitHub Actions, and a summary of the step. By default where GITHUB_ACTIONS is true.",
+)
+def check(
+    file: str | None, only: tuple[str, ...], update: bool, junit: str | None, markdown: str | None, github: bool | None
+) -> None:
+    """Check what a file asserts of heuristics: how far they may be from the proved optimum.
+
+    FILE is a TOML file, by default optsched-check.toml: a table [[check]] for each check, with heuristic, problem,
+    instances and limits (docs/guide.md). Paths and modules in it are looked for from its folder. Exit code 4 where a
+    check fails.
+    """
+    from optsched.cli.streams import destination, replacing
+    from optsched.studies import check_reports
+    from optsched.studies.check_files import CheckFile
+
+    path = file or FILE
+    if file is None and not Path(FILE).exists():
+        raise InputError([Fault("", "there is no such file here: name one, or write it (docs/guide.md)")], FILE)
+    checks = CheckFile(path)
+    folder = Path(path).resolve().parent
+    from_here = "" if folder == Path.cwd() else os.path.relpath(folder)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY") if github is not False else None
+    if github is None:
+        github = os.environ.get("GITHUB_ACTIONS") == "true"
+    with redirect_stdout(sys.stderr), chdir(folder):
+        planned = checks.planned(only, update)
+    if update and not any(entry.planned.check.baseline for entry in planned):
+        raise UsageError("--update: none of the checks has a baseline; give one baseline = true, or a path")
+    results: list[Result] = []
+    with ExitStack() as files, destination(None) as write:
+        xml, page = (files.enter_context(replacing(name)) if name else None for name in (junit, markdown))
+        rows = _Rows(write, planned)
+
+        def put(result: Result) -> None:
+            results.append(result)
+            rows.add(result)
+
+        try:
+            _run(planned, folder, put)
+        finally:
+            _tell(write, results, from_here, github)
+            if xml is not None:
+                xml.write(check_reports.junit(results, from_here))
+            text = check_reports.markdown(results, from_here).encode("utf-8", "backslashreplace")
+            if page is not None:
+                page.write(text)
+            if summary:
+                _append(summary, text)
+            if github:
+                workspace = os.environ.get("GITHUB_WORKSPACE", ".")
+                for line in check_reports.github_annotations(results, path, workspace, from_here):
+                    write(f"{line}\n")
+    if update:
+        with chdir(folder):
+            _record(results, bool(only))
+    failed = [result.check.name for result in results if result.verdict == "FAILED"]
+    if failed:
+        raise HeuristicFailed(f"{len(failed)} of {len(results)} checks failed: {', '.join(failed)}")
+
+
+def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], None]) -> None:
+    """Run the checks one after another; where one is broken off, it and those after it are put out as not finished."""
+    from optsched.report import progress
+    from optsched.studies.check_reports import Result
+
+    left, began = list(planned), 0.0
+    measured: list[Measured] = []
+    try:
+        with progress(sys.stderr, sum(entry.planned.runs for entry in planned)) as step:
+            while left:
+                measured, began = [], time.perf_counter()
+                # What a user's heuristic prints must not come between the data.
+                with redirect_stdout(sys.stderr), chdir(folder):
+                    for entry in left[0].planned.measure(step):
+                        measured.append(entry)
+                    outcome = left[0].planned.judge(measured)
+                result = Result(left.pop(0), outcome, len(measured), time.perf_counter() - began)
+                with step.aside():
+                    put(result)
+    finally:
+        for position, named in enumerate(left):
+            done, seconds = (0, 0.0) if position else (len(measured), time.perf_counter() - began)
+            put(Result(named, None, done, seconds))
+
+
+class _Rows:
+    """Puts out the table, a row as soon as its check is done."""
+
+    def __init__(self, write: Write, planned: Sequence[NamedCheck]) -> None:
+        from optsched.cli.streams import drawn
+        from optsched.report import Lines
+        from optsched.studies.check_reports import COLUMNS, NUMBERS
+
+        longest = max(len(printable(entry.name)) for entry in planned)
+        widths = [max(longest, len("check")), 4, 8, 8, len("not finished"), len("limit")]
+        self._lines = Lines(COLUMNS, widths, NUMBERS)
+        self._write, self._head = write, self._lines.head(drawn(None))
+
+    def add(self, result: Result) -> None:
+        head, self._head = self._head, ""
+        self._write(head + self._lines.line(result.cells))
+
+
+def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) -> None:
+    """What does not hold, check by check."""
+    from optsched.studies.check_reports import told
+
+    texts = {result.check.name: list(told(result, folder)) for result in results}
+    lines = [line for name, text in texts.items() if text for line in ("", f"{name}:", *text)]
+    if lines:
+        stop = secrets.token_hex(8)
+        before, after = (f"::stop-commands::{stop}\n", f"::{stop}::\n") if github else ("", "")
+        # Between these two lines GitHub obeys nothing, whatever a task is called.
+        write(before + "".join(f"{printable(line)}\n" for line in lines) + after)
+
+
+def _append(path: str, text: bytes) -> None:
+    """Add to the summary of the step, which other commands write to, too."""
+    try:
+        with open(path, "ab") as file:
+            file.write(text)
+    except OSError as error:
+        arguments.note(f"the summary of the step cannot be written: {error.strerror}: {path}", "warning")
+
+
+def _record(results: Sequence[Result], others: bool) -> None:
+    """Write the baselines; with `others`, what is recorded of checks that did not run stays."""
+    from optsched.studies.baselines import Baseline
+
+    by_path: dict[str, list[Measured]] = {}
+    for result in results:
+        baseline = result.check.planned.check.baseline
+        if baseline is not None and result.outcome is not None:
+            by_path.setdefault(os.path.normpath(baseline), []).extend(result.outcome.reports.measured)
+    for path, measured in by_path.items():
+        recorded = Baseline.of(measured)
+        if others and Path(path).exists():
+            recorded = Baseline({**Baseline.read(path).entries, **recorded.entries})
+        recorded.write(path)
+        arguments.note(f"{len(measured)} run{'s' * (len(measured) != 1)} recorded in {path}")

@@ -1,0 +1,270 @@
+"""What is asserted of a heuristic's gaps, and what came of it: for tests, whoever runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from optsched.certificates import certify
+from optsched.errors import CertificateInvalid, UsageError, nearest
+from optsched.heuristics import AnyHeuristic
+from optsched.problems import problem_class
+from optsched.solvers.profiles import AnyProfile
+from optsched.studies.baselines import Baseline, Comparison
+from optsched.studies.choices import Choice, Group, Source, chosen, seeds_of
+from optsched.studies.limits import Breach, GapLimit, breaches
+from optsched.studies.messages import lines
+from optsched.studies.runs import Measured, Work, measure, plan
+from optsched.studies.tables import GapReports
+
+__all__ = ["Check", "Outcome", "Planned"]
+
+#: What a reference may rest on without a proof, where `certify` allows it.
+KINDS = ("enumeration", "solver", "nothing")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is asserted of heuristics in problems; see `of`.
+
+    Examples
+    --------
+    >>> check = Check.of("lsap-sched", "papers/guo-fig2", "lsap", max_gap="5%", certify=True)
+    >>> check.asserted
+    'worst gap at most 5 %, proved'
+    >>> outcome = check.planned().run()
+    >>> outcome.failed, outcome.told
+    (False, 'lsap-sched in lsap, 1 run: worst gap 0 %')
+    """
+
+    choices: tuple[Choice, ...]
+    instances: Sequence[Source | Group]
+    problems: tuple[str, ...]
+    limit: GapLimit | None = None
+    feasible: bool = True
+    baseline: Path | None = None
+    #: Kinds of claims that are taken without a proof; None where nothing is certified.
+    allowed: tuple[str, ...] | None = None
+    seeds: tuple[int, ...] = (0,)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    profile: AnyProfile = "exact"
+    time_limit: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        heuristic: AnyHeuristic | Choice | Sequence[AnyHeuristic | Choice],
+        instances: Source | Iterable[Source],
+        problem: str | Sequence[str],
+        *,
+        max_gap: Any = None,
+        max_absolute: Any = None,
+        over: Any = "worst",
+        component: str | None = None,
+        frontier: bool = False,
+        feasible: bool = True,
+        baseline: str | Path | None = None,
+        certify: bool | Iterable[str] = False,
+        seeds: int | str | Iterable[int] = 1,
+        parameters: Mapping[str, Any] | None = None,
+        profile: AnyProfile = "exact",
+        time_limit: float | None = None,
+    ) -> Check:
+        """What is meant by the arguments, which are those of `optsched.pytest_plugin.GapCheck`.
+
+        Parameters
+        ----------
+        baseline
+            The path of a file, or None.
+
+        Raises
+        ------
+        UsageError
+            If nothing is asserted, or a value is none that there is.
+        """
+        limit, allowed = GapLimit.of(max_gap, max_absolute, over, component, frontier), kinds_of(certify)
+        if limit is None and not baseline and not feasible and allowed is None:
+            raise UsageError("nothing is asserted: give max_gap, max_absolute, baseline, feasible or certify")
+        given: Sequence[Any] = heuristic if isinstance(heuristic, list | tuple) else [heuristic]
+        problems = [problem] if isinstance(problem, str) else list(problem)
+        if not given or not problems:
+            raise UsageError("a check is of at least one heuristic in at least one problem")
+        one = isinstance(instances, str) or not isinstance(instances, Iterable)
+        return cls(
+            tuple({choice.label: choice for choice in map(chosen, given)}.values()),
+            [instances] if one else list(instances),  # type: ignore[list-item, arg-type]
+            tuple(dict.fromkeys(problem_class(name).name for name in problems)),
+            limit,
+            feasible,
+            Path(baseline) if baseline else None,
+            allowed,
+            tuple(seeds_of(seeds)),
+            dict(parameters or {}),
+            profile,
+            time_limit,
+        )
+
+    @property
+    def asserted(self) -> str:
+        """What must hold, in a few words."""
+        told = {
+            str(self.limit): self.limit is not None,
+            "no worse than recorded": self.baseline is not None,
+            "proved": self.allowed is not None,
+        }
+        return ", ".join(words for words, holds in told.items() if holds) or "feasible"
+
+    def planned(self, record: bool = False, recorder: str = "record it") -> Planned:
+        """What is to be run; all that was asked for wrongly is found here.
+
+        Parameters
+        ----------
+        record
+            Whether the runs are to be recorded as the baseline, and not compared with it.
+        recorder
+            What to do where there is no baseline, in words.
+
+        Raises
+        ------
+        UsageError
+            For heuristics, problems, parameters and limits that do not go together.
+        InputError
+            For instances, and for a baseline, that are wrong.
+        """
+        strangers = [
+            f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}; not {name}"
+            for choice in self.choices
+            for name in self.problems
+            if name not in choice.entry.problems
+        ]
+        if strangers:
+            raise UsageError(*strangers)
+        work = plan(self.instances, self.problems, self.choices, self.parameters)
+        if not work:
+            raise UsageError("there is no instance to measure on")
+        for part in work:
+            if self.limit is not None:
+                self.limit.check(part.problem)
+        compared = self.baseline is not None and not record and self.baseline.exists()
+        recorded = Baseline.read(self.baseline) if compared and self.baseline is not None else None
+        return Planned(self, tuple(work), record, recorded, recorder)
+
+
+def kinds_of(certify: bool | Iterable[str]) -> tuple[str, ...] | None:
+    """The kinds of claims that `certify` takes without a proof; None where it asks for no proof.
+
+    Raises
+    ------
+    UsageError
+        If there is no such kind.
+    """
+    if isinstance(certify, bool):
+        return () if certify else None
+    kinds = (certify,) if isinstance(certify, str) else tuple(certify)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UsageError(f"certify={kind!r}: {nearest(kind, KINDS)}, or true where all must be proved")
+    return kinds
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A check that can be run: what on, and what the runs are compared with."""
+
+    check: Check
+    work: tuple[Work, ...]
+    record: bool
+    recorded: Baseline | None
+    recorder: str
+
+    @property
+    def runs(self) -> int:
+        """How many there are to be."""
+        return len(self.check.seeds) * sum(len(part.choices) for part in self.work)
+
+    def measure(self, step: Callable[[str], None] = lambda text: None) -> Iterator[Measured]:
+        """Every run as soon as it is there; `step` is told of each before it begins."""
+        check = self.check
+        return measure(self.work, check.seeds, profile=check.profile, time_limit=check.time_limit, step=step)
+
+    def run(self) -> Outcome:
+        """What comes of it."""
+        return self.judge(self.measure())
+
+    def judge(self, measured: Iterable[Measured]) -> Outcome:
+        """What is to be said of the runs, once all are there."""
+        check, reports = self.check, GapReports(measured)
+        broken = breaches(reports.measured, check.limit, check.feasible)
+        if check.allowed is not None:
+            broken += list(_uncertified(reports.measured, check.allowed))
+        compared = None if check.baseline is None or self.record else self._compared(reports, check.baseline)
+        if compared is not None:
+            broken += compared.breaches
+        return Outcome(check, reports, tuple(broken), 0 if compared is None else compared.improved)
+
+    def _compared(self, reports: GapReports, path: Path) -> Comparison:
+        if self.recorded is not None:
+            return self.recorded.compare(reports.measured)
+        told = f"there is no baseline {path}; {self.recorder}"
+        return Comparison((Breach(told, reports.measured[0], reports.measured),), 0, 0)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a check.
+
+    Attributes
+    ----------
+    check, reports
+        What was asserted, and what was measured.
+    breaches
+        What does not hold.
+    improved
+        How many runs are better than recorded.
+    """
+
+    check: Check
+    reports: GapReports
+    breaches: tuple[Breach, ...]
+    improved: int
+
+    @property
+    def failed(self) -> bool:
+        """Whether something does not hold."""
+        return bool(self.breaches)
+
+    @property
+    def cause(self) -> BaseException | None:
+        """What the heuristic raised, in the first run that shows it."""
+        return next((cause for entry in self.breaches if (cause := entry.worst.report.run.cause) is not None), None)
+
+    @property
+    def told(self) -> str:
+        """A line on all runs."""
+        better = f"; {self.improved} better than recorded" if self.improved else ""
+        return self.reports.told(self.check.limit)[0] + better
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """How many runs there are and how many have a feasible placement, and the worst and mean gap of these."""
+        return self.reports.told(self.check.limit)[1]
+
+    def lines(self, folder: str = "") -> Iterator[str]:
+        """All that does not hold; `folder` is where commands are to be typed, if not here."""
+        return lines(self.breaches, self.check.choices, folder)
+
+
+def _uncertified(measured: Iterable[Measured], allowed: Sequence[str]) -> Iterator[Breach]:
+    """The references that are not proved."""
+    seen: set[int] = set()
+    for entry in measured:
+        reference = entry.report.reference
+        if id(reference) in seen:
+            continue
+        seen.add(id(reference))
+        try:
+            certify(entry.report.problem, reference.solution).raise_unless_proved(allowed)
+        except CertificateInvalid as error:
+            yield Breach(f"the reference is not proved: {error}", entry, (entry,))
