@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -142,6 +141,8 @@ class _Rows:
 
 def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) -> None:
     """What does not hold, check by check."""
+    import secrets
+
     from optsched.studies.check_reports import told
 
     texts = {result.check.name: list(told(result, folder)) for result in results}
@@ -173,7 +174,8 @@ def _record(results: Sequence[Result], others: bool) -> None:
             by_path.setdefault(os.path.normpath(baseline), []).extend(result.outcome.reports.measured)
     for path, measured in by_path.items():
         recorded = Baseline.of(measured)
-        if others and Path(path).exists():
-            recorded = Baseline({**Baseline.read(path).entries, **recorded.entries})
-        recorded.write(path)
+        if others:
+            recorded.record(path)
+        else:
+            recorded.write(path)
         arguments.note(f"{len(measured)} run{'s' * (len(measured) != 1)} recorded in {path}")

@@ -93,17 +93,13 @@ class NamedCheck:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A table of the file: its name, the values that have the right form, and of each the place where it stands.
-
-    `sound`: nothing is missing, and nothing has a wrong form.
-    """
+    """A table of the file: its name, the values that have the right form, and of each the place where it stands."""
 
     name: str
     line: int | None
     place: str
     values: Mapping[str, Any]
     places: Mapping[str, str]
-    sound: bool
 
 
 class CheckFile:
@@ -171,7 +167,6 @@ def _entries(document: Mapping[str, Any], text: str, faults: list[Fault]) -> lis
     """The tables, each with the values that hold for it; whatever has a wrong form is among the faults."""
     shared = {key: value for key, value in document.items() if key != "check"}
     defaults = _formed(shared, [*(key for key in _RULES if key != "name"), "check"], "", faults)
-    sound = len(defaults) == len(shared)
     tables = document.get("check", [])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         faults.append(Fault("check", "is no list of tables: begin each check with [[check]]"))
@@ -196,8 +191,7 @@ def _entries(document: Mapping[str, Any], text: str, faults: list[Fault]) -> lis
             faults.append(Fault(f"{place}.name", f'{same} is called "{name}", too: give each a name of its own'))
         places = {key: f"{place}.{key}" if key in table else key for key in _RULES}
         line = lines[number] if len(lines) == len(tables) else None
-        whole = sound and not missing and len(own) == len(table)
-        found.append(_Entry(name, line, place, values, places, whole))
+        found.append(_Entry(name, line, place, values, places))
     return found
 
 
@@ -232,48 +226,59 @@ def _joined(value: Any) -> str:
 
 def _planned(entry: _Entry, record: bool, faults: list[Fault]) -> Planned | None:
     """What a check is to run; None where something is wrong, which is among the faults then."""
-    values, places, before = dict(entry.values), entry.places, len(faults)
+    values = dict(entry.values)
 
-    def looked_at(key: str, look: Callable[[Any], Found]) -> Found | None:
-        """What a value stands for; what is wrong with it is noted at its place."""
+    def look(place: str, looked_at: Callable[[Any], Found], value: Any) -> list[Found]:
+        """What a value stands for; nothing where it is wrong, which is noted at its place."""
         try:
-            return look(values[key]) if key in values else None
+            return [looked_at(value)]
         except (UsageError, InputError) as error:
-            faults.extend(Fault(places[key], line) for line in str(error).split("\n"))
-            return None
+            faults.extend(Fault(place, line) for line in str(error).split("\n"))
+            return []
 
-    baseline = values.get("baseline", False)
-    if baseline is True:
-        baseline = f"gaps/{re.sub(r'[^A-Za-z0-9_.-]+', '-', entry.name).strip('-')}.json"
-    choices = looked_at("heuristic", lambda value: [chosen(text) for text in _listed(value)])
-    problems = looked_at("problem", lambda value: [problem_class(name).name for name in _listed(value)])
-    groups = [
-        *(looked_at("instances", lambda value: groups_of(_listed(value))) or []),
-        *(looked_at("family", lambda value: groups_of(list(map(_family, _listed(value))))) or []),
-    ]
-    seeds = looked_at("seeds", seeds_of) or [0]
-    profile = looked_at("profile", load_profile) or "exact"
-    looked_at("max_gap", lambda value: ratio(value, "a share"))
-    looked_at("max_absolute", lambda value: ratio(value, "a difference"))
-    looked_at("over", lambda value: GapLimit.of(max_gap=0, over=value))
-    looked_at("certify", kinds_of)
-    if len(faults) > before or not entry.sound:
+    def each(key: str, looked_at: Callable[[Any], Found]) -> list[Found]:
+        """What a value, or each entry of a list, stands for."""
+        value, place = values.pop(key, []), entry.places[key]
+        listed = enumerate(value) if isinstance(value, list) else [(None, value)]
+        return [
+            found
+            for row, part in listed
+            for found in look(place if row is None else f"{place}[{row}]", looked_at, part)
+        ]
+
+    choices, problems = each("heuristic", chosen), each("problem", lambda name: problem_class(name).name)
+    groups = [group for found in each("family", lambda table: groups_of(_family(table))) for group in found]
+    if "instances" in values:
+        instances = values.pop("instances")
+        groups = [*next(iter(look(entry.places["instances"], groups_of, instances)), []), *groups]
+    for key, looked_at in _LOOKED_AT.items():
+        if key in values and not look(entry.places[key], looked_at, values[key]):
+            del values[key]
+    if not (choices and problems and groups):
         return None
-    handled = {"name", "heuristic", "problem", "instances", "family", "baseline", "seeds", "profile"}
-    try:
-        check = Check.of(
-            choices or (),
-            groups,
-            problems or (),
-            baseline=baseline or None,
-            seeds=seeds,
-            profile=profile,
-            **{key: value for key, value in values.items() if key not in handled},
-        )
-        return check.planned(record, "optsched check --update records it")
-    except (UsageError, InputError) as error:
-        faults += [Fault(entry.place, line) for line in str(error).split("\n")]
-        return None
+    if values.get("baseline") is True:
+        stem = re.sub(r"[^\w.-]+", "-", entry.name).strip("-.")
+        values["baseline"] = f"gaps/{stem or 'check'}.json"
+    values.pop("name", None)
+
+    def made(given: dict[str, Any]) -> Planned:
+        return Check.of(choices, groups, problems, **given).planned(record, RECORDER)
+
+    return next(iter(look(entry.place, made, values)), None)
+
+
+#: What to do where there is no baseline.
+RECORDER = "optsched check --update records it"
+
+#: What is wrong with these values is told at their place, and not only of the whole check.
+_LOOKED_AT: dict[str, Callable[[Any], Any]] = {
+    "max_gap": lambda value: ratio(value, "a share"),
+    "max_absolute": lambda value: ratio(value, "a difference"),
+    "over": lambda value: GapLimit.of(max_gap=0, over=value),
+    "certify": kinds_of,
+    "seeds": seeds_of,
+    "profile": load_profile,
+}
 
 
 def _family(table: Mapping[str, Any]) -> Family:

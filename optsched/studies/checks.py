@@ -89,12 +89,13 @@ class Check:
             raise UsageError("nothing is asserted: give max_gap, max_absolute, baseline, feasible or certify")
         given: Sequence[Any] = heuristic if isinstance(heuristic, list | tuple) else [heuristic]
         problems = [problem] if isinstance(problem, str) else list(problem)
-        if not given or not problems:
-            raise UsageError("a check is of at least one heuristic in at least one problem")
         one = isinstance(instances, str) or not isinstance(instances, Iterable)
+        sources: list[Any] = [instances] if one else list(instances)  # type: ignore[arg-type]
+        if not (given and problems and sources):
+            raise UsageError("a check is of at least one heuristic in at least one problem on at least one instance")
         return cls(
             tuple({choice.label: choice for choice in map(chosen, given)}.values()),
-            [instances] if one else list(instances),  # type: ignore[list-item, arg-type]
+            sources,
             tuple(dict.fromkeys(problem_class(name).name for name in problems)),
             limit,
             feasible,
@@ -142,8 +143,6 @@ class Check:
         if strangers:
             raise UsageError(*strangers)
         work = plan(self.instances, self.problems, self.choices, self.parameters)
-        if not work:
-            raise UsageError("there is no instance to measure on")
         for part in work:
             if self.limit is not None:
                 self.limit.check(part.problem)

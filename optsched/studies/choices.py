@@ -183,7 +183,7 @@ def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
         sources = [sources]
     found: list[tuple[str, tuple[Instance, ...]]] = []
     errors: list[InputError] = []
-    for source in _expanded(sources):
+    for source in _expanded(sources, errors):
         if isinstance(source, Instance):
             found.append((source.name or "instance", (source,)))
         elif isinstance(source, Group):
@@ -207,8 +207,8 @@ def _told_apart(instance: Instance, label: str, names: Sequence[str]) -> Instanc
     return replace(instance, name=label) if names.count(instance.name) > 1 else instance
 
 
-def _expanded(sources: Iterable[Source]) -> Iterator[str | Instance | Family | Group]:
-    """Folders and patterns as the files that they hold, each path once."""
+def _expanded(sources: Iterable[Source], errors: list[InputError]) -> Iterator[str | Instance | Family | Group]:
+    """Folders and patterns as the files that they hold, each path once; those without any are noted."""
     seen: set[str] = set()
     for source in sources:
         if isinstance(source, Instance | Family | Group):
@@ -216,7 +216,12 @@ def _expanded(sources: Iterable[Source]) -> Iterator[str | Instance | Family | G
             continue
         if not isinstance(source, str | os.PathLike):
             raise UsageError(f"an instance is a name, a path, an Instance or a Family, not {described(source)}")
-        for path in _paths(os.fspath(source)):
+        try:
+            paths = _paths(os.fspath(source))
+        except InputError as error:
+            errors.append(error)
+            continue
+        for path in paths:
             if path not in seen:
                 seen.add(path)
                 yield path

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import Fault, InputError, MissingField, UsageError
+from optsched.errors import Fault, InputError, MissingField, UsageError, nearest
 from optsched.gaps import GapReport, Reference, each_wave, gap_of
 from optsched.heuristics import HEURISTICS, AnyHeuristic, applicable, run
 from optsched.instance import Instance
@@ -185,7 +185,7 @@ def plan(
 
 def by_problem(names: Sequence[str], parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Parameters of each problem, from those of all and those of one."""
-    tables = {name: {entry.name for entry in problem_class(name).parameter_table} for name in names}
+    tables = {name: [entry.name for entry in problem_class(name).parameter_table] for name in names}
     found: dict[str, dict[str, Any]] = {name: {} for name in names}
     for key, value in parameters.items():
         if key in tables and isinstance(value, Mapping):
@@ -193,7 +193,8 @@ def by_problem(names: Sequence[str], parameters: Mapping[str, Any]) -> dict[str,
             continue
         takers = [name for name, known in tables.items() if key in known]
         if not takers:
-            raise UsageError(f'no problem of {", ".join(names)} has a parameter "{key}"')
+            known = list(dict.fromkeys(name for table in tables.values() for name in table))
+            raise UsageError(f'no problem of {", ".join(names)} has a parameter "{key}"; {nearest(key, known)}')
         for name in takers:
             found[name].setdefault(key, value)
     return found

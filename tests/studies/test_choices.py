@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import optsched
 from optsched.errors import InputError, UsageError
 from optsched.instance import Cluster, Instance, Workload
-from optsched.studies.choices import Family, chosen, groups_of
+from optsched.studies.choices import Family, chosen, groups_of, seeds_of
 
 
 def tiny(name: str = "tiny") -> Instance:
@@ -85,6 +86,37 @@ def test_one_source() -> None:
     """Tests that one source needs no list."""
     assert len(groups_of(tiny())) == len(groups_of("papers/guo-fig2")) == 1
     assert len(groups_of(Family("lsap", [5])).pop().instances) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "seeds"),
+    [(2, [0, 1]), ("3", [3]), ("0-2, 7", [0, 1, 2, 7]), ("1,1", [1]), (range(2, 4), [2, 3]), (np.arange(2), [0, 1])],
+)
+def test_seeds(given: Any, seeds: list[int]) -> None:
+    """Tests every way to say which seeds are meant."""
+    assert seeds_of(given) == seeds
+
+
+@pytest.mark.parametrize("given", [0, -1, True, 1.5, "", "a", "3-1", "1,-2", [], [1.5], [True], [-1], ["1"], None])
+def test_no_seeds(given: Any) -> None:
+    """Tests that what is no seed is wrong usage, with the forms that there are."""
+    with pytest.raises(UsageError, match="give how many, a list of whole numbers from 0 on, or 0-29"):
+        seeds_of(given)
+
+
+def test_groups_stay_what_they_are() -> None:
+    """Tests that groups that were made before are taken as they are, beside other sources."""
+    groups = groups_of([tiny("held"), Family("lsap", 2, {"nodes": 3, "tasks": 2})])
+    assert groups_of(groups) == groups
+    assert groups_of(groups[1]) == groups[1:]
+
+
+def test_faults_of_a_pattern_and_a_file_are_told_together() -> None:
+    """Tests that a pattern without files does not hide what is wrong with other sources."""
+    with pytest.raises(InputError) as caught:
+        groups_of(["no/such/*.json", "no/such.json"])
+    assert "fits no file" in str(caught.value)
+    assert "no/such.json: cannot be read" in str(caught.value)
 
 
 def test_names_that_two_bear(tmp_path: Path) -> None:

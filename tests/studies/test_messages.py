@@ -15,7 +15,7 @@ from optsched.cli import cli
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.studies.choices import Family
 from optsched.studies.limits import Breach, GapLimit, breaches
-from optsched.studies.messages import again, lines
+from optsched.studies.messages import again, lines, own_traceback
 from optsched.studies.runs import Measured, measure, plan
 
 
@@ -48,6 +48,29 @@ def test_lines_of_a_breach() -> None:
         ["t1", "n0", "n1"],
     ]
     assert told[6].startswith("  see it again: save the instance first (optsched.save(instance, 'row.json'))")
+
+
+def test_where_the_command_is_to_be_typed() -> None:
+    """Tests that a folder stands before the command."""
+    told = list(lines(breaches(measured("papers/guo-fig2"), GapLimit.of(max_absolute=0)), folder="a b"))
+    assert told[-1].startswith("  see it again: cd 'a b' && optsched gap papers/guo-fig2 --problem lsap")
+
+
+def test_traceback_begins_with_the_users_own_line() -> None:
+    """Tests that what called a heuristic is left out of its traceback, and that what it called is there."""
+
+    def broken(problem: Any, rng: Any) -> list[str]:
+        raise ValueError("no") from KeyError("cause")
+
+    (entry,) = measured(made(1), broken)
+    cause = entry.report.run.cause
+    assert cause is not None
+    told = own_traceback(cause)
+    assert "KeyError: 'cause'" in told
+    assert told.endswith("ValueError: no\n")
+    assert told.count("File ") == 1
+    assert "in broken" in told
+    assert "never raised" in own_traceback(ValueError("never raised"))
 
 
 def test_long_tables_are_cut() -> None:

@@ -165,6 +165,8 @@ def test_told() -> None:
     assert text.endswith("2 runs: worst gap 100 %, 1 over an optimum of 0")
     assert numbers["over_zero"] == 1
     assert study(ROWS[0], "lsap", turned).told()[0].endswith("1 run: worst gap 300 %")
+    text, _ = study(ROWS[0], ["lsap", "latency"], turned).told()
+    assert ":turned in lsap, latency, 2 runs: " in text
 
 
 def test_frames_are_plain() -> None:

@@ -1,0 +1,275 @@
+"""`optsched check`: a scheduler's project from green to red, each output, baselines, and whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from command_line import ENVIRONMENT, PROGRAM, run
+
+PROJECT = Path(__file__).resolve().parents[1] / "data" / "scheduler_project"
+
+#: Two checks with heuristics of the list: the first passes, the second is against a baseline.
+TWO = """
+problem = "lsap"
+
+[[check]]
+name = "near"
+heuristic = "lsap-sched"
+instances = "papers/guo-fig2"
+max_gap = "5%"
+
+[[check]]
+name = "as recorded"
+heuristic = "dl"
+instances = ["papers/guo-fig2", "generated/lsap-n20-t15-seed0"]
+baseline = "gaps/both.json"
+"""
+
+#: A scheduler that waits for ever in its third call.
+OWN = """
+import pathlib
+
+def third(problem, rng, calls=[]):
+    print("called")
+    calls.append(1)
+    while len(calls) > 2:
+        pathlib.Path("begun").touch()
+    return list(range(len(problem.tasks)))
+
+def broken(problem, rng):
+    return {}["lost"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A current folder of its own, not within GitHub Actions."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(text: str, *args: str) -> Result:
+    """What comes of a file in the current folder."""
+    Path("optsched-check.toml").write_text(text)
+    return run("check", *args)
+
+
+def outside(folder: Path, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, as a module of the folder can be imported only once."""
+    command = [*PROGRAM, "check", *args]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, env={**ENVIRONMENT, **environment}
+    )
+
+
+def table(stdout: str) -> dict[str, list[str]]:
+    """The cells of each row of the table by the name of its check."""
+    rows = (re.split(r"\s{2,}", line) for line in stdout.partition("\n\n")[0].splitlines()[2:])
+    return {name: cells for name, *cells in rows}
+
+
+def test_from_green_to_red(folder: Path) -> None:
+    """Tests that a project's checks pass from any folder, and that its heuristic made worse fails them all."""
+    project = Path(shutil.copytree(PROJECT, folder / "project", ignore=shutil.ignore_patterns("__pycache__")))
+    recorded = outside(project, "--update")
+    assert (recorded.returncode, recorded.stderr) == (
+        0,
+        "optsched: note: 2 runs recorded in gaps/not-worse-than-recorded.json\n",
+    )
+    green = outside(folder, "project/optsched-check.toml")
+    assert (green.returncode, green.stderr) == (0, "")
+    assert {name: cells[3] for name, cells in table(green.stdout).items()} == {
+        "near the optimum": "passed",
+        "generated": "passed",
+        "not worse than recorded": "passed",
+    }
+    module = project / "scheduler" / "placing.py"
+    text = module.read_text()
+    assert "local = [node for node in holders[task] if free[node]]" in text
+    module.write_text(text.replace("local = [node for node in holders[task] if free[node]]", "local = []"))
+    red = outside(folder, "project/optsched-check.toml")
+    assert red.returncode == 4
+    assert table(red.stdout)["near the optimum"] == ["1", "200 %", "200 %", "FAILED", "worst gap at most 5 %, proved"]
+    assert red.stderr == (
+        "optsched: error: 3 of 3 checks failed: near the optimum, generated, not worse than recorded\n"
+    )
+    again = "optsched gap traces/small.json --problem lsap --heuristic scheduler.placing:place --seed 0"
+    assert f"  see it again: cd project && {again}\n" in red.stdout
+    assert "the value is 6, 200 % from the optimum; recorded is 2 (0 %)" in red.stdout
+    assert "6 of 9 tasks run elsewhere than in an optimal placement" in red.stdout
+    shown = subprocess.run(
+        [*PROGRAM, *again.split()[1:]], cwd=project, env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    assert "200 %" in shown.stdout
+
+
+def test_a_heuristic_that_raises(folder: Path) -> None:
+    """Tests that its own traceback is on stdout and in JUnit XML, what it prints is not, and where GitHub shows it."""
+    (folder / "own.py").write_text(OWN)
+    (folder / "checks.toml").write_text(
+        '[[check]]\nheuristic = "own:broken"\nproblem = "lsap"\ninstances = "papers/guo-fig2"\nmax_gap = 1\n'
+        '[[check]]\nheuristic = "own:third"\nproblem = "lsap"\ninstances = "papers/guo-fig2"\nmax_absolute = 9\n'
+    )
+    summary = folder / "summary.md"
+    summary.write_text("before\n")
+    found = outside(
+        folder, "checks.toml", "--junit", "found.xml", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary)
+    )
+    assert found.returncode == 4
+    assert "called" in found.stderr
+    assert "called\n" not in found.stdout
+    assert 'return {}["lost"]' in found.stdout
+    (failure,) = ET.parse(folder / "found.xml").iter("failure")
+    assert failure.get("type") == "KeyError"
+    assert 'return {}["lost"]' in str(failure.text)
+    lines = found.stdout.splitlines()
+    stop = next(line for line in lines if line.startswith("::stop-commands::")).removeprefix("::stop-commands::")
+    within = lines[lines.index(f"::stop-commands::{stop}") : lines.index(f"::{stop}::")]
+    assert 'return {}["lost"]' in "\n".join(within)
+    errors = [line for line in lines if line.startswith("::error ")]
+    assert len(errors) == 1
+    assert errors[0].startswith("::error file=own.py,line=12,title=optsched%3A own%3Abroken in lsap::")
+    text = summary.read_text()
+    assert text.startswith("before\n## optsched check: 1 of 2 failed\n")
+    assert "Traceback (most recent call last):" in text
+
+
+def test_each_output(folder: Path) -> None:
+    """Tests that XML and Markdown go into files beside what is printed, and that without GitHub nothing is for it."""
+    found = check(TWO, "--only", "near", "--junit", "a.xml", "--markdown", "a.md")
+    assert found.exit_code == 0
+    assert table(found.stdout) == {"near": ["1", "0 %", "0 %", "passed", "worst gap at most 5 %"]}
+    assert "::" not in found.stdout
+    assert ET.parse("a.xml").getroot().get("tests") == "1"
+    assert Path("a.md").read_text().startswith("## optsched check: 1 passed\n\n| check | runs |")
+    assert sorted(path.name for path in folder.iterdir()) == ["a.md", "a.xml", "optsched-check.toml"]
+
+
+def test_github_is_asked_for_and_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that --github and --no-github go before what the environment says."""
+    failing = TWO.replace('heuristic = "lsap-sched"', 'heuristic = "rand"').replace(
+        'max_gap = "5%"', "max_absolute = 0"
+    )
+    assert "::error file=optsched-check.toml,line=4,title=" in check(failing, "--only", "near", "--github").stdout
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    assert "::" not in check(failing, "--only", "near", "--no-github").stdout
+    assert not Path("summary.md").exists()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "no/such/summary.md")
+    found = check(failing, "--only", "near")
+    assert found.exit_code == 4
+    assert "warning: the summary of the step cannot be written: No such file or directory" in found.stderr
+
+
+def test_baselines(folder: Path) -> None:
+    """Tests that a baseline is asked for, recorded, kept, compared with, and that one check's leaves the others'."""
+    missing = check(TWO)
+    assert missing.exit_code == 4
+    assert "there is no baseline gaps/both.json; optsched check --update records it" in missing.stdout
+    recorded = check(TWO, "--update")
+    assert recorded.exit_code == 0
+    assert table(recorded.stdout)["as recorded"][3] == "recorded"
+    path = Path("gaps/both.json")
+    before = path.read_bytes()
+    assert check(TWO).exit_code == 0
+    worse = TWO.replace('heuristic = "dl"', 'heuristic = "rand"')
+    found = check(worse)
+    assert found.exit_code == 4
+    assert "nothing is recorded of this run" in found.stdout
+    assert path.read_bytes() == before
+    more = (
+        TWO
+        + '[[check]]\nname = "more"\nheuristic = "rand"\ninstances = "papers/guo-fig2"\nbaseline = "gaps/both.json"\n'
+    )
+    assert check(more, "--update", "--only", "more").stderr == "optsched: note: 1 run recorded in gaps/both.json\n"
+    assert len(json.loads(path.read_text())["runs"]) == 3
+    assert check(more).exit_code == 0
+    assert check(TWO, "--update").exit_code == 0
+    assert path.read_bytes() == before, "what no check measures any more is gone"
+
+
+def test_nothing_is_recorded_that_has_no_baseline() -> None:
+    """Tests that --update of checks without a baseline is wrong usage."""
+    found = check(TWO, "--update", "--only", "near")
+    assert found.exit_code == 2
+    assert "--update: none of the checks has a baseline; give one baseline = true, or a path" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "code", "told"),
+    [
+        (None, [], 3, "optsched-check.toml: there is no such file here: name one, or write it (docs/guide.md)"),
+        (None, ["no/such.toml"], 3, "no/such.toml: cannot be read (No such file or directory): check the path"),
+        (TWO, ["--only", "nera"], 2, 'optsched-check.toml has no check "nera"; did you mean "near"?'),
+        (TWO, ["--junit", "no/such.xml"], 3, "no/such.xml: cannot be written: No such file or directory"),
+        (TWO, ["--markdown", "/"], 3, "cannot be written"),
+        ("x = 1\n" + TWO, [], 3, "optsched-check.toml: x: there is no such key"),
+    ],
+)
+def test_wrong_use(text: str | None, args: list[str], code: int, told: str, folder: Path) -> None:
+    """Tests that what is wrong is told before anything runs, and that nothing is written."""
+    found = run("check", *args) if text is None else check(text, *args)
+    assert found.exit_code == code
+    assert told in found.stderr
+    assert "passed" not in found.stdout
+    assert {path.name for path in folder.iterdir()} <= {"optsched-check.toml"}
+
+
+def test_all_faults_are_told_with_places() -> None:
+    """Tests one line for each fault of a file, each with its place."""
+    found = check('[[check]]\nheuristic = "dll"\nproblem = "lsapp"\ninstances = "x/*.json"\nmax_gap = "five"\n')
+    assert found.exit_code == 3
+    assert [line.split(": ")[3] for line in found.stderr.splitlines()] == [
+        "check[0].heuristic",
+        "check[0].problem",
+        "check[0].instances",
+        "check[0].max_gap",
+    ]
+
+
+def test_ctrl_c_tells_what_was_finished(folder: Path) -> None:
+    """Tests that Ctrl-C ends it with 130, tells what was done, and replaces neither an older report nor a baseline."""
+    (folder / "own.py").write_text(OWN)
+    (folder / "checks.toml").write_text(
+        'problem = "lsap"\ninstances = "papers/guo-fig2"\n'
+        '[[check]]\nname = "first"\nheuristic = "lsap-sched"\nbaseline = true\n'
+        '[[check]]\nname = "second"\nheuristic = "own:third"\nseeds = 5\n'
+        '[[check]]\nname = "third"\nheuristic = "dl"\n'
+    )
+    (folder / "found.xml").write_text("older")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
+    process = subprocess.Popen(
+        [*PROGRAM, "check", "checks.toml", "--update", "--junit", "found.xml"],
+        cwd=folder,
+        env={**environment, "PYTHONPATH": ENVIRONMENT["PYTHONPATH"]},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (folder / "begun").exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    cells: dict[str, Any] = table(out)
+    assert cells["first"][3] == "recorded"
+    assert cells["second"][0] == "2 of 5"
+    assert cells["second"][3] == "not finished"
+    assert cells["third"][3] == "not run"
+    assert "interrupted" in told
+    assert (folder / "found.xml").read_text() == "older"
+    assert ET.parse(folder / "found.xml.partial").getroot().get("tests") == "3"
+    assert not (folder / "gaps").exists()
