@@ -13,7 +13,7 @@ from optsched.heuristics import AnyHeuristic
 from optsched.problems import problem_class
 from optsched.solvers.profiles import AnyProfile
 from optsched.studies.baselines import Baseline, Comparison
-from optsched.studies.choices import Choice, Group, Source, chosen, seeds_of
+from optsched.studies.choices import Choice, Group, Source, chosen, distinct, seeds_of
 from optsched.studies.limits import Breach, GapLimit, breaches
 from optsched.studies.messages import lines
 from optsched.studies.runs import Measured, Work, measure, plan
@@ -94,7 +94,7 @@ class Check:
         if not (given and problems and sources):
             raise UsageError("a check is of at least one heuristic in at least one problem on at least one instance")
         return cls(
-            tuple({choice.label: choice for choice in map(chosen, given)}.values()),
+            tuple(distinct(map(chosen, given))),
             sources,
             tuple(dict.fromkeys(problem_class(name).name for name in problems)),
             limit,

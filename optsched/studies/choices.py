@@ -17,7 +17,7 @@ from optsched.instance import Instance
 from optsched.instances.files import SUFFIXES, load
 from optsched.problems.base import resolve
 
-__all__ = ["Choice", "Family", "Group", "Source", "chosen", "groups_of", "raise_all", "seeds_of"]
+__all__ = ["Choice", "Family", "Group", "Source", "chosen", "distinct", "groups_of", "raise_all", "seeds_of"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,21 @@ def chosen(given: AnyHeuristic | Choice) -> Choice:
     if entry.parameters is not None:
         resolve(entry.name, entry.parameters, {key: value for key, value in values.items() if key != "max_idle_rounds"})
     return Choice(entry, values, given)
+
+
+def distinct(choices: Iterable[Choice]) -> list[Choice]:
+    """Each heuristic once.
+
+    Raises
+    ------
+    UsageError
+        If two that are not the same have one label, as two lambdas of a function have.
+    """
+    found: dict[str, Choice] = {}
+    for choice in choices:
+        if found.setdefault(choice.label, choice) != choice:
+            raise UsageError(f"two heuristics are called {choice.label}: define each under a name of its own")
+    return list(found.values())
 
 
 def _literal(text: str) -> Any:

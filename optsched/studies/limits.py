@@ -65,9 +65,11 @@ class GapLimit:
         Raises
         ------
         UsageError
-            If both are given, or a value is none that there is.
+            If both are given, or what is limited without a limit, or a value is none that there is.
         """
         if max_gap is None and max_absolute is None:
+            if (over, component, frontier) != ("worst", None, False):
+                raise UsageError("over, component and frontier say which gap is limited: give max_gap or max_absolute")
             return None
         if max_gap is not None and max_absolute is not None:
             raise UsageError("give max_gap, a share of the optimum, or max_absolute, a difference; not both")

@@ -15,7 +15,7 @@ from optsched.placement import Placement
 from optsched.problems import PROBLEMS, Problem, problem_class
 from optsched.results import Limit
 from optsched.solvers.profiles import Profile, load_profile
-from optsched.studies.choices import Choice, Group, Source, chosen, groups_of, raise_all, seeds_of
+from optsched.studies.choices import Choice, Group, Source, chosen, distinct, groups_of, raise_all, seeds_of
 
 __all__ = [
     "Measured",
@@ -177,7 +177,7 @@ def plan(
     several = isinstance(heuristics, Iterable) and not isinstance(heuristics, str | Choice)
     given: list[Any] = list(heuristics) if several else [heuristics]  # type: ignore[arg-type]
     wanted = list(dict.fromkeys(problem_class(name).name for name in names)) or problems_with_heuristics()
-    choices = list({choice.label: choice for choice in map(chosen, given)}.values())
+    choices = distinct(map(chosen, given))
     check_served(choices, wanted, listed=not names)
     values = by_problem(wanted, parameters or {})
     return work_on(posed(groups_of(instances), wanted, values, bool(names)), choices)

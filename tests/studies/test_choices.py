@@ -12,7 +12,8 @@ import pytest
 import optsched
 from optsched.errors import InputError, UsageError
 from optsched.instance import Cluster, Instance, Workload
-from optsched.studies.choices import Family, chosen, groups_of, seeds_of
+from optsched.studies.choices import Family, chosen, distinct, groups_of, seeds_of
+from optsched.studies.runs import plan
 
 
 def tiny(name: str = "tiny") -> Instance:
@@ -164,3 +165,18 @@ def test_a_seed_is_no_parameter_of_a_family(name: str) -> None:
     """Tests that a seed or name among the parameters is told, and no bug of a doubled argument."""
     with pytest.raises(UsageError, match=f"lsap: {name} is no parameter: give a family's name and its seeds"):
         groups_of(Family("lsap", [1], {name: 4}))
+
+
+def test_two_heuristics_of_one_name_are_not_taken_for_one() -> None:
+    """Tests that a heuristic is taken once, and that two functions with one name are refused, none of them dropped."""
+
+    def made(node: int) -> Any:
+        def place(problem: Any, rng: Any) -> list[int]:
+            return [node] * len(problem.tasks)
+
+        return place
+
+    one = made(0)
+    assert [choice.label for choice in distinct(map(chosen, ["dl", one, one, "dl"]))] == ["dl", chosen(one).label]
+    with pytest.raises(UsageError, match=r"two heuristics are called .*place: define each under a name of its own"):
+        plan("papers/guo-fig2", "lsap", [one, made(1)])

@@ -164,3 +164,10 @@ def test_later_component_of_a_worse_run() -> None:
     assert isinstance(breach, Breach)
     assert "unknown" in breach.told
     assert "frontier" in breach.told
+
+
+@pytest.mark.parametrize("given", [{"over": "mean"}, {"component": "work"}, {"frontier": True}, {"over": "nonsense"}])
+def test_nothing_is_limited(given: dict[str, Any]) -> None:
+    """Tests that which gap is meant, without a limit on it, is no assertion that holds of everything."""
+    with pytest.raises(UsageError, match="give max_gap or max_absolute"):
+        GapLimit.of(**given)
