@@ -44,6 +44,8 @@ __all__ = [
 ]
 
 Gaps = tuple[Number | None, ...]
+#: How many tasks of each kind are on a node with their data, in a rack with it, and remote.
+Locality = Mapping[str, Mapping[str, int]]
 
 
 class Reference:
@@ -162,6 +164,17 @@ class Reference:
         """Weakest kind of proof among the components; None where a component has none, as beside a cheap bound."""
         return self.solution.certificate
 
+    @property
+    def optimum(self) -> Placement | None:
+        """A placement whose value is the proved optimum; None where none is proved."""
+        found = self.solution.decision if self.solution.optimal else None
+        return found if isinstance(found, Placement) else None
+
+    @cached_property
+    def locality(self) -> Locality | None:
+        """How near tasks are to their data in `optimum`; another optimum may differ. None where nothing has data."""
+        return _locality(self.problem, self.optimum)
+
     def beside(self, value: Value) -> dict[str, Number | None]:
         """What is told beside the gap of a feasible value, from the frontier; None where it is not proved.
 
@@ -250,6 +263,16 @@ class GapReport:
         return self.run.placement
 
     @property
+    def waiting(self) -> int | None:
+        """How many of the tasks to place the heuristic left waiting; None where it made no placement."""
+        return None if self.placement is None else len(self.problem.tasks) - self.placement.placed
+
+    @cached_property
+    def locality(self) -> Locality | None:
+        """How near tasks are to their data (`locality_counts`); None where nothing has data, or it is not feasible."""
+        return _locality(self.problem, self.placement if self.feasible else None)
+
+    @property
     def deciding(self) -> tuple[Number, Number | None] | None:
         """Absolute and relative gap of the first component that differs from the reference; None where it is unknown.
 
@@ -330,8 +353,11 @@ class GapReport:
         most = float(limit) if isinstance(limit, Fraction) else limit
         raise HeuristicFailed(f"{who}: gap {found} is over {most}: {value} against {kind} {best}")
 
-    def record(self) -> dict[str, Any]:
-        """The report as JSON holds it: one number where the problem has one component, else lists."""
+    def record(self, placements: bool = False) -> dict[str, Any]:
+        """The report as JSON holds it: one number where the problem has one component, else lists.
+
+        `placements`: also the node of each task, of the heuristic's placement and of the reference, by their ids.
+        """
         solution = self.reference.solution
         single = len(self.problem.components) == 1
         record: dict[str, Any] = {
@@ -359,17 +385,20 @@ class GapReport:
             "build_seconds": solution.build_seconds,
             "solve_seconds": solution.solve_seconds,
             "heuristic_seconds": self.run.seconds,
+            "waiting": self.waiting,
+            "locality": self.locality,
+            "reference_locality": self.reference.locality,
         }
         known = {} if self.objective is None else self.reference.beside(self.objective)
         record |= {name: _plain(known.get(name)) for name in fields_beside(self.problem)}
-        if record_of(type(self.problem)).locality:
-            placed = self.placement if self.feasible else None
-            record["locality"] = None if placed is None else locality_counts(self.problem, placed)
         if self.run.rounds is not None:
             record["rounds"] = self.run.rounds
             record["idle_slot_time"] = self.run.idle_slot_time
         if self.in_waves:
             record["wave"] = self.wave
+        if placements:
+            found = {"placement": self.placement, "reference_placement": self.reference.optimum}
+            record |= {name: None if held is None else held.to_dict(self.problem) for name, held in found.items()}
         return record
 
 
@@ -426,22 +455,25 @@ _FIELDS = (
     "build_seconds",
     "solve_seconds",
     "heuristic_seconds",
+    "waiting",
+    "locality",
+    "reference_locality",
 )
 
 
-def record_fields(problems: Iterable[Problem], *, policies: bool, waves: bool) -> list[str]:
+def record_fields(problems: Iterable[Problem], *, policies: bool, waves: bool, placements: bool = False) -> list[str]:
     """The fields that the records of any gaps in these problems may have, in order: the header of a table of them.
 
-    `policies`: whether a policy runs. `waves`: whether there are waves.
+    `policies`: whether a policy runs. `waves`: whether there are waves. `placements`: whether they have placements.
     """
     found = dict.fromkeys(_FIELDS)
-    posed = list(problems)
-    found |= dict.fromkeys(name for problem in posed for name in fields_beside(problem))
+    found |= dict.fromkeys(name for problem in problems for name in fields_beside(problem))
     further = {
-        "locality": any(record_of(type(problem)).locality for problem in posed),
         "rounds": policies,
         "idle_slot_time": policies,
         "wave": waves,
+        "placement": placements,
+        "reference_placement": placements,
     }
     return [*found, *(name for name, there in further.items() if there)]
 
@@ -451,6 +483,14 @@ def fields_beside(problem: Problem) -> tuple[str, ...]:
     named = record_of(type(problem)).beside
     fields: tuple[str, ...] = () if named is None else imported(named).fields
     return fields
+
+
+def _locality(problem: Problem, placement: Placement | None) -> Locality | None:
+    """The counts of a placement; None without one, or where the instance says of no task where its data is."""
+    instance = problem.instance
+    if placement is None or not (len(instance.replicas.values) or instance.workload.shuffle is not None):
+        return None
+    return locality_counts(problem, placement)
 
 
 def _plain(value: Any) -> Any:

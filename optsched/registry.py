@@ -134,8 +134,6 @@ class Record:
     slots
         `problem -> slots of each node, or None`: where nodes only count the tasks that may use them (`usable`), so that
         a matching shows why nothing is feasible.
-    locality
-        Whether a gap counts tasks on their node, in the rack and remote.
     rivals
         What may contradict a solver's mere word: names of quick heuristics, and functions
         `problem -> decision or None`.
@@ -166,7 +164,6 @@ class Record:
     waves: str | None = None
     leximin: str | None = None
     slots: str | None = None
-    locality: bool = False
     rivals: tuple[str, ...] = ()
     known: KnownOptimum | None = None
     family: str | None = None
@@ -316,7 +313,6 @@ SHIPPED = (
         problem="optsched.problems.transmission_maps:TransmissionMaps",
         models="optsched.models.transmission_maps",
         **_ASSIGNMENT,
-        locality=True,
         rivals=("least-cost",),
         known=KnownOptimum("papers/pna-largest-p", ("network", "pulp")),
         family="transmission",
@@ -329,7 +325,6 @@ SHIPPED = (
         models="optsched.models.transmission_reduces",
         routes="optsched.routes.transmission_reduces",
         provers={"dual": "optsched.certificates.transmission_reduces:transmission_reduces_proof"},
-        locality=True,
         rivals=("least-cost",),
         known=KnownOptimum("papers/pna-example-placed", ("arrays", "pulp")),
         family="transmission",
@@ -343,7 +338,6 @@ SHIPPED = (
         models="optsched.models.transmission",
         routes="optsched.routes.transmission",
         provers={"combinatorial": "optsched.certificates.transmission:transmission_proof"},
-        locality=True,
         rivals=("least-cost", "fifo"),
         known=KnownOptimum("papers/pna-example", ("search", "pulp")),
         family="transmission",
@@ -461,7 +455,7 @@ _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
         lambda given: _is_table(given) and all(map(_is_path, given.values())),
     ),
     (("limit",), "a ProgramLimit", lambda given: isinstance(given, ProgramLimit)),
-    (("locality", "frontier"), "True or False", lambda given: isinstance(given, bool)),
+    (("frontier",), "True or False", lambda given: isinstance(given, bool)),
     (
         ("rivals",),
         'a tuple of names of heuristics and texts "package.module:name"',

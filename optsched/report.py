@@ -348,6 +348,8 @@ def _note(group: Sequence[GapReport]) -> str:
             note = f"beside the cheap bound {report.reference.cheap.name}"
         elif report.reference.kind is None and report.reference.solution.limit is not Limit.TIME:
             note = "reference unknown"
+        elif len(group) == 1 and (nearer := _nearer(report)):
+            note = nearer
         else:
             continue
         notes[note] = notes.get(note, 0) + 1
@@ -356,6 +358,21 @@ def _note(group: Sequence[GapReport]) -> str:
     if late:
         limit = late[0].profile.time_limit
         told.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
+    return "; ".join(told)
+
+
+def _nearer(report: GapReport) -> str:
+    """How many tasks are on a node with their data, in a rack with it and remote, where a gap is."""
+    held, best = report.locality, report.reference.locality
+    racks = len(report.problem.instance.cluster.rack_ids)
+    if held is None or best is None or held == best or not racks or not any(report.deciding or ()):
+        return ""
+    several = sum(any(counts.values()) for counts in best.values()) > 1
+    told = []
+    for kind, counts in held.items():
+        if counts != best[kind]:
+            mine, others = ("/".join(str(number) for number in each.values()) for each in (counts, best[kind]))
+            told.append(f"{f'{kind}s ' if several else ''}{mine} {'/'.join(counts)}, optimum {others}")
     return "; ".join(told)
 
 

@@ -46,7 +46,7 @@ def answer(nodes: list[int | None]) -> object:
 RECORD = """
     instance problem parameters heuristic heuristic_parameters seed sense feasible violations objective reference
     reference_kind absolute_gap relative_gap certificate termination limit error build_seconds solve_seconds
-    heuristic_seconds
+    heuristic_seconds waiting locality reference_locality
 """
 
 FIGURE_2 = instance([[0, 1, 2], [0, 1], [0]], [1, 1, 1])
@@ -215,7 +215,7 @@ def test_policy_reports_its_waiting() -> None:
     assert "wave" not in record
 
 
-def test_records_of_000_tell_locality() -> None:
+def test_records_tell_locality() -> None:
     """Tests that maps and reduces on, near and far from their data are counted (Shen et al., Table III)."""
     posed = problem("transmission", example())
     record = gap(posed, lambda *_: ["D3", "D2", "D1", "D3"]).record()
@@ -224,6 +224,30 @@ def test_records_of_000_tell_locality() -> None:
         "reduce": {"node": 1, "rack": 0, "remote": 1},
     }
     assert gap(posed, lambda *_: [None] * 4).record()["locality"] is None
+
+
+def test_records_tell_locality_of_the_optimum() -> None:
+    """Tests the counts of both placements where tasks have data, and none where nothing has, or nothing is proved."""
+    report = gap(Lsap(FIGURE_2), answer([0, 1, 2]))
+    record = report.record()
+    assert record["locality"] == {"map": {"node": 2, "rack": 0, "remote": 1}}
+    assert record["reference_locality"] == {"map": {"node": 3, "rack": 0, "remote": 0}}
+    assert gap(Lsap(instance([[], []], [2])), answer([0, 0])).record()["locality"] is None
+    unknown = Reference(Lsap(FIGURE_2), solution=replace(report.reference.solution, termination=Termination.FEASIBLE))
+    assert (unknown.optimum, unknown.locality) == (None, None)
+
+
+def test_records_tell_what_waits_and_where() -> None:
+    """Tests the tasks that wait, and the node of each task in ids, of the heuristic and of the optimum, on request."""
+    report = gap(Lsap(instance([[0], [0]], [1])), answer([None, 0]))
+    assert report.record()["waiting"] == 1
+    record = report.record(placements=True)
+    assert list(record)[-2:] == ["placement", "reference_placement"]
+    assert record["placement"] == report.placement.to_dict(report.problem)  # type: ignore[union-attr]
+    assert sorted(record["reference_placement"].values(), key=str) == [None, "n0"]
+    assert list(record) == record_fields([report.problem], policies=False, waves=False, placements=True)
+    failed = gap(Lsap(FIGURE_2), answer("nonsense")).record(placements=True)
+    assert (failed["waiting"], failed["placement"]) == (None, None)
 
 
 def every_schedule(problem: Lsap, capacities: list[list[int]]) -> int:

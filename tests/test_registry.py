@@ -262,7 +262,6 @@ def test_faults_of_packages_outside(outside: list[Point], loaded: Any, told: str
         ("provers", None, 'a mapping of kinds of certificates to texts "package.module:name"'),
         ("provers", {"dual": 5}, 'a mapping of kinds of certificates to texts "package.module:name"'),
         ("limit", 5, "a ProgramLimit"),
-        ("locality", "yes", "True or False"),
         ("frontier", 1, "True or False"),
         ("rivals", "dl", 'a tuple of names of heuristics and texts "package.module:name"'),
         ("known", 5, "a KnownOptimum"),

@@ -124,6 +124,19 @@ def test_gap_row() -> None:
     assert row["gap"] == "50 %"
 
 
+def test_row_of_racks() -> None:
+    """Tests that a single run tells node, rack and remote where racks are given and the optimum has others."""
+    cluster = Cluster(list("abc"), rack=[0, 0, 1], rack_ids=["r", "s"])
+    workload = Workload(["t", "u"], replicas=Ragged.from_rows([[0], [0]]))
+    problem = Lsap(Instance(cluster, workload), levels=(0, 1, 2))
+    reports = [gap(problem, lambda *_, nodes=nodes: nodes) for nodes in (["a", "b"], ["b", "c"], ["c", "b"])]
+    notes = [gap_table([("own", report)]).rows[0][-1] for report in reports]
+    assert notes == ["", *["0/1/1 node/rack/remote, optimum 1/1/0"] * 2]
+    assert gap_table([("own", report) for report in reports], repeated=True).rows[0][-1] == ""
+    plain = Lsap(Instance(Cluster(list("abc")), workload))
+    assert gap_table([("own", gap(plain, lambda *_: ["b", "c"]))]).rows[0][-1] == ""
+
+
 def test_lexicographic_row() -> None:
     """Tests that a component after the first that differs has no gap."""
     problem = Latency(instance())

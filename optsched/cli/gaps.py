@@ -40,6 +40,7 @@ MOST = 10
 @click.option("--max-gap", metavar="X", help="Exit code 4 if a relative gap is over X (0.05, or 5%), or unknown.")
 @click.option("--each", is_flag=True, help="A row for each run also of several instances, not their summary.")
 @click.option("--waves", is_flag=True, help="Go on, wave after wave, until all tasks ran.")
+@click.option("--placements", is_flag=True, help="Records also say where each task is, in the optimum too.")
 @click.option("--explain", is_flag=True, help="Tell of each gap which moves it is made of; see `explain`.")
 @arguments.record_options
 def gap(
@@ -57,6 +58,7 @@ def gap(
     max_gap: str | None,
     each: bool,
     waves: bool,
+    placements: bool,
     explain: bool,
     form: str | None,
     output: str | None,
@@ -84,6 +86,8 @@ def gap(
     if explain and (waves or form == "csv"):
         told = "is about a single round: leave --waves out" if waves else "is no table: take --format table or json"
         raise UsageError(f"--explain {told}")
+    if placements and form == "table":
+        raise UsageError("--placements are in records: take --format json or csv")
     limits, seconds = arguments.limited(profile, time_limit)
     chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or problems_with_heuristics(waves)
     values = arguments.parameters_of(chosen, params)
@@ -106,8 +110,14 @@ def gap(
     def sink(write: Write) -> Sink[Measured]:
         if form != "table":
             entries = (choice.entry for part in work for choice in part.choices)
-            record = _explained_record if explain else lambda entry: entry.report.record()
-            return gap_records(form, write, (part.problem for part in work), entries, record, waves=waves)
+
+            def record(entry: Measured) -> dict[str, Any]:
+                problem = entry.report.problem
+                told = entry.report.record(placements) | {"notes": notes.told(problem.instance.name, problem.name)}
+                return {**told, "explanation": _explanation(entry.report)} if explain else told
+
+            posed_on = (part.problem for part in work)
+            return gap_records(form, write, posed_on, entries, record, ["notes"], waves=waves, placements=placements)
         if rows:
             return _Rows(write, work, repeats, waves, drawn(output), explain)
         return _Summary(write, output)
@@ -172,13 +182,11 @@ def _note(work: Sequence[Work], chosen: bool, waves: bool, notes: Notes) -> None
             notes.add("assumed", problem.instance, words)
 
 
-def _explained_record(entry: Measured) -> dict[str, Any]:
-    """A report's record, with the moves that its gap is made of."""
+def _explanation(report: GapReport) -> dict[str, Any] | None:
+    """The moves that a gap is made of."""
     from optsched.explaining import explained
 
-    report = entry.report
-    explanation = None if report.objective is None else explained(report).to_dict(MOST)
-    return {**report.record(), "explanation": explanation}
+    return None if report.objective is None else explained(report).to_dict(MOST)
 
 
 class _Rows:

@@ -71,7 +71,11 @@ def matrix(
         if form == "table":
             return _Rows(write, posed, listed, drawn(output))
         entries = (entry for entry, _ in listed.values())
-        return gap_records(form, write, posed, entries, lambda cell: cell.record(), ("ran_in", "reason"))
+
+        def record(cell: Cell) -> dict[str, Any]:
+            return cell.record() | {"notes": notes.told(loaded.name, cell.report.problem.name)}
+
+        return gap_records(form, write, posed, entries, record, ("ran_in", "reason", "notes"))
 
     cells = partial(each_cell, posed, listed, seed, limits, seconds)
     done = collected(cells, sink, output, f"of {len(posed) * len(listed)} cells")

@@ -32,11 +32,18 @@ class Notes:
     def __init__(self) -> None:
         #: Of each sort of note, in which instance and words, and of which problems.
         self._found: dict[str, dict[tuple[str, str], dict[str, None]]] = {}
+        self._all: list[tuple[str, str, str]] = []
 
     def add(self, sort: str, instance: Instance, words: str, problem: str = "") -> None:
         """One thing; the same of several problems is one line, with their names where `words` has {}."""
         said = self._found.setdefault(sort, {}).setdefault((instance.name, words), {})
         said[problem] = None
+        self._all.append((instance.name, problem, words))
+
+    def told(self, instance: str, problem: str) -> list[str]:
+        """What there was to say of a problem on an instance, and of the instance: for records."""
+        found = [(of, words) for name, of, words in self._all if name == instance and of in ("", problem)]
+        return list(dict.fromkeys(words.replace("{}: ", "").replace("{}", of) for of, words in found))
 
     def of(self, problem: AnyProblem, waves: bool = False) -> None:
         """All that there is to say of a problem; with `waves` what waits has its turn."""

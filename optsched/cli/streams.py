@@ -189,9 +189,11 @@ def gap_records(
     record: Callable[[Any], Mapping[str, Any]],
     further: Sequence[str] = (),
     waves: bool = False,
+    placements: bool = False,
 ) -> Records:
     """Records of gaps in some problems, with the version before each and `further` fields after them."""
     from optsched.gaps import record_fields
 
-    fields = record_fields(problems, policies=any(entry.online for entry in heuristics), waves=waves)
+    policies = any(entry.online for entry in heuristics)
+    fields = record_fields(problems, policies=policies, waves=waves, placements=placements)
     return Records(form, write, ["version", *fields, *further], lambda entry: {"version": __version__, **record(entry)})

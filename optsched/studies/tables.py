@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, overload
 from optsched.brief import brief, counted
 from optsched.gaps import GapReport, fields_beside
 from optsched.heuristics import AnyHeuristic
+from optsched.instance import KINDS
+from optsched.problems.locality_counts import CLASSES
 from optsched.report import Table, interval
 from optsched.results import Number
 from optsched.solvers.profiles import Profile
@@ -129,8 +131,10 @@ class GapReports(Sequence[GapReport]):
             `group`, `instance`, `problem`, `parameters` (JSON), `heuristic`, `seed`, `feasible`, `starved`, `error`,
             `proof`, `termination`, `gap` (relative, of the first component that differs; infinite beside a reference
             of 0), `absolute_gap` (the same as a difference), then for each component i, from 1, `component_i` (its
-            name), `objective_i`, `reference_i`, `absolute_gap_i`, `relative_gap_i`, what a gap says beside itself, and
-            the seconds. Numbers are doubles, NaN where unknown.
+            name), `objective_i`, `reference_i`, `absolute_gap_i`, `relative_gap_i`, `waiting` (tasks that the heuristic
+            left), `map_node`, `map_rack`, `map_remote` (how near maps are to their data), `reduce_...`, the same of
+            the reference (`reference_map_node`, ...), what a gap says beside itself, and the seconds. Numbers are
+            doubles, NaN where unknown.
         """
         import pandas as pd
 
@@ -223,6 +227,11 @@ def _row(entry: Measured, columns: int, beside: Sequence[str]) -> dict[str, Any]
             ("relative_gap", report.relative_gap),
         ):
             row[f"{name}_{position + 1}"] = None if values is None or position >= len(values) else values[position]
+    row["waiting"] = report.waiting
+    for whose, counts in (("", report.locality), ("reference_", report.reference.locality)):
+        for kind in KINDS:
+            for place in CLASSES:
+                row[f"{whose}{kind}_{place}"] = None if counts is None else counts.get(kind, {}).get(place)
     known = {} if report.objective is None or not beside else report.reference.beside(report.objective)
     row |= {name: known.get(name) for name in beside}
     solution = report.reference.solution

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from optsched.errors import BoundViolated
 from optsched.gaps import GapReport, Reference, gap_of, gap_waves
 from optsched.heuristics import HEURISTICS, applicable, run
+from optsched.instance import KINDS
 from optsched.instances.files import to_document
 from optsched.problems import Problem
 from optsched.registry import Record, imported
@@ -121,27 +121,29 @@ def _held(rival: str, case: Case) -> Decision | None:
     return run(placing(case), rival).placement
 
 
-@check(lambda record: record.locality)
+@check(places)
 def check_locality(record: Record, seeds: Sequence[int]) -> None:
     """The record of a gap counts tasks on a node with their data, in a rack with it, and remote, of each kind."""
     for case in cases(record, seeds):
         problem = placing(case)
         report = gap_of(problem, run(problem, _optimal), 1, Reference(problem, solution=solve(problem)))
-        told, truth = report.record().get("locality"), _local(case, report.placement)
+        told, truth = report.record()["locality"], _local(case, report.placement)
         expect(told == truth, case.name, f"the record counts {told}, the truth is {truth}")
 
 
-def _local(case: Case, placement: Any) -> dict[str, dict[str, int]]:
+def _local(case: Case, placement: Any) -> dict[str, dict[str, int]] | None:
     """Tasks by kind and nearness, counted by the file: a map's data is on its replicas, a reduce's where maps ran."""
     problem, document = placing(case), to_document(case.problem.instance)
     nodes, tasks = document["nodes"], document["tasks"]
+    if placement is None or not (document.get("shuffle") or any(task.get("replicas") for task in tasks)):
+        return None
     placed = dict(zip(problem.tasks.tolist(), problem.nodes_of(placement).tolist(), strict=True))
     host = {
         task["id"]: nodes[placed[row]]["id"] if placed.get(row, -1) >= 0 else task.get("node")
         for row, task in enumerate(tasks)
     }
     rack = {node["id"]: node.get("rack") for node in nodes}
-    counts = {kind: {"node": 0, "rack": 0, "remote": 0} for kind in _kinds(problem)}
+    counts = {kind: {"node": 0, "rack": 0, "remote": 0} for kind in (KINDS[code] for code in problem.kinds)}
     for row, node in placed.items():
         task = tasks[row]
         kind = task.get("kind", "map")
@@ -153,10 +155,3 @@ def _local(case: Case, placement: Any) -> dict[str, dict[str, int]]:
         near = rack[here] is not None and rack[here] in {rack.get(holder) for holder in data}
         counts[kind]["node" if here in data else "rack" if near else "remote"] += 1
     return counts
-
-
-def _kinds(problem: Problem) -> Iterator[str]:
-    """The kinds of tasks that are placed, by name."""
-    document = to_document(problem.instance)
-    seen = Counter(document["tasks"][row].get("kind", "map") for row in problem.tasks.tolist())
-    return iter(kind for kind in ("map", "reduce") if seen[kind])

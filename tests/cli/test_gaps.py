@@ -38,6 +38,9 @@ FIELDS = [
     "build_seconds",
     "solve_seconds",
     "heuristic_seconds",
+    "waiting",
+    "locality",
+    "reference_locality",
 ]
 
 OWN = '''
@@ -101,13 +104,26 @@ def test_record_fields() -> None:
     """Tests that a record has the fields of the design in their order, numbers for one component, lists for two."""
     found = records("papers/guo-fig2", "--heuristic", "dl", "--heuristic", "labl")
     lsap, latency = found
-    assert list(lsap) == [*FIELDS, "rounds", "idle_slot_time"]
-    assert list(latency) == [*FIELDS, "work_gap_at_makespan", "makespan_gap_at_work"]
+    assert list(lsap) == [*FIELDS, "rounds", "idle_slot_time", "notes"]
+    assert list(latency) == [*FIELDS, "work_gap_at_makespan", "makespan_gap_at_work", "notes"]
     assert (lsap["version"], lsap["instance"], lsap["problem"]) == ("0.1.0", "guo-fig2", "lsap")
     assert isinstance(lsap["objective"], int)
     assert lsap["sense"] == "min"
     assert latency["sense"] == ["min", "min"]
     assert latency["reference"] == [1, 3]
+
+
+def test_placements_in_ids() -> None:
+    """Tests that records tell both placements on request, in CSV as in JSON, and that a table cannot."""
+    asked = ("papers/guo-fig2", "--problem", "lsap", "--heuristic", "lsap-sched", "--placements")
+    (record,) = records(*asked)
+    assert record["placement"].keys() == record["reference_placement"].keys() == {"T1", "T2", "T3"}
+    assert set(record["reference_placement"].values()) == {"A", "B", "C"}
+    (row,) = csv.DictReader(io.StringIO(run(*asked, "--format", "csv").stdout))
+    assert json.loads(row["reference_placement"]) == record["reference_placement"]
+    refused = run("papers/guo-fig2", "--placements")
+    assert refused.exit_code == 2
+    assert "--placements are in records: take --format json or csv" in refused.stderr
 
 
 def test_figure_2() -> None:

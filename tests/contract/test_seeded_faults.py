@@ -366,6 +366,12 @@ def has(field: str) -> Callable[[Record], bool]:
     return lambda record: bool(getattr(record, field))
 
 
+def has_data(record: Record) -> bool:
+    """Whether tasks of its generated instances have data somewhere."""
+    posed = (case.problem for case in cases(record, range(1)))
+    return any(isinstance(found, Problem) and len(found.instance.replicas.values) > 0 for found in posed)
+
+
 def large(record: Record) -> dict[str, Any]:
     """Sizes of instances that are too large to try everything."""
     return {**record.sizes, **({"arcs": 40} if "arcs" in record.sizes else {"nodes": 60})}
@@ -404,7 +410,7 @@ def counts_swapped(record: Record, patch: Patch) -> None:
     """Local tasks are counted as remote ones."""
 
     def change(found: Any, *_: Any) -> Any:
-        return {kind: {**held, "node": held["remote"], "remote": held["node"]} for kind, held in found.items()}
+        return {kind: {**held, "node": held["remote"] + 1, "remote": held["node"]} for kind, held in found.items()}
 
     wrap(patch, gaps, "locality_counts", change)
 
@@ -552,7 +558,7 @@ FAULTS: dict[str, Fault] = {
         has("leximin"),
         field="leximin",
     ),
-    "local tasks counted as remote": Fault(counts_swapped, "locality", has("locality"), field="locality"),
+    "local tasks counted as remote": Fault(counts_swapped, "locality", has_data),
     "rivals that do not serve": Fault(rivals_that_do_not_serve, "rivals", has("rivals"), field="rivals"),
     "known of another problem": Fault(
         part("known", instance="examples/negative-cycle"),
