@@ -27,7 +27,7 @@ from optsched.routes import frontier, solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
-some = settings(max_examples=40)
+some = settings(max_examples=20)
 
 Document = dict[str, Any]
 

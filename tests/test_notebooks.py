@@ -17,6 +17,9 @@ import pytest
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
+#: The one that the quick suite runs.
+QUICK = "resource_aware"
+
 
 def printed(path: Path) -> list[list[str]]:
     """What each code cell printed or answered as text; of a figure only that there is one."""
@@ -30,7 +33,10 @@ def _shown(output: Any) -> str:
     return "image/png" if "image/png" in output.data else str(output.data["text/plain"])
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.thorough] * (path.stem != QUICK)) for path in NOTEBOOKS],
+)
 def test_runs_and_prints_what_is_committed(path: Path, tmp_path: Path) -> None:
     """Tests that every cell runs, and answers with the committed text and nothing on stderr."""
     command = [sys.executable, str(FOLDER / "execute.py"), "--to", str(tmp_path), str(path)]
@@ -55,3 +61,4 @@ def test_holds_no_trace_of_a_machine(path: Path) -> None:
 def test_there_are_notebooks() -> None:
     """Tests that the folder is where the tests look."""
     assert len(NOTEBOOKS) >= 2
+    assert QUICK in {path.stem for path in NOTEBOOKS}

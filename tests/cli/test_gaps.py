@@ -136,6 +136,7 @@ def test_figure_2() -> None:
     assert found[1]["absolute_gap"] == 0
 
 
+@pytest.mark.thorough
 def test_everything_by_default() -> None:
     """Tests that without arguments the library but for scale and networks runs, with all that applies."""
     from optsched.instances.library import library

@@ -86,7 +86,7 @@ def test_sweep_waits_at_most_once() -> None:
 )
 def test_one_replica_mean_is_the_closed_form(nodes: int, slots: int, idle: int, tasks: int) -> None:
     """Tests the mean of local tasks against Guo et al.'s equation 3, extended to several slots a node: 4 sigma."""
-    repetitions, placed = 300, min(idle, tasks)
+    repetitions, placed = 100, min(idle, tasks)
     expected = float(expected_local_tasks(nodes, idle, tasks, slots))
     mean = local_share((nodes, slots, idle, tasks, 1), repetitions, "dl") * placed
     assert mean == pytest.approx(expected, abs=4 * 2.4 / repetitions**0.5)
@@ -104,7 +104,7 @@ def test_figure_4a_at_50_tasks() -> None:
 
     They are .779 and .890 with standard errors of .001; our first notes' .777 and .893 are of fewer runs.
     """
-    sizes, repetitions = (100, 1, 50, 50, 5), 150
+    sizes, repetitions = (100, 1, 50, 50, 5), 60
     error = 4 * 0.04 / repetitions**0.5
     assert local_share(sizes, repetitions, "dl") == pytest.approx(0.779, abs=error)
     assert local_share(sizes, repetitions, "dl", reading="heartbeat") == pytest.approx(0.682, abs=error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from transmission_instances import example, instances, problems
 
@@ -107,6 +107,7 @@ class TestLarts:
 
 @pytest.mark.parametrize("entry", HEURISTICS, ids=lambda entry: entry.name)
 @pytest.mark.parametrize("name", ["transmission-maps", "transmission-reduces", "transmission"])
+@settings(max_examples=25)
 @given(st.data())
 def test_feasible(entry: object, name: str, data: st.DataObject) -> None:
     """Tests that as many tasks as fit are placed, on Shen et al.'s problems, and that nothing is drawn at random."""

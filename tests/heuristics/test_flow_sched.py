@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched.heuristics.flow_sched import HEURISTICS, balancing, flow_sched
@@ -54,6 +54,7 @@ def instances(draw: st.DrawFn) -> Instance:
     return Instance(cluster, workload)
 
 
+@settings(max_examples=25)
 @given(instances())
 def test_flow_sched_is_optimal_in_flow(instance: Instance) -> None:
     """Tests that the flow scheduler's gap in `flow` is 0 by construction, against another engine."""
@@ -65,6 +66,7 @@ def test_flow_sched_is_optimal_in_flow(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("entry", HEURISTICS, ids=lambda entry: entry.name)
+@settings(max_examples=25)
 @given(instance=instances())
 def test_feasible_and_not_below_the_optimum(entry: Heuristic, instance: Instance) -> None:
     """Tests that each rule places exactly as many tasks as are due, on every problem that it serves."""

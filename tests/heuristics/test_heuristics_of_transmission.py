@@ -50,6 +50,7 @@ def test_all_are_served(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(PROBLEMS))
+@settings(max_examples=25)
 @given(st.data())
 def test_feasible_or_starved_and_never_below_the_optimum(name: str, data: st.DataObject) -> None:
     """Tests every heuristic in a drawn reading on a generated instance, against all placements.

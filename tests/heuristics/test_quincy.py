@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from transmission_instances import example, problems
 
@@ -34,6 +34,7 @@ def moved(problem: TransmissionMaps, rack: float, off_rack: float) -> np.ndarray
     return costs
 
 
+@settings(max_examples=25)
 @given(st.data(), st.sampled_from([(1, 2), (1, 1), (0, 5), (3, 1), (0, 0)]))
 def test_least_megabytes(data: st.DataObject, levels: tuple[int, int]) -> None:
     """Tests that the flow is feasible and moves as few MB, weighed by level, as the dense assignment does.
@@ -50,6 +51,7 @@ def test_least_megabytes(data: st.DataObject, levels: tuple[int, int]) -> None:
     assert paid[0] == pytest.approx(paid[1])
 
 
+@settings(max_examples=25)
 @given(problem=problems("transmission"))
 def test_maps_and_reduces(problem: Problem) -> None:
     """Tests that both are placed feasibly, the same whatever the generator."""

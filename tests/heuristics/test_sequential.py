@@ -51,6 +51,7 @@ def test_worked_example() -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), [("maps", TransmissionMaps), ("reduces", TransmissionReduces)])
+@settings(max_examples=25)
 @given(st.data())
 def test_one_stage_is_optimal(name: str, kind: type[Problem], data: st.DataObject) -> None:
     """Tests a gap of 0 in either stage alone, against all placements."""
@@ -61,7 +62,7 @@ def test_one_stage_is_optimal(name: str, kind: type[Problem], data: st.DataObjec
     assert problem.evaluate(placement) == min(problem.evaluate(each) for each in feasible(problem))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(problem=problems("transmission"))
 def test_maps_first_then_the_best_reduces(problem: Problem) -> None:
     """Tests against all placements: maps at least cost (1), and reduces best for these maps; ties never worse."""

@@ -58,7 +58,7 @@ def alike(draw: st.DrawFn) -> Transmission:
 
 
 @given(alike())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_forms_agree_where_maps_are_alike(problem: Transmission) -> None:
     """Tests both forms of the compact model, with classes of maps and without, and the search against enumeration."""
     found = best_placement(problem)

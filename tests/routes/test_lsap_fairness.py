@@ -35,7 +35,7 @@ def test_frontier() -> None:
     assert SMALL.least_distance == Fraction(23, 90)
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(problems("lsap-fairness"))
 def test_frontier_is_the_enumerated_one(problem: LsapFairness) -> None:
     """Tests every point and its proofs; one task more off its data each time; what it gains never grows."""

@@ -55,7 +55,7 @@ def test_a_gap_of_the_whole_tolerance_is_none() -> None:
 
 
 @given(problems(reduces="free"), st.data())
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_laws(problem: Utility, data: st.DataObject) -> None:
     """Tests that more capacity never lowers the highest lowest utility, and fixed reduces never raise the optimum."""
     instance = problem.instance

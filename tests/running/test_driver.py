@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched.errors import HeuristicFailed, UsageError
@@ -343,6 +343,7 @@ def test_begun_job_has_arrived() -> None:
     assert len(policy.told[0][1][0]) == 12
 
 
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
     changed=st.integers(0, 10**6),

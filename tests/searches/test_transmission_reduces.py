@@ -16,7 +16,7 @@ from optsched.searches.enumeration import best_placement
 from optsched.searches.transmission_reduces import ReduceNetwork, prices_of
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(problems("transmission-reduces"))
 def test_shortest_paths_prove_what_is_optimal_alone(problem: Problem) -> None:
     """Tests that prices are found for an optimal placement, and for no other."""

@@ -46,7 +46,7 @@ def searched(problem: WorstGroup, engine: Engine, start: Placement | None = None
     return found
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(problems())
 def test_engines_find_the_optimum(problem: WorstGroup) -> None:
     """Tests both components against enumeration, the proofs, and that with two levels the cost is that of `lsap`."""
