@@ -26,6 +26,13 @@ _INDEX = re.compile(r"\[\d+\]")
 _INDEXED = re.compile(r"(nodes|tasks|jobs|groups)\[\d+\]")
 
 
+#: How the note on a problem that is left out begins.
+_LEFT_OUT = "{} left out: "
+
+#: From so many MB on, a terabyte, the size of a task's data was hardly meant: a block of 128 MB has 134,217,728 bytes.
+_LARGE = 1_000_000
+
+
 class Notes:
     """Collects what is to be told of some instances, and tells it once."""
 
@@ -42,7 +49,11 @@ class Notes:
 
     def told(self, instance: str, problem: str) -> list[str]:
         """What there was to say of a problem on an instance, and of the instance: for records."""
-        found = [(of, words) for name, of, words in self._all if name == instance and of in ("", problem)]
+        found = [
+            (of, words)
+            for name, of, words in self._all
+            if name == instance and (of in ("", problem) or words.startswith(_LEFT_OUT))
+        ]
         return list(dict.fromkeys(words.replace("{}: ", "").replace("{}", of) for of, words in found))
 
     def of(self, problem: AnyProblem, waves: bool = False) -> None:
@@ -83,6 +94,9 @@ class Notes:
             self.add("later", instance, words, name)
         if problem.remark is not None:
             self.add("remark", instance, problem.remark)
+        large = _large_size(instance)
+        if large:
+            self.add("bytes", instance, f"sizes look like bytes ({large}); they are read as MB")
 
     def left_out(self, instance: Instance, problem: str, error: InputError) -> None:
         """A problem that was not asked for by name and cannot be posed, unless its fields just are not there."""
@@ -90,7 +104,7 @@ class Notes:
             return
         shown, more = error.faults[0], len(error.faults) - 1
         told = str(shown).replace(f"{problem} needs", "needs") + (f"; and {more} more" if more else "")
-        self.add(f"left out: {_INDEX.sub('', told)}", instance, f"{{}} left out: {told}", problem)
+        self.add(f"left out: {_INDEX.sub('', told)}", instance, f"{_LEFT_OUT}{told}", problem)
 
     def tell(self) -> None:
         """Put it all on stderr."""
@@ -131,6 +145,21 @@ def _nearly(instance: Instance, error: MissingField) -> bool:
         key = (match[1], fault.place[match.end() :])
         counts[key] = counts.get(key, 0) + 1
     return all(count < sizes[collection] for (collection, _), count in counts.items())
+
+
+def _large_size(instance: Instance) -> str:
+    """The first size that is rather one in bytes than in MB, with its place; empty where there is none."""
+    shuffle = instance.workload.shuffle
+    columns = {
+        "tasks[{}].size": instance.workload.size,
+        "tasks[{}].bytes_read": instance.workload.bytes_read,
+        "shuffle[{}].size": np.zeros(0) if shuffle is None else shuffle.size,
+    }
+    for place, sizes in columns.items():
+        rows = np.flatnonzero(sizes >= _LARGE)
+        if len(rows):
+            return f"{place.format(rows[0])} is {sizes[rows[0]]:.0f}"
+    return ""
 
 
 def assumed(noun: Instance | FlowNetwork) -> Sequence[str]:

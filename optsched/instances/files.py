@@ -26,6 +26,7 @@ from optsched.instances.documents import archive
 from optsched.instances.documents.columns import Reading, header_of, to_document
 from optsched.instances.documents.diagnosis import Diagnosis, decode
 from optsched.instances.documents.format import HEADER, INSTANCE, NETWORK, InstanceDocument, NetworkDocument
+from optsched.instances.documents.other_formats import READ, told_of
 from optsched.instances.documents.writing import write_whole
 from optsched.network import FlowNetwork
 
@@ -95,13 +96,32 @@ def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Instance | FlowNet
     if not source.endswith(SUFFIXES):
         path = _of_library(source)
         source = os.fspath(path)
-    data = _bytes(Path(path), source)
+    try:
+        return _loaded(Path(path), source)
+    except InputError:
+        told = told_of(_beginning(source), source)
+        if told is None:
+            raise
+        raise InputError([Fault("", told)], source) from None
+
+
+def _loaded(path: Path, source: str) -> Instance | FlowNetwork:
+    data = _bytes(path, source)
     if _suffix(source) == ".npz":
         try:
             return _from_archive(data)
         except InputError as error:
             raise error.with_source(source) from None
     return parse(data, source)
+
+
+def _beginning(source: str) -> bytes:
+    """The first bytes of a file, unpacked; none where it cannot be read."""
+    try:
+        with gzip.open(source) if source.endswith(".gz") else open(source, "rb") as file:
+            return bytes(file.read(READ))
+    except (OSError, EOFError, ValueError, zlib.error):
+        return b""
 
 
 def _of_library(name: str) -> str | Path:

@@ -182,3 +182,42 @@ def test_notes_are_told_before_the_figures(tmp_path: Path, monkeypatch: pytest.M
     result = run("gap", write(tmp_path / "small.json", nodes=RACKS))
     assert result.exit_code == 130
     assert result.stderr.splitlines()[0] == f"optsched: note: {RACKS_TOLD}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"tasks": [{"id": "t1"}, {"id": "t2", "size": 134217728}]}, "tasks[1].size is 134217728"),
+        ({"tasks": [{"id": "t1", "size": 64, "bytes_read": 64000000}]}, "tasks[0].bytes_read is 64000000"),
+        (
+            {
+                "tasks": [{"id": "t1"}, {"id": "r1", "kind": "reduce"}],
+                "shuffle": [{"map": "t1", "reduce": "r1", "size": 1e6}],
+            },
+            "shuffle[0].size is 1000000",
+        ),
+    ],
+)
+def test_sizes_that_look_like_bytes(tmp_path: Path, changes: dict[str, Any], place: str) -> None:
+    """Tests that a size of a terabyte and more is told once, with its place, whatever the problem."""
+    found = told("solve", write(tmp_path / "small.json", **changes), "--problem", "lsap")
+    assert f"small: sizes look like bytes ({place}); they are read as MB" in found
+    usual = write(tmp_path / "small.json", tasks=[{"id": "t1", "size": 999999, "replicas": ["a"]}])
+    assert told("solve", usual, "--problem", "lsap") == []
+
+
+def test_notes_are_in_records(tmp_path: Path) -> None:
+    """Tests that records tell what stderr does: of their own problem, of the instance, and of what was left out."""
+    tasks = [{"id": f"t{row}", "replicas": ["a"]} for row in range(3)]
+    nodes = [{"id": "a", "rack": "r1"}, {"id": "b", "rack": "r2", "load": 0.5}]
+    small = write(tmp_path / "small.json", nodes=nodes, tasks=tasks)
+    for command in ("gap", "matrix"):
+        record = json.loads(run(command, small, "--format", "json").stdout)[0]
+        left, waits, racks = record["notes"]
+        assert left.startswith("latency left out: nodes[1].load: ")
+        assert waits == "1 of 3 maps wait for want of idle slots"
+        assert racks == RACKS_TOLD.removeprefix("small: ")
+    result = run("gap", small, "--problem", "lsap", "--format", "csv")
+    assert "wait for want of idle slots" in result.stdout
+    clean = run("gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl", "--format", "json")
+    assert json.loads(clean.stdout)[0]["notes"] == []

@@ -1,0 +1,59 @@
+"""Files of other formats given where an instance is due: each is known, and the command that takes it is told."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from optsched.errors import InputError
+from optsched.instances.documents.other_formats import told_of
+from optsched.instances.files import load
+
+RUMEN = {"priority": "NORMAL", "jobID": "job_1", "mapTasks": [], "reduceTasks": []}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what", "command"),
+    [
+        ("two.json", f"{json.dumps(RUMEN)}\n{json.dumps(RUMEN)}", "a Rumen trace", "import rumen {}"),
+        ("one.json", json.dumps(RUMEN, indent=2), "a Rumen trace", "import rumen {}"),
+        (
+            "topology.json",
+            '{\n "name" : "<root>",\n "children" : []}',
+            "Rumen's topology",
+            "import rumen TRACE --topology {}",
+        ),
+        ("sls.json", '{"am.type": "mapreduce", "job.start.ms": 0}', "a workload of YARN's SLS", "import sls {}"),
+        ("nodes.json", '{"rack": "r", "nodes": []}', "SLS's file of nodes", "import sls WORKLOAD --nodes {}"),
+        ("net.min", "c a network\np min 2 1\n", "a flow network in DIMACS form", "import dimacs {}"),
+        ("fb.tsv", "job0\t49\t49\t740773\t2339561\t627471\n", "a SWIM workload", "import swim {}"),
+        ("sol.json", '{"format": "optsched-solution/1"}', "a solution", "certify INSTANCE {}"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_known_formats(tmp_path: Path, name: str, text: str, what: str, command: str, packed: bool) -> None:
+    """Tests that the error says what the file is and what takes it, packed or not, with whatever ending."""
+    file = tmp_path / (f"{name}.gz" if packed else name)
+    file.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    with pytest.raises(InputError) as caught:
+        load(file)
+    assert str(caught.value) == f"{file}: this is {what}, no instance; optsched {command.format(file)}"
+
+
+def test_what_is_not_known(tmp_path: Path) -> None:
+    """Tests that faults of an instance, of unknown JSON and of what cannot be read are told as ever."""
+    file = tmp_path / "wrong.json"
+    file.write_text('{"format": "optsched/1", "nodes": [], "tasks": [{"id": "t", "jobID": 3}], "name": "p min 1 2"}')
+    with pytest.raises(InputError, match=r"tasks\[0\].jobID: there is no such field"):
+        load(file)
+    file.write_text("{}")
+    with pytest.raises(InputError, match="format: is missing"):
+        load(file)
+    broken = tmp_path / "broken.json.gz"
+    broken.write_bytes(gzip.compress(json.dumps(RUMEN).encode())[:20])
+    with pytest.raises(InputError, match="is no sound gzip file"):
+        load(broken)
+    assert told_of(b"", "none.json") is None
