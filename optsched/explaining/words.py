@@ -69,7 +69,7 @@ def _heading(explanation: Explanation) -> Iterator[str]:
     assert found is not None
     tasks = f"{_counted(explanation.moved, 'task')} of {len(problem.tasks)}"
     verb = "is" if explanation.moved == 1 else "are"
-    yield f"{tasks} {verb} placed differently{', and none of these moves is idle' if found.needed else ''}."
+    yield f"{tasks} {verb} placed differently{', and no line can be left out' if found.needed else ''}."
     ordered = sum(chain.ordered for chain in chains)
     if ordered < len(chains):
         which = "Each line" if not ordered else f"Each of the first {_counted(len(chains) - ordered, 'line')}"

@@ -26,7 +26,7 @@ def test_a_chain_of_two() -> None:
     """Tests the whole text of a chain that pushes on."""
     assert lines(chain_of(2), [0, 1]) == [
         "row, lsap: the placement has 2 locality-cost (level); the proved optimum: 0.",
-        "2 tasks of 2 are placed differently, and none of these moves is idle.",
+        "2 tasks of 2 are placed differently, and no line can be left out.",
         "Each line is a change that can be made without the others, and saves as much in any company.",
         "  1. 2 less locality-cost: t0 from n0 to n1, where its data is (pays 0, not 1), which pushes t1 from n1 "
         "to n2, where its data is (pays 0, not 1)",
