@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.certificates import certify
-from optsched.errors import CertificateInvalid, UsageError, nearest
+from optsched.errors import CertificateInvalid, UsageError, expect, nearest
 from optsched.heuristics import AnyHeuristic
 from optsched.problems import problem_class
 from optsched.solvers.profiles import AnyProfile
@@ -88,6 +88,8 @@ class Check:
         if limit is None and not baseline and not feasible and allowed is None:
             raise UsageError("nothing is asserted: give max_gap, max_absolute, baseline, feasible or certify")
         given: Sequence[Any] = heuristic if isinstance(heuristic, list | tuple) else [heuristic]
+        expect(problem, (str, list, tuple), "a check is in a problem, or a list of them, by name")
+        expect(parameters, (Mapping, type(None)), "parameters of problems are a mapping of names to values")
         problems = [problem] if isinstance(problem, str) else list(problem)
         one = isinstance(instances, str) or not isinstance(instances, Iterable)
         sources: list[Any] = [instances] if one else list(instances)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,10 @@ from optsched.instances.files import SUFFIXES, load
 from optsched.problems.base import resolve
 
 __all__ = ["Choice", "Family", "Group", "Source", "chosen", "distinct", "groups_of", "raise_all", "seeds_of"]
+
+
+#: So many seeds are taken at most: each is an instance, or a run.
+MOST_SEEDS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -101,26 +106,31 @@ def seeds_of(given: int | str | Iterable[int]) -> list[int]:
     Raises
     ------
     UsageError
-        If they are none.
+        If they are none, or more than a million.
 
     Examples
     --------
     >>> seeds_of(3), seeds_of("1,4,7-9")
     ([0, 1, 2], [1, 4, 7, 8, 9])
     """
-    found: list[Any] = []
     try:
-        if isinstance(given, str):
-            for part in given.split(","):
-                first, dash, last = part.strip().partition("-")
-                found += range(int(first), int(last) + 1) if dash else [int(first)]
-        else:
-            found = list(range(given)) if isinstance(given, int) and not isinstance(given, bool) else list(given)  # type: ignore[arg-type]
+        found: list[Any] = list(islice(_each_seed(given), MOST_SEEDS + 1))
     except (TypeError, ValueError):
         found = []
     if not found or any(isinstance(seed, bool) or not hasattr(seed, "__index__") or seed < 0 for seed in found):
         raise UsageError(f"seeds {given!r}: give how many, a list of whole numbers from 0 on, or 0-29, or 1,4,7")
+    if len(found) > MOST_SEEDS:
+        raise UsageError(f"seeds {given!r} are more than {MOST_SEEDS:,}: take fewer at once")
     return list(dict.fromkeys(found))
+
+
+def _each_seed(given: Any) -> Iterator[Any]:
+    if isinstance(given, str):
+        for part in given.split(","):
+            first, dash, last = part.strip().partition("-")
+            yield from range(int(first), int(last if dash else first) + 1)
+    else:
+        yield from range(given) if isinstance(given, int) and not isinstance(given, bool) else given
 
 
 @dataclass(frozen=True)
@@ -145,6 +155,11 @@ class Family:
     name: str
     seeds: int | str | Iterable[int] = range(10)
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Keep what an iterator gives, which it gives once."""
+        if isinstance(self.seeds, Iterator):
+            object.__setattr__(self, "seeds", tuple(islice(self.seeds, MOST_SEEDS + 1)))
 
     def instances(self) -> Iterator[Instance]:
         """The instances, drawn one by one."""

@@ -55,6 +55,8 @@ def test_asserted(given: dict[str, Any], told: str) -> None:
         ({"parameters": {"levls": [0, 1, 2]}}, UsageError, 'did you mean "levels"'),
         ({"instances": "no/such.json"}, InputError, "No such file"),
         ({"baseline": "."}, InputError, "cannot be read as a baseline"),
+        ({"problem": None}, UsageError, "in a problem, or a list of them, by name, not None"),
+        ({"parameters": "levels=0,1,2"}, UsageError, "a mapping of names to values"),
     ],
 )
 def test_wrong_use(given: dict[str, Any], error: Any, told: str) -> None:

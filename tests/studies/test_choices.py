@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 from typing import Any
@@ -180,3 +181,17 @@ def test_two_heuristics_of_one_name_are_not_taken_for_one() -> None:
     assert [choice.label for choice in distinct(map(chosen, ["dl", one, one, "dl"]))] == ["dl", chosen(one).label]
     with pytest.raises(UsageError, match=r"two heuristics are called .*place: define each under a name of its own"):
         plan("papers/guo-fig2", "lsap", [one, made(1)])
+
+
+@pytest.mark.parametrize("given", ["0-99999999999", 10**12, itertools.count()])
+def test_too_many_seeds(given: Any) -> None:
+    """Tests that seeds that no one waits for are refused at once, and no memory is filled with them."""
+    with pytest.raises(UsageError, match="are more than 1,000,000: take fewer at once"):
+        seeds_of(given)
+
+
+def test_seeds_of_an_iterator() -> None:
+    """Tests that a family whose seeds can be read once only is drawn, and told, all the same."""
+    (group,) = groups_of(Family("lsap", iter([1, 2]), {"nodes": 3, "tasks": 2}))
+    assert group.label == "lsap,nodes=3,tasks=2 (2 seeds)"
+    assert len(group.instances) == 2
