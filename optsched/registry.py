@@ -79,7 +79,8 @@ class Scaling:
     powers
         Of each component: by which power of the factor it is multiplied.
     fields
-        What is multiplied by the factor: keys of each record of a part of the instance format.
+        What is multiplied by the factor: keys of each record of a part of the instance format. Where neither these nor
+        parameters are named, nothing is written in units, and every power is 0.
     parameters
         Parameters of the problem that are multiplied too.
     whole

@@ -50,6 +50,11 @@ def check_scaling(record: Record, seeds: Sequence[int]) -> None:
     law = record.scaling
     expect(law is not None, record.problem, "no scaling: say what its optimum does in other units")
     assert law is not None
+    if not law.fields and not law.parameters:
+        none = (0,) * len(record.problem_class.components)
+        told = f"the scaling names nothing that is written in units: its powers are {none} then, a number a component"
+        expect(law.powers == none, record.problem, told)
+        return
     for case in cases(record, seeds):
         for factor in (Fraction(3),) if law.whole else (Fraction(3), Fraction(1, 10)):
             where = f"{case.name}, times {factor}"
