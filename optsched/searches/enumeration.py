@@ -1,8 +1,8 @@
 """Enumeration of every placement of a small instance: slow and plain, so that other ways can be checked against it.
 
 `judged` asks the problem itself about each placement, and serves every problem. The others try only what fits; the
-registry names them, and the contract suite holds them equal to `judged`. What a placement is worth, the problem's own
-`objective` says, but for `schedules`, where there is nothing else to save.
+registry names them, and the contract suite holds them equal to `judged`. All but `schedules` ask the problem's own
+`objective` what a placement is worth; `schedules` adds up loads itself, which is where its time is saved.
 """
 
 from __future__ import annotations
