@@ -142,9 +142,9 @@ def explanation_table(found: Explanation, most: int) -> Table:
         return Table(("", "task", "nodes"), names)
     rows: list[tuple[str, ...]] = []
     shown = found.chains[:most]
-    for place, chain in enumerate(shown, start=1):
+    for rank, chain in enumerate(shown, start=1):
         for first, move in enumerate(found.moves(chain)):
-            told = ("", "", "") if first else (str(place), chain.kind, value(chain.gain))
+            told = ("", "", "") if first else (str(rank), chain.kind, value(chain.gain))
             where = (move.here or "-", move.there or "-")
             paid = (number(move.cost_here), number(move.cost_there))
             rows.append((*told, move.task, *where, *paid, move.data_here or "-", move.data_there or "-"))

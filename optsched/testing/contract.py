@@ -155,8 +155,8 @@ def right(problem: AnyProblem, solution: Solution, best: Value | None, where: st
     expect(alone.proved or not checkable, where, f"its certificates prove nothing: {'; '.join(alone.unproved)}")
 
 
-def is_beyond(case: Case, place: int, value: Any) -> bool:
-    """Whether a claimed bound of the component at a place is more than is true."""
+def is_beyond(case: Case, position: int, value: Any) -> bool:
+    """Whether a claimed bound of the component at a position is more than is true."""
     assert case.best is not None
-    least = case.problem.components[place].sense is Sense.MIN
-    return bool(value > case.best[place]) if least else bool(value < case.best[place])
+    least = case.problem.components[position].sense is Sense.MIN
+    return bool(value > case.best[position]) if least else bool(value < case.best[position])

@@ -50,11 +50,11 @@ def _something_is_proved(record: Record, seeds: Sequence[int]) -> None:
     held = cases(record, with_usual(seeds))
     told = "of no instance have two decisions different values: make `sizes` leave more to decide"
     expect(any(len(case.decisions) > 1 for case in held), record.problem, told)
-    for place, component in enumerate(record.problem_class.components):
+    for position, component in enumerate(record.problem_class.components):
         told = f"the least or most {component.name} is 0 on every instance, which proves nothing: choose other `sizes`"
-        expect(any(case.best is not None and case.best[place] != 0 for case in held), record.problem, told)
-    for place, parameters in enumerate(record.variants, 1):
-        pairs = zip(held[::number], held[place::number], strict=True)
+        expect(any(case.best is not None and case.best[position] != 0 for case in held), record.problem, told)
+    for position, parameters in enumerate(record.variants, 1):
+        pairs = zip(held[::number], held[position::number], strict=True)
         told = f"the variant {dict(parameters)} changes no decision's value: choose `sizes` where it does"
         expect(any(usual.judged != other.judged for usual, other in pairs), record.problem, told)
 

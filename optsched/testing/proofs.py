@@ -35,10 +35,10 @@ def check_certificates(record: Record, seeds: Sequence[int]) -> None:
                     not given.kind.checkable or str(given.kind) in record.provers, f"{case.name}, route {route}", told
                 )
             _false_claims(case, solution, f"{case.name}, route {route}")
-            for place, certificate in enumerate(solution.certificates):
+            for position, certificate in enumerate(solution.certificates):
                 if certificate.kind.checkable and repr(certificate) not in seen:
                     seen.add(repr(certificate))
-                    _no_more(case, solution, place, certificate)
+                    _no_more(case, solution, position, certificate)
     _proofs_are_given(record, seeds)
     kinds = [kind for kind in Proof if kind.checkable and str(kind) not in record.provers]
     problem = cases(record, seeds)[0].problem
@@ -71,35 +71,35 @@ def _proofs_are_given(record: Record, seeds: Sequence[int]) -> None:
         expect(key in given, record.problem, f"no route gives a certificate for the prover of kind {key}")
 
 
-def _no_more(case: Case, solution: Solution, place: int, certificate: Certificate, count: int = 40) -> None:
+def _no_more(case: Case, solution: Solution, position: int, certificate: Certificate, count: int = 40) -> None:
     """Changed data is refused, or proves no more than the truth."""
-    rng = np.random.default_rng(place)
-    beyond = certificate.claim + (1 if case.problem.components[place].sense is Sense.MIN else -1)
+    rng = np.random.default_rng(position)
+    beyond = certificate.claim + (1 if case.problem.components[position].sense is Sense.MIN else -1)
     for data in tampered(certificate.data, rng, count):
         try:
             proved = proved_bound(case.problem, replace(certificate, data=data, claim=beyond), solution.objective)
         except CertificateInvalid:
             continue
         told = f"of {certificate.component} {data} proves {proved}, the optimum is {listed(case.best)}"
-        expect(not is_beyond(case, place, proved), case.name, told)
+        expect(not is_beyond(case, position, proved), case.name, told)
 
 
 def _false_claims(case: Case, solution: Solution, where: str) -> None:
     """A better value, a better bound and a worse decision are each contradicted."""
     problem = case.problem
     assert solution.objective is not None
-    for place, component in enumerate(problem.components):
+    for position, component in enumerate(problem.components):
         step = 1 if component.sense is Sense.MIN else -1
         for entry in ("objective", "bound", "both"):
             lied: dict[str, Any] = {}
             for name, direction in (("objective", -step), ("bound", step)):
                 if entry == name:
                     values = list(getattr(solution, name))
-                    values[place] += direction
+                    values[position] += direction
                     lied[name] = tuple(values)
             if entry == "both":
                 values = list(solution.objective)
-                values[place] -= step
+                values[position] -= step
                 lied = {"objective": tuple(values), "bound": tuple(values)}
             claims = dict(
                 zip((part.name for part in problem.components), lied.get("bound", solution.bound), strict=True)
