@@ -125,7 +125,7 @@ def some_placement(problem: FlowCongestion, random: np.random.Generator) -> Plac
     return problem.placement(nodes)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(problems(), st.integers(0, 5))
 def test_objective_is_what_the_paper_words(problem: FlowCongestion, seed: int) -> None:
     """Tests the objective of any placement against the paper's words in plain floats, up to one rounding a term."""
@@ -311,7 +311,7 @@ class TestAgainstFlow:
         assert less[0] <= more[0]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(problems(), st.data())
 def test_any_prices_bound_the_optimum(problem: FlowCongestion, data: st.DataObject) -> None:
     """Tests that what any prices prove, negative or absurd, is at most the optimum; so is the cheap bound."""
@@ -436,6 +436,15 @@ def test_hosts_and_classes() -> None:
     assert problem.hosts.of_task.tolist() == [0, 0, 1, 2]
     assert problem.classes.of_task.tolist() == [0, 0, 1, 1]
     assert problem.types.size.tolist() == [4]
+
+
+def test_hosts_that_only_reading_tells_apart_share_their_loads() -> None:
+    """Tests two nodes that differ in whose data they hold: patterns and what they load are listed once."""
+    cluster = Cluster(["a", "b"], slots=[2, 2], rate_in=[85.0] * 2, rate_out=[85.0] * 2)
+    workload = Workload(["t"], rate_in=[1.0], replicas=Ragged.from_rows([[0]]))
+    problem = FlowCongestion(Instance(cluster, workload))
+    assert problem.hosts.of_task.tolist() == [0, 1]
+    assert problem.pattern_units(0) is problem.pattern_units(1)
 
 
 @pytest.mark.parametrize(

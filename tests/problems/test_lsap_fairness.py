@@ -78,7 +78,7 @@ prices = st.fractions(-2, 2, max_denominator=7) | st.sampled_from(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(problems("lsap-fairness"), st.data())
 def test_any_prices_prove_something_true(problem: LsapFairness, data: st.DataObject) -> None:
     """Tests that no prices prove more than is so: no placement within the locality cost is nearer to the shares."""

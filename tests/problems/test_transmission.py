@@ -258,35 +258,6 @@ def test_more_slots_and_nearer_nodes_are_never_worse(instance: Instance) -> None
         assert least(instance.with_state(replace(instance.state, idle_slots=more))) <= least(instance)
 
 
-@given(instances(), st.randoms(use_true_random=False))
-def test_renumbering_nodes(instance: Instance, random: st.DataObject) -> None:
-    """Tests that the optimum does not depend on the order of the nodes."""
-    if instance.workload.shuffle is None:
-        return
-    nodes = len(instance.cluster)
-    order = list(range(nodes))
-    random.shuffle(order)  # type: ignore[attr-defined]
-    place = np.argsort(order)
-    plain = with_distances(instance, distances(instance))
-    cluster = Cluster(
-        instance.cluster.node_ids[order],
-        slots=instance.cluster.slots[order],
-        reduce_slots=instance.cluster.reduce_slots[order],
-        topology=Topology("distance", distances(plain)[np.ix_(order, order)]),
-    )
-    workload = replace(instance.workload, replicas=Ragged(instance.replicas.starts, place[instance.replicas.values]))
-    state = instance.state
-    moved = State(
-        state.status,
-        np.where(state.node >= 0, place[state.node], NONE),
-        state.start,
-        state.idle_slots[order],
-        state.idle_reduce_slots[order],
-        state.load[order],
-    )
-    assert least(Instance(cluster, workload, moved)) == least(plain)
-
-
 def test_costs_go_from_the_map_to_the_reduce() -> None:
     """Tests where distances differ by direction: what a map sends to a reduce that runs, and one fetches from a map."""
     cluster = Cluster(["a", "b"], topology=Topology("distance", [[0.0, 3.0], [7.0, 0.0]]))

@@ -121,7 +121,7 @@ def test_optimum_by_hand() -> None:
     assert certify(SMALL, solution).valid
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(problems(tasks=5, nodes=2, phase="by-maps"))
 def test_every_route_against_the_words_of_001(problem: Utility) -> None:
     """Tests feasibility, each route's optimum and every bound against a plain reading of Sharmilarani et al."""

@@ -110,7 +110,7 @@ def test_every_cost_is_one_of_the_steps(problem: WorstGroup) -> None:
 PRICES = st.integers(-2, 6)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(problems(), st.data())
 def test_any_prices_prove_a_bound(problem: WorstGroup, data: st.DataObject) -> None:
     """Tests the weighted sum, the worst mean and the cost within each mean against every placement, at any prices."""
