@@ -76,7 +76,6 @@ def check(
         try:
             _run(planned, folder, put)
         finally:
-            _tell(write, results, from_here, github)
             if xml is not None:
                 xml.write(check_reports.junit(results, from_here))
             text = check_reports.markdown(results, from_here).encode("utf-8", "backslashreplace")
@@ -84,6 +83,7 @@ def check(
                 page.write(text)
             if summary:
                 _append(summary, text)
+            _tell(write, results, from_here, github)
             if github:
                 workspace = os.environ.get("GITHUB_WORKSPACE", ".")
                 for line in check_reports.github_annotations(results, path, workspace, from_here):
@@ -130,7 +130,7 @@ class _Rows:
         from optsched.studies.check_reports import COLUMNS, NUMBERS
 
         longest = max(len(printable(entry.name)) for entry in planned)
-        widths = [max(longest, len("check")), 4, 8, 8, len("not finished"), len("limit")]
+        widths = [max(longest, len("check")), 4, len("infeasible"), 8, len("not finished"), len("limit")]
         self._lines = Lines(COLUMNS, widths, NUMBERS)
         self._write, self._head = write, self._lines.head(drawn(None))
 

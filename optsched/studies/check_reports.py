@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import traceback
 import xml.etree.ElementTree as ET
@@ -65,12 +64,14 @@ class Result:
         return self.check.name, str(self.done), worst, mean, self.verdict, asserted + better
 
     def _gaps(self, outcome: Outcome) -> tuple[str, str]:
-        """Worst and mean gap; infinite where a run has no feasible placement, or a difference from 0."""
+        """Worst and mean gap; a word where a run has no feasible placement, or is above an optimum of 0."""
         limit = outcome.check.limit or GapLimit.of(max_gap=0)
         assert limit is not None
         numbers = outcome.numbers
-        if numbers["feasible"] < numbers["runs"] or numbers["over_zero"]:
-            return limit.shown(math.inf), limit.shown(math.inf)
+        if numbers["feasible"] < numbers["runs"]:
+            return "infeasible", "-"
+        if numbers["over_zero"]:
+            return "over 0", "-"
         return limit.shown(numbers.get("worst")), limit.shown(numbers.get("mean"))
 
 

@@ -62,8 +62,8 @@ def unfinished(done: int) -> Result:
     [
         (lambda: result("lsap-sched", max_gap=0), ("1", "0 %", "0 %", "passed", "worst gap at most 0 %")),
         (lambda: result(wide, max_absolute=0), ("1", "1", "1", "FAILED", "worst gap at most 0")),
-        (lambda: result(wide, max_gap=0), ("1", "infinite", "infinite", "FAILED", "worst gap at most 0 %")),
-        (lambda: result(broken), ("1", "infinite", "infinite", "FAILED", "feasible")),
+        (lambda: result(wide, max_gap=0), ("1", "over 0", "-", "FAILED", "worst gap at most 0 %")),
+        (lambda: result(broken), ("1", "infeasible", "-", "FAILED", "feasible")),
         (lambda: unfinished(1), ("1 of 2", "-", "-", "not finished", "worst gap at most 0 %")),
         (lambda: unfinished(0), ("0 of 2", "-", "-", "not run", "worst gap at most 0 %")),
     ],
