@@ -7,6 +7,7 @@ from traffic_instances import EMPTY, posed
 
 from optsched import models
 from optsched.errors import TooLarge, UsageError
+from optsched.instance import FINISHED, MAP, PENDING, REDUCE, Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.problems import Traffic
 from optsched.routes import solve
@@ -43,3 +44,25 @@ def test_classes() -> None:
     model = module.build_pyomo(EMPTY)
     assert model.members["j0m0"] == ("j0m0", "j0m1", "j0m2")
     assert (len(model.CLASSES), len(module.build_pyomo(EMPTY, aggregate=False).CLASSES)) == (2, 6)
+
+
+@pytest.mark.parametrize("route", ["pyomo", "pulp"])
+def test_what_ended_maps_send_is_in_both_models(route: str) -> None:
+    """Tests that what ended maps send to a reduce that waits is in the objective of both models.
+
+    The only slot for the reduce is away from the map that ended, whose 100 MB cross.
+    """
+    workload = Workload(
+        ["m1", "m2", "r"],
+        kind=[MAP, MAP, REDUCE],
+        replicas=Ragged.from_rows([[0], [1], []]),
+        size=[100, 10, 0],
+        job=[0, 0, 0],
+        job_ids=["j"],
+        filter_ratio=[1.0],
+    )
+    cluster = Cluster(["a", "b"], datacenter=[0, 1], datacenter_ids=["east", "west"], reduce_slots=[0, 1])
+    state = State.initial(cluster, workload, status=[FINISHED, PENDING, PENDING], node=[0, -1, -1])
+    problem = Traffic(Instance(cluster, workload, state), capacity="slots")
+    found = solve(problem, route=route)
+    assert (found.optimal, found.objective) == (True, (100, 1))
