@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicabl
 from optsched.instance import Instance
 from optsched.problems import PROBLEMS, Problem, problem_class
 from optsched.problems.base import expect_problem
+from optsched.report import number, percent
 from optsched.results import Limit, Number
 from optsched.solvers.profiles import Profile
 
@@ -76,6 +78,15 @@ class Cell:
         ]
         return next((pair for pair in known if pair[0]), known[0])
 
+    def shown(self) -> str:
+        """The relative gap, a difference beside 0, or the reason; `*` where the heuristic ran in another problem."""
+        if self.gap is None:
+            text = str(self.reason)
+        else:
+            absolute, relative = self.gap
+            text = f"+{number(absolute)}" if relative is None else percent(relative)
+        return text if self.ran_in == self.report.problem.name else f"{text} *"
+
     def __repr__(self) -> str:
         return brief(f"Cell of {self.heuristic}, run in {self.ran_in}: {self.reason or self.report}")
 
@@ -109,6 +120,14 @@ class GapMatrix:
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.heuristics), 'heuristic')}, {counted(len(self.problems), 'problem')}"
         return brief(f"GapMatrix on {self.instance or 'instance'}: {sizes}")
+
+    def _repr_html_(self) -> str:
+        """A row a heuristic, a column a problem, and in each cell what `Cell.shown` says."""
+        import pandas as pd
+
+        rows = [[self.cells[row, column].shown() for column in self.problems] for row in self.heuristics]
+        shown = pd.DataFrame(rows, index=list(self.heuristics), columns=list(self.problems))
+        return f"<p>{escape(self.instance)}</p>{shown.to_html()}"
 
     def frame(self) -> pd.DataFrame:
         """A row for each cell, row by row.

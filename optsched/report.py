@@ -54,8 +54,10 @@ class Table:
     numbers: frozenset[str] = frozenset()
 
 
-def render(table: Table, terminal: bool = False) -> str:
+def render(table: Table, terminal: bool = False, form: str = "table") -> str:
     """A table as text: with rich's colours and rules for a terminal, else aligned columns and nothing more.
+
+    `form` may be `markdown` or `latex` instead of `table`: then it is for a text, and not for a terminal.
 
     Examples
     --------
@@ -67,11 +69,11 @@ def render(table: Table, terminal: bool = False) -> str:
     """
     columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
     table = Table(tuple(columns), rows, frozenset(map(printable, table.numbers)))
-    if terminal:
+    if terminal and form == "table":
         return _with_rich(table, rows)
     widths = [max(len(cell) for cell in column) for column in zip(table.columns, *rows, strict=True)]
-    lines = Lines(table.columns, widths, table.numbers)
-    return lines.head() + "".join(map(lines.line, rows))
+    lines = Lines(table.columns, widths, table.numbers).in_form(form)
+    return lines.head() + "".join(map(lines.line, rows)) + lines.foot()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,59 @@ class Lines:
             text = text.ljust(max(at, len(text) + 2 * bool(start))) + cell
             start += width + 2
         return text.rstrip() + "\n"
+
+    def foot(self) -> str:
+        """What stands after the last row."""
+        return ""
+
+    def in_form(self, form: str) -> Lines:
+        """The same columns as `table`, `markdown` or `latex`."""
+        return {"table": Lines, "markdown": _Markdown, "latex": _Latex}[form](self.columns, self.widths, self.numbers)
+
+
+#: How LaTeX and Markdown write what they would otherwise obey.
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "±": r"$\pm$",
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+    }
+)
+_MARKDOWN = str.maketrans({character: f"\\{character}" for character in r"\`*_[]<>|~$&#"})
+
+
+class _Markdown(Lines):
+    """A table of GitHub's Markdown."""
+
+    __slots__ = ()
+
+    def head(self, terminal: bool = False) -> str:
+        rule = "|".join("--:" if name in self.numbers else "---" for name in self.columns)
+        return f"{self.line(self.columns)}|{rule}|\n"
+
+    def line(self, cells: Sequence[str]) -> str:
+        return f"| {' | '.join(printable(cell).translate(_MARKDOWN) for cell in cells)} |\n"
+
+
+class _Latex(Lines):
+    """A table of LaTeX's package booktabs."""
+
+    __slots__ = ()
+
+    def head(self, terminal: bool = False) -> str:
+        places = "".join("r" if name in self.numbers else "l" for name in self.columns)
+        return f"\\begin{{tabular}}{{{places}}}\n\\toprule\n{self.line(self.columns)}\\midrule\n"
+
+    def line(self, cells: Sequence[str]) -> str:
+        return f"{' & '.join(printable(cell).translate(_LATEX) for cell in cells)} \\\\\n"
+
+    def foot(self) -> str:
+        return "\\bottomrule\n\\end{tabular}\n"
 
 
 def _with_rich(table: Table, rows: Iterable[Sequence[str]]) -> str:

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from optsched.brief import brief
@@ -260,6 +261,9 @@ class Solution:
         ]
         frame = pd.DataFrame(rows, columns=["component", "objective", "bound", "proof"], dtype=object)
         return frame.astype({"objective": float, "bound": float})
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self).splitlines()[0])}</p>{self.frame().to_html(na_rep='unknown', index=False)}"
 
     def __repr__(self) -> str:
         limit = f" (limit {self.limit})" if self.limit else ""

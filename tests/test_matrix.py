@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -141,3 +142,15 @@ def test_frame() -> None:
     assert frame["reason"].tolist() == [None, None, None, None, "cardinality", "every-task-placed"]
     assert frame["gap"].dtype == frame["absolute_gap"].dtype == float
     assert frame["ran_in"].tolist() == ["lsap", "latency"] * 3
+
+
+def test_page() -> None:
+    """Tests that a notebook shows a table whose cells are those of the command line, and that names do no harm."""
+    page = gap_matrix(posable(INSTANCE, ["lsap", "latency"]), {"<b>": ("labl", {})})._repr_html_()
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    assert "<th>latency</th>" in page
+    assert "<td>slots *</td>" in page
+    assert "<td>25 %</td>" in page
+    named = replace(gap_matrix(posable(INSTANCE, ["lsap"]), {"dl": ("dl", {})}), instance="<i>")
+    assert named._repr_html_().startswith("<p>&lt;i&gt;</p>")

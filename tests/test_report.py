@@ -76,6 +76,27 @@ def test_control_characters_are_spelled_out(terminal: bool) -> None:
     assert r"a\x1b]0;title\x07\nb" in text
 
 
+def test_markdown_and_latex() -> None:
+    """Tests that both mark columns of numbers, and write what they would obey; a line end is spelled out."""
+    table = Table(("name", "gap"), [("a_b|c & d\n", "5 %"), ("{x}\\~^<>", "1 ±2 %")], frozenset({"gap"}))
+    assert render(table, terminal=True, form="markdown").splitlines() == [
+        "| name | gap |",
+        "|---|--:|",
+        r"| a\_b\|c \& d\\n | 5 % |",
+        r"| {x}\\\~^\<\> | 1 ±2 % |",
+    ]
+    assert render(table, form="latex").splitlines() == [
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"name & gap \\",
+        r"\midrule",
+        r"a\_b\textbar{}c \& d\textbackslash{}n & 5 \% \\",
+        r"\{x\}\textbackslash{}\textasciitilde{}\textasciicircum{}\textless{}\textgreater{} & 1 $\pm$2 \% \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
 def test_table_without_rows() -> None:
     """Tests that a table without rows is its header."""
     assert render(Table(("a", "b"), [])) == "a  b\n-  -\n"

@@ -107,3 +107,10 @@ def test_frame_of_a_solution() -> None:
     assert rows["bound"].isna().tolist() == [False, True]
     assert rows["proof"].tolist() == ["dual", None]
     assert solution(objective=None, bound=(None,), certificates=()).frame()["objective"].isna().tolist() == [True]
+
+
+def test_page_of_a_solution() -> None:
+    """Tests that a notebook shows why it stopped, and a table that says what is unknown."""
+    page = solution(objective=None, bound=(None,), certificates=(), problem="a<b")._repr_html_()
+    assert page.startswith("<p>a&lt;b: ")
+    assert "<td>unknown</td>" in page

@@ -108,11 +108,14 @@ gap_limit_options = _together(
         f"{DEFAULT_LIMIT:g}; none lifts it.",
     ),
 )
+#: The formats of a table: as people read it, and as documents take it.
+TABLES = ("table", "markdown", "latex")
+
 record_options = _together(
     click.option(
         "--format",
         "form",
-        type=click.Choice(["table", "csv", "json"]),
+        type=click.Choice([*TABLES, "csv", "json"]),
         help="By default as --output ends, else a table.",
     ),
     output_option,
@@ -218,11 +221,11 @@ def emit(text: str, output: str | None = None) -> None:
     write_whole(output, text.encode("utf-8", "backslashreplace"))
 
 
-def emit_table(table: Table, output: str | None = None) -> None:
-    """Put a table on stdout, drawn with rich where that is a terminal, or into a file."""
+def emit_table(table: Table, output: str | None = None, form: str = "table") -> None:
+    """Put a table on stdout, drawn with rich where that is a terminal, or into a file; `form` is one of `TABLES`."""
     from optsched.report import render
 
-    emit(render(table, terminal=output is None and sys.stdout.isatty()), output)
+    emit(render(table, output is None and sys.stdout.isatty(), form), output)
 
 
 def emit_json(content: Any, output: str | None = None) -> None:

@@ -83,10 +83,11 @@ def gap(
 
     limit = None if max_gap is None else ratio(max_gap, "--max-gap")
     form = arguments.format_of(form, output)
-    if explain and (waves or form == "csv"):
+    tabled = form in arguments.TABLES
+    if explain and (waves or form not in ("table", "json")):
         told = "is about a single round: leave --waves out" if waves else "is no table: take --format table or json"
         raise UsageError(f"--explain {told}")
-    if placements and form == "table":
+    if placements and tabled:
         raise UsageError("--placements are in records: take --format json or csv")
     limits, seconds = arguments.limited(profile, time_limit)
     chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or problems_with_heuristics(waves)
@@ -108,7 +109,7 @@ def gap(
     rows = each or waves or explain or sum(len(group.instances) for group in groups) == 1
 
     def sink(write: Write) -> Sink[Measured]:
-        if form != "table":
+        if not tabled:
             entries = (choice.entry for part in work for choice in part.choices)
 
             def record(entry: Measured) -> dict[str, Any]:
@@ -119,8 +120,8 @@ def gap(
             posed_on = (part.problem for part in work)
             return gap_records(form, write, posed_on, entries, record, ["notes"], waves=waves, placements=placements)
         if rows:
-            return _Rows(write, work, repeats, waves, drawn(output), explain)
-        return _Summary(write, output)
+            return _Rows(write, work, repeats, waves, drawn(output), explain, form)
+        return _Summary(write, output, form)
 
     def found(step: Callable[[str], None]) -> Iterator[Measured]:
         drawn_by = range(seed, seed + repeats)
@@ -193,7 +194,7 @@ class _Rows:
     """Puts out rows of the table: of each heuristic on a problem once all its seeds ran, or at the end."""
 
     def __init__(
-        self, write: Write, work: Sequence[Work], repeats: int, waves: bool, drawn: bool, explain: bool
+        self, write: Write, work: Sequence[Work], repeats: int, waves: bool, drawn: bool, explain: bool, form: str
     ) -> None:
         from optsched.report import gap_lines
 
@@ -201,7 +202,7 @@ class _Rows:
         self._told: list[GapReport] | None = [] if explain else None
         self._write, self._repeats, self._waves = write, repeats, waves
         labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
-        self._lines = gap_lines(labels, repeats > 1, waves)
+        self._lines = gap_lines(labels, repeats > 1, waves).in_form(form)
         self._head = self._lines.head(drawn)
         #: Of the heuristic that is on: its problem and label, and its reports so far.
         self._on: tuple[Any, str] | None = None
@@ -222,8 +223,8 @@ class _Rows:
 
     def close(self) -> None:
         self._put()
-        if self._head:
-            self._write(self._head)
+        if end := self._head + self._lines.foot():
+            self._write(end)
         for report in self._told or ():
             from optsched.cli.explaining import words
             from optsched.explaining import explained
@@ -268,8 +269,8 @@ def _narrowed(table: Table) -> Table:
 class _Summary:
     """Puts out a table for each problem at the end: what its heuristics came to on all instances."""
 
-    def __init__(self, write: Write, output: str | None) -> None:
-        self._write, self._output = write, output
+    def __init__(self, write: Write, output: str | None, form: str) -> None:
+        self._write, self._output, self._form = write, output, form
         self._measured: list[Measured] = []
 
     def add(self, entry: Measured) -> None:
@@ -281,11 +282,13 @@ class _Summary:
 
         terminal = self._output is None and sys.stdout.isatty()
         found = summaries(self._measured)
+        before = "% " if self._form == "latex" else ""
         for part in found:
-            table = _narrowed(part.table()) if terminal else part.table()
-            self._write(f"{part.heading()}\n{render(table, terminal)}\n")
+            table = _narrowed(part.table()) if terminal and self._form == "table" else part.table()
+            between = "\n" if self._form == "markdown" else ""
+            self._write(f"{before}{part.heading()}\n{between}{render(table, terminal, self._form)}\n")
         if found:
-            self._write(LEGEND)
+            self._write("".join(before + line for line in LEGEND.splitlines(keepends=True)))
 
 
 def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) -> list[str]:

@@ -68,8 +68,8 @@ def matrix(
     form = arguments.format_of(form, output)
 
     def sink(write: Write) -> Sink[Cell]:
-        if form == "table":
-            return _Rows(write, posed, listed, drawn(output))
+        if form in arguments.TABLES:
+            return _Rows(write, posed, listed, drawn(output), form)
         entries = (entry for entry, _ in listed.values())
 
         def record(cell: Cell) -> dict[str, Any]:
@@ -88,43 +88,30 @@ def matrix(
 class _Rows:
     """Puts out the matrix as people read it, row by row; of one that is broken off what there is."""
 
-    def __init__(self, write: Write, posed: Sequence[Problem], listed: Listed, drawn: bool) -> None:
+    def __init__(self, write: Write, posed: Sequence[Problem], listed: Listed, drawn: bool, form: str) -> None:
         from optsched.errors import printable
         from optsched.report import Lines
 
         names = [problem.name for problem in posed]
         first = max(len(printable(label)) for label in ("heuristic", *listed))
         widths = [first, *(max(len(name), _WIDTH) for name in names)]
-        self._lines = Lines(("heuristic", *names), widths, frozenset(names))
+        self._lines = Lines(("heuristic", *names), widths, frozenset(names)).in_form(form)
         self._write, self._head = write, self._lines.head(drawn)
         self._row: list[str] = []
 
     def add(self, cell: Cell) -> None:
         self._row = self._row or [cell.heuristic]
-        self._row.append(_shown(cell))
+        self._row.append(cell.shown())
         if len(self._row) == len(self._lines.columns):
             self._put()
 
     def close(self) -> None:
         if self._row:
             self._put()
-        if self._head:
-            self._write(self._head)
+        if end := self._head + self._lines.foot():
+            self._write(end)
 
     def _put(self) -> None:
         row = [*self._row, *[""] * (len(self._lines.columns) - len(self._row))]
         head, self._head, self._row = self._head, "", []
         self._write(head + self._lines.line(row))
-
-
-def _shown(cell: Cell) -> str:
-    """A cell as text; `*` where the heuristic was run in another problem."""
-    from optsched.report import number, percent
-
-    gap = cell.gap
-    if gap is None:
-        text = str(cell.reason)
-    else:
-        absolute, relative = gap
-        text = f"+{number(absolute)}" if relative is None else percent(relative)
-    return text if cell.ran_in == cell.report.problem.name else f"{text} *"

@@ -159,7 +159,7 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
 @arguments.posed_options
 @arguments.limit_options
 @click.option("--plot", metavar="FILE", help="Draw it (.png, .pdf, .svg); needs matplotlib.")
-@arguments.format_option("table", "json")
+@arguments.format_option(*arguments.TABLES, "json")
 @click.pass_context
 def frontier(
     ctx: click.Context,
@@ -192,7 +192,7 @@ def frontier(
         _emit_found(posed, components=list(found.components), points=points, complete=found.complete, limit=found.limit)
     else:
         rows = [(*map(number, point.objective), str(point.certificate)) for point in found.points]
-        arguments.emit_table(Table((*found.components, "proof"), rows, frozenset(found.components)))
+        arguments.emit_table(Table((*found.components, "proof"), rows, frozenset(found.components)), form=form)
     if not found.complete:
         arguments.note(f"the frontier is not complete: {found.limit or 'a point'} cut it short", "warning")
     if found.limit is Limit.INTERRUPTED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from optsched.brief import brief, counted
@@ -107,6 +108,9 @@ class Frontier:
         )
         lines = (f"  {', '.join(map(str, point.objective))}  {point.certificate}" for point in self.points)
         return "\n".join([head, *lines])
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self).splitlines()[0])}</p>{self.frame().to_html(index=False)}"
 
     def frame(self) -> pd.DataFrame:
         """A row for each point: a column for each component (doubles), and `proof`."""

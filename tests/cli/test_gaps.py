@@ -400,3 +400,22 @@ def test_yahoo_trace(real_data: Path, tmp_path: Path) -> None:
     assert [entry["heuristic"] for entry in found] == ["observed", "dl"] * 3
     assert told == {"0002": (36, 33), "0003": (6, 6), "0004": (142, 114)}
     assert {entry["certificate"] for entry in found} == {"dual"}
+
+
+def test_tables_for_documents() -> None:
+    """Tests rows and summaries as LaTeX and Markdown, whole where there is no row, and that --explain is neither."""
+    one = ("papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl,reading=sweep")
+    latex = run(*one, "--format", "latex").stdout
+    assert latex.startswith("\\begin{tabular}{lllrrllrl}\n\\toprule\ninstance & problem & ")
+    assert latex.endswith(" \\\\\n\\bottomrule\n\\end{tabular}\n")
+    markdown = run(*one, "--format", "markdown").stdout.splitlines()
+    assert markdown[1] == "|---|---|---|--:|--:|---|---|--:|---|"
+    assert markdown[2].startswith("| guo-fig2 | lsap | dl,reading=sweep | 1 | 0 | optimum | dual | ")
+    several = (*one, "papers/guo-table2")
+    summed = run(*several, "--format", "latex").stdout
+    assert summed.startswith("% lsap: 2 instances; ")
+    assert summed.count("\\end{tabular}") == 1
+    assert summed.splitlines()[-1].startswith("% ")
+    assert "\n\n| heuristic | optimal | " in run(*several, "--format", "markdown").stdout
+    refused = run(*one, "--explain", "--format", "latex")
+    assert (refused.exit_code, "--explain is no table" in refused.stderr) == (2, True)

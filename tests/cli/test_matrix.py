@@ -109,3 +109,14 @@ def test_bug_lines_were_drawn_where_stderr_is_a_terminal(monkeypatch: pytest.Mon
     for command in ("gap", "matrix"):
         run(command, "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl")
     assert asked == [False, False]
+
+
+def test_tables_for_documents() -> None:
+    """Tests the matrix as LaTeX and Markdown: columns of numbers, a percent sign escaped."""
+    asked = ("matrix", "papers/guo-fig2", "--problem", "lsap", "--problem", "latency", "--heuristic", "dl")
+    latex = run(*asked, "--format", "latex").stdout
+    assert latex.startswith("\\begin{tabular}{lrr}\n\\toprule\nheuristic & lsap & latency \\\\\n\\midrule\ndl & ")
+    assert latex.endswith("\\bottomrule\n\\end{tabular}\n")
+    assert run(*asked, "--format", "markdown").stdout.startswith(
+        "| heuristic | lsap | latency |\n|---|--:|--:|\n| dl | "
+    )

@@ -399,3 +399,10 @@ def test_solution_file_certifies(tmp_path: Path, problem: str, route: str | None
     assert list(document) == FIELDS
     assert isinstance(document["objective"], list)
     assert not any(isinstance(value, float) for value in document["objective"] + document["bound"])
+
+
+def test_frontier_for_documents() -> None:
+    """Tests the points of a frontier as LaTeX and Markdown."""
+    asked = ("frontier", "papers/fsy-not-optimal", "--problem", "latency", "--format")
+    assert run(*asked, "markdown").stdout.splitlines()[2:] == ["| 3 | 9 | combinatorial |", "| 4 | 7 | combinatorial |"]
+    assert run(*asked, "latex").stdout.splitlines()[0] == r"\begin{tabular}{rrl}"

@@ -42,3 +42,10 @@ def test_frame() -> None:
     frame, none = found(complete=True).frame(), found(True, points=()).frame()
     assert frame.to_dict("list") == {"first": [1, 2], "second": [9, 4], "proof": ["solver", "solver"]}
     assert [str(kind) for kind in frame.dtypes] == [str(kind) for kind in none.dtypes] == ["float64"] * 2 + ["object"]
+
+
+def test_page() -> None:
+    """Tests that a notebook shows the heading and a row for each point."""
+    page = found(False, Limit.TIME)._repr_html_()
+    assert page.startswith("<p>some-problem: first, second (cut short: TIME)</p><table")
+    assert page.count("<td>solver</td>") == 2
