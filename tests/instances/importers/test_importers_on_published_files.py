@@ -65,7 +65,9 @@ def test_every_file_is_checked(real_data: Path) -> None:
     assert there == {*FLOWS, *(f"gap/{name}" for name in PUBLISHED)}
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (name == "c05100")) for name in PUBLISHED]
+)
 def test_published_optimum(name: str, real_data: Path) -> None:
     """Tests that three routes prove the optimum that the literature gives, and that each solution certifies."""
     sense, optimum = PUBLISHED[name]
