@@ -16,7 +16,7 @@ from optsched.errors import HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
     from optsched.cli.notes import Notes
-    from optsched.cli.streams import Sink, Write
+    from optsched.cli.streams import Records, Sink, Write
     from optsched.gaps import GapReport
     from optsched.report import Table
     from optsched.studies.choices import Source
@@ -73,13 +73,9 @@ def gap(
     optimum is met, and median, mean (with its 95 % interval over instances) and worst gap. JSON and CSV hold one record
     for each run.
     """
-    from optsched.cli.notes import Notes
-    from optsched.cli.streams import collected, drawn, gap_records
+    from optsched.cli.streams import collected, drawn
     from optsched.gaps import ratio
-    from optsched.problems import problem_class
-    from optsched.studies.choices import chosen as choice_of
-    from optsched.studies.choices import groups_of
-    from optsched.studies.runs import check_served, measure, posed, problems_with_heuristics, work_on
+    from optsched.studies.runs import measure
 
     limit = None if max_gap is None else ratio(max_gap, "--max-gap")
     form = arguments.format_of(form, output)
@@ -90,38 +86,16 @@ def gap(
     if placements and tabled:
         raise UsageError("--placements are in records: take --format json or csv")
     limits, seconds = arguments.limited(profile, time_limit)
-    chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or problems_with_heuristics(waves)
-    values = arguments.parameters_of(chosen, params)
-    for name in chosen if waves else ():
-        if not problem_class(name).has_waves:
-            raise UsageError(f"{name} decides everything at once, so that it has no waves; leave --waves out")
-    choices = [choice_of(text) for text in dict.fromkeys(heuristics)]
-    check_served(choices, chosen, listed=not problems)
-    sources = _sources(instances, family, seeds, drawn_with)
-    named, notes = bool(sources), Notes()
-    groups = groups_of(sources or _shipped())
-    on = posed(groups, chosen, values, bool(problems), notes.left_out)
-    work = work_on(on, choices, strict=named)
-    if named:  # the shipped ones are as they are meant
-        _note(work, bool(choices), waves, notes)
-        notes.tell()
+    work, notes = _planned(_sources(instances, family, seeds, drawn_with), problems, heuristics, params, waves)
     runs = repeats * sum(len(part.choices) for part in work)
-    rows = each or waves or explain or sum(len(group.instances) for group in groups) == 1
+    rows = each or waves or explain or len({id(part.problem.instance) for part in work}) == 1
 
     def sink(write: Write) -> Sink[Measured]:
         if not tabled:
-            entries = (choice.entry for part in work for choice in part.choices)
-
-            def record(entry: Measured) -> dict[str, Any]:
-                problem = entry.report.problem
-                told = entry.report.record(placements) | {"notes": notes.told(problem.instance.name, problem.name)}
-                return {**told, "explanation": _explanation(entry.report)} if explain else told
-
-            posed_on = (part.problem for part in work)
-            return gap_records(form, write, posed_on, entries, record, ["notes"], waves=waves, placements=placements)
+            return _records(str(form), write, work, notes, waves, placements, explain)
         if rows:
-            return _Rows(write, work, repeats, waves, drawn(output), explain, form)
-        return _Summary(write, output, form)
+            return _Rows(write, work, repeats, waves, drawn(output), explain, str(form))
+        return _Summary(write, output, str(form))
 
     def found(step: Callable[[str], None]) -> Iterator[Measured]:
         drawn_by = range(seed, seed + repeats)
@@ -133,6 +107,48 @@ def gap(
     failures = _failures(reports, limit)
     if failures:
         raise HeuristicFailed(*(line for failure in failures for line in failure.split("\n")))
+
+
+def _planned(
+    sources: list[Source], problems: tuple[str, ...], heuristics: tuple[str, ...], params: tuple[str, ...], waves: bool
+) -> tuple[list[Work], Notes]:
+    """What is to be run, and what is to be said of it; without sources the shipped library is meant."""
+    from optsched.cli.notes import Notes
+    from optsched.problems import problem_class
+    from optsched.studies.choices import chosen as choice_of
+    from optsched.studies.choices import groups_of
+    from optsched.studies.runs import check_served, posed, problems_with_heuristics, work_on
+
+    chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or problems_with_heuristics(waves)
+    values = arguments.parameters_of(chosen, params)
+    for name in chosen if waves else ():
+        if not problem_class(name).has_waves:
+            raise UsageError(f"{name} decides everything at once, so that it has no waves; leave --waves out")
+    choices = [choice_of(text) for text in dict.fromkeys(heuristics)]
+    check_served(choices, chosen, listed=not problems)
+    notes = Notes()
+    on = posed(groups_of(sources or _shipped()), chosen, values, bool(problems), notes.left_out)
+    work = work_on(on, choices, strict=bool(sources))
+    if sources:  # the shipped ones are as they are meant
+        _note(work, bool(choices), waves, notes)
+        notes.tell()
+    return work, notes
+
+
+def _records(
+    form: str, write: Write, work: Sequence[Work], notes: Notes, waves: bool, placements: bool, explain: bool
+) -> Records:
+    """Records of the gaps, each with what was said of its problem."""
+    from optsched.cli.streams import gap_records
+
+    def record(entry: Measured) -> dict[str, Any]:
+        problem = entry.report.problem
+        told = entry.report.record(placements) | {"notes": notes.told(problem.instance.name, problem.name)}
+        return {**told, "explanation": _explanation(entry.report)} if explain else told
+
+    entries = (choice.entry for part in work for choice in part.choices)
+    posed_on = (part.problem for part in work)
+    return gap_records(form, write, posed_on, entries, record, ["notes"], waves=waves, placements=placements)
 
 
 def _sources(
