@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from optsched.instance import Instance, State
     from optsched.instances.files import load, save
     from optsched.instances.generate import generate
+    from optsched.mining import Find, mine
     from optsched.network import FlowNetwork
     from optsched.placement import Placement
     from optsched.problems import problem
@@ -35,6 +36,7 @@ __all__ = [
     "Certificate",
     "Explanation",
     "Family",
+    "Find",
     "FlowNetwork",
     "GapReport",
     "GapReports",
@@ -56,6 +58,7 @@ __all__ = [
     "gap",
     "generate",
     "load",
+    "mine",
     "problem",
     "save",
     "solve",
@@ -75,6 +78,7 @@ _MODULES = {
         "instance": ["Instance", "State"],
         "instances.files": ["load", "save"],
         "instances.generate": ["generate"],
+        "mining": ["Find", "mine"],
         "network": ["FlowNetwork"],
         "placement": ["Placement"],
         "problems": ["problem"],

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from optsched import __version__
-from optsched.cli import arguments, checking, documents, explaining, gaps, listing, matrix, proofs, solving
+from optsched.cli import arguments, checking, documents, explaining, gaps, listing, matrix, mining, proofs, solving
 from optsched.errors import BoundViolated, Fault, InputError, OptschedError, SolverDisagreement, printable
 
 __all__ = ["cli", "main"]
@@ -130,6 +130,7 @@ for _command in (
     checking.check,
     explaining.explain,
     matrix.matrix,
+    mining.mine,
     solving.solve,
     solving.bounds,
     solving.frontier,

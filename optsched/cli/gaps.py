@@ -155,19 +155,13 @@ def _sources(
     instances: tuple[str, ...], family: str | None, seeds: str | None, drawn_with: tuple[str, ...]
 ) -> list[Source]:
     """The instances that were asked for, those of a family last."""
-    from optsched.studies.choices import Family
+    from optsched.studies.choices import Family, assignments
 
     if family is None:
         if seeds is not None or drawn_with:
             raise UsageError("--seeds and --set are of generated instances: name their --family")
         return list(instances)
-    values: dict[str, str] = {}
-    for text in drawn_with:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f'--set "{text}": write it as name=value')
-        values[name.replace("-", "_")] = value
-    return [*instances, Family(family, seeds or "0-9", values)]
+    return [*instances, Family(family, seeds or "0-9", assignments("--set", drawn_with))]
 
 
 def _shipped() -> list[str]:

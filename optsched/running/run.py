@@ -40,7 +40,7 @@ from optsched.running.answers import attempt, placement_from
 from optsched.running.base import Heuristic, Policy
 from optsched.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams
 
-__all__ = ["HeuristicRun", "custom", "imported", "run_heuristic"]
+__all__ = ["HeuristicRun", "custom", "imported", "run_heuristic", "users_own"]
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,12 @@ class _Always:
 
 
 def imported(name: str) -> Heuristic:
-    """The user's own heuristic called `package.module:function`.
+    """The user's own heuristic called `package.module:function`; raises as `users_own` does."""
+    return custom(users_own(name), name)
+
+
+def users_own(name: str, what: str = "heuristic") -> Any:
+    """What a user calls `package.module:function`; `what` it is meant to be is for the messages.
 
     Raises
     ------
@@ -271,7 +276,7 @@ def imported(name: str) -> Heuristic:
         If there is no such module or function, or importing it raises; says how to mend it.
     """
     module_name, _, attribute = name.partition(":")
-    place = f'heuristic "{name}"'
+    place = f'{what} "{name}"'
     if not all(part.isidentifier() for part in [*module_name.split("."), *attribute.split(".")]):
         raise UsageError(f"{place}: write it as package.module:function")
     try:
@@ -287,7 +292,7 @@ def imported(name: str) -> Heuristic:
             known = [entry for entry in dir(found) if not entry.startswith("_") and callable(getattr(found, entry))]
             raise UsageError(f'{place}: there is no "{part}" in it; {nearest(part, known)}')
         found = getattr(found, part)
-    return custom(found, name)
+    return found
 
 
 #: What may stand for a heuristic: a name, an entry of the list, a policy (class or instance), or a callable.

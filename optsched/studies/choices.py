@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -17,8 +17,21 @@ from optsched.heuristics import AnyHeuristic, Heuristic, heuristic
 from optsched.instance import Instance
 from optsched.instances.files import SUFFIXES, load
 from optsched.problems.base import resolve
+from optsched.running.run import users_own
 
-__all__ = ["Choice", "Family", "Group", "Source", "chosen", "distinct", "groups_of", "raise_all", "seeds_of"]
+__all__ = [
+    "Choice",
+    "Family",
+    "Group",
+    "Source",
+    "assignments",
+    "chosen",
+    "distinct",
+    "groups_of",
+    "raise_all",
+    "seeds_of",
+    "users_function",
+]
 
 
 #: So many seeds are taken at most: each is an instance, or a run.
@@ -57,8 +70,8 @@ def chosen(given: AnyHeuristic | Choice) -> Choice:
         entry = heuristic(given)
         return Choice(entry, {}, entry.name)
     name, *assignments = given.split(",")
-    if ":" in name and "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))  # a module beside the instances is found, and hides no installed one
+    if ":" in name:
+        _find_here()
     entry = heuristic(name)
     values: dict[str, Any] = {}
     for assignment in assignments:
@@ -84,6 +97,56 @@ def distinct(choices: Iterable[Choice]) -> list[Choice]:
         if found.setdefault(choice.label, choice) != choice:
             raise UsageError(f"two heuristics are called {choice.label}: define each under a name of its own")
     return list(found.values())
+
+
+def _find_here() -> None:
+    """Let modules of the current folder be found; one hides no installed module."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+
+
+def users_function(name: str, what: str) -> Callable[..., Any]:
+    """A user's function `package.module:function`, also of a module of the current folder.
+
+    `what` it is meant to be is for the messages.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+
+    Examples
+    --------
+    >>> users_function("math:floor", "claim")(2.5)
+    2
+    """
+    _find_here()
+    found = users_own(name, what)
+    if not callable(found):
+        raise UsageError(f'{what} "{name}": it is {described(found)}, which is no function')
+    return found  # type: ignore[no-any-return]
+
+
+def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """Names and values from the texts `name=value` of a command line's option, with `_` for `-` in the names.
+
+    Raises
+    ------
+    UsageError
+        If one is no assignment.
+
+    Examples
+    --------
+    >>> assignments("--set", ["max-load=5"])
+    {'max_load': '5'}
+    """
+    values: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f'{option} "{text}": write it as name=value')
+        values[name.replace("-", "_")] = value
+    return values
 
 
 def _literal(text: str) -> Any:

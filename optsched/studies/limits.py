@@ -100,7 +100,7 @@ class GapLimit:
         """The gap that is limited: infinite where there is no feasible placement, None where it is unknown."""
         if not report.feasible:
             return _ENDLESS
-        pair = self._pair(report)
+        pair = self.pair(report)
         if pair is None:
             return None
         absolute, relative = pair
@@ -108,8 +108,8 @@ class GapLimit:
             return absolute
         return _ENDLESS if relative is None else relative
 
-    def _pair(self, report: GapReport) -> tuple[Number, Number | None] | None:
-        """Absolute and relative gap of the component that counts."""
+    def pair(self, report: GapReport) -> tuple[Number, Number | None] | None:
+        """Absolute and relative gap of the component that counts; None where it is unknown."""
         if self.component is None:
             return report.deciding
         names = [component.name for component in report.problem.components]

@@ -1,0 +1,285 @@
+"""What mining found: the instance, in words, as a file with its proved optimum, and as a test."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from optsched.brief import brief, counted
+from optsched.errors import Fault, InputError, UsageError
+from optsched.gaps import GapReport
+from optsched.instance import Instance
+from optsched.instances.documents.writing import write_whole
+from optsched.instances.families.base import optimum_label
+from optsched.instances.files import from_document, to_json
+from optsched.mining.changes import Document
+from optsched.mining.judging import Aim
+from optsched.studies.choices import Choice
+from optsched.studies.messages import differing
+
+__all__ = ["Find", "check_free", "default_name"]
+
+
+def default_name(choice: Choice, problem: str) -> str:
+    """What a find is called where nobody says.
+
+    >>> from optsched.studies.choices import chosen
+    >>> default_name(chosen("dl,reading=heartbeat"), "lsap")
+    'mined-lsap-dl-reading-heartbeat'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", f"mined-{problem}-{choice.label}".lower()).strip("-")
+
+
+def _files(folder: str | Path, name: str) -> tuple[Path, Path]:
+    """Where the instance and the test go."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
+        raise UsageError(f'"{name}" is no name for files; take letters, digits, "-", "_" and "."')
+    return Path(folder) / f"{name}.json", Path(folder) / f"test_{_identifier(name)}.py"
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W+", "_", name)
+
+
+def check_free(folder: str | Path, name: str) -> None:
+    """Raise UsageError where a find of that name is in the folder already, since what was mined is not replaced."""
+    for path in _files(folder, name):
+        if path.exists():
+            raise UsageError(f"{path} is there already; choose another --name")
+
+
+@dataclass(frozen=True)
+class Find:
+    """The worst instance that was found.
+
+    Attributes
+    ----------
+    problem, parameters
+        The problem posed.
+    choice
+        The heuristic.
+    report
+        What it comes to.
+    document
+        The instance.
+    aim
+        What was looked for.
+    claim
+        The name of the broken claim, where it was given by name.
+    tried
+        How many instances were tried, with those of shrinking.
+    command
+        What finds it again.
+    minimal
+        Whether no single task, node, replica, entry or field can go, and no number be lower, without its getting
+        better. Not so where the search was cut short.
+    interrupted
+        Whether it was cut short by an interrupt.
+    """
+
+    problem: str
+    parameters: Mapping[str, Any]
+    choice: Choice
+    report: GapReport
+    document: Document
+    aim: Aim
+    claim: str | None
+    tried: int
+    command: str
+    minimal: bool
+    interrupted: bool
+
+    def __repr__(self) -> str:
+        return brief(f"Find: {self}")
+
+    def __str__(self) -> str:
+        return f"{self.choice.label} on {self.problem}: {self._told()}, on {self._sizes()}"
+
+    def _told(self) -> str:
+        report = self.report
+        best = ", ".join(map(str, report.reference.value or ()))
+        if report.objective is None:
+            broken = report.error or "; ".join(map(str, report.violations[:3]))
+            return f"no feasible placement ({broken}) where the optimum is {best}"
+        names = [component.name for component in report.problem.components]
+        value = ", ".join(f"{part} {name}" for part, name in zip(report.objective, names, strict=True))
+        return f"{value} against the optimum {best}"
+
+    def _sizes(self) -> str:
+        tasks, nodes = len(self.document["tasks"]), len(self.document["nodes"])
+        return f"{counted(tasks, 'task')} and {counted(nodes, 'node')}"
+
+    def words(self) -> str:
+        """What was found, for people: a line on the heuristic, where it differs from an optimum, what was done."""
+        claim = "" if self.aim.claim is None else "the claim is broken: "
+        lines = [f"{claim}{self}"]
+        gap = self.aim.gap(self.report)
+        if gap is not None and self.aim.claim is None:
+            lines.append(f"gap: {self._shown(gap)}")
+        lines += differing(self.report)
+        if self.minimal:
+            lines.append(
+                "minimal: without any task, node, replica, entry or field, and with any lower number, it is less"
+            )
+        else:
+            lines.append("not minimal: the search was cut short before it was shrunk")
+        lines.append(f"{self.tried} instances were tried; the same again: {self.command}")
+        return "\n".join(lines) + "\n"
+
+    def _shown(self, gap: Any) -> str:
+        absolute = self.aim.worst == "absolute" or self._beside_zero()
+        return f"{gap} beyond the optimum" if absolute else f"{100 * float(gap):.4g} % of the optimum"
+
+    def _beside_zero(self) -> bool:
+        """Whether the gap that counts is a difference, since the optimum is 0."""
+        pair = self.aim.limit.pair(self.report)
+        return pair is not None and pair[0] != 0 and pair[1] is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON holds: the gap's record, what was done, and the instance."""
+        gap = self.aim.gap(self.report)
+        return {
+            "found": True,
+            "broken": self.aim.claim is not None,
+            "claim": self.claim,
+            "gap": None if gap is None else str(Fraction(gap)),
+            "minimal": self.minimal,
+            "interrupted": self.interrupted,
+            "tried": self.tried,
+            "command": self.command,
+            "report": self.report.record(),
+            "instance": json.loads(to_json(self.instance())),
+        }
+
+    def instance(self, name: str | None = None) -> Instance:
+        """The instance with a name, what it shows, where it is from, the problem's parameters and the optimum."""
+        optimum = self.report.reference.solution.objective
+        assert optimum is not None
+        broken = "" if self.aim.claim is None else f" The claim {self.claim or 'that was given'} is broken."
+        loaded = from_document(
+            {
+                **self.document,
+                "name": name or default_name(self.choice, self.problem),
+                "description": f"{self}.{broken}",
+                "source": f"mined by {self.command}",
+                "labels": {
+                    "mined": f"by {self.command}; {'minimal' if self.minimal else 'not shrunk to the end'}",
+                    f"optimum.{self.problem}": optimum_label(*optimum),
+                },
+                **({"parameters": {self.problem: _plain(self.parameters)}} if self.parameters else {}),
+            }
+        )
+        assert isinstance(loaded, Instance)
+        return loaded
+
+    def save(self, folder: str | Path, name: str | None = None) -> tuple[Path, Path]:
+        """Write the instance and a test that holds the heuristic to what it is today.
+
+        Parameters
+        ----------
+        folder
+            Made where it is not there.
+        name
+            Of the instance, and of the test behind `test_`.
+
+        Returns
+        -------
+        tuple of Path
+            `NAME.json` and `test_NAME.py`.
+
+        Raises
+        ------
+        UsageError
+            If one of them is there already, or the heuristic or the claim has no name by which a test could find it.
+        InputError
+            If they cannot be written.
+        """
+        name = name or default_name(self.choice, self.problem)
+        check_free(folder, name)
+        files = _files(folder, name)
+        unnamed = "<" in self.choice.label or (self.aim.claim is not None and self.claim is None)
+        if unnamed:
+            raise UsageError("a test finds heuristic and claim by name: give them as package.module:function")
+        test = self.test(name)
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError([Fault("", f"cannot be made: {error.strerror}")], str(folder)) from None
+        write_whole(str(files[0]), to_json(self.instance(name)))
+        write_whole(str(files[1]), test.encode())
+        return files
+
+    def test(self, name: str) -> str:
+        """The text of a test: the gap must not grow; a broken claim stays broken, and a failure a failure."""
+        called = f'{json.dumps(self.choice.label)}, Path(__file__).with_name("{name}.json"), "{self.problem}"'
+        seeds = f"seeds=[{self.report.seed}]"
+        text = [f'"""Mined: {_quoted(str(self))}."""', ""]
+        if self.aim.claim is not None:
+            text += [
+                "from pathlib import Path",
+                "",
+                "from optsched.studies.choices import users_function",
+                "",
+                "",
+                f"def test_{_identifier(name)}(optsched_gap):",
+                '    """Tests that the claim is still broken; where it holds by now, take this test away."""',
+                f"    reports = optsched_gap({called}, {seeds})",
+                f'    claim = users_function({json.dumps(self.claim)}, "claim")',
+                "    holds = claim(reports.measured[0].report)",
+                "    assert holds < 0 if not isinstance(holds, bool) else not holds",
+            ]
+        elif not self.report.feasible:
+            text += [
+                "from pathlib import Path",
+                "",
+                "import pytest",
+                "",
+                "",
+                '@pytest.mark.xfail(strict=True, raises=AssertionError, reason="there is a feasible placement")',
+                f"def test_{_identifier(name)}(optsched_gap):",
+                '    """Tests that there is a feasible placement: once there is, take the mark away."""',
+                f"    optsched_gap({called}, {seeds})",
+            ]
+        else:
+            text += [
+                "from pathlib import Path",
+                "",
+                "",
+                f"def test_{_identifier(name)}(optsched_gap):",
+                '    """Tests that the gap is no larger than when the instance was mined."""',
+                f"    optsched_gap({called}, {self._limit()}, {seeds})",
+            ]
+        return "\n".join(text) + "\n"
+
+    def _limit(self) -> str:
+        """The limit that holds today, as arguments of `optsched_gap`."""
+        gap = self.aim.gap(self.report)
+        component = self.aim.component
+        if self.aim.worst == "relative" and not self._beside_zero():
+            most = f'max_gap="{Fraction(gap or 0)}"'
+        else:
+            most = f'max_absolute="{Fraction(gap or 0)}"'
+            names = [part.name for part in self.report.problem.components]
+            deciding = [at for at, beyond in enumerate(self.report.absolute_gap or ()) if beyond]
+            component = component or names[deciding[0]]
+        return most if component is None else f'{most}, component="{component}"'
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"""', "'''")
+
+
+def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as a document holds them."""
+    found = dict(parameters)
+    for key, value in parameters.items():
+        if isinstance(value, tuple):
+            found[key] = list(value)
+        elif isinstance(value, Fraction):
+            found[key] = str(value)
+    return found

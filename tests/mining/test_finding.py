@@ -1,0 +1,137 @@
+"""What is kept of a find: an instance file with its optimum, and a test that passes today."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from optsched import Find, Instance, load, mine
+from optsched.errors import InputError, UsageError
+from optsched.instances.generate import known_optimum
+
+PLACER = """
+def place(problem, rng):
+    "Each task on the last node, {what}"
+    nodes = problem.instance.cluster.node_ids
+    return [nodes[-1 - (at {operator} {by})] for at in range(len(problem.tasks))]
+
+
+def raising(problem, rng):
+    "Nothing."
+    raise ValueError("no")
+
+
+def claim(report):
+    "Everything is optimal."
+    return report.absolute_gap[0] == 0
+
+
+def slack(report):
+    "The same as a number."
+    return -report.absolute_gap[0]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder, with a heuristic that puts the first task last."""
+    (tmp_path / "placer_of_mine.py").write_text(PLACER.format(what="one after another", operator="%", by=99))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "placer_of_mine", raising=False)
+    return tmp_path
+
+
+def found_by(heuristic: str, problem: str = "lsap", **options: Any) -> Find:
+    """A find within a small budget."""
+    found = mine(heuristic, problem, budget=80, **options)
+    assert found is not None
+    return found
+
+
+def pytest_run(folder: Path) -> subprocess.CompletedProcess[str]:
+    """What pytest says in the folder, in a process of its own."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "optsched.pytest_plugin", "."]
+    from importlib.metadata import entry_points
+
+    if any(entry.name == "optsched" for entry in entry_points(group="pytest11")):
+        command[6:8] = []
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_files(folder: Path) -> None:
+    """Tests the instance's name, source, labels, optimum, and that nothing is replaced."""
+    found = found_by("dl,reading=heartbeat")
+    instance_file, test_file = found.save(folder / "mined", "worst")
+    assert (instance_file.name, test_file.name) == ("worst.json", "test_worst.py")
+    loaded = load(instance_file)
+    assert isinstance(loaded, Instance)
+    assert loaded.name == "worst"
+    assert loaded.source == f"mined by {found.command}"
+    assert loaded.labels["mined"] == f"by {found.command}; minimal"
+    assert known_optimum(loaded)["lsap"] == found.report.reference.value
+    before = instance_file.read_bytes()
+    with pytest.raises(UsageError, match="is there already; choose another --name"):
+        found.save(folder / "mined", "worst")
+    assert instance_file.read_bytes() == before
+
+
+@pytest.mark.thorough
+def test_a_test_of_a_gap_goes_red(folder: Path) -> None:
+    """Tests that a mined gap passes as it is, and fails once the heuristic is worse on it."""
+    found = found_by("placer_of_mine:place", failures=False)
+    assert found.report.feasible
+    found.save(folder)
+    green = pytest_run(folder)
+    assert green.returncode == 0, green.stdout
+    module = folder / "placer_of_mine.py"
+    module.write_text(module.read_text().replace('"Each task', 'return None\n    "Each task'))
+    red = pytest_run(folder)
+    assert red.returncode == 1, red.stdout
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("heuristic", "options"),
+    [
+        ("placer_of_mine:place", {"claim": "placer_of_mine:claim"}),
+        ("placer_of_mine:place", {"claim": "placer_of_mine:slack"}),
+        ("placer_of_mine:raising", {}),
+        ("dl,reading=heartbeat", {"worst": "absolute"}),
+    ],
+    ids=["claim", "slack", "failure", "absolute"],
+)
+def test_each_sort_of_test_passes_today(folder: Path, heuristic: str, options: dict[str, Any]) -> None:
+    """Tests that the tests of a broken claim, of a failure and of a difference are green when they are written."""
+    found_by(heuristic, **options).save(folder)
+    done = pytest_run(folder)
+    assert done.returncode == 0, done.stdout
+    assert ("1 xfailed" if "raising" in heuristic else "1 passed") in done.stdout
+
+
+def test_what_has_no_name_is_not_saved(folder: Path) -> None:
+    """Tests that a test needs names of heuristic and claim, that its own is one of files, and a folder one."""
+    with pytest.raises(UsageError, match=r"give them as package\.module:function"):
+        found_by("dl,reading=heartbeat", claim=lambda report: report.absolute_gap == (0,)).save(folder)
+    found = found_by("dl,reading=heartbeat")
+    with pytest.raises(UsageError, match="is no name for files"):
+        found.save(folder, "../worst")
+    (folder / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be made"):
+        found.save(folder / "file")
+
+
+def test_json() -> None:
+    """Tests that a find is JSON, with the gap exact."""
+    find = found_by("dl,reading=heartbeat")
+    found = json.loads(json.dumps(find.to_dict()))
+    assert found["found"] is True
+    assert Fraction(found["gap"]) == find.aim.gap(find.report)
+    assert found["instance"]["format"] == "optsched/1"
+    assert repr(found_by("dl,reading=heartbeat")).startswith("<Find: dl,reading=heartbeat on lsap")

@@ -1,0 +1,141 @@
+"""How bad an instance is: gaps, failures, claims that answer True, False or a number, and what counts for nothing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import UsageError
+from optsched.mining.judging import BROKEN, Aim, Judge, Judged
+from optsched.solvers.profiles import load_profile
+from optsched.studies.choices import chosen
+
+#: Two tasks whose data is on `a`, and one slot there, so that the optimum is 1.
+DOCUMENT: dict[str, Any] = {
+    "format": "optsched/1",
+    "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
+    "tasks": [{"id": "t", "replicas": ["a"]}, {"id": "u", "replicas": ["a"]}],
+}
+
+
+def elsewhere(problem: Any, rng: Any) -> list[str]:
+    """Every task away from its data."""
+    return ["b", "c"]
+
+
+def crowded(problem: Any, rng: Any) -> list[str]:
+    """Two tasks on one slot."""
+    return ["a", "a"]
+
+
+def raising(problem: Any, rng: Any) -> list[str]:
+    """Nothing."""
+    raise ValueError("no")
+
+
+def judged(heuristic: Any, aim: Aim, document: dict[str, Any] = DOCUMENT, name: str = "lsap") -> Judged | None:
+    """What is thought of the document."""
+    return Judge(name, {}, chosen(heuristic), 0, aim, load_profile("exact"))(document)
+
+
+def test_gaps() -> None:
+    """Tests a relative gap, an absolute one, and the difference against an optimum of 0."""
+    found = judged(elsewhere, Aim())
+    assert found is not None
+    assert (found.score, found.counts, found.told) == ((0, Fraction(1)), True, "2 against the optimum 1")
+    roomy = {**DOCUMENT, "nodes": [{"id": "a", "slots": 2}, *DOCUMENT["nodes"][1:]]}
+    for aim in (Aim(), Aim(worst="absolute")):
+        found = judged(elsewhere, aim, roomy)
+        assert found is not None
+        assert found.score == (0, Fraction(2))
+
+
+def test_failures() -> None:
+    """Tests that a run without a feasible placement is worse than every gap, or counts for nothing."""
+    for heuristic in (crowded, raising):
+        found = judged(heuristic, Aim())
+        assert found is not None
+        assert found.score == BROKEN
+        assert "the optimum is 1" in found.told
+        assert judged(heuristic, Aim(failures=False)) is None
+        assert judged(heuristic, Aim(claim=lambda report: False)) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "score"),
+    [
+        (True, (0, Fraction(1))),  # a claim that holds: the gap guides
+        (np.False_, BROKEN),
+        (None, BROKEN),
+        (Fraction(3, 2), (0, Fraction(-3, 2))),
+        (np.float64(-0.5), BROKEN),
+        (0, (0, Fraction(0))),
+    ],
+)
+def test_claims(answer: Any, score: tuple[int, Fraction]) -> None:
+    """Tests that False, nothing and a number below 0 break a claim, and that a number guides the search."""
+    found = judged(elsewhere, Aim(claim=lambda report: answer))
+    assert found is not None
+    assert found.score == score
+
+
+@pytest.mark.parametrize("answer", ["yes", float("nan"), float("inf")])
+def test_claims_that_answer_nonsense(answer: Any) -> None:
+    """Tests that another answer is wrong usage."""
+    with pytest.raises(UsageError, match="True, False or a number"):
+        judged(elsewhere, Aim(claim=lambda report: answer))
+
+
+def test_a_claim_that_raises() -> None:
+    """Tests that what it raised is told and chained."""
+    with pytest.raises(UsageError, match="the claim raised ZeroDivisionError: division by zero") as caught:
+        judged(elsewhere, Aim(claim=lambda report: 1 / 0))
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_what_counts_for_nothing() -> None:
+    """Tests a document that is no instance, one that the problem cannot be posed on, and an infeasible problem."""
+    assert judged(elsewhere, Aim(), {**DOCUMENT, "nodes": []}) is None
+    assert judged(elsewhere, Aim(), name="utility") is None
+    too_heavy = {
+        "format": "optsched/1",
+        "nodes": [{"id": "a", "capacity": {"w": 1}}],
+        "tasks": [{"id": "t"}],
+        "pairs": {"cost": [[1]], "demand": {"w": [[2]]}},
+    }
+    assert judged(lambda problem, rng: ["a"], Aim(), too_heavy, "generalized-assignment") is None
+
+
+def test_each_document_is_judged_once() -> None:
+    """Tests that a document that came before is passed over, unless it is as bad as what is asked for."""
+    judge = Judge("lsap", {}, chosen(elsewhere), 0, Aim(), load_profile("exact"))
+    assert judge(DOCUMENT) is not None
+    assert judge(DOCUMENT) is None
+    assert judge(DOCUMENT, (0, Fraction(2))) is None
+    assert judge(DOCUMENT, (0, Fraction(1))) is not None
+    assert judge.count == 2
+
+
+def test_the_smaller_of_equals_is_worse() -> None:
+    """Tests that of two documents with one gap the smaller comes first."""
+    more = {**DOCUMENT, "nodes": [*DOCUMENT["nodes"], {"id": "d"}]}
+    small, large = judged(elsewhere, Aim()), judged(elsewhere, Aim(), more)
+    assert small is not None
+    assert large is not None
+    assert small.key > large.key
+
+
+def test_wrong_aims() -> None:
+    """Tests that another sort of gap, a claim that is none, and a component that there is not are wrong usage."""
+    with pytest.raises(UsageError, match="give relative or absolute"):
+        Aim(worst="largest")
+    with pytest.raises(UsageError, match="give a function"):
+        Aim(claim=3)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no component"):
+        Aim(component="speed").check("latency")
+    with pytest.raises(UsageError, match="makespan and work"):
+        Aim(worst="absolute").check("latency")
+    Aim(claim=lambda report: True, worst="absolute").check("latency")

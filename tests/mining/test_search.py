@@ -1,0 +1,218 @@
+"""Mining: deterministic, minimal, for every problem of the registry; and the papers' counterexamples found again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import claims
+import pytest
+
+from optsched import Find, mine
+from optsched.errors import UsageError
+from optsched.gaps import GapReport
+from optsched.heuristics import HEURISTICS
+from optsched.instances.files import from_document, to_json
+from optsched.instances.generate import known_optimum
+from optsched.mining.changes import smaller
+from optsched.placement import Placement
+from optsched.registry import records
+from optsched.routes import solve
+
+#: Problems that heuristics may serve, and that have a family to start from.
+MINED = [
+    name
+    for name, record in records().items()
+    if record.family is not None and record.problem_class.decided is Placement
+]
+
+
+def own(problem: Any, rng: Any) -> Sequence[int | None]:
+    """A user's heuristic: each task on a random node, whatever is there."""
+    return [int(node) for node in rng.integers(0, len(problem.instance.cluster), len(problem.tasks))]
+
+
+@pytest.mark.parametrize("name", MINED)
+def test_every_problem(name: str) -> None:
+    """Tests that a few tries find nothing or a worst instance whose label is its optimum, the same each time."""
+    serving = [entry.name for entry in HEURISTICS.values() if name in entry.problems and entry.name != "observed"]
+    heuristic: Any = serving[-1] if serving else own
+    found = [mine(heuristic, name, budget=12, most_tasks=5, most_nodes=4) for _ in range(2)]
+    if found[0] is None:
+        assert found[1] is None
+        return
+    assert found[1] is not None
+    assert to_json(found[0].instance()) == to_json(found[1].instance())
+    assert found[0].minimal
+    problem = records()[name].problem_class(found[0].instance())
+    assert known_optimum(found[0].instance())[name] == solve(problem).objective
+    assert found[0].words() == found[1].words()
+
+
+def minimal(found: Find, heuristic: str, problem: str, parameters: Any = None, **options: Any) -> bool:
+    """Whether no smaller document is as bad: judged anew, without what the search remembers."""
+    from optsched.mining.judging import Aim, Judge
+    from optsched.solvers.profiles import load_profile
+    from optsched.studies.choices import chosen
+
+    judge = Judge(problem, parameters or {}, chosen(heuristic), 0, Aim(**options), load_profile("exact"))
+    whole = judge(found.document)
+    assert whole is not None
+    return all((step := judge(document)) is None or step.score < whole.score for document in smaller(found.document))
+
+
+def test_dl_in_the_heartbeat_reading() -> None:
+    """Tests that one task with one replica breaks the claim that dl is optimal (Guo et al. 2012, note 1)."""
+    found = mine("dl,reading=heartbeat", "lsap", claim=claims.one_replica)
+    assert found is not None
+    assert (len(found.document["tasks"]), len(found.document["nodes"])) == (1, 2)
+    assert minimal(found, "dl,reading=heartbeat", "lsap", claim=claims.one_replica)
+    assert "the claim is broken: dl,reading=heartbeat on lsap: 1 locality-cost against the optimum 0" in found.words()
+
+
+def test_dl_in_the_sweeping_reading_keeps_it() -> None:
+    """Tests that nothing is found where the claim is a theorem."""
+    assert mine("dl", "lsap", claim=claims.one_replica, budget=150) is None
+
+
+@pytest.mark.thorough
+def test_flow_based_is_not_optimal() -> None:
+    """Tests that the flow-based algorithm misses the least makespan (Fischer et al. 2010, note 1)."""
+    found = mine("flow-based", "latency", component="makespan")
+    assert found is not None
+    assert found.report.absolute_gap is not None
+    assert found.report.absolute_gap[0]
+    assert minimal(found, "flow-based", "latency", component="makespan")
+
+
+@pytest.mark.thorough
+def test_worst_case_of_policy_b() -> None:
+    """Tests that policy B moves more than TR2 (Sharmilarani et al., note 10)."""
+    found = mine("joss-t,policy=B", "traffic", claim=claims.worst_case_of_b)
+    assert found is not None
+    assert claims.worst_case_of_b(found.report) < 0
+    assert minimal(found, "joss-t,policy=B", "traffic", claim=claims.worst_case_of_b)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("heuristic", "claim", "options"),
+    [
+        ("labl,variant=strict", claims.theorem_1, {"budget": 2000}),
+        ("labl", claims.theorem_1, {"budget": 2000, "most_tasks": 20, "parameters": {"w_rem": 2}}),
+        ("labl,lbar=l**", claims.theorem_2, {}),
+        ("labl", claims.theorem_3, {}),
+        ("labl,lbar=inf,variant=strict", claims.corollary_1, {"budget": 2000}),
+        ("labl,lbar=inf", claims.corollary_1, {"budget": 3000, "seed": 1}),
+        ("labl,lbar=inf,variant=rescan", claims.corollary_1, {"budget": 3000, "most_tasks": 25, "most_nodes": 8}),
+    ],
+    ids=[
+        "theorem 1 strict",
+        "theorem 1",
+        "theorem 2",
+        "theorem 3",
+        "corollary 1 strict",
+        "corollary 1",
+        "corollary 1 rescan",
+    ],
+)
+def test_theorems_of_labl(heuristic: str, claim: Any, options: dict[str, Any]) -> None:
+    """Tests that the theorems and the corollary of Agosta et al. are broken, each by a minimal instance."""
+    found = mine(heuristic, "latency", claim=claim, **options)
+    assert found is not None
+    assert claim(found.report) < 0
+    assert found.minimal
+    assert minimal(found, heuristic, "latency", options.get("parameters"), claim=claim)
+
+
+def test_an_interrupt_gives_the_best_so_far() -> None:
+    """Tests that Ctrl-C after a find returns it, not shrunk, and before any find goes on to the caller."""
+
+    def interrupt(text: str) -> None:
+        if "worst so far" in text:
+            raise KeyboardInterrupt
+
+    found = mine("dl,reading=heartbeat", "lsap", budget=100, step=interrupt)
+    assert found is not None
+    assert (found.interrupted, found.minimal) == (True, False)
+    assert "not minimal" in found.words()
+
+    def at_once(text: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mine("dl,reading=heartbeat", "lsap", budget=100, step=at_once)
+
+
+def test_out_of_time() -> None:
+    """Tests that no time at all finds nothing."""
+    assert mine("dl,reading=heartbeat", "lsap", time_limit=1e-9) is None
+
+
+def test_failures_end_the_search() -> None:
+    """Tests that an infeasible placement is the worst there is, and shrinks to one task on one node too few."""
+    found = mine(own, "lsap", budget=200)
+    assert found is not None
+    assert not found.report.feasible
+    assert "no feasible placement" in str(found)
+    gap = mine(own, "lsap", budget=100, failures=False)
+    assert gap is not None
+    assert gap.report.feasible
+
+
+def test_another_family_and_parameters() -> None:
+    """Tests that a search may start elsewhere, and that the problem's parameters are kept with the instance."""
+    found = mine(
+        "dl,reading=heartbeat",
+        "lsap",
+        budget=100,
+        parameters={"levels": "0,1,2"},
+        family="lsap",
+        family_parameters={"nodes": 3},
+    )
+    assert found is not None
+    assert from_document({**found.document, "parameters": {"lsap": {"levels": [0, 1, 2]}}}).sha256 == (
+        found.instance().sha256
+    )
+    assert found.command == (
+        "optsched mine --problem lsap --heuristic dl,reading=heartbeat --param levels=0,1,2 --set nodes=3 "
+        "--family lsap --budget 100 --seed 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"problem": "min-cost-flow"}, "its decision is a flow"),
+        ({"heuristic": "labl"}, "heuristic labl serves latency; not lsap"),
+        ({"heuristic": "dll"}, 'there is no heuristic "dll"'),
+        ({"budget": 0}, "budget=0: give a whole number"),
+        ({"most_tasks": True}, "most_tasks=True: give a whole number"),
+        ({"family": "latncy"}, 'no family "latncy"'),
+        ({"family": "lsap", "family_parameters": {"speed": 2}}, 'no parameter "speed"'),
+        ({"family": "min-cost-flow"}, "draws flow networks"),
+        ({"problem": "utility", "heuristic": "ras", "family": "latency"}, "no instance of family latency can be posed"),
+        ({"parameters": {"w_loc": 2}}, 'lsap has no parameter "w_loc"'),
+        ({"claim": "claims"}, 'claim "claims": write it as package.module:function'),
+        ({"claim": "claims:nothing"}, 'there is no "nothing" in it'),
+        ({"claim": "math:pi"}, "which is no function"),
+    ],
+)
+def test_wrong_usage(options: dict[str, Any], message: str) -> None:
+    """Tests that what is not there, or does not go together, is told in a sentence."""
+    given = {"heuristic": "dl", "problem": "lsap", "budget": 10, **options}
+    with pytest.raises(UsageError, match=message):
+        mine(given.pop("heuristic"), given.pop("problem"), **given)
+
+
+def test_a_claim_gets_the_report() -> None:
+    """Tests that a claim is called with a `GapReport` of the problem, feasible and against a proved optimum."""
+    seen: list[GapReport] = []
+
+    def claim(report: GapReport) -> bool:
+        seen.append(report)
+        return True
+
+    assert mine("dl", "lsap", claim=claim, budget=20) is None
+    assert seen
+    assert all(report.feasible and report.reference.kind == "optimum" for report in seen)
