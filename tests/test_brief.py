@@ -52,6 +52,7 @@ def nouns() -> dict[str, Any]:
         named, named.cluster, named.workload, named.state, named.replicas, latency, solution, solution.decision, report,
         report.run, report.reference, network, flow.decision, matrix, next(iter(matrix.cells.values())), frontier,
         frontier[0], solution.certificates[0], optsched.Family("lsap", range(9000)), optsched.explain(latency, "labl"),
+        optsched.mine("dl,reading=heartbeat", "lsap", budget=40),
         optsched.study("papers/guo-fig2", "lsap", "dl"), next(iter(library().values())), FAMILIES["mixed"], seen[0],
         HEURISTICS["labl"], next(iter(waves("lsap", lsap.instance, "dl"))),
         Shuffle([0] * 999, [1] * 999, np.ones(999), np.ones(999)), Pairs(cost=np.ones((99, 99))),
