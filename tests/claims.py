@@ -13,6 +13,9 @@ from optsched.problems import Latency
 
 __all__ = ["corollary_1", "one_replica", "theorem_1", "theorem_2", "theorem_3", "worst_case_of_b"]
 
+#: What a claim answers where it says nothing: far from being broken.
+UNSAID = 1000
+
 
 def _latency(report: GapReport) -> tuple[Latency, list[int]]:
     """The problem, and the load with which each server ends."""
@@ -32,14 +35,14 @@ def theorem_1(report: GapReport) -> int:
     """Theorem 1 of Agosta et al.: loads end within w_rem of each other; on idle servers, of blocks with replicas."""
     problem, loads = _latency(report)
     meant = not problem.initial_load.any() and all(len(row) for row in problem.replicas)
-    return min(loads) + problem.w_rem - max(loads) if meant else 0
+    return min(loads) + problem.w_rem - max(loads) if meant else UNSAID
 
 
 def theorem_2(report: GapReport) -> Fraction:
     """Theorem 2 of Agosta et al.: work is at most l** n less the initial loads (of a job with tasks)."""
     problem, loads = _latency(report)
     if not len(problem.tasks):
-        return Fraction(0)
+        return Fraction(UNSAID)
     return problem.counting_bound() * len(loads) - int(problem.initial_load.sum()) - _value(report)[1]
 
 
@@ -70,7 +73,7 @@ def worst_case_of_b(report: GapReport) -> Fraction:
     maps = workload.kind == MAP
     # It is about blocks with replicas, and maps that put something out.
     if datacenters < 2 or not (workload.filter_ratio > 0).all() or not workload.replicas.lengths[maps].all():
-        return Fraction(0)
+        return Fraction(UNSAID)
     output = (workload.size * workload.filter_ratio[workload.job])[maps]
     most = Fraction(datacenters - 1, datacenters) * sum(map(Fraction, output.tolist()))
-    return 1 - _value(report)[0] / most if most else Fraction(0)
+    return 1 - _value(report)[0] / most if most else Fraction(UNSAID)

@@ -121,7 +121,7 @@ def mine(
     claim
         In place of a gap: a function, or `package.module:function`, called with the `GapReport` of each feasible
         placement. True or False says whether the claim holds; a number how far it is from being broken, which it is
-        below 0. A number guides the search.
+        below 0. A number guides the search; a large one is for instances that the claim says nothing of.
     failures
         Whether a run that fails or has no feasible placement is worse than every gap.
     parameters
@@ -151,7 +151,7 @@ def mine(
 
     Examples
     --------
-    >>> found = mine("dl,reading=heartbeat", "lsap", budget=100)
+    >>> found = mine("dl,reading=heartbeat", "lsap", claim=lambda report: report.absolute_gap == (0,))
     >>> print(found)
     dl,reading=heartbeat on lsap: 1 locality-cost against the optimum 0, on 1 task and 2 nodes
     """
