@@ -37,7 +37,7 @@ def test_every_problem(name: str) -> None:
     """Tests that a few tries find nothing or a worst instance whose label is its optimum, the same each time."""
     serving = [entry.name for entry in HEURISTICS.values() if name in entry.problems and entry.name != "observed"]
     heuristic: Any = serving[-1] if serving else own
-    found = [mine(heuristic, name, budget=12, most_tasks=5, most_nodes=4) for _ in range(2)]
+    found = [mine(heuristic, name, budget=6, most_tasks=4, most_nodes=3) for _ in range(2)]
     if found[0] is None:
         assert found[1] is None
         return
