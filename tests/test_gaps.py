@@ -106,6 +106,18 @@ def test_lexicographic_gap_ends_at_the_first_difference() -> None:
     assert (slow["work_gap_at_makespan"], slow["makespan_gap_at_work"]) == (10, 12)
 
 
+def test_deciding() -> None:
+    """Tests which gap decides: the first that differs, else the first; none where one before it is unknown."""
+    problem = Latency(instance([[0], [1]], [1, 1]))
+    best, swapped = gap(problem, answer([0, 1])), gap(problem, answer([1, 0]))
+    assert (best.deciding, swapped.deciding) == ((0, 0), (2, 2))
+    held = replace(solve(problem), bound=(1, None), termination=Termination.FEASIBLE, limit=Limit.NODES)
+    assert gap(problem, answer([0, 1]), reference=held).deciding is None, "the work may be beyond its unknown bound"
+    assert gap(problem, answer([1, 0]), reference=held).deciding == (2, 2)
+    assert gap(problem, answer([0, -1])).deciding is None
+    assert gap(Lsap(FIGURE_2), answer([0, 1, 2])).deciding == (1, None), "beside an optimum of 0"
+
+
 def test_limits_on_the_gap() -> None:
     """Tests `within` on later components: equal so far, a known small one, and a large one."""
     problem = Latency(instance([[0], [1]], [1, 1]))
