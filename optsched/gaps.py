@@ -317,25 +317,17 @@ class GapReport:
             If `limit` is no number of at least 0, such as `0.05` or `"5%"`.
         """
         most = ratio(limit)
-        if self.absolute_gap is None or self.relative_gap is None:
+        if self.deciding is None:
             return False
-        for absolute, relative in zip(self.absolute_gap, self.relative_gap, strict=True):
-            if relative is None:  # the reference is 0: only a gap of 0 is small
-                return absolute == 0
-            if relative > most:
-                return False
-            if relative > 0:
-                return True
-        return True
+        absolute, relative = self.deciding
+        return not absolute or (relative is not None and relative <= most)
 
     def _told_gap(self) -> str:
         """The gap of the first component that differs, relative where it can be."""
-        for absolute, relative in zip(self.absolute_gap or (), self.relative_gap or (), strict=True):
-            if absolute is None:
-                break
-            if absolute:
-                return f"of {absolute} (beside 0)" if relative is None else str(float(relative))
-        return "unknown"
+        if self.deciding is None:
+            return "unknown"
+        absolute, relative = self.deciding
+        return f"of {absolute} (beside 0)" if relative is None else str(float(relative))
 
     def raise_unless_within(self, limit: float | Fraction | str) -> None:
         """Raise HeuristicFailed with the reason unless `within(limit)`: for tests of schedulers."""

@@ -215,8 +215,9 @@ def _broken(runs: Sequence[Measured], limit: GapLimit | None, feasible: bool) ->
         return None
     worst = runs[known.index(max(known))]
     over = "" if len(runs) == 1 else f" ({limit.over} of {len(runs)} runs)"
-    if math.isinf(compared) and worst.report.feasible:
-        told = f"the value is {worst.report.deciding[0]} over an optimum of 0, which no share can tell"  # type: ignore[index]
+    pair = limit.pair(worst.report) if math.isinf(compared) and worst.report.feasible else None
+    if pair is not None:
+        told = f"the value is {pair[0]} over an optimum of 0, which no share can tell"
         return f"{told}: give max_absolute instead of max_gap", worst
     kind = worst.report.reference.kind
     against = "" if kind != "bound" else "; the reference is a bound, so that the true gap may be smaller"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -171,3 +172,13 @@ def test_nothing_is_limited(given: dict[str, Any]) -> None:
     """Tests that which gap is meant, without a limit on it, is no assertion that holds of everything."""
     with pytest.raises(UsageError, match="give max_gap or max_absolute"):
         GapLimit.of(**given)
+
+
+def test_bug_a_frontier_at_zero_was_told_by_another_gap() -> None:
+    """Tests that over a best of 0 on the frontier the component's own difference is told, whatever the optimum says."""
+    (entry,) = measure(plan("examples/weights-decimal", "lsap-fairness", "rand"), 1)
+    limit = GapLimit.of(max_gap=0, component="fairness-distance", frontier=True)
+    unknown = replace(entry, report=replace(entry.report, absolute_gap=None, relative_gap=None))
+    for measured in (entry, unknown):
+        (breach,) = breaches([measured], limit)
+        assert breach.told.startswith("the value is 1/15 over an optimum of 0")
