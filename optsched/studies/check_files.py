@@ -211,8 +211,8 @@ def _formed(table: Mapping[str, Any], keys: Sequence[str], before: str, faults: 
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if value == "":
-        return "an empty text"
+    if value in ("", []):
+        return "an empty text" if value == "" else "an empty list"
     return str(value) if isinstance(value, int | float) else described(value)
 
 

@@ -140,6 +140,10 @@ def test_only_some() -> None:
         (SMALL.replace('"lsap"', '"lsapp"'), 'check[0].problem: there is no problem "lsapp"; did you mean "lsap"?'),
         (SMALL.replace('"papers/guo-fig2"', '"traces/*.json"'), "check[0].instances: traces/*.json: fits no file"),
         (SMALL.replace('"papers/guo-fig2"', "7"), "check[0].instances: expected a name, file, folder or pattern"),
+        (
+            SMALL.replace('"papers/guo-fig2"', "[]"),
+            "check[0].instances: expected a name, file, folder or pattern, or a list of them, got an empty list",
+        ),
         (f"{SMALL}{SMALL}", 'check[1].name: check[0] is called "lsap-sched in lsap", too: give each a name of its own'),
     ],
 )
