@@ -19,9 +19,9 @@ from optsched.errors import InputError, UsageError, expect
 from optsched.gaps import GapReport, Reference, gap_of
 from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicable, heuristic, run
 from optsched.instance import Instance
+from optsched.printing import number, percent
 from optsched.problems import PROBLEMS, Problem, problem_class
 from optsched.problems.base import expect_problem
-from optsched.report import number, percent
 from optsched.results import Limit, Number
 from optsched.solvers.profiles import Profile
 

@@ -22,8 +22,8 @@ from optsched.instances.importers.rumen import import_rumen
 from optsched.instances.importers.sls import import_sls
 from optsched.instances.importers.swim import import_swim
 from optsched.instances.solution_files import read_solution, solution_document
+from optsched.printing import Table, render
 from optsched.problems import PROBLEMS, problem
-from optsched.report import Table, render
 from optsched.results import Limit, Solution, Termination
 from optsched.solvers.profiles import load_profile
 

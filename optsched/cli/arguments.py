@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from optsched.gaps import GapReport
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
+    from optsched.printing import Table
     from optsched.problems import AnyProblem
-    from optsched.report import Table
     from optsched.solvers.profiles import Profile
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -223,14 +223,14 @@ def emit(text: str, output: str | None = None) -> None:
 
 def emit_table(table: Table, output: str | None = None, form: str = "table") -> None:
     """Put a table on stdout, drawn with rich where that is a terminal, or into a file; `form` is one of `TABLES`."""
-    from optsched.report import render
+    from optsched.printing import render
 
     emit(render(table, output is None and sys.stdout.isatty(), form), output)
 
 
 def emit_json(content: Any, output: str | None = None) -> None:
     """Put content on stdout, or into a file, as JSON."""
-    from optsched.report import to_json
+    from optsched.printing import to_json
 
     emit(to_json(content), output)
 

@@ -98,7 +98,7 @@ def check(
 
 def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], None]) -> None:
     """Run the checks one after another; where one is broken off, it and those after it are put out as not finished."""
-    from optsched.report import progress
+    from optsched.printing import progress
     from optsched.studies.check_reports import Result
 
     left, began = list(planned), 0.0
@@ -126,7 +126,7 @@ class _Rows:
 
     def __init__(self, write: Write, planned: Sequence[NamedCheck]) -> None:
         from optsched.cli.streams import drawn
-        from optsched.report import Lines
+        from optsched.printing import Lines
         from optsched.studies.check_reports import COLUMNS, NUMBERS
 
         longest = max(len(printable(entry.name)) for entry in planned)

@@ -33,7 +33,7 @@ SHOWN_IN_TABLE, SHOWN_IN_JSON = 3, 100
 def describe(instance: str, form: str) -> None:
     """Sizes and labels of an instance, which problems apply, and which fields the others miss."""
     from optsched.network import FlowNetwork
-    from optsched.report import Table
+    from optsched.printing import Table
 
     loaded = arguments.load_any(instance)
     known = _network(loaded) if isinstance(loaded, FlowNetwork) else _instance(loaded)

@@ -14,8 +14,8 @@ from optsched.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from optsched.explaining import Explanation
+    from optsched.printing import Table
     from optsched.problems import Problem
-    from optsched.report import Table
 
 __all__ = ["explain", "explanation_table", "words"]
 
@@ -74,8 +74,8 @@ def explain(
     from optsched.cli.notes import pose
     from optsched.explaining import explain as explanation_of
     from optsched.gaps import Reference
+    from optsched.printing import progress
     from optsched.problems import Problem, problem_class
-    from optsched.report import progress
     from optsched.results import Limit, Termination
     from optsched.studies.choices import chosen as choice_of
 
@@ -134,7 +134,7 @@ def explanation_table(found: Explanation, most: int) -> Table:
     task.
     """
     from optsched.explaining.chains import total_gain
-    from optsched.report import Table, number, value
+    from optsched.printing import Table, number, value
 
     if found.infeasible:
         conflict = found.conflict

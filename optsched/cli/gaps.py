@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Records, Sink, Write
     from optsched.gaps import GapReport
-    from optsched.report import Table
+    from optsched.printing import Table
     from optsched.studies.choices import Source
     from optsched.studies.runs import Measured, Work
 
@@ -206,7 +206,7 @@ class _Rows:
     def __init__(
         self, write: Write, work: Sequence[Work], repeats: int, waves: bool, drawn: bool, explain: bool, form: str
     ) -> None:
-        from optsched.report import gap_lines
+        from optsched.printing import gap_lines
 
         #: The reports that are explained below the table; None: none of them.
         self._told: list[GapReport] | None = [] if explain else None
@@ -244,7 +244,7 @@ class _Rows:
                 self._write(f"\n{words(found, MOST)}")
 
     def _put(self) -> None:
-        from optsched.report import gap_table
+        from optsched.printing import gap_table
 
         if self._on is None or not self._reports:
             return
@@ -287,7 +287,7 @@ class _Summary:
         self._measured.append(entry)
 
     def close(self) -> None:
-        from optsched.report import render
+        from optsched.printing import render
         from optsched.studies.tables import summaries
 
         terminal = self._output is None and sys.stdout.isatty()

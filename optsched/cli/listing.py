@@ -163,7 +163,7 @@ def list_(what: str, form: str) -> None:
             [{**entry, "cited": cited(entry["paper"])} if "paper" in entry else entry for entry in found]
         )
         return
-    from optsched.report import Table
+    from optsched.printing import Table
 
     rows = [[_read(name, entry[name]) for name in columns] for entry in found]
     arguments.emit_table(Table(columns, rows))
@@ -207,7 +207,7 @@ def _plain(content: Any) -> str:
 def self_test(ctx: click.Context, form: str) -> None:
     """Check this installation: small programs that broken solvers got wrong, and known optima by two routes."""
     from optsched.cli.self_test import checks
-    from optsched.report import Table, progress
+    from optsched.printing import Table, progress
 
     done = []
     with progress(sys.stderr) as step:
@@ -238,6 +238,6 @@ def versions(form: str) -> None:
     if form == "json":
         arguments.emit_json(found)
         return
-    from optsched.report import Table
+    from optsched.printing import Table
 
     arguments.emit_table(Table(("name", "version"), list(found.items())))

@@ -90,7 +90,7 @@ class _Rows:
 
     def __init__(self, write: Write, posed: Sequence[Problem], listed: Listed, drawn: bool, form: str) -> None:
         from optsched.errors import printable
-        from optsched.report import Lines
+        from optsched.printing import Lines
 
         names = [problem.name for problem in posed]
         first = max(len(printable(label)) for label in ("heuristic", *listed))

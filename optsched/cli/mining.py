@@ -84,7 +84,7 @@ def mine(
     """
     from optsched.mining.finding import check_free, default_name
     from optsched.mining.search import mine as mined
-    from optsched.report import progress
+    from optsched.printing import progress
     from optsched.studies.choices import assignments, chosen
 
     choice = chosen(heuristic)

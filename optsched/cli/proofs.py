@@ -49,7 +49,7 @@ def certify(
     """
     from optsched.certificates.checking import mark_of
     from optsched.instances.solution_files import read_solution
-    from optsched.report import Table
+    from optsched.printing import Table
 
     posed_on = arguments.load_any(instance)
     verdict = _verdict(posed_on, read_solution(solution, posed_on), solution, params)

@@ -58,7 +58,7 @@ def solve(
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
     from optsched.instances.solution_files import read_solution, solution_text
-    from optsched.report import progress
+    from optsched.printing import progress
     from optsched.results import Limit, Termination
     from optsched.routes import solve
 
@@ -107,8 +107,8 @@ def _record(problem: AnyProblem, solution: Solution) -> dict[str, Any]:
 
 def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
     from optsched.placement import Placement
+    from optsched.printing import Table, number, value
     from optsched.problems import Problem
-    from optsched.report import Table, number, value
 
     proofs = {certificate.component: certificate for certificate in solution.certificates}
     rows = [
@@ -143,7 +143,7 @@ def _shown(given: Any) -> str:
 @arguments.format_option("table", "json")
 def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str) -> None:
     """Every bound that is cheap to prove, with what it bounds."""
-    from optsched.report import Table, number
+    from optsched.printing import Table, number
     from optsched.routes import bounds
 
     found = bounds(arguments.pose(instance, problem_name, params))
@@ -176,7 +176,7 @@ def frontier(
         _check_plotting(plot)
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
-    from optsched.report import Table, number, progress
+    from optsched.printing import Table, number, progress
     from optsched.results import Limit
     from optsched.routes import frontier
 
@@ -220,8 +220,8 @@ def leximin(
 
     A time limit holds for each of the programs.
     """
+    from optsched.printing import Table, number, progress
     from optsched.registry import SHIPPED, imported, record
-    from optsched.report import Table, number, progress
     from optsched.results import Limit
     from optsched.solvers.profiles import load_profile
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from optsched import __version__
 from optsched.cli import arguments
-from optsched.report import Progress, progress, to_csv, to_json
+from optsched.printing import Progress, progress, to_csv, to_json
 
 if TYPE_CHECKING:
     from optsched.heuristics import Heuristic

@@ -15,8 +15,8 @@ from optsched.brief import brief, counted
 from optsched.gaps import GapReport, fields_beside
 from optsched.heuristics import AnyHeuristic
 from optsched.instance import KINDS
+from optsched.printing import Table, interval
 from optsched.problems.locality_counts import CLASSES
-from optsched.report import Table, interval
 from optsched.results import Number
 from optsched.solvers.profiles import Profile
 from optsched.studies.choices import Choice, Source

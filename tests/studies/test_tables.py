@@ -13,7 +13,7 @@ import pytest
 from optsched import study
 from optsched.gaps import record_fields
 from optsched.instance import Cluster, Instance, Ragged, Workload
-from optsched.report import render
+from optsched.printing import render
 from optsched.results import Proof
 from optsched.studies.choices import Family
 from optsched.studies.limits import GapLimit

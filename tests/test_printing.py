@@ -12,8 +12,7 @@ import pytest
 
 from optsched.gaps import GapReport, Reference, gap
 from optsched.instance import Cluster, Instance, Ragged, Workload
-from optsched.problems import Latency, Lsap, Problem
-from optsched.report import (
+from optsched.printing import (
     Lines,
     Table,
     gap_lines,
@@ -27,6 +26,7 @@ from optsched.report import (
     to_json,
     value,
 )
+from optsched.problems import Latency, Lsap, Problem
 from optsched.results import Limit, Termination
 from optsched.routes import solve
 from optsched.solvers.profiles import Profile
