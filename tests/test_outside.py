@@ -50,10 +50,10 @@ def installed(site: Path) -> Iterator[CommandLine]:
 # A package of its own has the command line ------------------------------------------------------------------------
 
 
-def test_the_guide_shows_the_package() -> None:
-    """Tests that the entry points that the guide shows are those of the package that these tests install."""
-    guide = (ROOT / "docs" / "guide.md").read_text()
-    shown = tomllib.loads(guide.partition("```toml\n")[2].partition("```")[0])
+def test_the_page_shows_the_package() -> None:
+    """Tests that the entry points that the page shows are those of the package that these tests install."""
+    page = (ROOT / "docs" / "how-to" / "package.md").read_text()
+    shown = tomllib.loads(page.partition("```toml\n")[2].partition("```")[0])
     assert shown["project"]["entry-points"] == project()["entry-points"]
 
 

@@ -1,9 +1,10 @@
 """The shell commands that README and docs show, run one after another and compared with the output that they show.
 
 A block fenced as `console` is a session: lines that begin with "$ " are commands, what follows is their output, with
-"..." for anything. A block with a file name after its language is written to that file, for the commands below it. The
-two blocks that `.ci/run` extracts install the package, which is done there; here they are only looked at. Examples with
-">>>" are run by `test_doctests`.
+"..." for anything. A block with a file name after its language is written to that file, for the commands below it; a
+page that needs the files of another says so in a comment, `<!-- files of: PAGE -->`. The two blocks that `.ci/run`
+extracts install the package, which is done there; here they are only looked at. Examples with ">>>" are run by
+`test_doctests`.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-QUICK, THOROUGH = (
-    ("README.md",),
-    ("docs/guide.md", "docs/certificates.md", "docs/schedulers.md", "docs/results-agosta.md"),
-)
+#: Every page of the project, so that none can be left out.
+PAGES = sorted(page.relative_to(ROOT) for pattern in ("*.md", "[!.]*/**/*.md") for page in ROOT.glob(pattern))
+QUICK = "README.md"
 FENCED = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BORROWED = re.compile(r"^<!-- files of: (\S+) -->$", re.MULTILINE)
 
 #: What the commands are in the environment that runs the tests, installed or not.
 COMMANDS = """
@@ -43,6 +44,15 @@ def steps(text: str) -> Iterator[tuple[str, str]]:
                 if session:
                     command, _, output = session.partition("\n")
                     yield command, output
+
+
+def files(page: Path) -> Iterator[tuple[str, str]]:
+    """The files that a page has from other pages: (file name, content)."""
+    for name in BORROWED.findall(page.read_text(encoding="utf-8")):
+        other = page.parent / name
+        found = [(what, content) for what, content in steps(other.read_text(encoding="utf-8")) if what[:2] != "$ "]
+        assert found, f"{page}: {name} writes no file"
+        yield from found
 
 
 def shell(command: str, folder: Path) -> str:
@@ -68,20 +78,29 @@ def matches(expected: str, found: str) -> bool:
     return doctest.OutputChecker().check_output(expected, found, flags)
 
 
-@pytest.mark.parametrize("page", [*QUICK, *(pytest.param(page, marks=pytest.mark.thorough) for page in THOROUGH)])
-def test_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
+def told(page: Path) -> list[tuple[str, str]]:
+    """The steps of a page of the project."""
+    return list(steps((ROOT / page).read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=str(page), marks=[] if str(page) == QUICK else pytest.mark.thorough)
+        for page in PAGES
+        if any(what.startswith("$ ") for what, _ in told(page))
+    ],
+)
+def test_page_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
     """Tests that each command of a page, run where the ones before it ran, prints what the page shows."""
     for name in ("instances", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
-    ran = 0
-    for what, content in steps((ROOT / page).read_text(encoding="utf-8")):
+    for what, content in [*files(ROOT / page), *told(page)]:
         if not what.startswith("$ "):
             (tmp_path / what).write_text(content, encoding="utf-8")
             continue
         found = shell(what.removeprefix("$ "), tmp_path)
         assert matches(content, found), f"{page}: {what}\nshows\n{content}\nprints\n{found}"
-        ran += 1
-    assert ran
 
 
 @pytest.mark.parametrize("name", ["setup-and-gap", "setup-and-test"])
@@ -94,14 +113,13 @@ def test_commands_of_ci(name: str) -> None:
     assert found[0].count("\n") == 1, "one line that can be copied"
 
 
-@pytest.mark.parametrize(
-    "page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("[!.]*/*.md")), ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", PAGES, ids=str)
 def test_links_within_the_project(page: Path) -> None:
     """Tests that what a page links to within the project exists."""
-    targets = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
-    missing = [target for target in targets if not (page.parent / target).exists()]
-    assert not missing, f"{page.relative_to(ROOT)}: {missing}"
+    text = (ROOT / page).read_text(encoding="utf-8")
+    targets = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", text)
+    missing = [target for target in targets if not (ROOT / page.parent / target).exists()]
+    assert not missing, f"{page}: {missing}"
 
 
 def test_wrong_output_is_seen() -> None:

@@ -44,7 +44,7 @@ def check(
     """Check what a file asserts of heuristics: how far they may be from the proved optimum.
 
     FILE is a TOML file, by default optsched-check.toml: a table [[check]] for each check, with heuristic, problem,
-    instances and limits (docs/guide.md). Paths and modules in it are looked for from its folder. Exit code 4 where a
+    instances and limits (docs/uses/ci.md). Paths and modules in it are looked for from its folder. Exit code 4 where a
     check fails.
     """
     from optsched.cli.streams import destination, replacing
@@ -53,7 +53,7 @@ def check(
 
     path = file or FILE
     if file is None and not Path(FILE).exists():
-        raise InputError([Fault("", "there is no such file here: name one, or write it (docs/guide.md)")], FILE)
+        raise InputError([Fault("", "there is no such file here: name one, or write it (docs/uses/ci.md)")], FILE)
     checks = CheckFile(path)
     folder = Path(path).resolve().parent
     from_here = "" if folder == Path.cwd() else os.path.relpath(folder)
