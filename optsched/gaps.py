@@ -258,6 +258,22 @@ class GapReport:
         return self.run.error
 
     @property
+    def status(self) -> str:
+        """What became of the run, in a word.
+
+        `done`: there is a feasible placement. `infeasible`: there is one, and it violates something. `starved`: so does
+        one of a policy that the driver gave up. `failed`: the heuristic raised or answered nonsense. `out-of-time`: it
+        was cut short.
+        """
+        if self.run.out_of_time is not None:
+            return "out-of-time"
+        if self.error is not None:
+            return "failed"
+        if self.feasible:
+            return "done"
+        return "starved" if self.run.starved else "infeasible"
+
+    @property
     def placement(self) -> Placement | None:
         """The heuristic's placement."""
         return self.run.placement
@@ -380,6 +396,10 @@ class GapReport:
             "waiting": self.waiting,
             "locality": self.locality,
             "reference_locality": self.reference.locality,
+            "status": self.status,
+            "components": [part.name for part in self.problem.components],
+            "instance_sha256": self.problem.instance.sha256,
+            "source": self.problem.instance.source,
         }
         known = {} if self.objective is None else self.reference.beside(self.objective)
         record |= {name: _plain(known.get(name)) for name in fields_beside(self.problem)}
@@ -450,6 +470,10 @@ _FIELDS = (
     "waiting",
     "locality",
     "reference_locality",
+    "status",
+    "components",
+    "instance_sha256",
+    "source",
 )
 
 

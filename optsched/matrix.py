@@ -57,12 +57,11 @@ class Cell:
         left tasks waiting for ever. `unproved`: no reference is known. Else the constraint of the problem that the
         placement violates first.
         """
-        if self.report.run.out_of_time is not None:
-            return "out-of-time"
-        if self.report.error is not None:
-            return "failed"
-        if not self.report.feasible:
-            return "starved" if self.report.run.starved else self.report.violations[0].constraint
+        status = self.report.status
+        if status == "infeasible":
+            return self.report.violations[0].constraint
+        if status != "done":
+            return status
         return "unproved" if self.report.absolute_gap is None else None
 
     @property

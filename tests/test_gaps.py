@@ -46,7 +46,7 @@ def answer(nodes: list[int | None]) -> object:
 RECORD = """
     instance problem parameters heuristic heuristic_parameters seed sense feasible violations objective reference
     reference_kind absolute_gap relative_gap certificate termination limit error build_seconds solve_seconds
-    heuristic_seconds waiting locality reference_locality
+    heuristic_seconds waiting locality reference_locality status components instance_sha256 source
 """
 
 FIGURE_2 = instance([[0, 1, 2], [0, 1], [0]], [1, 1, 1])
@@ -387,6 +387,29 @@ def test_records_have_every_documented_field(kind: type[Problem]) -> None:
     if kind is Latency:
         expected += ["work_gap_at_makespan", "makespan_gap_at_work"]
     assert list(report.record()) == expected
+
+
+def test_status_of_a_run() -> None:
+    """Tests the word for what became of a run, and that its record names the instance and the components."""
+
+    def slow(problem: Problem, rng: object) -> None:
+        while True:
+            check()
+
+    problem = Lsap(FIGURE_2)
+    for given, status in (
+        (answer([0, 1, 2]), "done"),
+        (answer([0, 0, 0]), "infeasible"),
+        (answer("nonsense"), "failed"),  # type: ignore[arg-type]
+    ):
+        report = gap(problem, given)
+        assert (report.status, report.record()["status"]) == (status, status)
+    assert gap(problem, slow, time_limit=0.001).status == "out-of-time"
+    record = report.record()
+    assert (record["components"], record["instance_sha256"]) == (["locality-cost"], problem.instance.sha256)
+    never = type("Never", (), {"offer": lambda self, offer, view: ()})
+    starving = gap(problem, never)
+    assert (starving.status, starving.feasible, starving.run.starved) == ("starved", False, True)
 
 
 def test_fields_beside_the_frontier() -> None:

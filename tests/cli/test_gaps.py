@@ -41,6 +41,10 @@ FIELDS = [
     "waiting",
     "locality",
     "reference_locality",
+    "status",
+    "components",
+    "instance_sha256",
+    "source",
 ]
 
 OWN = '''
