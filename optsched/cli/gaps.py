@@ -288,10 +288,10 @@ class _Summary:
 
     def close(self) -> None:
         from optsched.printing import render
-        from optsched.studies.tables import summaries
+        from optsched.studies.tables import summed
 
         terminal = self._output is None and sys.stdout.isatty()
-        found = summaries(self._measured)
+        found = summed(self._measured)
         before = "% " if self._form == "latex" else ""
         for part in found:
             table = _narrowed(part.table()) if terminal and self._form == "table" else part.table()

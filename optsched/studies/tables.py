@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,18 +13,18 @@ from optsched.brief import brief, counted
 from optsched.gaps import GapReport, fields_beside
 from optsched.heuristics import AnyHeuristic
 from optsched.instance import KINDS
-from optsched.printing import Table, interval
 from optsched.problems.locality_counts import CLASSES
 from optsched.results import Number
 from optsched.solvers.profiles import Profile
 from optsched.studies.choices import Choice, Source
 from optsched.studies.limits import GapLimit
 from optsched.studies.runs import Measured, measure, plan
+from optsched.studies.summing import ProblemSummary, Row, Run, summaries
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GapReports", "ProblemSummary", "Row", "study", "summaries"]
+__all__ = ["GapReports", "study", "summed"]
 
 
 def study(
@@ -153,17 +151,18 @@ class GapReports(Sequence[GapReport]):
         Returns
         -------
         pandas.DataFrame
-            `problem`, `heuristic`, `instances`, `runs`, `optimal` (runs that meet a proved optimum), `median`, `mean`,
+            `problem`, `heuristic`, `instances`, `runs`, `optimal` (runs that meet a proved optimum), `counted`
+            (instances with a relative gap, over which the next ones are), `median`, `mean`,
             `worst` (relative gaps of the first component, each instance's mean over its seeds counted once; NaN where
             none is known), `half_width` (of the 95 % interval of the mean over instances, from three on), `worst_on`
-            (the instance), `infeasible`, `starved`, `failed`, `out_of_time`, `beside_zero` (runs with a difference
-            from a reference of 0, which no share can tell), `unknown`.
+            (the instance), `infeasible`, `starved`, `failed`, `out_of_time`, `out_of_memory`, `crashed`, `beside_zero`
+            (runs with a difference from a reference of 0, which no share can tell), `unknown`.
         """
         import pandas as pd
 
         rows = [
             {"problem": part.problem, **{name: getattr(row, name) for name in row.__dataclass_fields__}}
-            for part in summaries(self.measured)
+            for part in summed(self.measured)
             for row in part.rows
         ]
         frame = pd.DataFrame(rows, columns=["problem", *Row.__dataclass_fields__])
@@ -242,156 +241,24 @@ def _row(entry: Measured, columns: int, beside: Sequence[str]) -> dict[str, Any]
     }
 
 
-#: From so many instances on an interval of their mean says something.
-_LEAST = 3
+def summed(measured: Iterable[Measured]) -> list[ProblemSummary]:
+    """What was measured, summed up by problem."""
+    return summaries(map(_run, measured))
 
 
-# Summing up -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Row:
-    """What a heuristic came to in a problem; see `GapReports.summary`."""
-
-    heuristic: str
-    instances: int
-    runs: int
-    optimal: int
-    median: float | None
-    mean: float | None
-    half_width: float | None
-    worst: float | None
-    worst_on: str | None
-    infeasible: int
-    starved: int
-    failed: int
-    out_of_time: int
-    beside_zero: int
-    unknown: int
-
-
-@dataclass(frozen=True)
-class ProblemSummary:
-    """What heuristics came to in a problem.
-
-    Attributes
-    ----------
-    problem, component
-        Its name, and that of the component whose gaps are told.
-    instances
-        On how many.
-    proofs
-        How many of their references are an optimum with each kind of proof, and how many are a bound or unknown.
-    rows
-        One a heuristic.
-    """
-
-    problem: str
-    component: str
-    instances: int
-    proofs: Mapping[str, int]
-    rows: tuple[Row, ...]
-
-    def heading(self) -> str:
-        """The problem, and what is the same for all its heuristics, in a line."""
-        proofs = ", ".join(f"{count} {kind}" for kind, count in self.proofs.items())
-        count = counted(self.instances, "instance")
-        return f"{self.problem}: {count}; optima by proof: {proofs}; gaps in {self.component}"
-
-    def table(self) -> Table:
-        """A row for each heuristic."""
-        rows = []
-        for row in self.rows:
-            mean = _share(row.mean)
-            if row.mean is not None and row.half_width:
-                mean = f"{_rounded(row.mean)} ±{_rounded(row.half_width)} %"
-            optimal = f"{row.optimal}/{row.runs}"
-            numbers = [optimal, _share(row.median), mean, _share(row.worst)]
-            rows.append([row.heuristic, *numbers, _note(row), row.worst_on or ""])
-        return Table(("heuristic", "optimal", "median", "mean", "worst", "note", "worst on"), rows, _NUMBERS)
-
-
-def _rounded(share: float) -> str:
-    """A share in per cent, with three digits, or all before the point."""
-    percents = 100 * share
-    return f"{percents:.0f}" if percents >= 100 else f"{percents:.3g}"
-
-
-def _share(share: float | None) -> str:
-    return "-" if share is None else f"{_rounded(share)} %"
-
-
-_NUMBERS = frozenset({"optimal", "median", "mean", "worst"})
-
-
-def _note(row: Row) -> str:
-    counts = {
-        "infeasible": row.infeasible,
-        "starved": row.starved,
-        "failed": row.failed,
-        "out of time": row.out_of_time,
-        "over 0": row.beside_zero,
-        "unknown": row.unknown,
-    }
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-
-
-def summaries(measured: Iterable[Measured]) -> list[ProblemSummary]:
-    """The runs summed up by problem, in order of appearance; of waves each counts as an instance."""
-    by_problem: dict[str, dict[str, list[GapReport]]] = {}
-    for entry in measured:
-        by_problem.setdefault(entry.report.problem.name, {}).setdefault(entry.label, []).append(entry.report)
-    return [_summary(name, of_heuristics) for name, of_heuristics in by_problem.items()]
-
-
-def _summary(name: str, of_heuristics: Mapping[str, Sequence[GapReport]]) -> ProblemSummary:
-    references = {id(report.reference): report.reference for reports in of_heuristics.values() for report in reports}
-    proofs = Counter(
-        str(reference.certificate) if reference.kind == "optimum" else reference.kind or "unknown"
-        for reference in references.values()
-    )
-    first = next(report for reports in of_heuristics.values() for report in reports)
-    rows = tuple(_summed(label, reports) for label, reports in of_heuristics.items())
-    return ProblemSummary(name, first.problem.components[0].name, len(references), dict(proofs.most_common()), rows)
-
-
-def _summed(label: str, reports: Sequence[GapReport]) -> Row:
-    counts: Counter[str] = Counter()
-    by_instance: dict[int, list[float]] = {}
-    names: dict[int, str] = {}
-    for report in reports:
-        key = id(report.reference)
-        names[key] = report.problem.instance.name or "instance"
-        by_instance.setdefault(key, [])
-        kind, gap = _counted(report)
-        counts[kind] += 1
-        if gap is not None:
-            by_instance[key].append(float(gap))
-    means = {key: statistics.fmean(values) for key, values in by_instance.items() if values}
-    limits = interval(list(means.values())) if len(means) >= _LEAST else None
-    worst = max(means, key=lambda key: max(by_instance[key])) if means else None
-    return Row(
-        label,
-        len(by_instance),
-        len(reports),
-        counts["optimal"],
-        statistics.median(means.values()) if means else None,
-        statistics.fmean(means.values()) if means else None,
-        None if limits is None else (limits[1] - limits[0]) / 2,
-        None if worst is None else max(by_instance[worst]),
-        None if worst is None or not max(by_instance[worst]) else names[worst],
-        *(counts[kind] for kind in ("infeasible", "starved", "failed", "out_of_time", "beside_zero", "unknown")),
-    )
+def _run(entry: Measured) -> Run:
+    report = entry.report
+    problem, reference = report.problem, report.reference
+    outcome, gap = _counted(report)
+    proof = str(reference.certificate) if reference.kind == "optimum" else reference.kind or "unknown"
+    name = problem.instance.name or "instance"
+    return Run(problem.name, problem.components[0].name, entry.label, name, reference, proof, outcome, gap)
 
 
 def _counted(report: GapReport) -> tuple[str, Number | None]:
     """Which sort of run it was, and the relative gap in the first component, where there is one."""
-    if report.run.out_of_time is not None:
-        return "out_of_time", None
-    if report.error is not None:
-        return "failed", None
-    if not report.feasible:
-        return "starved" if report.run.starved else "infeasible", None
+    if report.status != "done":
+        return report.status.replace("-", "_"), None
     if report.absolute_gap is None or report.relative_gap is None:
         return "unknown", None
     gap = report.relative_gap[0]

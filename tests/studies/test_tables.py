@@ -18,7 +18,7 @@ from optsched.results import Proof
 from optsched.studies.choices import Family
 from optsched.studies.limits import GapLimit
 from optsched.studies.runs import measure, plan
-from optsched.studies.tables import GapReports, summaries
+from optsched.studies.tables import GapReports, summed
 
 
 def row(tasks: int, remote: int, name: str) -> Instance:
@@ -130,7 +130,7 @@ def test_every_sort_of_run_is_counted_once() -> None:
 
 def test_summary_as_text() -> None:
     """Tests the tables that are printed: a heading with what is the same, then a row a heuristic in 80 columns."""
-    (part,) = summaries(study(ROWS, "lsap", ["dl", "lsap-sched", turned]).measured)
+    (part,) = summed(study(ROWS, "lsap", ["dl", "lsap-sched", turned]).measured)
     assert part.heading() == "lsap: 4 instances; optima by proof: 4 dual; gaps in locality-cost"
     assert part.proofs == {str(Proof.DUAL): 4}
     text = render(part.table())
@@ -138,7 +138,7 @@ def test_summary_as_text() -> None:
     assert line.split()[1:4] == ["0/4", "100", "%"]
     assert "1 over 0" in line
     waves = plan(row(2, 0, "waves"), "lsap", "lsap-sched")
-    (part,) = summaries(measure(waves, waves=True))
+    (part,) = summed(measure(waves, waves=True))
     assert part.instances == 2
 
 
