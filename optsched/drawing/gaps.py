@@ -293,9 +293,9 @@ def runs_of(frame: pd.DataFrame | GapReports, component: int = 1, absolute: bool
     Examples
     --------
     >>> import optsched
-    >>> found = optsched.study("papers/guo-table2", "fair-lsap", "dl")
-    >>> runs_of(found)
-    {'fair-lsap': {'dl': Runs(values=(0.125,), without={})}}
+    >>> runs = runs_of(optsched.study("papers/fsy-not-optimal", "latency", "labl"))["latency"]["labl"]
+    >>> [round(gap, 3) for gap in runs.values], runs.without
+    ([0.333], {})
     """
     frame = _checked(frame, component)
     found: dict[str, dict[str, list[float | str]]] = {}
