@@ -27,7 +27,7 @@ from optsched.network import FlowNetwork
 from optsched.placement import NONE, NetworkFlow, Placement
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
 
-__all__ = ["SOLUTION", "read_solution", "solution_document", "write_solution"]
+__all__ = ["SOLUTION", "parse_solution", "read_solution", "solution_document", "solution_text", "write_solution"]
 
 #: The value of `format` that this module reads and writes.
 SOLUTION = "optsched-solution/1"
@@ -181,8 +181,18 @@ def read_solution(path: str | os.PathLike[str], instance: Instance | FlowNetwork
     """
     expect(path, (str, os.PathLike), "read_solution takes a path")
     expect(instance, (Instance, FlowNetwork), "read_solution takes an instance or a flow network")
-    source = os.fspath(path)
-    value = decode(content(path), source)
+    return parse_solution(content(path), instance, os.fspath(path))
+
+
+def parse_solution(text: bytes, instance: Instance | FlowNetwork, source: str = "") -> Solution:
+    """What `read_solution` reads, from the text of a file; `source` is its name, for the messages.
+
+    Raises
+    ------
+    InputError
+        If it is wrong; lists every fault with its place.
+    """
+    value = decode(text, source)
     if not isinstance(value, Mapping) or value.get("format") != SOLUTION:
         raise InputError(
             [Fault("format", f'is no solution file: it must begin {{"format": "{SOLUTION}", ...}}')], source

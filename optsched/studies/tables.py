@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,19 +11,18 @@ from typing import TYPE_CHECKING, Any, overload
 from optsched.brief import brief, counted
 from optsched.gaps import GapReport, fields_beside
 from optsched.heuristics import AnyHeuristic
-from optsched.instance import KINDS
-from optsched.problems.locality_counts import CLASSES
 from optsched.results import Number
 from optsched.solvers.profiles import Profile
 from optsched.studies.choices import Choice, Source
 from optsched.studies.limits import GapLimit
+from optsched.studies.records import Kept, frame_of
 from optsched.studies.runs import Measured, measure, plan
 from optsched.studies.summing import ProblemSummary, Row, Run, summaries
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GapReports", "study", "summed"]
+__all__ = ["GapReports", "study", "summary_frame", "summed"]
 
 
 def study(
@@ -134,16 +132,8 @@ class GapReports(Sequence[GapReport]):
             the reference (`reference_map_node`, ...), what a gap says beside itself, and the seconds. Numbers are
             doubles, NaN where unknown.
         """
-        import pandas as pd
-
-        columns = max((len(report.problem.components) for report in self), default=1)
         beside = list(dict.fromkeys(name for report in self for name in fields_beside(report.problem)))
-        frame = pd.DataFrame([_row(entry, columns, beside) for entry in self.measured])
-        texts = {"group", "instance", "problem", "parameters", "heuristic", "error", "proof", "termination"}
-        for name in frame.columns:
-            if name not in texts | {"seed", "feasible", "starved"} and not name.startswith("component_"):
-                frame[name] = frame[name].astype(float)
-        return frame
+        return frame_of(map(Kept.of, self.measured), beside)
 
     def summary(self) -> pd.DataFrame:
         """A row for each problem and heuristic: how many instances and runs, how many at the optimum, and the gaps.
@@ -158,17 +148,7 @@ class GapReports(Sequence[GapReport]):
             (the instance), `infeasible`, `starved`, `failed`, `out_of_time`, `out_of_memory`, `crashed`, `beside_zero`
             (runs with a difference from a reference of 0, which no share can tell), `unknown`.
         """
-        import pandas as pd
-
-        rows = [
-            {"problem": part.problem, **{name: getattr(row, name) for name in row.__dataclass_fields__}}
-            for part in summed(self.measured)
-            for row in part.rows
-        ]
-        frame = pd.DataFrame(rows, columns=["problem", *Row.__dataclass_fields__])
-        numeric = ["median", "mean", "half_width", "worst"]
-        frame[numeric] = frame[numeric].astype(float)
-        return frame
+        return summary_frame(summed(self.measured))
 
     def told(self, limit: GapLimit | None = None) -> tuple[str, dict[str, float]]:
         """A line on all runs, and its numbers by name: for the reports of tests."""
@@ -195,50 +175,19 @@ class GapReports(Sequence[GapReport]):
         return f"{heuristics} in {problems}, {count}: {', '.join(told)}", numbers
 
 
-def _row(entry: Measured, columns: int, beside: Sequence[str]) -> dict[str, Any]:
-    report = entry.report
-    deciding = report.deciding
-    absolute, relative = deciding or (None, None)
-    if deciding is not None and relative is None:
-        relative = float("inf") if absolute else 0  # type: ignore[assignment]
-    row: dict[str, Any] = {
-        "group": entry.group,
-        "instance": report.problem.instance.name,
-        "problem": report.problem.name,
-        "parameters": json.dumps(dict(report.problem.parameters), default=str),
-        "heuristic": entry.label,
-        "seed": report.seed,
-        "feasible": report.feasible,
-        "starved": report.run.starved,
-        "error": report.error,
-        "proof": None if report.reference.certificate is None else str(report.reference.certificate),
-        "termination": str(report.reference.solution.termination),
-        "gap": relative,
-        "absolute_gap": absolute,
-    }
-    for position in range(columns):
-        components = report.problem.components
-        row[f"component_{position + 1}"] = components[position].name if position < len(components) else None
-        for name, values in (
-            ("objective", report.objective),
-            ("reference", report.reference.value),
-            ("absolute_gap", report.absolute_gap),
-            ("relative_gap", report.relative_gap),
-        ):
-            row[f"{name}_{position + 1}"] = None if values is None or position >= len(values) else values[position]
-    row["waiting"] = report.waiting
-    for whose, counts in (("", report.locality), ("reference_", report.reference.locality)):
-        for kind in KINDS:
-            for place in CLASSES:
-                row[f"{whose}{kind}_{place}"] = None if counts is None else counts.get(kind, {}).get(place)
-    known = {} if report.objective is None or not beside else report.reference.beside(report.objective)
-    row |= {name: known.get(name) for name in beside}
-    solution = report.reference.solution
-    return row | {
-        "build_seconds": solution.build_seconds,
-        "solve_seconds": solution.solve_seconds,
-        "heuristic_seconds": report.run.seconds,
-    }
+def summary_frame(found: Iterable[ProblemSummary]) -> pd.DataFrame:
+    """The rows of all problems as a frame; `GapReports.summary` says which columns it has."""
+    import pandas as pd
+
+    rows = [
+        {"problem": part.problem, **{name: getattr(row, name) for name in row.__dataclass_fields__}}
+        for part in found
+        for row in part.rows
+    ]
+    frame = pd.DataFrame(rows, columns=["problem", *Row.__dataclass_fields__])
+    numeric = ["median", "mean", "half_width", "worst"]
+    frame[numeric] = frame[numeric].astype(float)
+    return frame
 
 
 def summed(measured: Iterable[Measured]) -> list[ProblemSummary]:

@@ -1,0 +1,76 @@
+"""Runs as plain values: what was kept as JSON makes the frames and summaries that the reports themselves make."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+
+from optsched import study
+from optsched.printing import to_json
+from optsched.studies.records import Kept, frame_of, run_of
+from optsched.studies.summing import summaries
+from optsched.studies.tables import GapReports, summary_frame
+
+
+def lost(problem: Any, rng: Any) -> list[str]:
+    """Fails."""
+    raise KeyError("lost")
+
+
+def idle(problem: Any, rng: Any) -> list[None]:
+    """Places nothing."""
+    return [None] * len(problem.tasks)
+
+
+def several() -> GapReports:
+    """Runs of all sorts, in problems of one component and of two, with and without a gap beside 0."""
+    names = ["papers/guo-fig2", "papers/guo-table2", "examples/packing"]
+    return study(names, ["lsap", "latency"], ["dl", "round-robin", lost, idle], seeds=2)
+
+
+def read_again(found: GapReports) -> list[Kept]:
+    """The records of runs as they come back from JSON."""
+    kept = map(Kept.of, found.measured)
+    return [Kept(run.group, run.label, json.loads(to_json(dict(run.record)))) for run in kept]
+
+
+def test_frame_of_what_was_kept() -> None:
+    """Tests that records that went through JSON make the frame that the reports make, type for type."""
+    found = several()
+    frame = found.frame()
+    beside = ["work_gap_at_makespan", "makespan_gap_at_work"]
+    assert set(beside) < set(frame.columns)
+    assert (frame["gap"] > 0).any()
+    pd.testing.assert_frame_equal(frame_of(read_again(found), beside), frame)
+
+
+def test_deciding_gap() -> None:
+    """Tests that the gap of a frame is that of the component that decides, infinite beside 0."""
+    found = several()
+    beside_zero = 0
+    for report, gap in zip(found, found.frame()["gap"], strict=True):
+        deciding = report.deciding
+        if deciding is None:
+            assert gap != gap
+        else:
+            beside_zero += deciding[1] is None
+            assert gap == (float("inf") if deciding[1] is None else float(deciding[1]))
+    assert beside_zero
+
+
+def test_summary_of_what_was_kept() -> None:
+    """Tests that records sum up to what the reports sum up to, whatever came of the runs."""
+    found = several()
+    runs = [run_of(kept.record, kept.label) for kept in read_again(found)]
+    pd.testing.assert_frame_equal(summary_frame(summaries(runs)), found.summary())
+    assert {"optimal", "above", "beside_zero", "failed", "infeasible"} <= {run.outcome for run in runs}
+
+
+def test_another_name() -> None:
+    """Tests that a run can be counted under another name of its heuristic and problem."""
+    (record,) = study("papers/guo-fig2", "lsap", "dl").records()
+    run = run_of(record, "mine", "lsap with racks")
+    assert (run.heuristic, run.problem) == ("mine", "lsap with racks")
+    assert run.reference == run_of(record).reference
