@@ -480,7 +480,7 @@ _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
 
 #: What a module or class that a record names must have.
 _HAVING = {
-    "models": ("build_pyomo", "build_pulp", "literal_size", "decode"),
+    "models": ("build_pyomo", "build_pulp", "literal_size", "decode", "start_values"),
     "routes": ("ROUTES", "by_route"),
     "frontier": ("frontier",),
     "beside": ("fields", "solution", "gaps"),

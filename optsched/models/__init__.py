@@ -1,8 +1,9 @@
 """Declarative models of the problems: compact ones in Pyomo, the papers' literal ones in PuLP.
 
-One module a problem, each with `build_pyomo`, `build_pulp`, `literal_size` and `decode`; `assignment` holds what the
-assignment models share, `export` writes any of them as an LP or MPS file. The mathematics, with sizes and limits,
-is on the model cards in the top-level folder `models`. Solving is for `optsched.solvers.algebraic`.
+One module a problem, each with `build_pyomo`, `build_pulp`, `literal_size`, `decode` and `start_values`; `assignment`
+holds what the assignment models share, `starts` what the starts of all models share, `export` writes any of them as an
+LP or MPS file. The mathematics, with sizes and limits, is on the model cards in the top-level folder `models`. Solving
+is for `optsched.solvers.algebraic`.
 """
 
 from __future__ import annotations
@@ -31,12 +32,11 @@ if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
         utility,
         worst_group,
     )
-    from optsched.models.base import LimitedModelModule, ModelModule, StartedModelModule
+    from optsched.models.base import LimitedModelModule, ModelModule
 
     _OF_COSTS: list[ModelModule] = [fair_lsap, flow, flow_congestion, generalized_assignment, lsap, min_cost_flow]
     _OF_SHUFFLES: list[ModelModule] = [transmission, transmission_maps, transmission_reduces]
     _LIMITED: list[LimitedModelModule] = [latency, lsap_fairness, traffic, utility, worst_group]
-    _STARTED: list[StartedModelModule] = [latency]
 
 __all__ = ["module", "names"]
 

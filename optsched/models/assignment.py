@@ -11,6 +11,7 @@ doubles hold exactly.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -35,6 +36,7 @@ from optsched.models.base import (
     priced,
     whole,
 )
+from optsched.models.starts import Entries, counted, host_of
 from optsched.placement import Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem, TaskClasses
 from optsched.problems.transmission_maps import TransmissionMaps
@@ -52,6 +54,8 @@ __all__ = [
     "decode_square",
     "square_model",
     "square_size",
+    "started_levelled",
+    "started_square",
     "tabled_model",
 ]
 
@@ -265,6 +269,25 @@ def decode_levelled(model: Any, problem: LevelledProblem) -> Placement:
     return placed_at(problem, host)
 
 
+def started_levelled(model: Any, problem: LevelledProblem, placement: Placement) -> Entries:
+    """A placement in a model of `add_levelled_network`: each task as cheap as it is where it runs."""
+    rack_of = _rack_of(problem)
+    racks, anywhere, in_rack, off_rack = (Counter[Any]() for _ in range(4))
+    counts = counted(model.members, host_of(problem, placement))
+    for (name, node), count in counts.items():
+        if (name, node) in model.PAIRS:
+            continue
+        if (name, rack_of.get(node)) in model.RACK_PAIRS:
+            racks[name, rack_of[node]] += count
+            in_rack[node] += count
+        else:
+            anywhere[name] += count
+            off_rack[node] += count
+    parts = (model.place, counts), (model.place_in_rack, racks), (model.place_anywhere, anywhere)
+    nodes = (model.rack_to_node, in_rack), (model.anywhere_to_node, off_rack)
+    return ((variable, held[key]) for variables, held in (*parts, *nodes) for key, variable in variables.items())
+
+
 def _rack_of(problem: LevelledProblem) -> dict[str, str]:
     cluster = problem.instance.cluster
     racks = cluster.rack_ids.tolist()
@@ -328,6 +351,16 @@ def square_model(problem: AssignmentProblem, task_units: np.ndarray) -> Any:
 def decode_square(model: Any, problem: AssignmentProblem) -> Placement:
     """The placement of a solved square LSAP, without its dummies."""
     return placed_at(problem, {task: node for (task, node, _), variable in model.place.items() if whole(variable)})
+
+
+def started_square(model: Any, problem: AssignmentProblem, placement: Placement) -> Entries:
+    """A placement in a square LSAP: the tasks of a node on its slots in turn."""
+    taken: Counter[str] = Counter()
+    slot_of: dict[str, tuple[str, int]] = {}
+    for task, node in host_of(problem, placement).items():
+        taken[node] += 1
+        slot_of[task] = node, taken[node]
+    return ((variable, int(slot_of.get(task) == (node, slot))) for (task, node, slot), variable in model.place.items())
 
 
 def by_group(model: Any, problem: AssignmentProblem, group: Ints, groups: int) -> list[list[Any]]:

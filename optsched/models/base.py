@@ -23,7 +23,6 @@ __all__ = [
     "LimitedModelModule",
     "LiteralSize",
     "ModelModule",
-    "StartedModelModule",
     "add_classes",
     "add_pairs",
     "at_most",
@@ -138,12 +137,31 @@ class ModelModule(Protocol):
     def decode(self, model: Any, problem: Any, /) -> Placement | NetworkFlow:
         """What a solved model stands for, of either kind (see `decoder`)."""
 
-
-class StartedModelModule(ModelModule, Protocol):
-    """A module whose models take a start; those of the others find their first solution themselves."""
-
     def start_values(self, model: Any, problem: Any, decision: Any, /) -> Mapping[Any, float]:
-        """A decision as a start for `solve_pyomo` or `solve_pulp`."""
+        """A decision as a start for `solve_pyomo` or `solve_pulp` (see `optsched.models.starts.starter`).
+
+        Parameters
+        ----------
+        model
+            As `build_pyomo` or `build_pulp` made it, or with more constraints.
+        problem
+            The problem that it was made of.
+        decision
+            A placement or flow to begin from. Where it lacks tasks that must be placed, the start is partial: only of
+            the variables that are not 0, and HiGHS completes it if it can. One that is infeasible, or beyond the
+            model's limit, is passed over.
+
+        Returns
+        -------
+        ComponentMap or dict
+            Values of the variables that the decision decides: those of a Pyomo model, but for what is fixed there, or
+            names of those of a PuLP model. The others follow from them. A linear program takes them without gain.
+
+        Raises
+        ------
+        UsageError
+            If model or decision are of another problem or instance.
+        """
 
 
 class LimitedModelModule(ModelModule, Protocol):

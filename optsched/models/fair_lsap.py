@@ -42,13 +42,16 @@ from optsched.models.assignment import (
     decode_square,
     square_model,
     square_size,
+    started_levelled,
+    started_square,
 )
 from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, model_of, of_problem, refuse_too_large
+from optsched.models.starts import starter
 from optsched.problems.base import exact
 from optsched.problems.fair_lsap import FairLsap
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @model_of(FairLsap)
@@ -154,3 +157,4 @@ def _cost(problem: FairLsap, cost: Fraction | int) -> float:
 
 
 decode = decoder(FairLsap, compact=decode_levelled, literal=decode_square)
+start_values = starter(FairLsap, compact=started_levelled, literal=started_square)

@@ -47,10 +47,11 @@ from optsched.models.base import (
     priced,
     refuse_too_large,
 )
+from optsched.models.starts import started_binaries, started_counts, starter
 from optsched.problems.flow import Flow
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @model_of(Flow)
@@ -139,6 +140,7 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
 
 
 decode = decoder(Flow, compact=decode_counts, literal=decode_binaries)
+start_values = starter(Flow, compact=started_counts, literal=started_binaries)
 
 #: What a literal model keeps by its costs alone: an arc to "unscheduled" costs more than any pair.
 KEPT_BY_COSTS = ("cardinality",)

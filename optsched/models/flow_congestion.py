@@ -36,6 +36,7 @@ load needs, a binary `pattern.n.number` for each set of tasks on each node. Cons
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations_with_replacement, product
 from typing import Any
@@ -60,13 +61,14 @@ from optsched.models.base import (
     refuse_too_large,
     whole,
 )
+from optsched.models.starts import Entries, counted, host_of, started_binaries, starter
 from optsched.placement import Placement
 from optsched.problems.base import GRID
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.searches.flow_congestion import distributed
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 #: Units of the first program's objective, and of the second's, that are one of the component's.
 OBJECTIVE_UNITS = (GRID, 1)
@@ -282,4 +284,25 @@ def _decode_compact(model: Any, problem: FlowCongestion) -> Placement:
     return distributed(problem, sets, amounts)
 
 
+def _started_compact(model: Any, problem: FlowCongestion, placement: Placement) -> Entries:
+    """Tasks of each class on each host, and how many nodes of a host hold each set of tasks."""
+    host = {node: name for name in model.HOSTS for node in model.nodes[name]}
+    node_of = host_of(problem, placement)
+    counts = counted(model.members, {task: host[node] for task, node in node_of.items() if node in host})
+    names = _names(problem)["host"]
+    patterns = [
+        {tuple(row): number for number, row in enumerate(problem.patterns(h).tolist())} for h in range(len(names))
+    ]
+    held = {node: [0] * len(problem.type_kind) for node in host}
+    for task, which in zip(ids(problem)[0], problem.types.of_task.tolist(), strict=True):
+        if node_of.get(task) in held:
+            held[node_of[task]][which] += 1
+    numbers = Counter(
+        (name, patterns[row].get(tuple(held[node]))) for row, name in enumerate(names) for node in model.nodes[name]
+    )
+    yield from ((variable, counts[pair]) for pair, variable in model.place.items())
+    yield from ((variable, numbers[pair]) for pair, variable in model.choose.items())
+
+
 decode = decoder(FlowCongestion, compact=_decode_compact, literal=decode_binaries)
+start_values = starter(FlowCongestion, compact=_started_compact, literal=started_binaries)

@@ -47,10 +47,11 @@ from optsched.models.base import (
     priced,
     refuse_too_large,
 )
+from optsched.models.starts import started_binaries, started_counts, starter
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @model_of(GeneralizedAssignment)
@@ -158,3 +159,4 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
 
 
 decode = decoder(GeneralizedAssignment, compact=decode_counts, literal=decode_binaries)
+start_values = starter(GeneralizedAssignment, compact=started_counts, literal=started_binaries)

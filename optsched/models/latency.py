@@ -62,6 +62,7 @@ from optsched.models.base import (
     whole,
     whole_limit,
 )
+from optsched.models.starts import Entries, started_binaries, starter
 from optsched.placement import NONE, Placement
 from optsched.problems.latency import Latency
 from optsched.solvers.algebraic import injective_names
@@ -302,34 +303,34 @@ def _decode_compact(model: Any, problem: Latency) -> Placement:
     return problem.placement(nodes)
 
 
-def start_values(model: Any, problem: Latency, placement: Placement) -> Any:
-    """A placement as a start for `solve_pyomo` or `solve_pulp`; its makespan must be within the model's limit.
-
-    Returns
-    -------
-    ComponentMap or dict
-        Values of a Pyomo model's integers, which HiGHS completes, or of all variables of a PuLP model by name.
-    """
+def _tasks_on(problem: Latency, placement: Placement) -> list[dict[str, int]]:
+    """Local and remote tasks of each server."""
     servers = problem.instance.cluster.node_ids.tolist()
-    local, remote = (dict(zip(servers, counts.tolist(), strict=True)) for counts in problem.counts(placement))
-    makespan = int(problem.evaluate(placement)[0])
-    if isinstance(model, pulp.LpProblem):
-        nodes = dict(zip(problem.instance.workload.task_ids.tolist(), placement.nodes.tolist(), strict=True))
-        row_of = problem.instance.node_index
-        values = {
-            variable.name: float(nodes[task] == row_of[server]) for (task, server), variable in model.place.items()
-        }
-        if hasattr(model, "makespan"):
-            values[model.makespan.name] = float(makespan)
-            values |= {variable.name: float(local[name] + remote[name] > 0) for name, variable in model.used.items()}
-        return values
-    start = pyo.ComponentMap((variable, remote[name]) for name, variable in model.remote_count.items())
+    return [dict(zip(servers, counts.tolist(), strict=True)) for counts in problem.counts(placement)]
+
+
+def _started_makespan(model: Any, problem: Latency, placement: Placement) -> Entries:
+    """The makespan, where every task is placed, and which loaded servers get work."""
+    local, remote = _tasks_on(problem, placement)
+    if placement.placed == len(problem.tasks):
+        yield model.makespan, int(problem.objective(placement)[0])
+    yield from ((variable, int(local[name] + remote[name] > 0)) for name, variable in model.used.items())
+
+
+def _started_compact(model: Any, problem: Latency, placement: Placement) -> Entries:
+    """Whole numbers of tasks of each server, which HiGHS completes."""
+    local, remote = _tasks_on(problem, placement)
+    yield from ((variable, remote[name]) for name, variable in model.remote_count.items())
     if model.component("local_count") is not None:
-        start.update((variable, local[name]) for name, variable in model.local_count.items())
+        yield from ((variable, local[name]) for name, variable in model.local_count.items())
     if model.component("makespan") is not None:
-        start[model.makespan] = makespan
-        start.update((variable, int(local[name] + remote[name] > 0)) for name, variable in model.used.items())
-    return start
+        yield from _started_makespan(model, problem, placement)
+
+
+def _started_literal(model: Any, problem: Latency, placement: Placement) -> Entries:
+    yield from started_binaries(model, problem, placement)
+    if hasattr(model, "makespan"):
+        yield from _started_makespan(model, problem, placement)
 
 
 def _value(variable: Any) -> float:
@@ -348,3 +349,4 @@ def _matched(model: Any, problem: Latency, remote: np.ndarray) -> np.ndarray:
 
 
 decode = decoder(Latency, compact=_decode_compact, literal=decode_binaries)
+start_values = starter(Latency, compact=_started_compact, literal=_started_literal)

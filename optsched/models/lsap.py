@@ -45,11 +45,14 @@ from optsched.models.assignment import (
     decode_square,
     square_model,
     square_size,
+    started_levelled,
+    started_square,
 )
 from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, model_of, of_problem, refuse_too_large
+from optsched.models.starts import starter
 from optsched.problems.lsap import Lsap
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @model_of(Lsap)
@@ -100,3 +103,4 @@ def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
 
 
 decode = decoder(Lsap, compact=decode_levelled, literal=decode_square)
+start_values = starter(Lsap, compact=started_levelled, literal=started_square)

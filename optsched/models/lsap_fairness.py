@@ -39,6 +39,8 @@ from optsched.models.assignment import (
     decode_square,
     square_model,
     square_size,
+    started_levelled,
+    started_square,
 )
 from optsched.models.base import (
     MAX_VARIABLES,
@@ -49,10 +51,11 @@ from optsched.models.base import (
     refuse_too_large,
     whole_limit,
 )
+from optsched.models.starts import starter
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 #: What its limit counts.
 _OFF_DATA = "tasks off their data"
@@ -157,3 +160,4 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
 
 
 decode = decoder(LsapFairness, compact=decode_levelled, literal=decode_square)
+start_values = starter(LsapFairness, compact=started_levelled, literal=started_square)

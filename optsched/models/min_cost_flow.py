@@ -30,13 +30,14 @@ import pyomo.environ as pyo
 
 from optsched.instance import Ints
 from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, model_of, of_problem, refuse_too_large, whole
+from optsched.models.starts import Entries, starter
 from optsched.network import UNBOUNDED
 from optsched.placement import NetworkFlow
 from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.searches.min_cost_flow import whole_flow
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @model_of(MinCostFlow)
@@ -162,3 +163,17 @@ def _decode_literal(model: Any, problem: MinCostFlow) -> NetworkFlow:
 
 #: Numbers near 2^53 are beyond the solver's tolerances: where its solution is no flow, that is a SolverDisagreement.
 decode = decoder(MinCostFlow, compact=_decode_compact, literal=_decode_literal)
+
+
+def _started_compact(model: Any, problem: MinCostFlow, flow: NetworkFlow) -> Entries:
+    beyond = (flow.units - problem.instance.lower).tolist()
+    extra = dict(zip(problem.instance.arc_ids.tolist(), beyond, strict=True))
+    return ((variable, extra[arc]) for arc, variable in model.extra.items())
+
+
+def _started_literal(model: Any, problem: MinCostFlow, flow: NetworkFlow) -> Entries:
+    units = dict(zip(problem.instance.arc_ids.tolist(), flow.units.tolist(), strict=True))
+    return ((variable, units[arc]) for arc, variable in model.flow.items())
+
+
+start_values = starter(MinCostFlow, compact=_started_compact, literal=_started_literal)

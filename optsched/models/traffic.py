@@ -58,11 +58,12 @@ from optsched.models.base import (
     refuse_too_large,
     whole_limit,
 )
-from optsched.placement import Placement
+from optsched.models.starts import Entries, binaries, counted, starter
+from optsched.placement import NONE, Placement
 from optsched.problems.traffic import Bundle, Traffic
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @model_of(Traffic)
@@ -255,3 +256,24 @@ decode = decoder(
     compact=lambda model, problem: _placed(problem, dealt(model), model),
     literal=lambda model, problem: _placed(problem, chosen(model.place), model),
 )
+
+
+def _centers(problem: Traffic, placement: Placement) -> dict[str, str]:
+    """The datacenter of each task that is placed; a bundle is named by its first reduce, and is where that is."""
+    tasks, nodes = problem.instance.workload.task_ids[problem.tasks].tolist(), problem.nodes_of(placement).tolist()
+    names, center = problem.datacenters, problem.datacenter.tolist()
+    return {task: names[center[node]] for task, node in zip(tasks, nodes, strict=True) if node != NONE}
+
+
+def _started_compact(model: Any, problem: Traffic, placement: Placement) -> Entries:
+    at = _centers(problem, placement)
+    counts = counted(model.members, at)
+    yield from ((variable, counts[pair]) for pair, variable in model.place.items())
+    yield from binaries(model.host, at)
+
+
+def _started_literal(model: Any, problem: Traffic, placement: Placement) -> Entries:
+    return binaries({**model.place, **model.host}, _centers(problem, placement))
+
+
+start_values = starter(Traffic, compact=_started_compact, literal=_started_literal)

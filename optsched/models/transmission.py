@@ -63,11 +63,13 @@ from optsched.models.base import (
     placed_at,
     refuse_too_large,
 )
+from optsched.models.starts import Entries, binaries, counted, host_of, starter
+from optsched.placement import Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.transmission import Transmission
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["FORMS", "build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["FORMS", "build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 #: What stands for the products of x and y in the compact model.
 FORMS = ("flow", "pairs")
@@ -387,3 +389,17 @@ decode = decoder(
     compact=lambda model, problem: placed_at(problem, dealt(model) | chosen(model.run)),
     literal=lambda model, problem: placed_at(problem, chosen(model.x) | chosen(model.y)),
 )
+
+
+def _started_compact(model: Any, problem: Transmission, placement: Placement) -> Entries:
+    host = host_of(problem, placement)
+    counts = counted(model.members, host)
+    yield from ((variable, counts[pair]) for pair, variable in model.place.items())
+    yield from binaries(model.run, host)
+
+
+def _started_literal(model: Any, problem: Transmission, placement: Placement) -> Entries:
+    return binaries({**model.x, **model.y}, host_of(problem, placement))
+
+
+start_values = starter(Transmission, compact=_started_compact, literal=_started_literal)

@@ -24,9 +24,10 @@ from optsched.models.base import (
     of_problem,
     refuse_too_large,
 )
+from optsched.models.starts import started_binaries, started_counts, starter
 from optsched.problems.transmission_maps import TransmissionMaps
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @model_of(TransmissionMaps)
@@ -75,3 +76,4 @@ def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES)
 
 
 decode = decoder(TransmissionMaps, compact=decode_counts, literal=decode_binaries)
+start_values = starter(TransmissionMaps, compact=started_counts, literal=started_binaries)

@@ -47,10 +47,11 @@ from optsched.models.base import (
     of_problem,
     refuse_too_large,
 )
+from optsched.models.starts import started_binaries, started_counts, starter
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @model_of(TransmissionReduces)
@@ -147,3 +148,4 @@ def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABL
 
 
 decode = decoder(TransmissionReduces, compact=decode_counts, literal=decode_binaries)
+start_values = starter(TransmissionReduces, compact=started_counts, literal=started_binaries)

@@ -97,6 +97,7 @@ from optsched.models.base import (
     refuse_too_large,
     whole,
 )
+from optsched.models.starts import Entries, starter
 from optsched.placement import Placement
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Allocation, Utility
@@ -104,7 +105,7 @@ from optsched.results import Number
 from optsched.searches.utility_patterns import Items, Needs, all_patterns, deal
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 #: Units of the first program's objective, and of the second's, that are one of the component's.
 OBJECTIVE_UNITS = (1, GRID)
@@ -574,3 +575,22 @@ def _decode_compact(model: Any, problem: Utility) -> Placement:
 
 
 decode = decoder(Utility, compact=_decode_compact, literal=_decode_literal)
+
+
+def _started_compact(model: Any, problem: Utility, placement: Placement) -> Entries:
+    """Tasks of each job and kind on each host; what nodes of a host hold is for the solver to find."""
+    row_of, column = {job: row for row, job in enumerate(model.JOBS)}, problem.instance.node_index
+    counts = dict(zip(KINDS, problem.allocated(placement), strict=True))
+    members = {host: [column[node] for node in model.members[host]] for host in model.HOSTS}
+    return (
+        (variable, int(counts[kind][row_of[job], members[host]].sum()))
+        for (job, kind, host), variable in model.place.items()
+    )
+
+
+def _started_literal(model: Any, problem: Utility, placement: Placement) -> Entries:
+    for variables, counts in zip((model.maps, model.reduces), problem.allocated(placement), strict=True):
+        yield from zip(variables.values(), counts.ravel().tolist(), strict=True)
+
+
+start_values = starter(Utility, compact=_started_compact, literal=_started_literal)

@@ -37,13 +37,16 @@ from optsched.models.assignment import (
     decode_square,
     square_model,
     square_size,
+    started_levelled,
+    started_square,
 )
 from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, grouped, model_of, of_problem, refuse_too_large
+from optsched.models.starts import starter
 from optsched.problems.worst_group import WorstGroup
 from optsched.results import Number
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size"]
+__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
 
 
 @model_of(WorstGroup)
@@ -161,3 +164,4 @@ def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variable
 
 
 decode = decoder(WorstGroup, compact=decode_levelled, literal=decode_square)
+start_values = starter(WorstGroup, compact=started_levelled, literal=started_square)

@@ -304,7 +304,7 @@ def modelled(
     limit
         Of the second program; None: the first.
     start
-        Where to begin, if the models take a start.
+        Where to begin.
     prepare
         Changes the model before it is solved.
 
@@ -323,8 +323,7 @@ def modelled(
     built = time.perf_counter() - began
     if prepare is not None:
         prepare(model)
-    takes_start = start is not None and hasattr(module, "start_values")
-    hint = module.start_values(model, problem, start) if takes_start else None
+    hint = None if start is None else module.start_values(model, problem, start)
     outcome = solver_of(route)(model, profile, hint)
     decision = None
     if outcome.objective is not None:

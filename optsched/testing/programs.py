@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import UsageError
+from optsched.placement import NONE, Placement
+from optsched.problems import Problem
 from optsched.registry import Record, imported
-from optsched.results import Termination, Value
+from optsched.results import Decision, Sense, Termination, Value
 from optsched.testing.cases import Case, cases, columns, size_of
 from optsched.testing.contract import check, expect, with_usual
 
@@ -86,12 +88,13 @@ def agrees(found: float | Fraction, truth: Any) -> bool:
     return abs(float(found) - float(truth)) <= 1e-6 * max(1.0, abs(float(truth)))
 
 
-def solved(program: Program) -> Any:
-    """What HiGHS makes of a program."""
+def solved(program: Program, start: Any = None) -> Any:
+    """What HiGHS makes of a program, from a start if there is one."""
     from optsched.solvers.algebraic import solve_pulp, solve_pyomo
     from optsched.solvers.profiles import load_profile
 
-    return (solve_pulp if program.kind == "build_pulp" else solve_pyomo)(program.model, load_profile("exact"))
+    run = solve_pulp if program.kind == "build_pulp" else solve_pyomo
+    return run(program.model, load_profile("exact"), start)
 
 
 @check(is_modelled)
@@ -225,23 +228,61 @@ def _between(record: Record, case: Case, value: Fraction) -> None:
         right_program(record, case, Program(where, kind, model, value, wanted, truth))
 
 
-@check(lambda record: is_modelled(record) and hasattr(imported(str(record.models)), "start_values"))
+@check(is_modelled)
 def check_starts(record: Record, seeds: Sequence[int]) -> None:
-    """A program that is held at the start of an optimum has a solution, and it is worth what the optimum is."""
+    """A program held at the start of a decision is worth what that is; from an unfinished one it finds its truth."""
+    from optsched.models.export import about
+
     module = imported(str(record.models))
     for case in cases(record, seeds):
-        for decision in list(case.decisions.values())[:1]:
-            for kind in KINDS:
-                model = getattr(module, kind)(case.problem)
-                start = module.start_values(model, case.problem, decision)
-                _hold(model, start)
-                where = f"{case.name}, {kind}, start {columns(decision)}"
-                program = Program(where, kind, model, None, 0, None)
-                outcome = solved(program)
-                expect(outcome.status is Termination.OPTIMAL, where, str(outcome.status))
-                found = _decoded(record, case, program)[0]
-                worth = case.problem.evaluate(decision)[0]
-                expect(found == worth, where, f"the start is worth {worth}, and what it leads to {found}")
+        held = list(case.decisions.values())
+        for decision in held[1:2] or held:  # the second best: what is left to the solver would become the best
+            asked: list[dict[str, Any]] = [{}]
+            if record.limit is not None:
+                asked.append({"limit": limit_of(record, case.problem.objective(decision)[record.limit.component])})
+            for kind, options in itertools.product(KINDS, asked):
+                model = getattr(module, kind)(case.problem, **options)
+                told = "".join(f", {name}={value}" for name, value in options.items())
+                where = f"{case.name}, {kind}{told}, start {columns(decision)}"
+                own = about(case.problem, bool(options)).component
+                component = case.problem.components.index(own)
+                limit = options.get("limit")
+                within = None if record.limit is None or limit is None else (record.limit.component, limit)
+                program = Program(where, kind, model, limit, component, case.best_of(component, within))
+                _from_unfinished(record, case, program, decision)
+                _at_start(record, case, program, decision)
+
+
+def _at_start(record: Record, case: Case, program: Program, decision: Decision) -> None:
+    """Held at what a decision starts with, a program has a solution, and it is worth what the decision is."""
+    from optsched.models.export import about
+
+    _hold(program.model, imported(str(record.models)).start_values(program.model, case.problem, decision))
+    outcome, worth = solved(program), case.problem.evaluate(decision)[program.component]
+    expect(outcome.status is Termination.OPTIMAL, program.where, str(outcome.status))
+    told = about(case.problem, program.limit is not None).of(outcome.objective)
+    expect(agrees(told, worth), program.where, f"the start is worth {worth}, and what it leads to {float(told)}")
+    found = _decoded(record, case, program)[program.component]
+    sign = 1 if case.problem.components[program.component].sense is Sense.MIN else -1
+    expect(sign * found <= sign * worth, program.where, f"the start is worth {worth}, and is decoded into {found}")
+
+
+def _from_unfinished(record: Record, case: Case, program: Program, decision: Decision) -> None:
+    """What is found from a decision that lacks its last task, or from one with all tasks on the first node."""
+    from optsched.models.export import about
+
+    problem, module = case.problem, imported(str(record.models))
+    if not isinstance(problem, Problem):
+        return
+    assert isinstance(decision, Placement)
+    placed = np.flatnonzero(decision.nodes != NONE)
+    unfinished = decision.with_tasks(placed[-1:], [NONE] * len(placed[-1:]))
+    for start in (unfinished, problem.placement([0] * len(problem.tasks))):
+        outcome = solved(program, module.start_values(program.model, problem, start))
+        where = f"{program.where}, from {columns(start)} in its place"
+        expect(outcome.status is Termination.OPTIMAL, where, str(outcome.status))
+        told = about(problem, program.limit is not None).of(outcome.objective)
+        expect(agrees(told, program.truth), where, f"finds {float(told)}, the truth is {program.truth}")
 
 
 def _hold(model: Any, start: Any) -> None:

@@ -303,13 +303,28 @@ def waves_end_early(record: Record, patch: Patch) -> None:
 
 
 def start_of_another(record: Record, patch: Patch) -> None:
-    """The start of a decision is that of another one: all tasks on the first node."""
+    """The start of a decision is that of another one: every task a node further; on arcs, a unit more."""
     honest = models(record).start_values
 
     def faulty(model: Any, problem: Any, decision: Any) -> Any:
-        return honest(model, problem, problem.placement([0] * len(problem.tasks)))
+        if isinstance(decision, NetworkFlow):
+            return honest(model, problem, NetworkFlow(decision.units + 1))
+        nodes = (problem.nodes_of(decision) + 1) % len(problem.instance.cluster)
+        return honest(model, problem, problem.placement(nodes))
 
     patch.setattr(models(record), "start_values", faulty)
+
+
+def start_says_nothing(record: Record, patch: Patch) -> None:
+    """The start of a decision says nothing of it."""
+    patch.setattr(
+        models(record), "start_values", lambda model, *_: {} if hasattr(model, "sol_status") else pyo.ComponentMap()
+    )
+
+
+def no_starts(record: Record, patch: Patch) -> None:
+    """The models take no start."""
+    patch.delattr(models(record), "start_values")
 
 
 # Faults of the record ----------------------------------------------------------------------------------------------
@@ -525,6 +540,8 @@ FAULTS: dict[str, Fault] = {
     "worth nothing": Fault(worth_nothing, "record"),
     "waves end early": Fault(waves_end_early, "waves", CHECKS["waves"].applies),
     "start of another decision": Fault(start_of_another, "starts", CHECKS["starts"].applies),
+    "start says nothing": Fault(start_says_nothing, "starts", CHECKS["starts"].applies),
+    "no starts": Fault(no_starts, "starts", CHECKS["starts"].applies),
     # Faults of each field of the record.
     "another name": Fault(said(name=lambda record: f"not-{record.name}"), "record", field="name"),
     "another class": Fault(said(problem=another("problem")), "record", field="problem"),

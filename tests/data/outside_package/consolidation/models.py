@@ -20,6 +20,7 @@ from optsched.models.base import (
     placed_at,
     refuse_too_large,
 )
+from optsched.models.starts import binaries, host_of, started_binaries, starter
 from optsched.placement import Placement
 
 
@@ -83,3 +84,8 @@ def _decode_pyomo(model: Any, problem: Consolidation) -> Placement:
 
 
 decode = decoder(Consolidation, compact=_decode_pyomo, literal=decode_binaries)
+start_values = starter(
+    Consolidation,
+    compact=lambda model, problem, placement: binaries(model.place, host_of(problem, placement)),
+    literal=started_binaries,
+)
