@@ -1,0 +1,298 @@
+"""Jobs in processes of this machine: one by `run`, many by `LocalExecutor`."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import pickle
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from optsched.errors import OptschedError, UsageError
+from optsched.processes.outcomes import Limits, Outcome, Status
+from optsched.processes.packing import CannotSend, Receiver, pack, send, unpack
+from optsched.processes.starting import start
+from optsched.processes.supervisor import FORKS
+from optsched.processes.worker import Answer, Surroundings
+
+__all__ = ["LocalExecutor", "run"]
+
+Job = TypeVar("Job")
+
+#: Seconds in which a supervisor ends once its connection is closed; then it is killed.
+_ENDS = 10.0
+
+
+def run(
+    function: Callable[[Job], Any], job: Job, limits: Limits | None = None, *, preload: Sequence[str] = ()
+) -> Outcome:
+    """Run `function(job)` in a process of its own, which is killed when a limit is passed.
+
+    Parameters
+    ----------
+    function
+        What is run: found again by its name, or, where it is of `__main__`, sent with its code.
+    job
+        What it is run on; it can be pickled.
+    limits
+        By default none: what crashes or raises is contained all the same.
+    preload
+        Modules that the job needs and that take long to import; they are loaded once, and are trusted.
+
+    Returns
+    -------
+    Outcome
+        Whatever the job does.
+
+    Raises
+    ------
+    UsageError
+        If function or job cannot be sent to another process.
+
+    Examples
+    --------
+    >>> import math, os, time
+    >>> run(math.sqrt, 4.0).value
+    2.0
+    >>> print(run(time.sleep, 60, Limits(seconds=0.2)))
+    timed-out: killed after 0.2 s
+    >>> print(run(os._exit, 3))
+    crashed: ended with exit code 3 before it answered
+    """
+    limits = limits or Limits()
+    packed = _packed(function, job)
+    with _borrowed(tuple(preload)) as supervised:
+        supervised.ask(packed, limits, once=True)
+        while True:
+            outcome = supervised.take()
+            if outcome is not None:
+                return outcome
+
+
+class LocalExecutor:
+    """Runs jobs in processes of this machine.
+
+    Parameters
+    ----------
+    workers
+        How many jobs run at once.
+    limits
+        Of each job; none by default.
+    preload
+        As for `run`.
+
+    Raises
+    ------
+    UsageError
+        If `workers` is no whole number above 0.
+
+    Examples
+    --------
+    >>> import math
+    >>> with LocalExecutor(2) as executor:
+    ...     outcomes = dict(executor.map(math.sqrt, [("four", 4.0), ("nine", 9.0), ("none", -1.0)]))
+    >>> outcomes["nine"].value, outcomes["none"].message
+    (3.0, 'raised ValueError: math domain error')
+    """
+
+    def __init__(self, workers: int = 1, limits: Limits | None = None, *, preload: Sequence[str] = ()) -> None:
+        if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+            raise UsageError(f"workers={workers!r}: give a whole number, 1 or more")
+        self.workers, self.limits = workers, limits or Limits()
+        self._preload = tuple(preload)
+        self._idle: list[_Supervised] = []
+
+    def map(self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]]) -> Iterator[tuple[str, Outcome]]:
+        """The outcome of each job with its key, as they come; see `Executor.map`."""
+        _packed(function, None)  # a function that cannot be sent is told once
+        source = iter(jobs)
+        busy: dict[Connection, tuple[str, _Supervised]] = {}
+        found: deque[tuple[str, Outcome]] = deque()
+        try:
+            while True:
+                while len(busy) + len(found) < self.workers and (entry := next(source, None)) is not None:
+                    self._begin(function, *entry, busy, found)
+                if found:
+                    yield found.popleft()
+                elif busy:
+                    self._collect(busy, found)
+                else:
+                    return
+        finally:
+            for _, supervised in busy.values():
+                supervised.close()
+
+    def _begin(
+        self,
+        function: Callable[[Job], Any],
+        key: str,
+        job: Job,
+        busy: dict[Connection, tuple[str, _Supervised]],
+        found: deque[tuple[str, Outcome]],
+    ) -> None:
+        """Give a job to an idle process, or find that it cannot be sent."""
+        try:
+            packed = _packed(function, job)
+        except UsageError as error:
+            found.append((key, Outcome(Status.FAILED, message=str(error))))
+            return
+        supervised = _living(self._idle) or _Supervised(self._preload)
+        busy[supervised.connection] = key, supervised
+        supervised.ask(packed, self.limits)
+
+    def _collect(self, busy: dict[Connection, tuple[str, _Supervised]], found: deque[tuple[str, Outcome]]) -> None:
+        """Wait until something is said, and gather what has ended."""
+        for connection in wait(list(busy)):
+            assert isinstance(connection, Connection)
+            key, supervised = busy[connection]
+            outcome = supervised.take()
+            if outcome is None:
+                continue
+            del busy[connection]
+            found.append((key, outcome))
+            if supervised.lost:
+                supervised.close()
+            else:
+                self._idle.append(supervised)
+
+    def close(self) -> None:
+        """End the processes."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _packed(function: Callable[[Any], Any], job: Any) -> bytes:
+    try:
+        return pack((function, job))
+    except CannotSend as error:
+        name = getattr(function, "__qualname__", repr(function))
+        told = f"{name} and what it is run on cannot be sent to another process: {error}"
+        raise UsageError(f"{told}; give what can be pickled, such as a function of a module") from error
+
+
+class _Supervised:
+    """A process that supervises jobs, as who asks for them holds it."""
+
+    def __init__(self, preload: Sequence[str]) -> None:
+        self._preload = tuple(preload)
+        self._start()
+
+    def _start(self) -> None:
+        self.lost = False
+        self._began = False
+        self._process, self.connection = start("optsched.processes.supervisor")
+        self._receiver = Receiver(self.connection)
+        with contextlib.suppress(OSError):  # told when the answer is due
+            self.connection.send((self._preload, FORKS))
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended, as nobody would have told."""
+        return self._process.poll() is None
+
+    def ask(self, packed: bytes, limits: Limits, once: bool = False) -> None:
+        """Have a job done; `once`: in a process that no other job had or will have."""
+        around = pickle.dumps((Surroundings.here(), limits.memory_mb, packed))
+        with contextlib.suppress(OSError):  # it has ended, as `take` will see
+            send(self.connection, pickle.dumps((limits, once, around)))
+
+    def take(self) -> Outcome | None:
+        """The outcome, once it is there; None while it is not, after waiting for a part of it.
+
+        Raises
+        ------
+        OptschedError
+            If the process could not begin.
+        """
+        try:
+            said = self._receiver.take()
+        except (EOFError, OSError):
+            self.lost = True
+            if not self._began:
+                told = "a process for runs could not be started; what it wrote on stderr says why"
+                raise OptschedError(told) from None
+            return Outcome(Status.CRASHED, message="the process that watched over it was killed")
+        if said is None:
+            return None
+        if not self._began:
+            self._began = True
+            return None
+        answer, seconds = pickle.loads(said)
+        return _outcome(answer, seconds)
+
+    def close(self) -> None:
+        """End it, the job that it may be at, and all that this has started."""
+        self.connection.close()
+        try:
+            self._process.wait(_ENDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _living(idle: list[_Supervised]) -> _Supervised | None:
+    """One of the idle processes that still lives, taken out; None where there is none."""
+    while idle:
+        supervised = idle.pop()
+        if supervised.alive:
+            return supervised
+        supervised.close()
+    return None
+
+
+def _outcome(answer: Answer, seconds: float) -> Outcome:
+    status, value, message, trace = answer.status, None, answer.message, answer.traceback
+    if status is Status.DONE:
+        try:
+            value = unpack(answer.value)
+        except Exception as error:  # whatever its own code raises
+            status, message = Status.FAILED, f"its value cannot be read: {type(error).__name__}: {error}"
+    return Outcome(status, value, message, seconds, answer.peak_mb, trace)
+
+
+#: Processes that `run` has used and may use again, by what they have loaded.
+_spare: dict[tuple[str, ...], list[_Supervised]] = {}
+_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def _borrowed(preload: tuple[str, ...]) -> Iterator[_Supervised]:
+    """A process for one job; it is kept for the next one, unless something went wrong here."""
+    with _lock:
+        supervised = _living(_spare.get(preload, []))
+    supervised = supervised or _Supervised(preload)
+    whole = False
+    try:
+        yield supervised
+        whole = not supervised.lost
+    finally:
+        if whole:
+            with _lock:
+                _spare.setdefault(preload, []).append(supervised)
+        else:
+            supervised.close()
+
+
+@atexit.register
+def _end_spare() -> None:
+    while _spare:
+        for supervised in _spare.popitem()[1]:
+            supervised.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_spare.clear)  # they serve the process that started them

@@ -1,0 +1,132 @@
+"""What a job may take, what came of it, and what runs jobs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
+
+from optsched.brief import brief
+from optsched.errors import UsageError
+
+__all__ = ["Executor", "Limits", "Outcome", "Status"]
+
+Job = TypeVar("Job")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one job may take.
+
+    Attributes
+    ----------
+    seconds
+        Wall-clock time until its process is killed; None: as long as it takes.
+    memory_mb
+        Resident memory of its process and all that it started, in MiB; Python and the package count, and take some 150
+        of them. None: whatever the machine has.
+
+    Raises
+    ------
+    UsageError
+        If one is no number above 0.
+
+    Examples
+    --------
+    >>> Limits(seconds=0.5)
+    Limits(seconds=0.5, memory_mb=None)
+    """
+
+    seconds: float | None = None
+    memory_mb: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what limits nothing."""
+        for name, unit in (("seconds", "seconds"), ("memory_mb", "MiB")):
+            given = getattr(self, name)
+            number = isinstance(given, int | float) and not isinstance(given, bool)
+            if given is not None and not (number and math.isfinite(given) and given > 0):
+                raise UsageError(f"{name}={given!r}: give a number of {unit} above 0, or None for no limit")
+
+    def __bool__(self) -> bool:
+        return self.seconds is not None or self.memory_mb is not None
+
+
+class Status(StrEnum):
+    """How a job ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    TIMED_OUT = "timed-out"
+    OUT_OF_MEMORY = "out-of-memory"
+    CRASHED = "crashed"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a job.
+
+    Attributes
+    ----------
+    status
+        `done`; `failed`: the function raised, or job or value could not be sent; `timed-out`; `out-of-memory`: over the
+        limit, or of what the machine has; `crashed`: its process ended before it answered.
+    value
+        What the function gave; None unless it is done.
+    message
+        What went wrong, in one line; empty where it is done.
+    seconds
+        Wall-clock time of the job.
+    peak_mb
+        Most resident memory that was seen, in MiB; None where it is unknown.
+    traceback
+        Of what the function raised, as Python prints it.
+    """
+
+    status: Status
+    value: Any = None
+    message: str = ""
+    seconds: float = 0.0
+    peak_mb: float | None = None
+    traceback: str = field(default="", repr=False)
+
+    @property
+    def done(self) -> bool:
+        """Whether there is a value."""
+        return self.status is Status.DONE
+
+    def __str__(self) -> str:
+        return str(self.status) if self.done else f"{self.status}: {self.message}"
+
+    def __repr__(self) -> str:
+        return brief(f"Outcome: {self}")
+
+
+class Executor(Protocol):
+    """Runs jobs, each contained."""
+
+    def map(self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]]) -> Iterator[tuple[str, Outcome]]:
+        """The outcome of each job with its key, as they come: in any order.
+
+        Parameters
+        ----------
+        function
+            What is run on each job; it can be imported by its name, or pickled.
+        jobs
+            Keys and jobs; drawn when they can begin, not before.
+
+        Raises
+        ------
+        UsageError
+            If the function cannot be sent to another process.
+        """
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
