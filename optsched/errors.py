@@ -2,7 +2,7 @@
 
 A *fault* is one thing that is wrong with an input: where, what, and how to mend it. An error about input carries all
 of its faults, never only the first. What a solver may end with (a limit, an infeasible problem) is a result and no
-exception: such results are `Solution`s.
+exception: each such result is a `Solution`.
 """
 
 from __future__ import annotations

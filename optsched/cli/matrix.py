@@ -45,9 +45,9 @@ def matrix(
     """Judge each heuristic by each problem: a row a heuristic, a column a problem.
 
     A heuristic that does not serve a problem is run in one that it serves, and its placement is judged: a cell so
-    carried over is marked with *. A cell is a relative gap, a difference where the optimum is 0 (+3), or one word that
-    says why there is none: the constraint that the placement violates, starved, failed, out-of-time, or unproved. Each
-    row comes as soon as it is there.
+    carried over is marked with a star. A cell is a relative gap, a difference where the optimum is 0 (+3), or one word
+    that says why there is none: the constraint that the placement violates, starved, failed, out-of-time, or unproved.
+    Each row comes as soon as it is there.
     """
     from optsched.cli.notes import Notes
     from optsched.cli.streams import collected, drawn, gap_records

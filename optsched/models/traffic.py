@@ -5,27 +5,27 @@ counts maps of classes that nothing tells apart, and for each class and bundle o
 bundle. Given where the reduces are, the classes are independent of each other. So this is as strong as the product of
 every pair of variables.
 
-=================== ========================================================================================
-component           what it is
-=================== ========================================================================================
-CENTERS             datacenters
-CLASSES, BUNDLES    classes of equal maps, each by the id of its first; reduces that go together, likewise
-PAIRS               (class, bundle) of which one sends to the other
-members, size       ids of the maps of each class; how many they are
-reduces, weight     ids of the reduces of each bundle; how many they are
-alone[c,d]          what crosses for a map of the class there, were all that it sends to cross (MB)
-settled[b,d]        what crosses from maps that run or have ended, with the bundle there (MB)
-send[c,b]           what a map of the class sends to the bundle (MB)
-map_room[d]         maps that the datacenter takes, within its slots and the limit
-reduce_room[d]      reduces that it takes
-place[c,d]          maps of the class in the datacenter; whole
-host[b,d]           the bundle is in the datacenter; binary
-together[c,b,d]     maps of the class that are in the datacenter with the bundle
-placed[c], hosted[b] every map, every bundle is somewhere
-map_slots[d], reduce_slots[d] no datacenter takes more than it has room for
+==================================== ==================================================================================
+component                            what it is
+==================================== ==================================================================================
+CENTERS                              datacenters
+CLASSES, BUNDLES                     classes of equal maps, each by its first id; reduces that go together, likewise
+PAIRS                                (class, bundle) of which one sends to the other
+members, size                        ids of the maps of each class; how many they are
+reduces, weight                      ids of the reduces of each bundle; how many they are
+alone[c,d]                           what crosses for a map of the class there, were all that it sends to cross (MB)
+settled[b,d]                         what crosses from maps that run or have ended, with the bundle there (MB)
+send[c,b]                            what a map of the class sends to the bundle (MB)
+map_room[d]                          maps that the datacenter takes, within its slots and the limit
+reduce_room[d]                       reduces that it takes
+place[c,d]                           maps of the class in the datacenter; whole
+host[b,d]                            the bundle is in the datacenter; binary
+together[c,b,d]                      maps of the class that are in the datacenter with the bundle
+placed[c], hosted[b]                 every map, every bundle is somewhere
+map_slots[d], reduce_slots[d]        no datacenter takes more than it has room for
 with_maps[c,b,d], with_bundle[c,b,d] no more are together than there are maps, nor without the bundle
-objective           least traffic (MB)
-=================== ========================================================================================
+objective                            least traffic (MB)
+==================================== ==================================================================================
 
 The literal model of `build_pulp` has a binary `map.m.d` for each map and `reduces.b.d` for each bundle, and for each
 map that sends to a bundle the named product `both.m.b.d` of the two, with constraints `product-map.m.b.d` and
