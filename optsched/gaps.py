@@ -20,7 +20,7 @@ from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge,
 from optsched.heuristics import HeuristicRun, run
 from optsched.instance import Instance
 from optsched.placement import Placement
-from optsched.problems import Problem, problem_class
+from optsched.problems import AnyProblem, Problem, problem_class
 from optsched.problems.base import expect_problem, stated
 from optsched.problems.locality_counts import locality_counts
 from optsched.registry import imported, record_of
@@ -41,6 +41,7 @@ __all__ = [
     "gap_waves",
     "ratio",
     "record_fields",
+    "unanswered",
 ]
 
 Gaps = tuple[Number | None, ...]
@@ -92,21 +93,18 @@ class Reference:
         try:
             _ = reference.solution
         except TooLarge as error:
-            reference.solution = reference._unknown(Limit.MEMORY, str(error))
+            reference.solution = unanswered(problem, Limit.MEMORY, str(error))
         return reference
 
     def __repr__(self) -> str:
         told = repr(self.solution) if "solution" in self.__dict__ else f"{self.problem!r}, not solved yet"
         return brief(f"Reference: {told}")
 
-    def _unknown(self, limit: Limit, told: str) -> Solution:
-        return Call(self.problem, routes_of(self.problem)[0]).solution(None, (), limit, told)
-
     @cached_property
     def solution(self) -> Solution:
         """The solution; its time counts once however many heuristics use it."""
         found: Solution | None = self._in_time(self._solved)
-        return self._unknown(Limit.TIME, "out of time") if found is None else found
+        return unanswered(self.problem, Limit.TIME, "out of time") if found is None else found
 
     def _solved(self) -> Solution:
         return solve(self.problem, self.profile) if self._beside is None else self._beside.solution()
@@ -182,6 +180,15 @@ class Reference:
         problems there is nothing.
         """
         return {} if self._beside is None else dict(zip(self._beside.fields, self._beside.gaps(value), strict=True))
+
+
+def unanswered(problem: Problem, limit: Limit | None, told: str) -> Solution:
+    """The solution of a problem of which nothing is known, since a limit or, without one, a fault cut solving short.
+
+    `told`, in words, is its `raw_status`.
+    """
+    broken = Termination.ERROR if limit is None else None
+    return Call(problem, routes_of(problem)[0]).solution(None, (), limit, told, unanswered=broken)
 
 
 def _check_same(problem: Problem, name: str, instance_sha256: str, parameters: Mapping[str, Any]) -> None:
@@ -494,9 +501,9 @@ def record_fields(problems: Iterable[Problem], *, policies: bool, waves: bool, p
     return [*found, *(name for name, there in further.items() if there)]
 
 
-def fields_beside(problem: Problem) -> tuple[str, ...]:
-    """Names of what a gap in this problem says beside itself."""
-    named = record_of(type(problem)).beside
+def fields_beside(problem: Problem | type[AnyProblem]) -> tuple[str, ...]:
+    """Names of what a gap in this problem, or of this class, says beside itself."""
+    named = record_of(problem if isinstance(problem, type) else type(problem)).beside
     fields: tuple[str, ...] = () if named is None else imported(named).fields
     return fields
 

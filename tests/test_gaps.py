@@ -15,7 +15,18 @@ from transmission_instances import example
 from optsched.certificates import certify
 from optsched.deadline import check, deadline, remaining
 from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError
-from optsched.gaps import GapReport, Reference, each_wave, gap, gap_of, gap_waves, ratio, record_fields
+from optsched.gaps import (
+    GapReport,
+    Reference,
+    each_wave,
+    fields_beside,
+    gap,
+    gap_of,
+    gap_waves,
+    ratio,
+    record_fields,
+    unanswered,
+)
 from optsched.heuristics import run
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
@@ -429,6 +440,7 @@ def test_fields_beside_the_frontier() -> None:
     waved = instance([[0]] * 2, [1])
     assert {report.seed for report in gap_waves("lsap", waved, "lsap-sched")} == {0}
     assert {report.seed for report in each_wave("lsap", waved, "lsap-sched")} == {0}
+    assert fields_beside(Latency) == ("work_gap_at_makespan", "makespan_gap_at_work"), "of a class, too"
 
 
 def test_fields_of_all_records_are_told_beforehand() -> None:
@@ -456,6 +468,16 @@ def out_of_time(*_: object, **__: object) -> None:
     """What runs past a deadline."""
     with deadline(0):
         check()
+
+
+@pytest.mark.parametrize(("limit", "termination"), [(Limit.MEMORY, "NO_SOLUTION"), (None, "ERROR")])
+def test_unanswered(limit: Limit | None, termination: str) -> None:
+    """Tests the solution of a problem that could not be solved: by a limit, or because solving broke."""
+    problem = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
+    solution = unanswered(problem, limit, "crashed")
+    assert (str(solution.termination), solution.limit, solution.raw_status) == (termination, limit, "crashed")
+    assert (solution.decision, solution.bound, solution.certificates) == (None, (None,), ())
+    assert Reference(problem, solution=solution).certificate is None
 
 
 def test_reference_without_time_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

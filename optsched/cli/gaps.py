@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from optsched.printing import Table
     from optsched.studies.choices import Source
     from optsched.studies.runs import Measured, Work
+    from optsched.studies.summing import ProblemSummary
 
-__all__ = ["gap"]
+__all__ = ["gap", "look_at", "put_summaries", "sources"]
 
 #: So many chains of each gap are told one by one.
 MOST = 10
@@ -86,7 +87,7 @@ def gap(
     if placements and tabled:
         raise UsageError("--placements are in records: take --format json or csv")
     limits, seconds = arguments.limited(profile, time_limit)
-    work, notes = _planned(_sources(instances, family, seeds, drawn_with), problems, heuristics, params, waves)
+    work, notes = _planned(sources(instances, family, seeds, drawn_with), problems, heuristics, params, waves)
     runs = repeats * sum(len(part.choices) for part in work)
     rows = each or waves or explain or len({id(part.problem.instance) for part in work}) == 1
 
@@ -110,7 +111,7 @@ def gap(
 
 
 def _planned(
-    sources: list[Source], problems: tuple[str, ...], heuristics: tuple[str, ...], params: tuple[str, ...], waves: bool
+    given: list[Source], problems: tuple[str, ...], heuristics: tuple[str, ...], params: tuple[str, ...], waves: bool
 ) -> tuple[list[Work], Notes]:
     """What is to be run, and what is to be said of it; without sources the shipped library is meant."""
     from optsched.cli.notes import Notes
@@ -127,10 +128,10 @@ def _planned(
     choices = [choice_of(text) for text in dict.fromkeys(heuristics)]
     check_served(choices, chosen, listed=not problems)
     notes = Notes()
-    on = posed(groups_of(sources or _shipped()), chosen, values, bool(problems), notes.left_out)
-    work = work_on(on, choices, strict=bool(sources))
-    if sources:  # the shipped ones are as they are meant
-        _note(work, bool(choices), waves, notes)
+    on = posed(groups_of(given or _shipped()), chosen, values, bool(problems), notes.left_out)
+    work = work_on(on, choices, strict=bool(given))
+    if given:  # the shipped ones are as they are meant
+        look_at(work, bool(choices), waves, notes)
         notes.tell()
     return work, notes
 
@@ -151,7 +152,7 @@ def _records(
     return gap_records(form, write, posed_on, entries, record, ["notes"], waves=waves, placements=placements)
 
 
-def _sources(
+def sources(
     instances: tuple[str, ...], family: str | None, seeds: str | None, drawn_with: tuple[str, ...]
 ) -> list[Source]:
     """The instances that were asked for, those of a family last."""
@@ -171,7 +172,7 @@ def _shipped() -> list[str]:
     return [name for name, entry in library().items() if not {SCALE, NETWORK} & set(entry.tags)]
 
 
-def _note(work: Sequence[Work], chosen: bool, waves: bool, notes: Notes) -> None:
+def look_at(work: Sequence[Work], chosen: bool, waves: bool, notes: Notes) -> None:
     """What is to be said of the problems before they are solved; `chosen`: whether the heuristics were."""
     import numpy as np
 
@@ -263,7 +264,7 @@ class _Rows:
 #: What the words of a summary mean.
 LEGEND = (
     "optimal: runs at a proved optimum; mean with its 95 % interval over the instances; over 0: runs above an optimum\n"
-    "of 0, of which no per cent can be told, and which median, mean and worst leave out. --each: a row for each run.\n"
+    "of 0, of which no per cent can be told, and which median, mean and worst leave out.{}\n"
 )
 
 
@@ -287,18 +288,24 @@ class _Summary:
         self._measured.append(entry)
 
     def close(self) -> None:
-        from optsched.printing import render
         from optsched.studies.tables import summed
 
-        terminal = self._output is None and sys.stdout.isatty()
-        found = summed(self._measured)
-        before = "% " if self._form == "latex" else ""
-        for part in found:
-            table = _narrowed(part.table()) if terminal and self._form == "table" else part.table()
-            between = "\n" if self._form == "markdown" else ""
-            self._write(f"{before}{part.heading()}\n{between}{render(table, terminal, self._form)}\n")
-        if found:
-            self._write("".join(before + line for line in LEGEND.splitlines(keepends=True)))
+        more = " --each: a row for each run."
+        put_summaries(self._write, summed(self._measured), self._output, self._form, more)
+
+
+def put_summaries(write: Write, found: Sequence[ProblemSummary], output: str | None, form: str, more: str = "") -> None:
+    """Put out a table for each problem, and what its words mean; `more` is said after that."""
+    from optsched.printing import render
+
+    terminal = output is None and sys.stdout.isatty()
+    before = "% " if form == "latex" else ""
+    for part in found:
+        table = _narrowed(part.table()) if terminal and form == "table" else part.table()
+        between = "\n" if form == "markdown" else ""
+        write(f"{before}{part.heading()}\n{between}{render(table, terminal, form)}\n")
+    if found:
+        write("".join(before + line for line in LEGEND.format(more).splitlines(keepends=True)))
 
 
 def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) -> list[str]:

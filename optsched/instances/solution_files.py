@@ -27,7 +27,15 @@ from optsched.network import FlowNetwork
 from optsched.placement import NONE, NetworkFlow, Placement
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
 
-__all__ = ["SOLUTION", "parse_solution", "read_solution", "solution_document", "solution_text", "write_solution"]
+__all__ = [
+    "SOLUTION",
+    "parse_solution",
+    "read_solution",
+    "solution_document",
+    "solution_text",
+    "versions",
+    "write_solution",
+]
 
 #: The value of `format` that this module reads and writes.
 SOLUTION = "optsched-solution/1"
@@ -125,11 +133,12 @@ def solution_document(solution: Solution, instance: Instance | FlowNetwork) -> d
             "raw_status": solution.raw_status,
             "engine": dict(solution.solver),
         },
-        "versions": _versions(),
+        "versions": versions(),
     }
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """The versions of Python, this package and what it computes with, as a solution file has them."""
     found = {"optsched": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:

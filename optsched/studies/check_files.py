@@ -5,67 +5,45 @@ What stands above the tables holds for all checks that do not say otherwise.
 
 from __future__ import annotations
 
-import math
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from optsched.errors import Fault, InputError, UsageError, described, nearest, printable
+from optsched.errors import Fault, InputError, UsageError, nearest
 from optsched.gaps import ratio
-from optsched.problems import problem_class
-from optsched.solvers.profiles import load_profile
 from optsched.studies.checks import Check, Planned, kinds_of
-from optsched.studies.choices import Family, chosen, groups_of, seeds_of
 from optsched.studies.limits import GapLimit
+from optsched.studies.plan_files import (
+    CHECKS,
+    MEASURED,
+    Looking,
+    Rule,
+    formed,
+    is_number,
+    is_text,
+    is_texts,
+    is_truth,
+    listed,
+    read_toml,
+)
 
 __all__ = ["CheckFile", "NamedCheck"]
 
-Found = TypeVar("Found")
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _texts(value: Any) -> bool:
-    return _text(value) or (isinstance(value, list) and value != [] and all(map(_text, value)))
-
-
-def _truth(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
-
-
-def _tables(value: Any) -> bool:
-    tables = value if isinstance(value, list) else [value]
-    return tables != [] and all(isinstance(table, Mapping) and _text(table.get("name")) for table in tables)
-
-
 #: For each key: what it must be, in words, and whether a value is that.
-_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "name": ("a text", _text),
-    "heuristic": ('a text such as "package.module:function", or a list of them', _texts),
-    "problem": ('a name such as "lsap", or a list of names', _texts),
-    "instances": ("a name, file, folder or pattern, or a list of them", _texts),
-    "family": ('a table such as {name = "lsap", seeds = "0-29", nodes = 20}, or a list of them', _tables),
-    "max_gap": ('a share such as 0.05 or "5%"', lambda value: _number(value) or _text(value)),
-    "max_absolute": ("a number", lambda value: _number(value) or _text(value)),
-    "over": ('"worst", "mean", "median" or a quantile such as 0.9', lambda value: _number(value) or _text(value)),
-    "component": ("the name of a component", _text),
-    "frontier": ("true or false", _truth),
-    "feasible": ("true or false", _truth),
-    "baseline": ("the path of a file, true or false", lambda value: _truth(value) or _text(value)),
-    "certify": ('true, false, or a list such as ["solver"]', lambda value: _truth(value) or _texts(value)),
-    "seeds": ('how many, a list of seeds, or a text such as "0-29"', lambda value: not isinstance(value, bool | float)),
-    "parameters": ("a table", lambda value: isinstance(value, Mapping)),
-    "profile": ("the name of a profile, or a file", _text),
-    "time_limit": ("a number of seconds, at least 0", lambda value: _number(value) and 0 <= value < math.inf),
+_RULES: dict[str, Rule] = {
+    "name": ("a text", is_text),
+    **{key: MEASURED[key] for key in ("heuristic", "problem", "instances", "family")},
+    "max_gap": ('a share such as 0.05 or "5%"', lambda value: is_number(value) or is_text(value)),
+    "max_absolute": ("a number", lambda value: is_number(value) or is_text(value)),
+    "over": ('"worst", "mean", "median" or a quantile such as 0.9', lambda value: is_number(value) or is_text(value)),
+    "component": ("the name of a component", is_text),
+    "frontier": ("true or false", is_truth),
+    "feasible": ("true or false", is_truth),
+    "baseline": ("the path of a file, true or false", lambda value: is_truth(value) or is_text(value)),
+    "certify": ('true, false, or a list such as ["solver"]', lambda value: is_truth(value) or is_texts(value)),
+    **{key: MEASURED[key] for key in ("seeds", "parameters", "profile", "time_limit")},
 }
 
 #: What every check must say.
@@ -118,15 +96,7 @@ class CheckFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
-        try:
-            self._text = Path(path).read_text(encoding="utf-8")
-            self._document: Mapping[str, Any] = tomllib.loads(self._text)
-        except OSError as error:
-            raise InputError([Fault("", f"cannot be read ({error.strerror}): check the path")], self.path) from error
-        except ValueError as error:
-            raise InputError([Fault("", f"is not TOML: {error}")], self.path) from error
-        except RecursionError:
-            raise InputError([Fault("", "is nested too deep; a check is two levels deep")], self.path) from None
+        self._text, self._document = read_toml(path)
 
     def planned(self, only: Iterable[str] = (), record: bool = False) -> list[NamedCheck]:
         """The checks of these names, or all.
@@ -166,7 +136,8 @@ class CheckFile:
 def _entries(document: Mapping[str, Any], text: str, faults: list[Fault]) -> list[_Entry]:
     """The tables, each with the values that hold for it; whatever has a wrong form is among the faults."""
     shared = {key: value for key, value in document.items() if key != "check"}
-    defaults = _formed(shared, [*(key for key in _RULES if key != "name"), "check"], "", faults)
+    above = {key: rule for key, rule in _RULES.items() if key != "name"} | {"check": ("a list of tables", is_truth)}
+    defaults = formed(shared, above, "", faults)
     tables = document.get("check", [])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         faults.append(Fault("check", "is no list of tables: begin each check with [[check]]"))
@@ -178,7 +149,7 @@ def _entries(document: Mapping[str, Any], text: str, faults: list[Fault]) -> lis
     found: list[_Entry] = []
     for number, table in enumerate(tables):
         place = f"check[{number}]"
-        own = _formed(table, list(_RULES), f"{place}.", faults)
+        own = formed(table, _RULES, f"{place}.", faults)
         values = {**defaults, **own}
         given = {*shared, *table}
         missing = [key for key in _NEEDED if key not in given]
@@ -195,67 +166,19 @@ def _entries(document: Mapping[str, Any], text: str, faults: list[Fault]) -> lis
     return found
 
 
-def _formed(table: Mapping[str, Any], keys: Sequence[str], before: str, faults: list[Fault]) -> dict[str, Any]:
-    """The values of a table that have the right form."""
-    found = {}
-    for key, value in table.items():
-        if key not in keys:
-            faults.append(Fault(f"{before}{printable(key)}", f"there is no such key; {nearest(key, keys)}"))
-        elif not _RULES[key][1](value):
-            faults.append(Fault(f"{before}{key}", f"expected {_RULES[key][0]}, got {_shown(value)}"))
-        else:
-            found[key] = value
-    return found
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value in ("", []):
-        return "an empty text" if value == "" else "an empty list"
-    return str(value) if isinstance(value, int | float) else described(value)
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
 def _joined(value: Any) -> str:
-    return ", ".join(map(str, _listed(value)))
+    return ", ".join(map(str, listed(value)))
 
 
 def _planned(entry: _Entry, record: bool, faults: list[Fault]) -> Planned | None:
     """What a check is to run; None where something is wrong, which is among the faults then."""
-    values = dict(entry.values)
-
-    def look(place: str, looked_at: Callable[[Any], Found], value: Any) -> list[Found]:
-        """What a value stands for; nothing where it is wrong, which is noted at its place."""
-        try:
-            return [looked_at(value)]
-        except (UsageError, InputError) as error:
-            faults.extend(Fault(place, line) for line in str(error).split("\n"))
-            return []
-
-    def each(key: str, looked_at: Callable[[Any], Found]) -> list[Found]:
-        """What a value, or each entry of a list, stands for."""
-        value, place = values.pop(key, []), entry.places[key]
-        listed = enumerate(value) if isinstance(value, list) else [(None, value)]
-        return [
-            found
-            for row, part in listed
-            for found in look(place if row is None else f"{place}[{row}]", looked_at, part)
-        ]
-
-    choices, problems = each("heuristic", chosen), each("problem", lambda name: problem_class(name).name)
-    groups = [group for found in each("family", lambda table: groups_of(_family(table))) for group in found]
-    if "instances" in values:
-        instances = values.pop("instances")
-        groups = [*next(iter(look(entry.places["instances"], groups_of, instances)), []), *groups]
-    for key, looked_at in _LOOKED_AT.items():
-        if key in values and not look(entry.places[key], looked_at, values[key]):
-            del values[key]
+    looking = Looking(entry.values, entry.places, faults)
+    choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
+    values = looking.sound(_LOOKED_AT)
     if not (choices and problems and groups):
         return None
+    for key in ("heuristic", "problem", "family", "instances"):
+        values.pop(key, None)
     if values.get("baseline") is True:
         stem = re.sub(r"[^\w.-]+", "-", entry.name).strip("-.")
         values["baseline"] = f"gaps/{stem or 'check'}.json"
@@ -264,7 +187,7 @@ def _planned(entry: _Entry, record: bool, faults: list[Fault]) -> Planned | None
     def made(given: dict[str, Any]) -> Planned:
         return Check.of(choices, groups, problems, **given).planned(record, RECORDER)
 
-    return next(iter(look(entry.place, made, values)), None)
+    return next(iter(looking.one(entry.place, made, values)), None)
 
 
 #: What to do where there is no baseline.
@@ -276,16 +199,5 @@ _LOOKED_AT: dict[str, Callable[[Any], Any]] = {
     "max_absolute": lambda value: ratio(value, "a difference"),
     "over": lambda value: GapLimit.of(max_gap=0, over=value),
     "certify": kinds_of,
-    "seeds": seeds_of,
-    "profile": load_profile,
+    **CHECKS,
 }
-
-
-def _family(table: Mapping[str, Any]) -> Family:
-    """Generated instances from `{name, seeds, parameters...}`."""
-    drawn_with = {
-        key: ",".join(map(str, value)) if isinstance(value, list) else value
-        for key, value in table.items()
-        if key not in ("name", "seeds")
-    }
-    return Family(table["name"], table.get("seeds", 10), drawn_with)

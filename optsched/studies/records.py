@@ -15,7 +15,7 @@ from optsched.studies.summing import Run
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Kept", "frame_of", "run_of"]
+__all__ = ["Kept", "deciding", "frame_of", "run_of"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Kept:
         return cls(entry.group, entry.label, entry.report.record())
 
 
-def _deciding(record: Mapping[str, Any]) -> tuple[float | None, float | None]:
+def deciding(record: Mapping[str, Any]) -> tuple[float | None, float | None]:
     """Absolute and relative gap of the first component that differs, infinite beside 0; None where unknown."""
     if record["absolute_gap"] is None:
         return None, None
@@ -77,7 +77,7 @@ def frame_of(kept: Iterable[Kept], beside: Sequence[str] = ()) -> pd.DataFrame:
 
 def _row(run: Kept, columns: int, beside: Sequence[str]) -> dict[str, Any]:
     record = run.record
-    absolute, relative = _deciding(record)
+    absolute, relative = deciding(record)
     row: dict[str, Any] = {
         "group": run.group,
         "instance": record["instance"],

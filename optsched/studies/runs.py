@@ -151,6 +151,7 @@ def plan(
     problems: str | Sequence[str] = (),
     heuristics: AnyHeuristic | Sequence[AnyHeuristic | Choice] = (),
     parameters: Mapping[str, Any] | None = None,
+    refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
 ) -> list[Work]:
     """What `measure` is to do; every fault of what was asked for is found here.
 
@@ -165,6 +166,8 @@ def plan(
         serves the problem.
     parameters
         Of the problems: `{"levels": (0, 1, 2)}` of all that have it, `{"latency": {"w_rem": 5}}` of one.
+    refused
+        Told of problems that were not asked for by name and cannot be posed.
 
     Raises
     ------
@@ -180,7 +183,7 @@ def plan(
     choices = distinct(map(chosen, given))
     check_served(choices, wanted, listed=not names)
     values = by_problem(wanted, parameters or {})
-    return work_on(posed(groups_of(instances), wanted, values, bool(names)), choices)
+    return work_on(posed(groups_of(instances), wanted, values, bool(names), refused), choices)
 
 
 def by_problem(names: Sequence[str], parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
