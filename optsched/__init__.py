@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from optsched.network import FlowNetwork
     from optsched.placement import Placement
     from optsched.problems import problem
+    from optsched.reporting import write_report
     from optsched.results import Certificate, Limit, Proof, Solution, Termination
     from optsched.routes import bounds, frontier, solve
     from optsched.studies.choices import Family
@@ -63,6 +64,7 @@ __all__ = [
     "save",
     "solve",
     "study",
+    "write_report",
 ]
 
 __version__ = "0.1.0"
@@ -82,6 +84,7 @@ _MODULES = {
         "network": ["FlowNetwork"],
         "placement": ["Placement"],
         "problems": ["problem"],
+        "reporting": ["write_report"],
         "results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
         "routes": ["bounds", "frontier", "solve"],
         "studies.choices": ["Family"],

@@ -28,6 +28,7 @@ __all__ = [
     "Lines",
     "Progress",
     "Table",
+    "escaped",
     "gap_columns",
     "gap_lines",
     "gap_table",
@@ -129,10 +130,20 @@ _LATEX = str.maketrans(
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
         "±": r"$\pm$",
+        "≤": r"$\leq$",
         **{character: f"\\{character}" for character in "&%$#_{}"},
     }
 )
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in r"\`*_[]<>|~$&#"})
+
+
+def escaped(text: str, form: str) -> str:
+    r"""A text in which LaTeX (`latex`) or GitHub's Markdown (`markdown`) obeys nothing.
+
+    >>> print(escaped("5 % of a_b", "latex"), escaped("a_b", "markdown"))
+    5 \% of a\_b a\_b
+    """
+    return printable(text).translate({"latex": _LATEX, "markdown": _MARKDOWN}[form])
 
 
 class _Markdown(Lines):
@@ -145,7 +156,7 @@ class _Markdown(Lines):
         return f"{self.line(self.columns)}|{rule}|\n"
 
     def line(self, cells: Sequence[str]) -> str:
-        return f"| {' | '.join(printable(cell).translate(_MARKDOWN) for cell in cells)} |\n"
+        return f"| {' | '.join(escaped(cell, 'markdown') for cell in cells)} |\n"
 
 
 class _Latex(Lines):
@@ -158,7 +169,7 @@ class _Latex(Lines):
         return f"\\begin{{tabular}}{{{places}}}\n\\toprule\n{self.line(self.columns)}\\midrule\n"
 
     def line(self, cells: Sequence[str]) -> str:
-        return f"{' & '.join(printable(cell).translate(_LATEX) for cell in cells)} \\\\\n"
+        return f"{' & '.join(escaped(cell, 'latex') for cell in cells)} \\\\\n"
 
     def foot(self) -> str:
         return "\\bottomrule\n\\end{tabular}\n"

@@ -16,7 +16,19 @@ from typing import Any, NoReturn
 import click
 
 from optsched import __version__
-from optsched.cli import arguments, checking, documents, explaining, gaps, listing, matrix, mining, proofs, solving
+from optsched.cli import (
+    arguments,
+    checking,
+    documents,
+    explaining,
+    gaps,
+    listing,
+    matrix,
+    mining,
+    proofs,
+    reporting,
+    solving,
+)
 from optsched.errors import BoundViolated, Fault, InputError, OptschedError, SolverDisagreement, printable
 
 __all__ = ["cli", "main"]
@@ -131,6 +143,7 @@ for _command in (
     explaining.explain,
     matrix.matrix,
     mining.mine,
+    reporting.report,
     solving.solve,
     solving.bounds,
     solving.frontier,

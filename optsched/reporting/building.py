@@ -1,0 +1,189 @@
+"""A report from what was read: which sections there are, what they hold, and which commands give them again."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from optsched import __version__
+from optsched.brief import counted
+from optsched.errors import UsageError
+from optsched.reporting import tables
+from optsched.reporting.commands import study
+from optsched.reporting.content import Lines, Part, Picture, Report, Section, Table, counts, texts
+from optsched.reporting.entries import Entry, chosen, entries_of, frame
+from optsched.reporting.reading import Found
+from optsched.studies.summing import ProblemSummary, summaries
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["built"]
+
+#: So many notes of records are told one by one.
+_NOTES = 200
+
+
+def built(
+    found: Found, problems: Sequence[str] = (), heuristics: Sequence[str] = (), title: str | None = None
+) -> tuple[Report, list[str]]:
+    """The report on what was read, and what whoever asked for it should know at once.
+
+    Raises
+    ------
+    UsageError
+        If no record is of a chosen problem or heuristic.
+    """
+    entries, told = entries_of(found.runs)
+    cells = [record for record in found.cells if not problems or record.problem in problems]
+    frontiers = [record for record in found.frontiers if not problems or record.problem in problems]
+    if entries and not (problems and (cells or frontiers) and not _names(entries) & set(problems)):
+        entries = chosen(entries, problems, heuristics)
+    if not (entries or cells or frontiers):
+        raise UsageError(f"no record is of {', '.join((*problems, *heuristics))}")
+    told += _versions(found)
+    unfinished = sum(source.unfinished for source in found.sources)
+    if unfinished:
+        told.append(f"{counted(unfinished, 'run')} of the sources {'is' if unfinished == 1 else 'are'} not finished")
+    parts = summaries(entry.run for entry in entries)
+    by_problem: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_problem.setdefault(entry.problem, []).append(entry)
+    again = _command(found, heuristics)
+    sections: list[Section] = []
+    if parts:
+        sections.append(Section("all", "All problems", (tables.overview(parts), tables.proofs(parts))))
+    sections += [_problem(part, by_problem[part.problem], again) for part in parts]
+    if cells:
+        sections.append(Section("matrices", "Gap matrices", tuple(tables.matrices(cells))))
+    if frontiers:
+        points = (tables.frontier(number, record, entries) for number, record in enumerate(frontiers, 1))
+        sections.append(Section("frontiers", "Frontiers", tuple(points)))
+    if entries:
+        failed = tables.failures(entries)
+        lines: tuple[Part, ...] = (failed,) if failed.rows else ("Every run has a feasible placement.",)
+        sections.append(Section("failed", "Failures", lines))
+        sections.append(Section("each", "Runs", (tables.all_runs(entries),)))
+    sections.append(_provenance(found, entries, told, again([], "report.html")))
+    heading = title or "Gaps to the proved optimum"
+    return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections)), told
+
+
+def _names(entries: Sequence[Entry]) -> set[str]:
+    return {name for entry in entries for name in (entry.problem, entry.record.problem)}
+
+
+def _summary(entries: Sequence[Entry], cells: int, frontiers: int) -> str:
+    """What the report is of."""
+    parts = []
+    if entries:
+        heuristics = counted(len({entry.heuristic for entry in entries}), "heuristic")
+        problems = counted(len({entry.problem for entry in entries}), "problem")
+        distinct = {(entry.record.instance, entry.record.instance_sha256) for entry in entries}
+        where = f"{problems} on {counted(len(distinct), 'instance')}"
+        failed = sum(entry.status != "done" for entry in entries)
+        parts.append(f"{counted(len(entries), 'run')} of {heuristics} in {where}")
+        if failed:
+            parts.append(f"{failed} of the runs without a feasible placement")
+    if cells:
+        parts.append(f"{counted(cells, 'cell')} of gap matrices")
+    if frontiers:
+        parts.append(counted(frontiers, "frontier"))
+    return f"{'; '.join(parts)}."
+
+
+def _versions(found: Found) -> list[str]:
+    versions = Counter(found.versions)
+    if len(versions) < 2:
+        return []
+    each = ", ".join(f"{count} of {version or 'an unknown one'}" for version, count in sorted(versions.items()))
+    return [f"the records are of several versions of optsched: {each}; figures may differ for that alone"]
+
+
+def _command(found: Found, heuristics: Sequence[str]) -> Callable[[Sequence[str], str], str]:
+    """What makes the command that gives a part of the report."""
+    names = [source.name if source.kind != "study" else "RECORDS.json" for source in found.sources]
+
+    def command(problems: Sequence[str], to: str) -> str:
+        words = ["optsched", "report", *names]
+        for option, given in (("--problem", problems), ("--heuristic", heuristics)):
+            for name in given:
+                words += [option, name]
+        return shlex.join([*words, "--to", to])
+
+    return command
+
+
+# A problem --------------------------------------------------------------------------------------------------------
+
+
+def _problem(part: ProblemSummary, entries: Sequence[Entry], again: Callable[[Sequence[str], str], str]) -> Section:
+    from optsched.drawing import box_plot, distribution, performance_profile
+
+    name = part.problem
+    gaps, spread, profile = tables.gaps(part), tables.distribution(entries), tables.profile(entries)
+    compared = tables.comparisons(entries)
+    known = any(row.counted for row in part.rows)
+    parts: list[Part] = [gaps]
+    if known:
+        medians = ", ".join(f"{row[0].shown} {row[5].shown}" for row in gaps.rows)
+        told = f"Box plot of the relative gaps in {name}, a row for each heuristic. Medians over instances: {medians}."
+        parts.append(_drawn("box", f"Gaps in {name}", told, gaps, box_plot, entries))
+        at_zero = ", ".join(f"{row[0].shown} {row[2].shown}" for row in spread.rows)
+        told = f"For each gap the share of a heuristic's runs in {name} that do not exceed it. At 0: {at_zero}."
+        parts.append(_drawn("curve", f"Distribution of gaps in {name}", told, spread, distribution, entries))
+    parts.append(spread)
+    if known and len(part.rows) > 1:
+        best = ", ".join(f"{row[0].shown} {row[2].shown}" for row in profile.rows)
+        told = f"For each factor the share of a heuristic's runs in {name} within it. Runs that none beats: {best}."
+        parts.append(_drawn("factors", f"Performance profile in {name}", told, profile, performance_profile, entries))
+    parts += [profile, *([compared] if compared is not None else []), tables.times(entries), tables.instances(entries)]
+    parts.append("This part of the report alone, and what measures its runs again (rebuilt from the records):")
+    lines = study([entry.record for entry in entries])
+    parts.append(Lines((again([entries[0].record.problem], f"{entries[0].record.problem}.html"), *lines), command=True))
+    return Section(f"problem-{name}", name, tuple(parts))
+
+
+def _drawn(
+    sort: str, title: str, told: str, table: Table, draw: Callable[..., Figure], entries: Sequence[Entry]
+) -> Picture:
+    return Picture(f"{sort}-{table.key}", title, told, table.key, partial(_svg, draw, entries))
+
+
+def _svg(draw: Callable[..., Any], entries: Sequence[Entry]) -> bytes:
+    from optsched.drawing import picture
+
+    return picture(draw(frame(entries)), ".svg")
+
+
+# Provenance -------------------------------------------------------------------------------------------------------
+
+
+def _provenance(found: Found, entries: Sequence[Entry], told: Sequence[str], command: str) -> Section:
+    rows = [
+        [
+            *texts(source.name, source.kind, source.sha256 or "-"),
+            *counts(source.runs, source.cells, source.frontiers, source.unfinished),
+        ]
+        for source in found.sources
+    ]
+    columns: tuple[str, ...] = ("source", "kind", "SHA-256", "runs", "cells", "frontiers", "unfinished")
+    sources = Table("sources", "Sources", columns, frozenset(columns[3:]), rows, everywhere=False)
+    versions = sorted({*found.versions} - {""})
+    of = f"The records are of optsched {', '.join(versions)}. " if versions else ""
+    parts: list[Part] = [f"{of}The report was written by optsched {__version__}, with this command:"]
+    parts += [Lines((command,), command=True), sources]
+    if told:
+        parts.append(Lines(tuple(f"{line[0].upper()}{line[1:]}." for line in told)))
+    notes = Counter(note for entry in entries for note in dict.fromkeys(entry.record.notes))
+    if notes:
+        rows = [[*texts(note), *counts(count)] for note, count in notes.most_common(_NOTES)]
+        left = f" {len(notes) - _NOTES} more are in the records." if len(notes) > _NOTES else ""
+        told_of = f"What the records say was assumed, inferred or left out, and of how many runs.{left}"
+        parts.append(
+            Table("notes", "Notes and assumptions", ("note", "runs"), frozenset({"runs"}), rows, told_of, False)
+        )
+    return Section("provenance", "Provenance", tuple(parts))

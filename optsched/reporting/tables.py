@@ -1,0 +1,388 @@
+"""The tables of a report: from runs, cells and frontiers to cells of text. Nothing is dropped without being counted."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+from optsched.brief import counted
+from optsched.drawing.gaps import ratios, runs_of
+from optsched.reporting.commands import again
+from optsched.reporting.comparing import compared
+from optsched.reporting.content import Cell, Table, counts, figures, seconds, share, texts
+from optsched.reporting.entries import Entry, frame, values
+from optsched.reporting.records import FrontierRecord, Record
+from optsched.studies.summing import LEAST, ProblemSummary, Row
+
+__all__ = [
+    "all_runs",
+    "comparisons",
+    "distribution",
+    "failures",
+    "frontier",
+    "gaps",
+    "instances",
+    "matrices",
+    "overview",
+    "profile",
+    "proofs",
+    "times",
+]
+
+#: What a run without a relative gap is called, by its field of a summary.
+WITHOUT = {
+    "infeasible": "infeasible",
+    "starved": "starved",
+    "failed": "failed",
+    "out_of_time": "out of time",
+    "out_of_memory": "out of memory",
+    "crashed": "crashed",
+    "beside_zero": "over 0",
+    "unknown": "unknown",
+}
+
+#: Gaps and factors at which a distribution and a profile are read.
+_GAPS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+_FACTORS = (1.0, 1.01, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0)
+
+
+def overview(parts: Sequence[ProblemSummary]) -> Table:
+    """Mean gaps: a row a heuristic, a column a problem."""
+    rows_of = {part.problem: {row.heuristic: row for row in part.rows} for part in parts}
+    heuristics = list(dict.fromkeys(name for rows in rows_of.values() for name in rows))
+
+    def cell(row: Row | None) -> Cell:
+        if row is None:
+            return Cell("", None)
+        if row.mean is None:
+            return Cell(_without(row) or "-", None)
+        of = "" if row.counted == row.instances else f" ({row.counted}/{row.instances})"
+        return Cell(share(row.mean).shown + of, row.mean)
+
+    rows = [[*texts(name), *(cell(of.get(name)) for of in rows_of.values())] for name in heuristics]
+    note = (
+        "Mean relative gap over the instances; (3/4): over 3 of 4 instances, as the others have no run with a relative "
+        "gap. A word: no run has one. Empty: not run there."
+    )
+    columns = tuple(rows_of)
+    return Table("overview", "Mean gaps at a glance", ("heuristic", *columns), frozenset(columns), rows, note)
+
+
+def proofs(parts: Sequence[ProblemSummary]) -> Table:
+    """How many references are an optimum with each kind of proof: a row a problem."""
+    kinds = list(dict.fromkeys(kind for part in parts for kind in part.proofs))
+    rows = []
+    for part in parts:
+        cells = [_of(part.proofs.get(kind, 0), part.instances) for kind in kinds]
+        rows.append([*texts(part.problem), *counts(part.instances), *cells])
+    note = (
+        "Each instance (and wave) counts once. dual, combinatorial: a certificate that anybody can check; enumeration: "
+        "all placements were tried; solver: a solver's word. bound: no optimum is proved, and gaps are upper limits of "
+        "the true ones; unknown: there is no reference."
+    )
+    named = {"bound": "bound only"}
+    columns = ("problem", "instances", *(named.get(kind, kind) for kind in kinds))
+    return Table("proofs", "Optima by kind of proof", columns, frozenset(columns[1:]), rows, note)
+
+
+def gaps(part: ProblemSummary) -> Table:
+    """A row a heuristic: how often the optimum is met, median, mean with its interval and worst, and what has none."""
+    lacking = [name for name in WITHOUT if any(getattr(row, name) for row in part.rows)]
+    rows = []
+    for row in part.rows:
+        half = Cell("-", None) if row.half_width is None else share(row.half_width)
+        cells = [_of(row.optimal, row.runs), *counts(row.counted), *map(share, (row.median, row.mean))]
+        cells += [Cell(f"±{half.shown}" if half.value is not None else "-", half.value), share(row.worst)]
+        cells += [*counts(*(getattr(row, name) for name in lacking)), *texts(row.worst_on or "")]
+        rows.append([*texts(row.heuristic), *counts(row.instances, row.runs), *cells])
+    columns: tuple[str, ...] = (
+        "heuristic",
+        "instances",
+        "runs",
+        "at optimum",
+        "with gap",
+        "median",
+        "mean",
+        "95 % interval",
+        "worst",
+    )
+    columns += (*(WITHOUT[name] for name in lacking), "worst on")
+    note = (
+        f"Relative gaps in {part.component}. An instance counts once, with the mean of its runs; median, mean and the "
+        "interval are over the instances "
+        f"with gap. The interval is Student's t over instances, from {LEAST} on: it speaks of instances drawn like "
+        "these, and says little where they were chosen by hand."
+    )
+    if "beside_zero" in lacking:
+        note += " Over 0 are runs above an optimum of 0, of which no per cent can be told."
+    if lacking:
+        words = [WITHOUT[name] for name in lacking]
+        listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+        note += f" Runs under {listed} are in no median, mean or worst."
+    numbers = frozenset(columns) - {"heuristic", "worst on"}
+    return Table(f"gaps-{part.problem}", f"Gaps in {part.problem}", columns, numbers, rows, note)
+
+
+def distribution(entries: Sequence[Entry]) -> Table:
+    """The share of all runs of each heuristic whose gap is at most so much."""
+    problem = entries[0].problem
+    rows = []
+    (panel,) = runs_of(frame(entries)).values()
+    for name, runs in panel.items():
+        cells = [_of(sum(value <= limit for value in runs.values), runs.count) for limit in _GAPS]
+        beyond = sum(value > _GAPS[-1] for value in runs.values)
+        rows.append([*texts(name), *counts(runs.count), *cells, *counts(beyond), *texts(runs.lacking())])
+    limits = tuple("0" if not limit else f"≤ {100 * limit:g} %" for limit in _GAPS)
+    columns = ("heuristic", "runs", *limits, "more", "without gap")
+    note = "Of all runs, those without a relative gap too: they are within no limit, and the last column counts them."
+    numbers = frozenset(columns) - {"heuristic", "without gap"}
+    return Table(f"distribution-{problem}", f"Distribution of gaps in {problem}", columns, numbers, rows, note)
+
+
+def profile(entries: Sequence[Entry]) -> Table:
+    """Performance profiles (Dolan and Moré 2002), read at some factors."""
+    problem = entries[0].problem
+    rows = []
+    (panel,) = ratios(frame(entries)).values()
+    for name, runs in panel.items():
+        cells = [_of(sum(value <= factor for value in runs.values), runs.count) for factor in _FACTORS]
+        beyond = sum(value > _FACTORS[-1] for value in runs.values)
+        rows.append([*texts(name), *counts(runs.count), *cells, *counts(beyond), *texts(runs.lacking())])
+    columns = ("heuristic", "runs", *(f"≤ {factor:g}" for factor in _FACTORS), "more", "no ratio")
+    note = (
+        "Dolan and Moré 2002: the share of a heuristic's runs whose value is at most so many times the best value that "
+        "any heuristic here found on the same instance with the same seed. Where that best is 0, "
+        "a value of 0 has ratio 1 and any other is reached by no factor (over 0). Runs without a value are within no "
+        "factor. Which heuristics take part changes the curves of the others."
+    )
+    numbers = frozenset(columns) - {"heuristic", "no ratio"}
+    return Table(f"profile-{problem}", f"Performance profile in {problem}", columns, numbers, rows, note)
+
+
+def comparisons(entries: Sequence[Entry]) -> Table | None:
+    """Heuristics in pairs: who is better how often, and the signed-rank test; None where there are no two."""
+    problem = entries[0].problem
+    rows = []
+    for found in compared(entries):
+        cells = counts(found.pairs, found.first_better, found.equal, found.second_better, found.left_out)
+        cells += [share(found.median), *counts(found.tested)]
+        cells += [_p(found.p, found.by), _p(found.adjusted), _effect(found.effect)]
+        rows.append([*texts(found.first, found.second), *cells])
+    if not rows:
+        return None
+    columns: tuple[str, ...] = (
+        "first",
+        "second",
+        "pairs",
+        "first better",
+        "equal",
+        "second better",
+        "left out",
+        "median difference",
+    )
+    columns += ("tested", "p", "p (Holm)", "effect")
+    note = (
+        "A pair is an instance where all runs of both heuristics have a value; better is the lower (of a maximum the "
+        "higher) mean over the seeds; left out are instances of both where some run has no value. Wilcoxon's "
+        "signed-rank test asks whether the differences of relative gaps (first less second) lie evenly about 0; it "
+        "drops differences of 0, and those beside an optimum of 0, so that it is over the pairs tested. Ties share "
+        "their ranks. p is exact (all signs tried) for 50 differences without ties or 13 with ties, else the normal "
+        f"approximation (~). Holm's correction is over the {counted(len(rows), 'comparison')} of this problem. Effect: "
+        "rank-biserial correlation, -1 where the first is better wherever they differ, 1 where the second is. With "
+        "fewer than 6 tested pairs p cannot be below 0.05. A large p does not show that two are equal, and none of "
+        "this holds beyond instances drawn like these."
+    )
+    numbers = frozenset(columns) - {"first", "second"}
+    title = f"Heuristics compared in pairs in {problem}"
+    return Table(f"pairs-{problem}", title, columns, numbers, rows, note)
+
+
+def instances(entries: Sequence[Entry]) -> Table:
+    """A row an instance: its reference, and the mean gap of each heuristic over the seeds."""
+    problem = entries[0].problem
+    heuristics = list(dict.fromkeys(entry.heuristic for entry in entries))
+    by_reference: dict[str, dict[str, list[Entry]]] = {}
+    for entry in entries:
+        by_reference.setdefault(entry.reference, {}).setdefault(entry.heuristic, []).append(entry)
+    rows = []
+    for held in by_reference.values():
+        first = next(iter(held.values()))[0]
+        cells = [_mean_gap(held.get(name, ())) for name in heuristics]
+        rows.append([*texts(first.instance), figures(first.best), *texts(first.proof), *cells])
+    columns = ("instance", "reference", "proof", *heuristics)
+    note = (
+        f"Mean relative gaps in {entries[0].component} over the seeds; +3: a mean difference, where the reference is "
+        "0. A word says why there is none; (2/5): over 2 of 5 runs, as the others have none."
+    )
+    numbers = frozenset(columns) - {"instance", "proof"}
+    return Table(f"instances-{problem}", f"Each instance in {problem}", columns, numbers, rows, note, everywhere=False)
+
+
+def times(entries: Sequence[Entry]) -> Table:
+    """Seconds of each heuristic, and of the references."""
+    problem = entries[0].problem
+    rows = []
+    by_heuristic: dict[str, list[float | None]] = {}
+    references: dict[str, float | None] = {}
+    for entry in entries:
+        by_heuristic.setdefault(entry.heuristic, []).append(entry.record.heuristic_seconds)
+        parts = (entry.record.build_seconds, entry.record.solve_seconds)
+        references[entry.reference] = None if None in parts else sum(part or 0 for part in parts)
+    for name, measured in (("the reference (build and solve)", list(references.values())), *by_heuristic.items()):
+        known = sorted(value for value in measured if value is not None)
+        told = (statistics.median, statistics.fmean, max, sum)
+        cells = [seconds(function(known) if known else None) for function in told]
+        rows.append([*texts(name), *counts(len(known)), *cells])
+    columns = ("heuristic", "runs", "median s", "mean s", "longest s", "all s")
+    note = "Wall-clock seconds, as recorded: comparable where the runs were on one machine that did little else."
+    return Table(f"times-{problem}", f"Times in {problem}", columns, frozenset(columns[1:]), rows, note)
+
+
+def matrices(cells: Iterable[Record]) -> list[Table]:
+    """A matrix for each instance (and seed): a row a heuristic, a column a problem."""
+    grouped: dict[tuple[str, str, int], list[Record]] = {}
+    for record in cells:
+        grouped.setdefault((record.instance, record.instance_sha256, record.seed), []).append(record)
+    seeds = len({seed for _, _, seed in grouped}) > 1
+    tables = []
+    for number, ((instance, _, seed), found) in enumerate(grouped.items(), 1):
+        problems = tuple(dict.fromkeys(record.problem for record in found))
+        by_row: dict[str, dict[str, Cell]] = {}
+        for record in found:
+            by_row.setdefault(record.heuristic, {})[record.problem] = _matrix_cell(record)
+        rows = [
+            [*texts(name), *(row.get(problem, Cell("", None)) for problem in problems)] for name, row in by_row.items()
+        ]
+        note = (
+            "Each heuristic judged by each problem, against its own optimum: a relative gap, a difference beside an "
+            "optimum of 0 (+3), or why there is none (the constraint that is violated). *: the placement was made in "
+            "another problem."
+        )
+        title = f"Gap matrix of {instance or 'instance'}" + (f", seed {seed}" if seeds else "")
+        tables.append(Table(f"matrix-{number}", title, ("heuristic", *problems), frozenset(problems), rows, note))
+    return tables
+
+
+def _matrix_cell(record: Record) -> Cell:
+    carried = "" if record.ran_in == record.problem else " *"
+    pairs = list(zip(values(record.absolute_gap), values(record.relative_gap), strict=True))
+    if record.reason is not None or pairs[0][0] is None:
+        return Cell(f"{record.reason or 'unproved'}{carried}", None)
+    absolute, relative = next(((one, two) for one, two in pairs if one), pairs[0])
+    if relative is None:
+        return Cell(f"+{figures(absolute).shown}{carried}", None)
+    return Cell(f"{share(relative).shown}{carried}", relative)
+
+
+def frontier(number: int, found: FrontierRecord, entries: Sequence[Entry]) -> Table:
+    """The points of a frontier, and those of heuristics on the same problem and instance that are recorded."""
+    rows = [
+        [*texts("frontier"), *map(figures, point.objective), *texts(point.certificate or "no proof")]
+        for point in found.points
+    ]
+    beside: dict[tuple[str, ...], None] = {}
+    for entry in entries:
+        record = entry.record
+        same = (record.instance, record.problem, record.parameters) == (found.instance, found.problem, found.parameters)
+        if same and entry.status == "done":
+            beside[entry.heuristic, *(figures(part).shown for part in values(record.objective))] = None
+    rows += [[*texts(name), *(Cell(text, float(text)) for text in point), *texts("")] for name, *point in beside]
+    columns = ("point of", *found.components, "proof")
+    note = "All Pareto-optimal points." if found.complete else f"Not complete: {found.limit or 'a point'} cut it short."
+    title = f"Frontier of {found.problem} on {found.instance or 'instance'}"
+    return Table(f"frontier-{number}", title, columns, frozenset(found.components), rows, note)
+
+
+def failures(entries: Sequence[Entry]) -> Table:
+    """Each run without a feasible placement, and what is recorded of it."""
+    rows = []
+    for entry in entries:
+        if entry.status == "done":
+            continue
+        record = entry.record
+        told = record.error or "; ".join(_violation(wrong) for wrong in record.violations[:5])
+        cells = texts(entry.instance, entry.problem, entry.heuristic)
+        cells += [*counts(record.seed), *texts(entry.status.replace("-", " "), told), again(record)]
+        rows.append(cells)
+    columns = ("instance", "problem", "heuristic", "seed", "what", "told", "see it again")
+    note = "They are in no mean, and among the runs of every table."
+    title = "Runs without a feasible placement"
+    return Table("failures", title, columns, frozenset({"seed"}), rows, note, everywhere=False)
+
+
+def all_runs(entries: Sequence[Entry]) -> Table:
+    """Each run: value, reference, gap, and the command that makes it again."""
+    rows = []
+    for entry in entries:
+        record = entry.record
+        cells = [*texts(entry.instance, entry.problem, entry.heuristic), *counts(record.seed)]
+        cells += texts(entry.status.replace("-", " "))
+        cells += [_several(record.objective), _several(record.reference), *texts(entry.proof)]
+        cells += [Cell("-" if entry.absolute is None else figures(entry.absolute).shown, entry.absolute)]
+        cells += [share(entry.relative), seconds(record.heuristic_seconds), again(record)]
+        rows.append(cells)
+    columns: tuple[str, ...] = (
+        "instance",
+        "problem",
+        "heuristic",
+        "seed",
+        "what",
+        "value",
+        "reference",
+        "proof",
+        "difference",
+        "gap",
+    )
+    columns += ("seconds", "see it again")
+    numbers = frozenset({"seed", "value", "reference", "difference", "gap", "seconds"})
+    note = "Difference and gap are of the first component; the values of several stand with commas."
+    return Table("runs", "All runs", columns, numbers, rows, note, everywhere=False)
+
+
+# Cells ------------------------------------------------------------------------------------------------------------
+
+
+def _of(part: int, whole: int) -> Cell:
+    """So many of all, sorted by their share."""
+    return Cell(f"{part}/{whole}", part / whole if whole else None)
+
+
+def _without(row: Row) -> str:
+    return ", ".join(told for name, told in WITHOUT.items() if getattr(row, name))
+
+
+def _p(value: float | None, by: str | None = None) -> Cell:
+    if value is None:
+        return Cell("-", None)
+    told = "< 0.0001" if value < 1e-4 else f"{value:.2g}"
+    return Cell(f"~ {told}" if by == "normal" else told, value)
+
+
+def _effect(value: float | None) -> Cell:
+    return Cell("-", None) if value is None else Cell(f"{value + 0.0:.2f}", value)
+
+
+def _mean_gap(runs: Sequence[Entry]) -> Cell:
+    """The mean over the seeds of an instance, or why there is none."""
+    if not runs:
+        return Cell("", None)
+    known = [entry for entry in runs if entry.outcome in ("optimal", "above", "beside_zero")]
+    if not known:
+        return Cell(", ".join(dict.fromkeys(WITHOUT[entry.outcome] for entry in runs)), None)
+    of = "" if len(known) == len(runs) else f" ({len(known)}/{len(runs)})"
+    if any(entry.relative is None for entry in known):
+        mean = statistics.fmean(entry.absolute or 0 for entry in known)
+        return Cell(f"+{figures(mean).shown}{of}", None)
+    mean = statistics.fmean(entry.relative or 0 for entry in known)
+    return Cell(share(mean).shown + of, mean)
+
+
+def _several(given: float | list[float | None] | None) -> Cell:
+    known = values(given)
+    return Cell(", ".join(figures(part).shown for part in known), known[0])
+
+
+def _violation(wrong: Mapping[str, object]) -> str:
+    ids = wrong.get("ids")
+    named = f"({', '.join(map(str, ids))})" if isinstance(ids, list) and ids else ""
+    return f"{wrong.get('constraint', 'infeasible')}{named} by {wrong.get('amount')}"

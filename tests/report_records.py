@@ -1,0 +1,90 @@
+"""Records as `optsched gap --format json` writes them, made by hand for the tests of reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from optsched.reporting.entries import Entry, entries_of
+from optsched.reporting.reading import read
+
+
+def record(
+    value: float | None = 4, best: float | None = 2, instance: str = "a", heuristic: str = "dl", **changes: Any
+) -> dict[str, Any]:
+    """A run with this value against this optimum; without a value it is infeasible."""
+    difference = None if value is None or best is None else value - best
+    relative = None if difference is None else 0 if not difference else difference / best if best else None
+    return {
+        "version": "0.1.0",
+        "instance": instance,
+        "problem": "lsap",
+        "parameters": {"levels": [0, 1, 1]},
+        "heuristic": heuristic,
+        "heuristic_parameters": {},
+        "seed": 0,
+        "sense": "min",
+        "feasible": value is not None,
+        "violations": [] if value is not None else [{"constraint": "slots", "ids": ["n0"], "amount": 1}],
+        "objective": value,
+        "reference": best,
+        "reference_kind": None if best is None else "optimum",
+        "absolute_gap": difference,
+        "relative_gap": relative,
+        "certificate": None if best is None else "dual",
+        "termination": "OPTIMAL",
+        "limit": None,
+        "error": None,
+        "build_seconds": 0.25,
+        "solve_seconds": 0.5,
+        "heuristic_seconds": 0.125,
+        "waiting": 0,
+        "locality": None,
+        "reference_locality": None,
+        "status": "done" if value is not None else "infeasible",
+        "components": ["locality-cost"],
+        "instance_sha256": instance,
+        "source": "",
+        "notes": [],
+        **changes,
+    }
+
+
+def pair(
+    values: Iterable[float | None], second: Iterable[float | None], best: float | None = 2
+) -> list[dict[str, Any]]:
+    """Two heuristics, `dl` and `fair`, on instances a, b, c, ... with these values."""
+    rows = []
+    for number, both in enumerate(zip(values, second, strict=True)):
+        rows += [record(value, best, chr(97 + number), name) for name, value in zip(("dl", "fair"), both, strict=True)]
+    return rows
+
+
+class Study:
+    """What has records, as a study in memory has."""
+
+    def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
+        self._records = list(records)
+
+    def records(self) -> list[dict[str, Any]]:
+        return [dict(entry) for entry in self._records]
+
+    def __repr__(self) -> str:
+        return "<Study>"
+
+
+def entries(records: Iterable[Mapping[str, Any]]) -> list[Entry]:
+    """The runs of a report on these records."""
+    return entries_of(read(Study(records)).runs)[0]
+
+
+def written(folder: Path, content: Any, name: str = "records.json") -> str:
+    """The path of a file with this content, which is JSON unless it is text or bytes."""
+    path = folder / name
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return str(path)

@@ -1,0 +1,122 @@
+"""Reports are built: their sections, what is said at once, provenance."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_records import Study, pair, record, written
+
+from optsched.errors import UsageError
+from optsched.reporting.building import built
+from optsched.reporting.content import Lines, Picture, Report, Section
+from optsched.reporting.reading import read
+
+FRONTIER = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}, "components": ["x", "y"]}
+FRONTIER |= {"points": [{"objective": [1, 2], "certificate": "dual"}], "complete": True}  # type: ignore[dict-item]
+
+
+def report(records: list[dict[str, Any]], **options: Any) -> tuple[Report, list[str]]:
+    """The report on these records."""
+    return built(read(Study(records)), **options)
+
+
+def section(found: Report, title: str) -> Section:
+    """The section of this title."""
+    return next(one for one in found.sections if one.title == title)
+
+
+def test_sections() -> None:
+    """Tests that each problem and each sort of source has a section, and failures and provenance always."""
+    rows = [*pair([2, 4], [2, None]), record(problem="flow"), record(ran_in="lsap"), FRONTIER]
+    found, told = report(rows)
+    assert [one.title for one in found.sections] == [
+        "All problems",
+        "lsap",
+        "flow",
+        "Gap matrices",
+        "Frontiers",
+        "Failures",
+        "Runs",
+        "Provenance",
+    ]
+    assert found.summary == (
+        "5 runs of 2 heuristics in 2 problems on 2 instances; 1 of the runs without a feasible placement; "
+        "1 cell of gap matrices; 1 frontier."
+    )
+    assert told == []
+    keys = [table.key for table in found.tables]
+    assert len(keys) == len(set(keys))
+
+
+def test_pictures_have_tables() -> None:
+    """Tests that each picture says what it shows and names a table of the report, and is an SVG."""
+    found, _ = report(pair([2, 4], [3, 4]))
+    pictures = [part for part in section(found, "lsap").parts if isinstance(part, Picture)]
+    assert len(pictures) == 3
+    keys = {table.key for table in found.tables}
+    for picture in pictures:
+        assert picture.table in keys
+        assert re.search(r"dl .*, fair ", picture.told)
+    assert b"<svg" in pictures[0].draw()
+    alone, _ = report([record(None)])
+    assert not [part for part in section(alone, "lsap").parts if isinstance(part, Picture)], "there is nothing to draw"
+    single, _ = report([record()])
+    assert len([part for part in section(single, "lsap").parts if isinstance(part, Picture)]) == 2, "no one to compare"
+
+
+def test_frontier_or_matrix_alone() -> None:
+    """Tests that a source without runs makes a report of what it has."""
+    found, _ = report([FRONTIER])
+    assert [one.title for one in found.sections] == ["Frontiers", "Provenance"]
+    assert found.summary == "1 frontier."
+    found, _ = report([record(), FRONTIER], problems=["latency"])
+    assert "Frontiers" in [one.title for one in found.sections]
+    with pytest.raises(UsageError, match="no record is of lsap"):
+        report([FRONTIER], problems=["lsap"])
+
+
+def test_every_run_is_feasible() -> None:
+    """Tests that a report says so where nothing failed."""
+    found, _ = report([record()], title="Mine")
+    assert section(found, "Failures").parts == ("Every run has a feasible placement.",)
+    assert found.title == "Mine"
+
+
+def test_what_is_said_at_once(tmp_path: Path) -> None:
+    """Tests what is said of several versions and of runs that are recorded twice: at once, and in the provenance."""
+    first = written(tmp_path, [record(), record(instance="b")])
+    second = written(tmp_path, [record(version="0.0.9")], "old.json")
+    found, told = built(read([first, second]))
+    assert told == [
+        "1 runs are recorded more than once and count once",
+        "the records are of several versions of optsched: 1 of 0.0.9, 2 of 0.1.0; figures may differ for that alone",
+    ]
+    lines = [part for part in section(found, "Provenance").parts if isinstance(part, Lines)]
+    assert lines[0].lines == (f"optsched report {first} {second} --to report.html",)
+    assert lines[1].lines[0] == "1 runs are recorded more than once and count once."
+    shown = [cell.shown for row in found.tables[-1].rows for cell in row]
+    assert first in shown
+
+
+def test_commands_of_a_part() -> None:
+    """Tests that a problem's section ends with what gives it again, by the name of the problem."""
+    rows = [record(instance=name, parameters={"levels": levels}) for name in "a" for levels in ([0, 1, 1], [0, 1, 2])]
+    found, _ = report(rows, heuristics=["dl"])
+    part = section(found, "lsap,levels=0:1:2").parts[-1]
+    assert isinstance(part, Lines)
+    assert part.lines[0] == "optsched report RECORDS.json --problem lsap --heuristic dl --to lsap.html"
+
+
+def test_notes() -> None:
+    """Tests that what records assume is told, with the number of runs."""
+    found, _ = report(
+        [record(notes=["racks are given", "racks are given"]), record(instance="b", notes=["racks are given"])]
+    )
+    (row,) = found.tables[-1].rows
+    assert [cell.shown for cell in row] == ["racks are given", "2"]
+    many, _ = report([record(instance=str(number), notes=[f"note {number}"]) for number in range(201)])
+    assert len(many.tables[-1].rows) == 200
+    assert many.tables[-1].note.endswith("1 more are in the records.")

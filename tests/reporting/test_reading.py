@@ -1,0 +1,140 @@
+"""Sources of reports: JSON and stores through one reader, and what is told of what is none."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_records import Study, record, written
+
+import optsched
+from optsched.errors import InputError, UsageError
+from optsched.reporting.reading import read
+
+
+def store(path: Path, rows: list[tuple[Any, ...]]) -> str:
+    """A store with rows of (status, record, message)."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "CREATE TABLE runs (key TEXT, status TEXT, record TEXT, message TEXT, instance TEXT, problem TEXT,"
+            " parameters TEXT, heuristic TEXT, seed INTEGER, version TEXT)"
+        )
+        connection.executemany(
+            "INSERT INTO runs VALUES ('k', ?, ?, ?, 'a', 'lsap', '{\"levels\": [0, 1, 1]}', 'dl', 3, '0.1.0')", rows
+        )
+    return str(path)
+
+
+def test_several_sources_are_one(tmp_path: Path) -> None:
+    """Tests that runs, cells and frontiers of all sources are told apart and kept in order."""
+    first = written(tmp_path, [record(), record(ran_in="lsap", reason=None)])
+    points = {"components": ["x", "y"], "points": [], "complete": False, "limit": "TIME"}
+    frontier = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}} | points
+    found = read([first, Path(written(tmp_path, frontier, "frontier.json"))])
+    assert [len(part) for part in (found.runs, found.cells, found.frontiers)] == [1, 1, 1]
+    assert [source.kind for source in found.sources] == ["records", "records"]
+    assert [(source.runs, source.cells, source.frontiers) for source in found.sources] == [(1, 1, 0), (0, 0, 1)]
+    assert len(found.sources[0].sha256) == 64
+    assert found.versions == ["0.1.0"] * 3
+    assert len(read([first, first]).runs) == 1, "the same file twice is one source"
+
+
+def test_a_study_in_memory() -> None:
+    """Tests that reports that were never written are a source, with exact fractions as numbers."""
+    found = read(optsched.study("papers/guo-table2", "fair-lsap", "dl"))
+    assert found.runs[0].relative_gap == pytest.approx(0.125)
+    assert found.sources[0].kind == "study"
+    assert found.runs[0].version == optsched.__version__
+
+
+def test_records_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that `-` is JSON from stdin."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps([record()]).encode())))
+    assert read("-").sources[0].name == "stdin"
+
+
+def test_a_store(tmp_path: Path) -> None:
+    """Tests that a store gives its records; killed runs are runs, with or without a record; the others are counted."""
+    killed = record(None) | {"status": "failed", "error": "killed"}
+    path = store(
+        tmp_path / "sweep.db",
+        [
+            ("done", json.dumps(record()), None),
+            ("timed-out", None, "the run was killed after 5 s"),
+            ("crashed", json.dumps(killed), None),
+            ("planned", None, None),
+            (None, None, None),
+        ],
+    )
+    found = read(path)
+    assert [run.status for run in found.runs] == ["done", "timed-out", "crashed"]
+    assert (found.runs[1].error, found.runs[1].seed) == ("the run was killed after 5 s", 3)
+    assert (found.sources[0].kind, found.sources[0].unfinished) == ("store", 2)
+
+
+def test_stores_that_are_none(tmp_path: Path) -> None:
+    """Tests what is told of another database, a broken one, one without finished runs, and a record that is no JSON."""
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other, other:
+        other.execute("CREATE TABLE things (a)")
+    Path(tmp_path, "broken.db").write_bytes(b"SQLite format 3\x00" + b"\x01" * 200)
+    cases = {
+        "other.db": "has no table runs with a column record",
+        "broken.db": "cannot be read as a store",
+        Path(store(tmp_path / "begun.db", [("planned", None, None)])).name: "holds no finished run (1 planned)",
+        Path(store(tmp_path / "empty.db", [])).name: "holds no runs",
+        Path(store(tmp_path / "text.db", [("done", "{", None)])).name: "runs[0].record: is no JSON",
+        Path(store(tmp_path / "short.db", [("done", "{}", None)])).name: "runs[0]: is no record of a gap",
+    }
+    for name, told in cases.items():
+        with pytest.raises(InputError) as caught:
+            read(str(tmp_path / name))
+        assert told in str(caught.value), name
+        assert str(caught.value).count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "is empty: it holds no records"),
+        ("[]", "holds no records"),
+        ("{", "is no JSON and no store of a sweep"),
+        (b"\xff\xfe", "is no JSON and no store of a sweep"),
+        ('[{"format": "optsched/1"}]', "[0]: is an instance: measure it first"),
+        ('{"format": "optsched/1"}', "records.json: is an instance"),
+        ("[" * 100_000, "is no JSON"),
+    ],
+)
+def test_files_that_are_no_source(tmp_path: Path, content: str | bytes, told: str) -> None:
+    """Tests that each is one line, with the name of the file."""
+    with pytest.raises(InputError) as caught:
+        read(written(tmp_path, content))
+    assert told in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def test_every_fault_of_every_source(tmp_path: Path) -> None:
+    """Tests that the faults of all sources are told, and that an interrupted command's file says so."""
+    first = written(tmp_path, [record(seed="x"), 3])
+    second = written(tmp_path, "[\n  {", "b.json.partial")
+    with pytest.raises(InputError) as caught:
+        read([first, second, str(tmp_path / "none.json")])
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 4
+    assert lines[0].endswith("[0].seed: expected `int`, got `str`")
+    assert "an interrupted command left it" in lines[2]
+    assert "cannot be read: No such file or directory" in lines[3]
+
+
+def test_wrong_kinds_of_sources() -> None:
+    """Tests that no source, and what is none, are wrong usage."""
+    for given, told in (([], "a report is of records"), ([3], "is a path, or the reports of a study, not")):
+        with pytest.raises(UsageError, match=told):
+            read(given)
+    assert read([Study([record()])]).runs[0].instance == "a"
