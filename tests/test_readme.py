@@ -1,10 +1,10 @@
 """The shell commands that README and docs show, run one after another and compared with the output that they show.
 
 A block fenced as `console` is a session: lines that begin with "$ " are commands, what follows is their output, with
-"..." for anything. A block with a file name after its language is written to that file, for the commands below it; a
-page that needs the files of another says so in a comment, `<!-- files of: PAGE -->`. The two blocks that `.ci/run`
-extracts install the package, which is done there; here they are only looked at. Examples with ">>>" are run by
-`test_doctests`.
+"..." for anything; as `console hadoop-traces` it is one beside Hadoop's own traces, which are not shipped. A block with
+a file name after its language is written to that file, for the commands below it; a page that needs the files of
+another says so in a comment, `<!-- files of: PAGE -->`. The two blocks that `.ci/run` extracts install the package,
+which is done there; here they are only looked at. Examples with ">>>" are run by `test_doctests`.
 """
 
 from __future__ import annotations
@@ -37,13 +37,19 @@ pytest() { "$PYTHON" -m pytest -p no:cacheprovider "$@"; }
 def steps(text: str) -> Iterator[tuple[str, str]]:
     """What a page tells to do, in order: (file name, content) or ("$ command", output)."""
     for language, file, block in FENCED.findall(text):
-        if file:
+        if language == "console":
+            if not file:
+                yield from sessions(block)
+        elif file:
             yield file, block
-        elif language == "console":
-            for session in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
-                if session:
-                    command, _, output = session.partition("\n")
-                    yield command, output
+
+
+def sessions(block: str) -> Iterator[tuple[str, str]]:
+    """Each command of a session and its output."""
+    for session in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
+        if session:
+            command, _, output = session.partition("\n")
+            yield command, output
 
 
 def files(page: Path) -> Iterator[tuple[str, str]]:
@@ -58,7 +64,7 @@ def files(page: Path) -> Iterator[tuple[str, str]]:
 def shell(command: str, folder: Path) -> str:
     """Everything that a command prints in a folder that has the project's `instances` and `tests`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
-    environment |= {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    environment |= {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
     told = subprocess.run(
         ["bash", "-c", COMMANDS + command],
         cwd=folder,
@@ -103,13 +109,27 @@ def test_page_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
         assert matches(content, found), f"{page}: {what}\nshows\n{content}\nprints\n{found}"
 
 
+def test_readme_opens_with_a_trace(real_data: Path, tmp_path: Path) -> None:
+    """Tests that what the README shows first, Hadoop's own placements of a trace, is what its commands print."""
+    (block,) = (
+        block
+        for language, file, block in FENCED.findall((ROOT / QUICK).read_text(encoding="utf-8"))
+        if (language, file) == ("console", "hadoop-traces")
+    )
+    for trace in (real_data / "hadoop").iterdir():
+        (tmp_path / trace.name).symlink_to(trace)
+    for command, output in sessions(block):
+        found = shell(command.removeprefix("$ "), tmp_path)
+        assert matches(output, found), f"{command}\nshows\n{output}\nprints\n{found}"
+
+
 @pytest.mark.parametrize("name", ["setup-and-gap", "setup-and-test"])
 def test_commands_of_ci(name: str) -> None:
     """Tests that the README has one command after each marker that `.ci/run` looks for, and what it says of them."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     found = re.findall(rf"^<!-- ci: {name} -->\n```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert len(found) == 1
-    assert found[0].startswith("python3.11 -m venv .venv && .venv/bin/pip install ")
+    assert found[0].startswith("python3 -m venv .venv && .venv/bin/pip install ")
     assert found[0].count("\n") == 1, "one line that can be copied"
 
 

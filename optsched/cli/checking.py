@@ -128,10 +128,11 @@ class _Rows:
         from optsched.cli.streams import drawn
         from optsched.printing import Lines
         from optsched.studies.check_reports import COLUMNS, NUMBERS
+        from optsched.studies.pages import Fitted, page_width
 
         longest = max(len(printable(entry.name)) for entry in planned)
         widths = [max(longest, len("check")), 4, len("infeasible"), 8, len("not finished"), len("limit")]
-        self._lines = Lines(COLUMNS, widths, NUMBERS)
+        self._lines = Fitted(Lines(COLUMNS, widths, NUMBERS), page_width(), ("mean", "runs"))
         self._write, self._head = write, self._lines.head(drawn(None))
 
     def add(self, result: Result) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Records, Sink, Write
     from optsched.gaps import GapReport
-    from optsched.printing import Table
     from optsched.studies.choices import Source
     from optsched.studies.runs import Measured, Work
     from optsched.studies.summing import ProblemSummary
@@ -74,7 +70,7 @@ def gap(
     optimum is met, and median, mean (with its 95 % interval over instances) and worst gap. JSON and CSV hold one record
     for each run.
     """
-    from optsched.cli.streams import collected, drawn
+    from optsched.cli.streams import collected
     from optsched.gaps import ratio
     from optsched.studies.runs import measure
 
@@ -95,7 +91,7 @@ def gap(
         if not tabled:
             return _records(str(form), write, work, notes, waves, placements, explain)
         if rows:
-            return _Rows(write, work, repeats, waves, drawn(output), explain, str(form))
+            return _Rows(write, work, repeats, waves, output, explain, str(form))
         return _Summary(write, output, str(form))
 
     def found(step: Callable[[str], None]) -> Iterator[Measured]:
@@ -205,16 +201,30 @@ class _Rows:
     """Puts out rows of the table: of each heuristic on a problem once all its seeds ran, or at the end."""
 
     def __init__(
-        self, write: Write, work: Sequence[Work], repeats: int, waves: bool, drawn: bool, explain: bool, form: str
+        self,
+        write: Write,
+        work: Sequence[Work],
+        repeats: int,
+        waves: bool,
+        output: str | None,
+        explain: bool,
+        form: str,
     ) -> None:
+        from optsched.cli.streams import drawn
         from optsched.printing import gap_lines
+        from optsched.studies.pages import GapPage, page_width
 
         #: The reports that are explained below the table; None: none of them.
         self._told: list[GapReport] | None = [] if explain else None
         self._write, self._repeats, self._waves = write, repeats, waves
         labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
+        #: Rows for people to read; None: of a table that a text takes, of which every column is there.
+        self._page = None
+        if form == "table":
+            width = page_width(file=output is not None)
+            self._page = GapPage(labels, repeats > 1, waves, width, drawn(output))
         self._lines = gap_lines(labels, repeats > 1, waves).in_form(form)
-        self._head = self._lines.head(drawn)
+        self._head = self._lines.head() if self._page is None else ""
         #: Of the heuristic that is on: its problem and label, and its reports so far.
         self._on: tuple[Any, str] | None = None
         self._reports: list[GapReport] = []
@@ -234,8 +244,8 @@ class _Rows:
 
     def close(self) -> None:
         self._put()
-        if end := self._head + self._lines.foot():
-            self._write(end)
+        if self._page is None:
+            self._write(self._head + self._lines.foot())
         for report in self._told or ():
             from optsched.cli.explaining import words
             from optsched.explaining import explained
@@ -249,32 +259,26 @@ class _Rows:
 
         if self._on is None or not self._reports:
             return
-        reports, self._reports = self._reports, []
-        rows = gap_table([(self._on[1], report) for report in reports], self._repeats > 1, self._waves).rows
-        seeds = len({report.seed for report in reports})
-        if seeds < self._repeats:  # the command was broken off
-            rows = [
-                [*row[:-1], "; ".join(filter(None, [f"only {seeds} of {self._repeats} seeds", row[-1]]))]
-                for row in rows
-            ]
+        reports, self._reports = [(self._on[1], report) for report in self._reports], []
+        seeds = len({report.seed for _, report in reports})
+        broken_off = f"only {seeds} of {self._repeats} seeds" if seeds < self._repeats else ""
+        if self._page is not None:
+            self._write(self._page.rows(reports, broken_off))
+            return
+        rows = gap_table(reports, self._repeats > 1, self._waves).rows
+        rows = [[*row[:-1], "; ".join(filter(None, [broken_off, row[-1]]))] for row in rows]
         head, self._head = self._head, ""
         self._write(head + "".join(map(self._lines.line, rows)))
 
 
 #: What the words of a summary mean.
 LEGEND = (
-    "optimal: runs at a proved optimum; mean with its 95 % interval over the instances; over 0: runs above an optimum\n"
-    "of 0, of which no per cent can be told, and which median, mean and worst leave out.{}\n"
+    "optimal: runs at a proved optimum; mean with its 95 % interval over the instances; over 0: runs above an optimum "
+    "of 0, of which no per cent can be told, and which median, mean and worst leave out."
 )
 
-
-def _narrowed(table: Table) -> Table:
-    """The table with its last column cut to what the terminal leaves."""
-    width = shutil.get_terminal_size().columns
-    others = sum(max(map(len, column)) + 2 for column in list(zip(table.columns, *table.rows, strict=True))[:-1])
-    left = max(width - others, 8)
-    rows = [[*row[:-1], row[-1] if len(row[-1]) <= left else f"{row[-1][: left - 3]}..."] for row in table.rows]
-    return replace(table, rows=rows)
+#: Columns of a summary that are left out where there is no room, the first one first.
+SHED = ("median", "mean", "worst on")
 
 
 class _Summary:
@@ -296,16 +300,23 @@ class _Summary:
 
 def put_summaries(write: Write, found: Sequence[ProblemSummary], output: str | None, form: str, more: str = "") -> None:
     """Put out a table for each problem, and what its words mean; `more` is said after that."""
+    from optsched.cli.streams import drawn
     from optsched.printing import render
+    from optsched.studies.pages import fitted, folded, page_width
 
-    terminal = output is None and sys.stdout.isatty()
-    before = "% " if form == "latex" else ""
+    if form == "table":
+        width = page_width(file=output is not None)
+        for part in found:
+            table = fitted(part.table(), width, SHED, drawn(output), keyed="worst on")
+            write(f"{folded(part.heading(), width, '  ')}{table}\n")
+        if found:
+            write(folded(LEGEND + more, width))
+        return
+    before, between = ("% ", "") if form == "latex" else ("", "\n")
     for part in found:
-        table = _narrowed(part.table()) if terminal and form == "table" else part.table()
-        between = "\n" if form == "markdown" else ""
-        write(f"{before}{part.heading()}\n{between}{render(table, terminal, form)}\n")
+        write(f"{before}{part.heading()}\n{between}{render(part.table(), form=form)}\n")
     if found:
-        write("".join(before + line for line in LEGEND.format(more).splitlines(keepends=True)))
+        write(f"{before}{LEGEND}{more}\n")
 
 
 def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) -> list[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from optsched.cli.streams import Sink, Write
     from optsched.heuristics import Heuristic
     from optsched.matrix import Cell
+    from optsched.printing import Lines
     from optsched.problems import Problem
 
     Listed = Mapping[str, tuple[Heuristic, Mapping[str, Any]]]
@@ -50,7 +51,7 @@ def matrix(
     Each row comes as soon as it is there.
     """
     from optsched.cli.notes import Notes
-    from optsched.cli.streams import collected, drawn, gap_records
+    from optsched.cli.streams import collected, gap_records
     from optsched.matrix import each_cell, heuristics_of, posable
     from optsched.problems import PROBLEMS
     from optsched.studies.choices import chosen as choice_of
@@ -69,7 +70,7 @@ def matrix(
 
     def sink(write: Write) -> Sink[Cell]:
         if form in arguments.TABLES:
-            return _Rows(write, posed, listed, drawn(output), form)
+            return _Rows(write, posed, listed, output, form)
         entries = (entry for entry, _ in listed.values())
 
         def record(cell: Cell) -> dict[str, Any]:
@@ -86,23 +87,48 @@ def matrix(
 
 
 class _Rows:
-    """Puts out the matrix as people read it, row by row; of one that is broken off what there is."""
+    """Puts out the matrix as people read it, row by row; of one that is broken off what there is.
 
-    def __init__(self, write: Write, posed: Sequence[Problem], listed: Listed, drawn: bool, form: str) -> None:
+    Of more problems than fit the page the others follow at the end, in tables of their own.
+    """
+
+    def __init__(self, write: Write, posed: Sequence[Problem], listed: Listed, output: str | None, form: str) -> None:
+        from optsched.cli.streams import drawn
         from optsched.errors import printable
+        from optsched.studies.pages import page_width
+
+        self._write, self._form, self._drawn = write, form, drawn(output) and form == "table"
+        self._names = [problem.name for problem in posed]
+        self._first = max(len(printable(label)) for label in ("heuristic", *listed))
+        most = page_width(file=output is not None) if form == "table" else None
+        self._blocks = self._split(most)
+        self._lines = self._lines_of(self._blocks[0])
+        self._head = self._lines.head(self._drawn)
+        self._row: list[str] = []
+        self._rows: list[list[str]] = []
+
+    def _split(self, most: int | None) -> list[range]:
+        """Which problems are in which table."""
+        blocks, begin, width = [], 0, self._first
+        for at, name in enumerate(self._names):
+            own = max(len(name), _WIDTH) + 2
+            if most is not None and at > begin and width + own > most:
+                blocks.append(range(begin, at))
+                begin, width = at, self._first
+            width += own
+        return [*blocks, range(begin, len(self._names))]
+
+    def _lines_of(self, block: range) -> Lines:
         from optsched.printing import Lines
 
-        names = [problem.name for problem in posed]
-        first = max(len(printable(label)) for label in ("heuristic", *listed))
-        widths = [first, *(max(len(name), _WIDTH) for name in names)]
-        self._lines = Lines(("heuristic", *names), widths, frozenset(names)).in_form(form)
-        self._write, self._head = write, self._lines.head(drawn)
-        self._row: list[str] = []
+        names = [self._names[at] for at in block]
+        widths = [self._first, *(max(len(name), _WIDTH) for name in names)]
+        return Lines(("heuristic", *names), widths, frozenset(names)).in_form(self._form)
 
     def add(self, cell: Cell) -> None:
         self._row = self._row or [cell.heuristic]
         self._row.append(cell.shown())
-        if len(self._row) == len(self._lines.columns):
+        if len(self._row) == len(self._names) + 1:
             self._put()
 
     def close(self) -> None:
@@ -110,8 +136,13 @@ class _Rows:
             self._put()
         if end := self._head + self._lines.foot():
             self._write(end)
+        for block in self._blocks[1:]:
+            lines = self._lines_of(block)
+            rows = [lines.line([row[0], *(row[at + 1] for at in block)]) for row in self._rows]
+            self._write(f"\n{lines.head(self._drawn)}{''.join(rows)}")
 
     def _put(self) -> None:
-        row = [*self._row, *[""] * (len(self._lines.columns) - len(self._row))]
+        row = [*self._row, *[""] * (len(self._names) + 1 - len(self._row))]
         head, self._head, self._row = self._head, "", []
-        self._write(head + self._lines.line(row))
+        self._rows.append(row)
+        self._write(head + self._lines.line([row[0], *(row[at + 1] for at in self._blocks[0])]))

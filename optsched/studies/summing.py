@@ -115,8 +115,8 @@ class ProblemSummary:
                 mean = f"{_rounded(row.mean)} ±{_rounded(row.half_width)} %"
             optimal = f"{row.optimal}/{row.runs}"
             numbers = [optimal, _share(row.median), mean, _share(row.worst)]
-            rows.append([row.heuristic, *numbers, _note(row), row.worst_on or ""])
-        return Table(("heuristic", "optimal", "median", "mean", "worst", "note", "worst on"), rows, _NUMBERS)
+            rows.append([row.heuristic, *numbers, row.worst_on or "", _note(row)])
+        return Table(("heuristic", "optimal", "median", "mean", "worst", "worst on", "note"), rows, _NUMBERS)
 
 
 def _rounded(share: float) -> str:

@@ -76,8 +76,9 @@ def outside(folder: Path, *args: str, **environment: str) -> subprocess.Complete
 
 
 def table(stdout: str) -> dict[str, list[str]]:
-    """The cells of each row of the table by the name of its check."""
-    rows = (re.split(r"\s{2,}", line) for line in stdout.partition("\n\n")[0].splitlines()[2:])
+    """The cells of each row of the table by the name of its check, the limit from the line below."""
+    text = stdout.partition("\n\n")[0].replace("\n  ", "  ")
+    rows = (re.split(r"\s{2,}", line) for line in text.splitlines()[2:])
     return {name: cells for name, *cells in rows}
 
 

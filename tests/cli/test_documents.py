@@ -126,7 +126,7 @@ def test_import_split(tmp_path: Path, trace: str) -> None:
     assert "optsched: note: job_3: has no maps; skipped" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["small-job_1.json", "small-job_2.json"]
     gaps = run("gap", str(folder), "--each", "--problem", "lsap", "--heuristic", "observed")
-    assert [line.split()[3:5] for line in gaps.stdout.splitlines()[2:]] == [["1", "1"], ["1", "1"]]
+    assert [line.split()[1:3] for line in gaps.stdout.splitlines()[3:]] == [["1", "1"], ["1", "1"]]
 
 
 def test_import_split_that_is_broken_off(tmp_path: Path, trace: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ def test_gap_explains() -> None:
     names = ["--problem", "lsap", "--heuristic", "dl", "--heuristic", "lsap-sched", "--explain"]
     result = run("gap", "papers/guo-fig2", *names)
     table, told = result.stdout.split("\n\n")
-    assert len(table.splitlines()) == 4
+    assert len(table.splitlines()) == 5
     assert told.startswith("guo-fig2, lsap: dl has 1 locality-cost (level); the proved optimum: 0.\n")
     records = json.loads(run("gap", "papers/guo-fig2", *names, "--format", "json").stdout)
     assert [record["explanation"]["gap"] for record in records] == [[1], [0]]

@@ -175,8 +175,9 @@ def test_repeats_are_seeds() -> None:
     args = ["papers/guo-oscillation", "--problem", "lsap", "--heuristic", "rand", "--seed", "5", "--repeats", "4"]
     found = records(*args)
     assert [entry["seed"] for entry in found] == [5, 6, 7, 8]
-    header, _, row = run(*args).stdout.splitlines()
-    assert header.split("  ")[0] == "instance"
+    heading, header, _, row = run(*args).stdout.splitlines()
+    assert heading.startswith("guo-oscillation, lsap: optimum")
+    assert header.split("  ")[0] == "heuristic"
     assert all(name in header for name in ("mean gap", "95 % interval", "worst gap"))
     worst = max(entry["absolute_gap"] for entry in found)
     assert f"+{worst}" in row
@@ -219,7 +220,7 @@ def test_parameters() -> None:
 def test_same_heuristic_twice_is_two_rows() -> None:
     """Tests that a heuristic with different parameters has a row for each, labelled as it was given."""
     result = run("papers/guo-fig2", "--heuristic", "dl,reading=sweep", "--heuristic", "dl,reading=heartbeat")
-    assert [line.split()[2] for line in result.stdout.splitlines()[2:]] == ["dl,reading=sweep", "dl,reading=heartbeat"]
+    assert [line.split()[0] for line in result.stdout.splitlines()[3:]] == ["dl,reading=sweep", "dl,reading=heartbeat"]
 
 
 def test_max_gap() -> None:

@@ -145,7 +145,7 @@ def test_out_of_time_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     args = ["gap", *LSAP, "dl", "--heuristic", "own:waits", "--time-limit", "0.2"]
     result = run(*args)
     assert result.exit_code == 0
-    first, second = result.stdout.splitlines()[2:]
+    first, second = result.stdout.splitlines()[3:]
     assert first.split()[-1] == "%"
     assert second.endswith("-  out of time after 0.2 s")
     assert "1 run of a heuristic was out of time after 0.2 s; --time-limit S gives more" in result.stderr
