@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from optsched.certificates import certify
+    from optsched.drawing import draw
     from optsched.errors import InputError, OptschedError, UsageError
     from optsched.explaining import Explanation, explain
     from optsched.gaps import GapReport, gap
@@ -54,6 +55,7 @@ __all__ = [
     "__version__",
     "bounds",
     "certify",
+    "draw",
     "explain",
     "frontier",
     "gap",
@@ -74,6 +76,7 @@ _MODULES = {
     name: f"optsched.{module}"
     for module, names in {
         "certificates": ["certify"],
+        "drawing": ["draw"],
         "errors": ["InputError", "OptschedError", "UsageError"],
         "explaining": ["Explanation", "explain"],
         "gaps": ["GapReport", "gap"],

@@ -27,6 +27,7 @@ from optsched.cli import (
     mining,
     proofs,
     reporting,
+    showing,
     solving,
 )
 from optsched.errors import BoundViolated, Fault, InputError, OptschedError, SolverDisagreement, printable
@@ -144,6 +145,7 @@ for _command in (
     matrix.matrix,
     mining.mine,
     reporting.report,
+    showing.show,
     solving.solve,
     solving.bounds,
     solving.frontier,

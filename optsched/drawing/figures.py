@@ -79,8 +79,10 @@ class MissingGlyphs(UserWarning):
     """Characters that the font of a picture does not have; an SVG is shown with the fonts of whoever reads it."""
 
 
-def begun(width: float, height: float) -> Figure:
+def begun(width: float, height: float, title: str = "", constrained: bool = True) -> Figure:
     """A new figure of so many inches, which no global state knows.
+
+    `title` is what those hear who do not see it. With `constrained` matplotlib finds the places of its axes.
 
     Raises
     ------
@@ -88,9 +90,11 @@ def begun(width: float, height: float) -> Figure:
         If matplotlib is not installed.
     """
     require()
-    from matplotlib.figure import Figure
+    from optsched.drawing.pictures import Picture
 
-    return Figure(figsize=(width, height), layout="constrained")
+    figure = Picture(figsize=(width, height), layout="constrained" if constrained else None)
+    figure.set_label(title)
+    return figure
 
 
 def require() -> None:
@@ -129,7 +133,7 @@ def settings() -> Iterator[None]:
 
 
 def picture(figure: Figure, kind: str = ".svg") -> bytes:
-    """A figure as the content of a file: the same figure gives the same bytes.
+    """A figure as the content of a file: one that is made again in the same way gives the same bytes.
 
     Parameters
     ----------
@@ -149,6 +153,9 @@ def picture(figure: Figure, kind: str = ".svg") -> bytes:
         For characters that would not be seen.
     """
     metadata = KINDS[check_kind(f"picture{kind}")]
+    title = str(figure.get_label())
+    if title:
+        metadata = {**metadata, "Title": title}
     content = io.BytesIO()
     with settings(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -170,8 +177,8 @@ def picture(figure: Figure, kind: str = ".svg") -> bytes:
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure to a file, whose ending says how: `.svg`, `.png` or `.pdf`.
 
-    The file is written beside what is there, and takes its place when it is whole. The same figure gives the same
-    bytes: no day, no random names.
+    The file is written beside what is there, and takes its place when it is whole. A figure that is made again in the
+    same way gives the same bytes: no day, no random names.
 
     Raises
     ------
@@ -257,9 +264,9 @@ def look(number: int) -> dict[str, Any]:
     }
 
 
-def whole_ticks(axis: Axis, values: Sequence[Any]) -> None:
-    """Ticks at whole numbers alone where all values are whole."""
+def whole_ticks(axis: Axis, values: Sequence[Any], most: int = 6) -> None:
+    """Some ticks, at whole numbers alone where all values are whole."""
     from matplotlib.ticker import MaxNLocator
 
-    if all(value == int(value) for value in values if math.isfinite(value)):
-        axis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
+    whole = all(value == int(value) for value in values if math.isfinite(value))
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=whole, min_n_ticks=1))

@@ -79,7 +79,8 @@ def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: 
     ----------
     frame
         Of `GapReports.frame()`, a row a run, or the `GapReports`. Needed are the columns `problem`, `heuristic`,
-        `feasible`, `relative_gap_i` and `absolute_gap_i`; `starved`, `error`, `component_i` and `termination` say more.
+        `feasible`, `relative_gap_i` and `absolute_gap_i`; `status` (as in records), `starved`, `error`, `component_i`
+        and `termination` say more.
     component
         Which component's gaps, from 1.
     absolute
@@ -329,6 +330,9 @@ def _gap(row: Mapping[str, Any], component: int, absolute: bool) -> float | str:
 
 def _no_value(row: Mapping[str, Any]) -> str | None:
     """Why a run has no value; None where it has one."""
+    status = row.get("status")
+    if isinstance(status, str) and status != "done":
+        return status.replace("-", " ")
     if isinstance(row.get("error"), str) and row["error"]:
         return "failed"
     if not row["feasible"]:

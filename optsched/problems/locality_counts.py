@@ -10,7 +10,7 @@ from optsched.instance import KINDS, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Problem
 
-__all__ = ["CLASSES", "locality_counts"]
+__all__ = ["CLASSES", "locality", "locality_counts"]
 
 #: A task is on a node with data for it, else in a rack with such a node, else anywhere (Shen et al. 2016, section
 #: III-C).
@@ -44,14 +44,33 @@ def locality_counts(problem: Problem, placement: Placement) -> Mapping[str, Mapp
     >>> locality_counts(problem, problem.placement([0, 1]))
     {'map': {'node': 1, 'rack': 0, 'remote': 1}}
     """
-    instance, nodes = problem.instance, problem.nodes_of(placement)
-    task, holder = _data(instance, placement)
+    instance, classes = problem.instance, locality(problem.instance, placement)[problem.tasks]
     counts = {}
     for kind in problem.kinds:
-        wanted = (instance.workload.kind[problem.tasks] == kind) & (nodes != NONE)
-        classes = _classes(instance, problem.tasks[wanted], nodes[wanted], task, holder)
-        counts[KINDS[kind]] = dict(zip(CLASSES, np.bincount(classes, minlength=3).tolist(), strict=True))
+        wanted = (instance.workload.kind[problem.tasks] == kind) & (classes != NONE)
+        counts[KINDS[kind]] = dict(zip(CLASSES, np.bincount(classes[wanted], minlength=3).tolist(), strict=True))
     return counts
+
+
+def locality(instance: Instance, placement: Placement) -> Ints:
+    """The class of each task of an instance where a placement has it, as `locality_counts` counts them.
+
+    Returns
+    -------
+    int64, shape (tasks,)
+        Positions in `CLASSES`, or `NONE` for a task that runs nowhere.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]])))
+    >>> locality(instance, Placement.of([0, None])).tolist()
+    [0, -1]
+    """
+    placed = np.flatnonzero(placement.nodes != NONE)
+    classes = np.full(len(placement), NONE, dtype=np.int64)
+    classes[placed] = _classes(instance, placed, placement.nodes[placed], *_data(instance, placement))
+    return classes
 
 
 def _data(instance: Instance, placement: Placement) -> tuple[Ints, Ints]:

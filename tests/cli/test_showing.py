@@ -1,0 +1,118 @@
+"""Tests for `optsched show`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import run
+from pictured import racked
+
+import optsched
+
+FSY = "papers/fsy-not-optimal"
+
+
+def test_side_by_side(tmp_path: Path) -> None:
+    """Tests that heuristics with parameters, solution files and the optimum are drawn, and twice the same."""
+    solution, target = tmp_path / "s.json", tmp_path / "a.svg"
+    assert run("solve", FSY, "--problem", "latency", "--output", str(solution)).exit_code == 0
+    command = ["show", FSY, "--heuristic", "labl,variant=strict", "--solution", str(solution), "--to", str(target)]
+    done = run(*command)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    drawn = target.read_text()
+    for title in (
+        ">labl,variant=strict<",
+        f">{solution}<"[:9],
+        ">optimum (proved: combinatorial)<",
+        ">makespan 3, work 9<",
+    ):
+        assert title in drawn
+    run(*command)
+    assert target.read_text() == drawn
+
+
+def test_the_instance_alone(tmp_path: Path) -> None:
+    """Tests that without a problem the instance is drawn as it is, and that a problem alone draws its optimum."""
+    target = tmp_path / "a.svg"
+    optsched.save(racked(), tmp_path / "racked.json")
+    assert run("show", str(tmp_path / "racked.json"), "--to", str(target)).exit_code == 0
+    assert ">4 nodes, 2 racks, 5 tasks to place<" in target.read_text()
+    assert run("show", FSY, "--problem", "latency", "--param", "w_rem=2", "--to", str(target)).exit_code == 0
+    assert ">optimum (proved: combinatorial)<" in target.read_text()
+
+
+def test_problem_by_default(tmp_path: Path) -> None:
+    """Tests that the first problem that all heuristics serve judges, with the given parameters, which is told."""
+    target = tmp_path / "a.svg"
+    command = ("show", FSY, "--heuristic", "labl", "--heuristic", "round-robin", "--to", str(target))
+    assert "judged by latency; --problem names another" in run(*command).stderr
+    assert run(*command, "--param", "w_rem=2").exit_code == 0
+    assert "makespan" in target.read_text()
+    none = run("show", FSY, "--heuristic", "labl", "--heuristic", "dl", "--to", str(target))
+    assert none.exit_code == 2
+    assert "served by labl, dl" in none.stderr
+
+
+def test_networks(tmp_path: Path) -> None:
+    """Tests a flow network alone, with its optimal flow, and with a heuristic, which there is none for."""
+    target = tmp_path / "a.svg"
+    assert run("show", "examples/negative-cycle", "--to", str(target)).exit_code == 0
+    assert run("show", "examples/negative-cycle", "--problem", "min-cost-flow", "--to", str(target)).exit_code == 0
+    assert "optimum: 3" in target.read_text()
+    assert run("show", "examples/negative-cycle", "--heuristic", "dl", "--to", str(target)).exit_code == 2
+
+
+def test_a_heuristic_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a heuristic that raises is drawn as failed beside the others, with exit code 4 and its error."""
+    (tmp_path / "mine_shown.py").write_text("def broken(problem, rng):\n    raise KeyError('x')\n")
+    monkeypatch.chdir(tmp_path)
+    done = run("show", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "mine_shown:broken", "--to", "a.svg")
+    assert done.exit_code == 4
+    assert "KeyError" in done.stderr
+    assert ">mine_shown:broken: failed<" in Path("a.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        ([FSY], 2, "--to"),
+        ([FSY, "--to", "a.xyz"], 2, '--to a.xyz: no kind of picture ends in ".xyz"'),
+        ([FSY, "--to", "no/a.svg"], 3, "no/a.svg: cannot be written"),
+        (["nowhere", "--to", "a.svg"], 3, "no such file"),
+        ([FSY, "--problem", "nothing", "--to", "a.svg"], 2, "nothing"),
+        ([FSY, "--param", "w_rem=2", "--to", "a.svg"], 2, "--param is of a problem"),
+        ([FSY, "--solution", "empty.json", "--to", "a.svg"], 3, "empty.json"),
+        ([FSY, "--heuristic", "nothing", "--to", "a.svg"], 2, "nothing"),
+    ],
+)
+def test_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, told: str
+) -> None:
+    """Tests that what is wrong is one line, and no file is left or begun."""
+    monkeypatch.chdir(tmp_path)
+    Path("empty.json").write_text("{}")
+    done = run("show", *arguments)
+    assert done.exit_code == code
+    assert told in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["empty.json"]
+
+
+def test_a_solution_without_a_placement(tmp_path: Path) -> None:
+    """Tests that a solution file that holds none is told."""
+    solution = tmp_path / "s.json"
+    run("solve", FSY, "--problem", "latency", "--output", str(solution))
+    document = json.loads(solution.read_text()) | {"placement": None, "objective": None, "termination": "NO_SOLUTION"}
+    solution.write_text(json.dumps(document))
+    done = run("show", FSY, "--solution", str(solution), "--to", str(tmp_path / "a.svg"))
+    assert done.exit_code != 0
+    assert not (tmp_path / "a.svg").exists()
+
+
+def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a missing matplotlib is told before anything is done."""
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    done = run("show", "nowhere", "--to", "a.svg")
+    assert (done.exit_code, "optsched[plots]" in done.stderr) == (2, True)
