@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from browsers import browser_found
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -27,6 +28,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 collect_ignore = ["data"]
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what needs a browser where there is none: that is no test which did not do what it could."""
+    if browser_found():
+        return
+    needing = [item for item in items if item.get_closest_marker("browser")]
+    if needing:
+        config.hook.pytest_deselected(items=needing)
+        items[:] = [item for item in items if item not in needing]
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,20 @@
+"""Whether there is a browser for the tests that need one, and which."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+
+__all__ = ["browser_found", "chromium"]
+
+
+def chromium() -> str | None:
+    """Chromium: `OPTSCHED_CHROMIUM`, or the one of the system; None without any."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    return os.environ.get("OPTSCHED_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+def browser_found() -> bool:
+    """Whether there is Chromium, and the package playwright that drives it."""
+    return importlib.util.find_spec("playwright") is not None and chromium() is not None
