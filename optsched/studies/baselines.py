@@ -8,12 +8,15 @@ whoever reads the file. Several tests, also in several processes, may record the
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 from optsched.errors import Fault, InputError
@@ -134,7 +137,7 @@ class Baseline:
         """
         _folder_of(Path(path))
         with _held(Path(path)):
-            others = Baseline.read(path).entries if Path(path).exists() else {}
+            others = Baseline.read(path).entries if os.path.exists(path) else {}
             Baseline({**others, **self.entries}).write(path)
 
     def compare(self, measured: Sequence[Measured]) -> Comparison:
@@ -215,23 +218,16 @@ def _folder_of(path: Path) -> None:
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
     """Keeps other processes from recording in a file meanwhile."""
-    lock = path.with_name(f".{path.name}.lock")
-    until = monotonic() + PATIENCE
-    while True:
+    # An empty database of the temporary folder: its lock is the system's, and ends with the process that holds it.
+    digest = hashlib.sha256(os.path.realpath(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    lock = Path(tempfile.gettempdir()) / f"optsched-{getattr(os, 'getuid', int)()}-{digest}.lock"
+    with closing(sqlite3.connect(lock, timeout=PATIENCE, isolation_level=None)) as held:
         try:
-            lock.touch(exist_ok=False)
-            break
-        except FileExistsError:
-            if monotonic() > until:
-                told = f"another process records in it; if none does, remove {lock.name} beside it"
-                raise InputError([Fault("", told)], str(path)) from None
-            sleep(0.02)
-        except OSError as error:
-            raise InputError([Fault("", f"cannot be written: {error.strerror}")], str(path)) from None
-    try:
+            held.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            told = f"another process has been recording in it for {PATIENCE:g} s ({lock}: {error})"
+            raise InputError([Fault("", told)], str(path)) from None
         yield
-    finally:
-        lock.unlink(missing_ok=True)
 
 
 def _compared(report: GapReport, value: Value) -> Value:

@@ -137,17 +137,36 @@ def test_recorded_beside_each_other(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_held_or_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a lock that was left behind, or a folder that cannot be made, is told with the path."""
+    """Tests that a file that is held for too long, or a folder that cannot be made, is told with the path."""
     recorded = Baseline.of(runs(["a", "b"]))
     monkeypatch.setattr(baselines, "PATIENCE", 0.01)
-    (tmp_path / ".b.json.lock").touch()
-    with pytest.raises(InputError, match=r"another process records in it; if none does, remove \.b\.json\.lock"):
+    with (
+        baselines._held(tmp_path / "b.json"),
+        pytest.raises(InputError, match=r"b\.json: another process has been recording in it"),
+    ):
         recorded.record(tmp_path / "b.json")
+    recorded.record(tmp_path / "b.json")
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="its folder cannot be made"):
         recorded.record(tmp_path / "file" / "c.json")
     with pytest.raises(InputError, match="cannot be written"):
         recorded.record(tmp_path / ("x" * 300))
+
+
+def test_a_lock_of_a_killed_process_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what a process held that was killed is not waited for, not even a moment."""
+    path = tmp_path / "b.json"
+    script = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from optsched.studies.baselines import _held\n"
+        "with _held(Path(sys.argv[1])):\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script, str(path)], check=False).returncode == -9
+    monkeypatch.setattr(baselines, "PATIENCE", 0.0)
+    Baseline.of(runs(["a", "b"])).record(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["b.json"]
 
 
 #: A run as files have it, but for its objective.
