@@ -304,6 +304,8 @@ def put_summaries(write: Write, found: Sequence[ProblemSummary], output: str | N
     from optsched.printing import render
     from optsched.studies.pages import fitted, folded, page_width
 
+    if any(row.instances < part.instances for part in found for row in part.rows):
+        more = f" Rows of fewer runs are over fewer instances: their means do not compare with the others'.{more}"
     if form == "table":
         width = page_width(file=output is not None)
         for part in found:

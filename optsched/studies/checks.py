@@ -254,7 +254,7 @@ class Outcome:
 
     def lines(self, folder: str = "") -> Iterator[str]:
         """All that does not hold; `folder` is where commands are to be typed, if not here."""
-        return lines(self.breaches, self.check.choices, folder)
+        return lines(self.breaches, self.check.choices, folder, self.check.profile, self.check.time_limit)
 
 
 def _uncertified(measured: Iterable[Measured], allowed: Sequence[str]) -> Iterator[Breach]:

@@ -6,6 +6,7 @@ import os
 import shlex
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from optsched.errors import printable
 from optsched.gaps import GapReport
 from optsched.instances.files import SUFFIXES
 from optsched.placement import NONE, Placement
+from optsched.solvers.profiles import AnyProfile, Profile, load_profile, profile_names
 from optsched.studies.choices import Choice
 from optsched.studies.limits import Breach
 from optsched.studies.runs import Measured
@@ -24,10 +26,17 @@ __all__ = ["again", "differing", "lines", "own_traceback"]
 _SHOWN = 12
 
 
-def lines(breaches: Sequence[Breach], choices: Iterable[Choice] = (), folder: str = "") -> Iterator[str]:
+def lines(
+    breaches: Sequence[Breach],
+    choices: Iterable[Choice] = (),
+    folder: str = "",
+    profile: AnyProfile = "exact",
+    time_limit: float | None = None,
+) -> Iterator[str]:
     """A text on breaches: for each the worst run, its differences from the optimum, and how to see it again.
 
-    `folder` is where the command is to be typed, if that is not the current one.
+    `folder` is where the command is to be typed, if that is not the current one; `profile` and `time_limit` are those
+    of the runs.
     """
     go = f"cd {shlex.quote(folder)} && " if folder else ""
     by_label = {choice.label: choice for choice in choices}
@@ -40,7 +49,7 @@ def lines(breaches: Sequence[Breach], choices: Iterable[Choice] = (), folder: st
             best = f"the {report.reference.kind} {_told(report.reference.value)}"
             yield f"  value {_told(report.objective)} against {best}"
         yield from (f"  {line}" for line in differing(report))
-        yield f"  see it again: {go}{again(entry, by_label.get(entry.label))}"
+        yield f"  see it again: {go}{again(entry, by_label.get(entry.label), profile, time_limit)}"
     if len(breaches) > _SHOWN:
         yield f"and {len(breaches) - _SHOWN} more"
 
@@ -73,8 +82,18 @@ def differing(report: GapReport) -> Iterator[str]:
         yield f"  and {len(tasks) - _SHOWN} more"
 
 
-def again(entry: Measured, choice: Choice | None = None) -> str:
-    """The shell command that makes a run again; where there is none, what to do first."""
+def again(
+    entry: Measured, choice: Choice | None = None, profile: AnyProfile = "exact", time_limit: float | None = None
+) -> str:
+    """The shell command that makes a run again, with all that decides it; where there is none, what to do first.
+
+    Parameters
+    ----------
+    entry, choice
+        The run, and its heuristic with its parameters.
+    profile, time_limit
+        What it was measured with.
+    """
     report = entry.report
     problem, source = report.problem, report.problem.instance.source
     command = ["optsched", "gap", _argument(entry.group, problem.instance.name)]
@@ -94,7 +113,21 @@ def again(entry: Measured, choice: Choice | None = None) -> str:
     label = entry.label if choice is None else choice.label
     if "<" in label:
         return f"{label} has no name that a command could import: define it at the top of its module"
-    return before + " ".join(map(shlex.quote, [*command, "--heuristic", label, "--seed", str(report.seed)]))
+    command += ["--heuristic", label, "--seed", str(report.seed), *_limits(profile, time_limit)]
+    return before + " ".join(map(shlex.quote, command))
+
+
+def _limits(profile: AnyProfile, time_limit: float | None) -> list[str]:
+    """The options that say how hard a reference was tried for; the command line has a limit on time by default."""
+    loaded = load_profile(profile)
+    name = str(profile)
+    if isinstance(profile, Profile):
+        known = loaded.name in profile_names()
+        shipped = known and replace(load_profile(loaded.name), time_limit=loaded.time_limit) == loaded
+        name = loaded.name if shipped else f"{loaded.name}.toml"
+    seconds = loaded.time_limit if time_limit is None else time_limit
+    limit = "none" if seconds is None else f"{seconds:g}"
+    return [*([] if name == "exact" else ["--profile", name]), "--time-limit", limit]
 
 
 def own_traceback(error: BaseException) -> str:

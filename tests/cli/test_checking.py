@@ -107,7 +107,9 @@ def test_from_green_to_red(folder: Path) -> None:
     assert red.stderr == (
         "optsched: error: 3 of 3 checks failed: near the optimum, generated, not worse than recorded\n"
     )
-    again = "optsched gap traces/small.json --problem lsap --heuristic scheduler.placing:place --seed 0"
+    again = (
+        "optsched gap traces/small.json --problem lsap --heuristic scheduler.placing:place --seed 0 --time-limit none"
+    )
     assert f"  see it again: cd project && {again}\n" in red.stdout
     assert "the value is 6, 200 % from the optimum; recorded is 2 (0 %)" in red.stdout
     assert "6 of 9 tasks run elsewhere than in an optimal placement" in red.stdout

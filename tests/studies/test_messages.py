@@ -13,6 +13,8 @@ from click.testing import CliRunner
 import optsched
 from optsched.cli import cli
 from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.solvers.profiles import AnyProfile, Profile, load_profile
+from optsched.studies.checks import Check
 from optsched.studies.choices import Family
 from optsched.studies.limits import Breach, GapLimit, breaches
 from optsched.studies.messages import again, lines, own_traceback
@@ -129,6 +131,23 @@ def test_the_command_shows_the_run_again(tmp_path: Path, monkeypatch: pytest.Mon
         assert dict(record["parameters"]) == {
             k: list(v) if isinstance(v, tuple) else v for k, v in report.problem.parameters.items()
         }
+
+
+def test_the_command_has_the_limits_of_the_run() -> None:
+    """Tests that the command names the profile and the limit on time, without which it might come to something else."""
+    (entry,) = measured(made(2), "dl")
+    own = Profile("own", node_limit=3)
+    cases: list[tuple[AnyProfile, float | None, list[str]]] = [
+        ("exact", None, ["--time-limit", "none"]),
+        ("ci", None, ["--profile", "ci", "--time-limit", "none"]),
+        (load_profile("ci"), 2.5, ["--profile", "ci", "--time-limit", "2.5"]),
+        ("quick", None, ["--profile", "quick", "--time-limit", f"{load_profile('quick').time_limit:g}"]),
+        (own, None, ["--profile", "own.toml", "--time-limit", "none"]),
+    ]
+    for profile, seconds, told in cases:
+        assert shlex.split(again(entry, None, profile, seconds))[-len(told) :] == told
+    check = Check.of("rand", "papers/guo-fig2", "lsap", max_absolute=0, profile="ci", seeds=20)
+    assert "--profile ci --time-limit none" in "\n".join(check.planned().run().lines())
 
 
 def test_a_heuristic_without_a_name() -> None:
