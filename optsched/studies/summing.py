@@ -1,7 +1,8 @@
 """Runs summed up by problem and heuristic, wherever they come from: a study, or records of one that are read again.
 
 An instance counts once, whatever the seeds, with the mean of its runs. A run without a relative gap is in no mean, and
-is counted with the reason.
+is counted with the reason; one above an optimum of 0 keeps its instance out, since the other seeds alone, which meet
+the 0, would make it a gap of 0 %.
 """
 
 from __future__ import annotations
@@ -178,8 +179,10 @@ def _summed(label: str, runs: Sequence[Run]) -> Row:
     counts = Counter(run.outcome for run in runs)
     names = {run.reference: run.instance for run in runs}
     by_instance: dict[Hashable, list[float]] = {key: [] for key in names}
+    # Where some seeds are above an optimum of 0, those that meet it are no share of the whole either.
+    beside_zero = {run.reference for run in runs if run.outcome == "beside_zero"}
     for run in runs:
-        if run.gap is not None:
+        if run.gap is not None and run.reference not in beside_zero:
             by_instance[run.reference].append(float(run.gap))
     means = {key: statistics.fmean(values) for key, values in by_instance.items() if values}
     limits = interval(list(means.values())) if len(means) >= LEAST else None

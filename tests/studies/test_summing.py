@@ -29,6 +29,14 @@ def test_denominators() -> None:
     assert "1 out of memory, 1 crashed, 1 over 0" in cells[-1]
 
 
+def test_seeds_above_an_optimum_of_0_keep_the_instance_out() -> None:
+    """Tests that of an instance with optimum 0 the seeds that meet it are no mean of 0 % where others do not."""
+    runs = [run("dl", "zero", "optimal", 0.0), run("dl", "zero", "beside_zero"), run("dl", "a", "above", 0.5)]
+    (part,) = summaries(runs)
+    (row,) = part.rows
+    assert (row.instances, row.counted, row.mean, row.optimal, row.beside_zero) == (2, 1, 0.5, 1, 1)
+
+
 def test_interval_over_instances() -> None:
     """Tests the interval of three instances by hand: Student's t with two degrees of freedom."""
     runs = [run("dl", str(gap), "above", gap) for gap in (1.0, 2.0, 3.0)]
