@@ -311,9 +311,9 @@ def failures(entries: Sequence[Entry]) -> Table:
 
 
 def all_runs(entries: Sequence[Entry]) -> Table:
-    """Each run: value, reference, gap, and the command that makes it again."""
+    """Each run, the largest gaps first: value, reference, gap, and the command that makes it again."""
     rows = []
-    for entry in entries:
+    for entry in sorted(entries, key=_severity, reverse=True):
         record = entry.record
         cells = [*texts(entry.instance, entry.problem, entry.heuristic), *counts(record.seed)]
         cells += texts(entry.status.replace("-", " "))
@@ -335,8 +335,16 @@ def all_runs(entries: Sequence[Entry]) -> Table:
     )
     columns += ("seconds", "see it again")
     numbers = frozenset({"seed", "value", "reference", "difference", "gap", "seconds"})
-    note = "Difference and gap are of the first component; the values of several stand with commas."
+    note = (
+        "Those without a feasible placement first, then those above an optimum of 0, then the largest gaps. Difference "
+        "and gap are of the first component; the values of several stand with commas."
+    )
     return Table("runs", "All runs", columns, numbers, rows, note, everywhere=False)
+
+
+def _severity(entry: Entry) -> tuple[bool, bool, float]:
+    """How bad a run is."""
+    return entry.status != "done", entry.outcome == "beside_zero", entry.relative or 0
 
 
 # Cells ------------------------------------------------------------------------------------------------------------

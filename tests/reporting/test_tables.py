@@ -177,8 +177,9 @@ def test_failures_and_runs() -> None:
     assert failed[2][5] == "killed after 5 s"
     everything = tables.all_runs(runs)
     assert len(everything.rows) == len(MIXED)
-    assert shown(everything)[0][5:11] == ["4", "2", "dual", "2", "100 %", "0.125"]
-    assert shown(everything)[0][-1] == "optsched gap a.json --problem lsap --heuristic dl --seed 0"
+    assert [row[0] for row in shown(everything)] == list("defghicabj"), "failures, over 0, the largest gaps"
+    assert shown(everything)[7][5:11] == ["4", "2", "dual", "2", "100 %", "0.125"]
+    assert shown(everything)[7][-1] == "optsched gap a.json --problem lsap --heuristic dl --seed 0"
     plain = record(None, violations=[{"constraint": "cardinality", "ids": [], "amount": 3}])
     assert shown(tables.failures(entries([plain])))[0][5] == "cardinality by 3"
 
