@@ -8,10 +8,10 @@ from optsched import printing
 from optsched.errors import printable
 from optsched.reporting.content import Lines, Part, Report, Table
 
-__all__ = ["ROWS", "latex", "markdown"]
+__all__ = ["FLOAT_ROWS", "ROWS", "latex", "markdown"]
 
-#: So many rows of a table are in a text; all are in the CSV.
-ROWS = 60
+#: So many rows of a table are in Markdown, and in a float of LaTeX, which a page must hold; all are in the CSV.
+ROWS, FLOAT_ROWS = 60, 40
 
 
 def markdown(report: Report) -> str:
@@ -28,8 +28,8 @@ def _marked(part: Part) -> Iterator[str]:
     if isinstance(part, Table):
         if part.everywhere and part.rows:
             yield f"### {_escaped(part.title)}"
-            yield printing.render(_cut(part), form="markdown").rstrip("\n")
-            note = " ".join(filter(None, (_left(part), part.note)))
+            yield printing.render(_cut(part, ROWS), form="markdown").rstrip("\n")
+            note = " ".join(filter(None, (_left(part, ROWS), part.note)))
             if note:
                 yield _escaped(note)
     elif isinstance(part, Lines):
@@ -46,10 +46,11 @@ def latex(report: Report) -> str:
     r"""The tables as floats with caption and label, for `\input` into a text that loads booktabs."""
     lines = [
         f"% {printable(report.title)}: {printable(report.summary)}",
-        "% To be read by \\input in a text with \\usepackage{booktabs}; a wide table fits by \\usepackage{graphicx}",
-        "% and \\resizebox{\\linewidth}{!}{...} around its tabular. Pictures: optsched report --to FILE.html.",
+        "% To be read by \\input in a text with \\usepackage{booktabs,graphicx}; pictures are on the page of HTML.",
     ]
-    for section in report.sections:
+    for number, section in enumerate(report.sections):
+        if number:
+            lines += ["", "\\clearpage  % so that floats do not pile up"]
         for part in section.parts:
             if isinstance(part, Table) and part.everywhere and part.rows:
                 lines += ["", *_float(part)]
@@ -59,26 +60,26 @@ def latex(report: Report) -> str:
 
 
 def _float(table: Table) -> Iterator[str]:
-    left = _left(table)
+    left = _left(table, FLOAT_ROWS)
     caption = f"{table.title}.{' ' + left if left else ''}"
     yield "\\begin{table}[htbp]"
     yield "\\centering\\small"
     yield f"\\caption{{{printing.escaped(caption, 'latex')}}}"
     yield f"\\label{{tab:{table.key}}}" if table.key.isascii() and table.key.replace("-", "").isalnum() else "%"
-    yield printing.render(_cut(table), form="latex").rstrip("\n")
+    yield "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
+    yield printing.render(_cut(table, FLOAT_ROWS), form="latex").rstrip("\n") + "}"
     yield "\\end{table}"
     if table.note:
         yield f"% {printable(table.note)}"
 
 
-def _cut(table: Table) -> printing.Table:
-    rows = [[cell.shown for cell in row] for row in table.rows[:ROWS]]
+def _cut(table: Table, most: int) -> printing.Table:
+    rows = [[cell.shown for cell in row] for row in table.rows[:most]]
     return printing.Table(table.columns, rows, table.numbers)
 
 
-def _left(table: Table) -> str:
-    more = len(table.rows) - ROWS
-    return f"The first {ROWS} of {len(table.rows)} rows; all are in the CSV." if more > 0 else ""
+def _left(table: Table, most: int) -> str:
+    return f"The first {most} of {len(table.rows)} rows; all are in the CSV." if len(table.rows) > most else ""
 
 
 def _escaped(text: str) -> str:

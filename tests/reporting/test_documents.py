@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from optsched.reporting.content import Lines, Picture, Report, Section, Table, counts, share, texts
-from optsched.reporting.documents import ROWS, latex, markdown
+from optsched.reporting.documents import FLOAT_ROWS, ROWS, latex, markdown
 
 TABLE = Table(
     "gaps-a_b",
@@ -50,5 +50,5 @@ def test_latex() -> None:
     assert "tab:gaps" not in text, "a name that is no label has none"
     assert "my\\_dl\\textbar{}x & 50 \\%" in text
     assert "heuristic & $\\leq$ 5 \\%" in text
-    assert f"\\caption{{Long. The first {ROWS} of {ROWS + 1} rows; all are in the CSV.}}" in text
+    assert f"\\caption{{Long. The first {FLOAT_ROWS} of {ROWS + 1} rows; all are in the CSV.}}" in text
     assert not re.search(r"^[^%\n]*one", text, re.MULTILINE), "texts are comments, or left out"
