@@ -64,6 +64,18 @@ class OptschedError(Exception):
     def __str__(self) -> str:
         return "\n".join(printable(str(line)) for line in self.args)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as it is: what the class is called with may be something else than the lines that it keeps."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[OptschedError], lines: tuple[Any, ...], kept: dict[str, Any]) -> OptschedError:
+    """An error that was pickled."""
+    error = kind.__new__(kind, *lines)
+    error.args = lines
+    error.__dict__.update(kept)
+    return error
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:

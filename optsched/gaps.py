@@ -23,11 +23,13 @@ from optsched.placement import Placement
 from optsched.problems import AnyProblem, Problem, problem_class
 from optsched.problems.base import expect_problem, stated
 from optsched.problems.locality_counts import locality_counts
+from optsched.processes.containing import in_force
 from optsched.registry import imported, record_of
 from optsched.results import Bound, Limit, Number, Proof, Sense, Solution, Termination, Value, Violation
 from optsched.routes import routes_of, solve
 from optsched.routes.base import Beside
 from optsched.routes.call import Call
+from optsched.routes.contained import ContainedBeside
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.waves import Wave, waves
 
@@ -76,6 +78,7 @@ class Reference:
         expect(solution, (Solution, type(None)), "a reference is measured by a solution", "solve first: optsched.solve")
         self.problem = problem
         self.profile = load_profile(profile).with_limits(time_limit=time_limit)
+        self._limits = in_force()
         if solution is not None:
             _check_same(problem, solution.problem, solution.instance_sha256, solution.parameters)
             _check_holds(problem, solution)
@@ -119,12 +122,12 @@ class Reference:
             return None
 
     @cached_property
-    def _beside(self) -> Beside | None:
+    def _beside(self) -> Beside | ContainedBeside | None:
         named = record_of(type(self.problem)).beside
         if named is None:
             return None
         found: Beside = imported(named)(self.problem, self.profile, self._in_time)
-        return found
+        return found if self._limits is None else ContainedBeside(found, self.problem, self._limits)
 
     @cached_property
     def cheap(self) -> Bound | None:
@@ -270,8 +273,11 @@ class GapReport:
 
         `done`: there is a feasible placement. `infeasible`: there is one, and it violates something. `starved`: so does
         one of a policy that the driver gave up. `failed`: the heuristic raised or answered nonsense. `out-of-time`: it
-        was cut short.
+        was cut short, or its process was killed at its limit. `out-of-memory`, `crashed`: so ended the process of its
+        own that it ran in (`optsched.processes`).
         """
+        if self.run.ended is not None:
+            return self.run.ended
         if self.run.out_of_time is not None:
             return "out-of-time"
         if self.error is not None:

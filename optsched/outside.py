@@ -7,6 +7,7 @@ record of its group, or a tuple of records.
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -19,7 +20,7 @@ from optsched.errors import UsageError, described
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["Listed", "blamed", "brought", "raised"]
+__all__ = ["Listed", "blamed", "brought", "own_traceback", "raised"]
 
 
 class Named(Protocol):
@@ -222,3 +223,11 @@ def raised(error: BaseException) -> str:
     if own is not frames[-1]:
         place += f"; raised in {frames[-1].filename}, line {frames[-1].lineno}"
     return f"{text} ({place})"
+
+
+def own_traceback(error: BaseException) -> str:
+    """The traceback of what a user's code raised, from its own first line on: what called it is left out."""
+    here, frame = f"{Path(__file__).parent}{os.sep}", error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename.startswith(here):
+        frame = frame.tb_next
+    return "".join(traceback.format_exception(type(error), error, frame or error.__traceback__))

@@ -97,6 +97,8 @@ class GapCheck:
         parameters: Mapping[str, Any] | None = None,
         profile: Any = "exact",
         time_limit: float | None = None,
+        run_limit: float | None = None,
+        memory_limit: int | None = None,
     ) -> GapReports:
         """Run the heuristic on the instances, and fail unless all that is asked for holds.
 
@@ -137,6 +139,8 @@ class GapCheck:
             Of the problem.
         profile, time_limit
             As for `optsched.gap`.
+        run_limit, memory_limit
+            As for `optsched.study`: seconds and MiB after which a run or solve is killed, in a process of its own.
 
         Returns
         -------
@@ -171,6 +175,8 @@ class GapCheck:
             parameters=parameters,
             profile=profile,
             time_limit=time_limit,
+            run_limit=run_limit,
+            memory_limit=memory_limit,
         )
         update = self._node.config.getoption("--optsched-update")
         outcome = check.planned(update, "pytest --optsched-update records it").run()

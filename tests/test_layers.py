@@ -80,6 +80,7 @@ _SHARED = {
     "models/program_files.py",
     "routes/__init__.py",
     "routes/base.py",
+    "routes/contained.py",
     "routes/call.py",
     "routes/enumerated.py",
     "instances/families/__init__.py",

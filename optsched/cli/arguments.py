@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -108,6 +109,48 @@ gap_limit_options = _together(
         f"{DEFAULT_LIMIT:g}; none lifts it.",
     ),
 )
+
+
+def run_limit_options(command: Command) -> Command:
+    """`--run-limit` and `--memory-limit`: with one of them each run and each solve has a process of its own."""
+
+    @functools.wraps(command)
+    def limited(*given: Any, run_limit: float | None, memory_limit: int | None, **values: Any) -> Any:
+        if run_limit is None and memory_limit is None:
+            return command(*given, **values)
+        from optsched.processes import Limits, contained
+
+        with contained(Limits(run_limit, memory_limit)):
+            return command(*given, **values)
+
+    add_memory = click.option(
+        "--memory-limit",
+        type=click.IntRange(1),
+        metavar="MB",
+        help="Kill a run or solve that takes more memory; Python itself takes some 150.",
+    )
+    add_seconds = click.option(
+        "--run-limit",
+        callback=_kill_limit,
+        metavar="S",
+        help="Kill each run of a heuristic, and each solve, after so many seconds, whatever it does.",
+    )
+    return add_seconds(add_memory(limited))  # type: ignore[return-value]
+
+
+def _kill_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """A number of seconds above 0."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise click.BadParameter(f"{value!r} is no number of seconds above 0", ctx, param)
+    return seconds
+
+
 #: The formats of a table: as people read it, and as documents take it.
 TABLES = ("table", "markdown", "latex")
 
@@ -243,12 +286,17 @@ def note(message: str, kind: str = "note") -> None:
 def note_limits(reports: Sequence[GapReport], seconds: float | None) -> None:
     """What was cut short, and what was too large to be tried, on stderr."""
     from optsched.results import Limit
+    from optsched.routes.contained import told_end
 
     solutions = {id(report.reference): report.reference.solution for report in reports}.values()
-    refused = {entry.raw_status: None for entry in solutions if entry.limit is Limit.MEMORY and entry.decision is None}
+    refused = {
+        entry.raw_status: None
+        for entry in solutions
+        if entry.decision is None and (entry.limit is Limit.MEMORY or told_end(entry) is not None)
+    }
     for told in refused:
         note(f"not solved: {told}", "warning")
-    late = sum(entry.limit is Limit.TIME for entry in solutions)
+    late = sum(entry.limit is Limit.TIME and told_end(entry) is None for entry in solutions)
     runs = sum(report.run.out_of_time is not None for report in reports)
     counted = [(late, "reference"), (runs, "run of a heuristic" if runs == 1 else "runs of heuristics")]
     parts = [f"{count} {what}{'s' * (what == 'reference' and count > 1)}" for count, what in counted if count]

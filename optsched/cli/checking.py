@@ -99,6 +99,7 @@ def check(
 def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], None]) -> None:
     """Run the checks one after another; where one is broken off, it and those after it are put out as not finished."""
     from optsched.printing import progress
+    from optsched.processes.containing import contained
     from optsched.studies.check_reports import Result
 
     left, began = list(planned), 0.0
@@ -108,7 +109,8 @@ def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], No
             while left:
                 measured, began = [], time.perf_counter()
                 # What a user's heuristic prints must not come between the data.
-                with redirect_stdout(sys.stderr), chdir(folder):
+                limits = left[0].planned.check.contained
+                with redirect_stdout(sys.stderr), chdir(folder), contained(limits):
                     for entry in left[0].planned.measure(step):
                         measured.append(entry)
                     outcome = left[0].planned.judge(measured)

@@ -29,6 +29,7 @@ NO_SOLUTION, INFEASIBLE = 5, 6
 @click.option("--solution", metavar="SOLUTION.json", help="Explain the placement of this file, in place of one.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.gap_limit_options
+@arguments.run_limit_options
 @click.option(
     "--most",
     type=click.IntRange(0),

@@ -34,6 +34,7 @@ MOST = 10
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
 @arguments.gap_limit_options
+@arguments.run_limit_options
 @click.option("--max-gap", metavar="X", help="Exit code 4 if a relative gap is over X (0.05, or 5%), or unknown.")
 @click.option("--each", is_flag=True, help="A row for each run also of several instances, not their summary.")
 @click.option("--waves", is_flag=True, help="Go on, wave after wave, until all tasks ran.")

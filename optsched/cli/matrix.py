@@ -31,6 +31,7 @@ _WIDTH = 9
 @arguments.measured_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.gap_limit_options
+@arguments.run_limit_options
 @arguments.record_options
 def matrix(
     instance: str,
@@ -81,7 +82,8 @@ def matrix(
     cells = partial(each_cell, posed, listed, seed, limits, seconds)
     done = collected(cells, sink, output, f"of {len(posed) * len(listed)} cells")
     arguments.note_limits([cell.report for cell in done], seconds)
-    errors = {error: None for cell in done if cell.reason == "failed" and (error := cell.report.error) is not None}
+    failed = (cell.report for cell in done if cell.report.run.out_of_time is None)
+    errors = {report.error: None for report in failed if report.error is not None}
     if errors:
         raise HeuristicFailed(*(line for error in errors for line in error.split("\n")))
 

@@ -48,6 +48,7 @@ NOTHING = 5
 @click.option("--most-nodes", type=click.IntRange(1), default=6, show_default=True)
 @click.option("--profile", default="exact", metavar="NAME|FILE", help="Solver profile.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds for the whole.")
+@arguments.run_limit_options
 @click.option("--to", "folder", metavar="FOLDER", help="Write NAME.json and test_NAME.py there.")
 @click.option("--name", metavar="NAME", help="By default of the problem and the heuristic.")
 @arguments.format_option("words", "json")

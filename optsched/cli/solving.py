@@ -33,6 +33,7 @@ _LONGEST_NUMBER = 40
 @click.command()
 @arguments.posed_options
 @arguments.limit_options
+@arguments.run_limit_options
 @click.option("--route", metavar="R", help="Which way; by default the quickest that proves its answer.")
 @click.option("--start", metavar="SOLUTION.json", help="Begin from the placement of this solution file.")
 @arguments.format_option("table", "json")
@@ -61,6 +62,7 @@ def solve(
     from optsched.printing import progress
     from optsched.results import Limit, Termination
     from optsched.routes import solve
+    from optsched.routes.contained import told_end
 
     posed = pose(instance, problem_name, params)
     begin = None
@@ -79,6 +81,8 @@ def solve(
             _show(posed, solution, form)
             ctx.exit(INTERRUPTED)
     _show(posed, solution, form)
+    if (ended := told_end(solution)) is not None:
+        arguments.note(f"not solved: {ended}", "warning")
     codes = {Termination.NO_SOLUTION: NO_SOLUTION, Termination.ERROR: NO_SOLUTION, Termination.INFEASIBLE: INFEASIBLE}
     ctx.exit(codes.get(solution.termination, 0))
 
@@ -158,6 +162,7 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
 @click.command()
 @arguments.posed_options
 @arguments.limit_options
+@arguments.run_limit_options
 @click.option("--plot", metavar="FILE", help="Draw it (.png, .pdf, .svg); needs matplotlib.")
 @arguments.format_option(*arguments.TABLES, "json")
 @click.pass_context

@@ -17,6 +17,7 @@ from typing import Any
 from optsched.errors import UsageError, nearest
 from optsched.outside import Listed
 from optsched.problems.base import Problem, expect_problem
+from optsched.processes.containing import in_force
 from optsched.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
 from optsched.running.driver import Answer, Observer
 from optsched.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
@@ -158,7 +159,8 @@ def run(
     Returns
     -------
     HeuristicRun
-        With the placement, feasible or not, or with the error of a heuristic that raised or answered nonsense.
+        With the placement, feasible or not, or with the error of a heuristic that raised or answered nonsense. Within
+        `optsched.processes.contained` it runs in a process of its own, and whatever ends that is an error, too.
 
     Raises
     ------
@@ -182,7 +184,10 @@ def run(
     """
     expect_problem(problem, "run", Problem)
     entry = _entry(heuristic)
-    return run_heuristic(
+    run_it = run_heuristic
+    if in_force() is not None:
+        from optsched.running.contained import run_contained as run_it
+    return run_it(
         problem,
         entry,
         seed,

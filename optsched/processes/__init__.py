@@ -2,6 +2,7 @@
 
 What runs there is none of this room's business. `run` runs one job; an `Executor` runs many, in the order in which it
 draws them: `LocalExecutor` on this machine, `DaskExecutor` on a cluster. Whatever a job does, there is an `Outcome`.
+`contained` lets limits hold for all runs of heuristics and solvers within a block.
 
 Of the libraries looked at, `concurrent.futures`, `loky` and `joblib` give up all jobs where one process dies; `pebble`
 and `billiard` kill at a deadline, but neither limits memory, and what a job has started outlives it.
@@ -9,7 +10,29 @@ and `billiard` kill at a deadline, but neither limits memory, and what a job has
 
 from __future__ import annotations
 
-from optsched.processes.local import LocalExecutor, run
-from optsched.processes.outcomes import Executor, Limits, Outcome, Status
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["Executor", "Limits", "LocalExecutor", "Outcome", "Status", "run"]
+if TYPE_CHECKING:
+    from optsched.processes.containing import contained
+    from optsched.processes.local import LocalExecutor, run
+    from optsched.processes.outcomes import Executor, Limits, Outcome, Status
+
+__all__ = ["Executor", "Limits", "LocalExecutor", "Outcome", "Status", "contained", "run"]
+
+#: Module of each name: who only asks for the limits in force loads nothing that starts processes.
+_MODULES = {
+    "Executor": "outcomes",
+    "Limits": "outcomes",
+    "LocalExecutor": "local",
+    "Outcome": "outcomes",
+    "Status": "outcomes",
+    "contained": "containing",
+    "run": "local",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -28,6 +28,10 @@ Job = TypeVar("Job")
 #: Seconds in which a supervisor ends once its connection is closed; then it is killed.
 _ENDS = 10.0
 
+#: What is wrong with what cannot be pickled, and what to do.
+_UNSENT = "cannot be sent to another process"
+_MEND = "give what can be pickled, such as a function or class of a module"
+
 
 def run(
     function: Callable[[Job], Any], job: Job, limits: Limits | None = None, *, preload: Sequence[str] = ()
@@ -108,8 +112,13 @@ class LocalExecutor:
         self._preload = tuple(preload)
         self._idle: list[_Supervised] = []
 
-    def map(self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]]) -> Iterator[tuple[str, Outcome]]:
-        """The outcome of each job with its key, as they come; see `Executor.map`."""
+    def map(
+        self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]], limits: Limits | None = None
+    ) -> Iterator[tuple[str, Outcome]]:
+        """The outcome of each job with its key, as they come; see `Executor.map`.
+
+        `limits`: of these jobs, if not those of all.
+        """
         _packed(function, None)  # a function that cannot be sent is told once
         source = iter(jobs)
         busy: dict[Connection, tuple[str, _Supervised]] = {}
@@ -117,7 +126,7 @@ class LocalExecutor:
         try:
             while True:
                 while len(busy) + len(found) < self.workers and (entry := next(source, None)) is not None:
-                    self._begin(function, *entry, busy, found)
+                    self._begin(function, *entry, limits or self.limits, busy, found)
                 if found:
                     yield found.popleft()
                 elif busy:
@@ -133,18 +142,19 @@ class LocalExecutor:
         function: Callable[[Job], Any],
         key: str,
         job: Job,
+        limits: Limits,
         busy: dict[Connection, tuple[str, _Supervised]],
         found: deque[tuple[str, Outcome]],
     ) -> None:
         """Give a job to an idle process, or find that it cannot be sent."""
         try:
-            packed = _packed(function, job)
-        except UsageError as error:
-            found.append((key, Outcome(Status.FAILED, message=str(error))))
+            packed = pack((function, job))
+        except CannotSend as error:
+            found.append((key, Outcome(Status.FAILED, message=f"{_UNSENT}: {error}; {_MEND}")))
             return
-        supervised = _living(self._idle) or _Supervised(self._preload)
+        supervised = _living(self._idle) or _spared(self._preload)
         busy[supervised.connection] = key, supervised
-        supervised.ask(packed, self.limits)
+        supervised.ask(packed, limits)
 
     def _collect(self, busy: dict[Connection, tuple[str, _Supervised]], found: deque[tuple[str, Outcome]]) -> None:
         """Wait until something is said, and gather what has ended."""
@@ -162,9 +172,9 @@ class LocalExecutor:
                 self._idle.append(supervised)
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes of the jobs; a few of those that watched over them are kept for others to use."""
         while self._idle:
-            self._idle.pop().close()
+            _keep(self._idle.pop())
 
     def __enter__(self) -> Self:
         return self
@@ -180,24 +190,20 @@ def _packed(function: Callable[[Any], Any], job: Any) -> bytes:
         return pack((function, job))
     except CannotSend as error:
         name = getattr(function, "__qualname__", repr(function))
-        told = f"{name} and what it is run on cannot be sent to another process: {error}"
-        raise UsageError(f"{told}; give what can be pickled, such as a function of a module") from error
+        raise UsageError(f"{name} and what it is run on {_UNSENT}: {error}; {_MEND}") from error
 
 
 class _Supervised:
     """A process that supervises jobs, as who asks for them holds it."""
 
     def __init__(self, preload: Sequence[str]) -> None:
-        self._preload = tuple(preload)
-        self._start()
-
-    def _start(self) -> None:
+        self.preload = tuple(preload)
         self.lost = False
         self._began = False
         self._process, self.connection = start("optsched.processes.supervisor")
         self._receiver = Receiver(self.connection)
         with contextlib.suppress(OSError):  # told when the answer is due
-            self.connection.send((self._preload, FORKS))
+            self.connection.send((self.preload, FORKS))
 
     @property
     def alive(self) -> bool:
@@ -209,6 +215,11 @@ class _Supervised:
         around = pickle.dumps((Surroundings.here(), limits.memory_mb, packed))
         with contextlib.suppress(OSError):  # it has ended, as `take` will see
             send(self.connection, pickle.dumps((limits, once, around)))
+
+    def rest(self) -> None:
+        """End the process that it runs jobs in, with what these have left there."""
+        with contextlib.suppress(OSError):
+            send(self.connection, pickle.dumps(None))
 
     def take(self) -> Outcome | None:
         """The outcome, once it is there; None while it is not, after waiting for a part of it.
@@ -264,27 +275,45 @@ def _outcome(answer: Answer, seconds: float) -> Outcome:
     return Outcome(status, value, message, seconds, answer.peak_mb, trace)
 
 
-#: Processes that `run` has used and may use again, by what they have loaded.
+#: So many idle processes with the same modules are kept at most.
+_KEPT = 2
+
+#: Idle processes that may be used again, by what they have loaded.
 _spare: dict[tuple[str, ...], list[_Supervised]] = {}
 _lock = threading.Lock()
 
 
 @contextlib.contextmanager
 def _borrowed(preload: tuple[str, ...]) -> Iterator[_Supervised]:
-    """A process for one job; it is kept for the next one, unless something went wrong here."""
-    with _lock:
-        supervised = _living(_spare.get(preload, []))
-    supervised = supervised or _Supervised(preload)
+    """A process for one job; it is kept, unless something went wrong here."""
+    supervised = _spared(preload)
     whole = False
     try:
         yield supervised
         whole = not supervised.lost
     finally:
         if whole:
-            with _lock:
-                _spare.setdefault(preload, []).append(supervised)
+            _keep(supervised)
         else:
             supervised.close()
+
+
+def _spared(preload: tuple[str, ...]) -> _Supervised:
+    """A process that has loaded these modules: one that was kept, or a new one."""
+    with _lock:
+        found = _living(_spare.get(preload, []))
+    return found or _Supervised(preload)
+
+
+def _keep(supervised: _Supervised) -> None:
+    """Keep an idle process for whoever needs one next; it lets go of what jobs were run in."""
+    supervised.rest()
+    with _lock:
+        kept = _spare.setdefault(supervised.preload, [])
+        if len(kept) < _KEPT:
+            kept.append(supervised)
+            return
+    supervised.close()
 
 
 @atexit.register

@@ -51,6 +51,21 @@ class Limits:
             if given is not None and not (number and math.isfinite(given) and given > 0):
                 raise UsageError(f"{name}={given!r}: give a number of {unit} above 0, or None for no limit")
 
+    @classmethod
+    def of_runs(cls, run_limit: Any = None, memory_limit: Any = None) -> Limits | None:
+        """The limits that are called so where runs are asked for; None where neither is given.
+
+        Raises
+        ------
+        UsageError
+            If one is no number above 0, by these names.
+        """
+        try:
+            return cls(run_limit, memory_limit) or None
+        except UsageError as error:
+            told = str(error).replace("memory_mb=", "memory_limit=").replace("seconds=", "run_limit=")
+            raise UsageError(told) from None
+
     def __bool__(self) -> bool:
         return self.seconds is not None or self.memory_mb is not None
 

@@ -82,7 +82,11 @@ class _Supervisor:
             asked = receiver.take()
             if asked is None:
                 continue
-            limits, once, job = pickle.loads(asked)
+            job = pickle.loads(asked)
+            if job is None:
+                self.end_worker()
+                continue
+            limits, once, job = job
             worker = self._idle_worker()
             began = time.monotonic()
             answer = self._watched(worker, limits, job)

@@ -17,7 +17,7 @@ from optsched.processes.outcomes import Status
 from optsched.processes.packing import CannotSend, Receiver, pack, send, unpack
 from optsched.processes.starting import connection_of
 
-__all__ = ["Answer", "Surroundings", "main", "serve"]
+__all__ = ["Answer", "Surroundings", "main", "refused", "serve"]
 
 #: How libraries in other languages say in their messages that memory was refused.
 _REFUSED = ("bad_alloc", "bad_array_new_length", "cannot allocate memory", "out of memory")
@@ -109,18 +109,28 @@ def _failed(error: BaseException) -> Answer:
         told, trace = raised(error), "".join(traceback.format_exception(error))
     except Exception:  # its own code, of __str__ for one, raises as well
         told = trace = type(error).__name__
-    if _for_memory(error, told):
+    if refused(error):
         return Answer(Status.OUT_OF_MEMORY, message=f"memory was refused: {told}", traceback=trace)
     return Answer(Status.FAILED, message=f"raised {told}", traceback=trace, reusable=isinstance(error, Exception))
 
 
-def _for_memory(error: BaseException | None, told: str) -> bool:
-    """Whether something was raised for want of memory."""
+def refused(error: BaseException | None) -> bool:
+    """Whether something was raised because memory was refused, by Python or by a library that says so in its words.
+
+    Examples
+    --------
+    >>> refused(MemoryError()), refused(RuntimeError("std::bad_alloc")), refused(ValueError("no"))
+    (True, True, False)
+    """
     while error is not None:
-        if isinstance(error, MemoryError):
+        try:
+            told = str(error).lower()
+        except Exception:  # its own code
+            told = ""
+        if isinstance(error, MemoryError) or any(text in told for text in _REFUSED):
             return True
         error = error.__cause__ or error.__context__
-    return any(text in told.lower() for text in _REFUSED)
+    return False
 
 
 def _alone() -> bool:

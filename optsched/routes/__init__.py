@@ -20,6 +20,7 @@ from optsched.errors import HeuristicFailed, UsageError, described, nearest
 from optsched.placement import NetworkFlow
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
+from optsched.processes.containing import in_force
 from optsched.registry import record_of, records
 from optsched.results import Bound, Decision, FrontierPoint, Solution
 from optsched.routes.base import MODELS, Frontier
@@ -164,6 +165,10 @@ def solve(
         return call.infeasible(plain)
     module = import_module(_ENUMERATED) if route == "brute-force" else _module(problem)
     with call.until_stopped(), deadline(profile.time_limit):
+        if in_force() is not None:
+            from optsched.routes.contained import solved
+
+            return solved(call, profile)
         solution: Solution = module.by_route(call, profile)
         return solution
     return call.solution(None)  # it was stopped where no route looks for that
@@ -260,6 +265,10 @@ def frontier(
     route = _route(problem, route)
     try:
         with deadline(profile.time_limit):
+            if in_force() is not None:
+                from optsched.routes.contained import contained_frontier
+
+                return contained_frontier(problem, profile, route)
             found: Frontier = module.frontier(problem, profile, route)
     except STOPPED as error:  # before there was a point
         names = (problem.components[0].name, problem.components[1].name)

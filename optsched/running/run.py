@@ -40,7 +40,15 @@ from optsched.running.answers import attempt, placement_from
 from optsched.running.base import Heuristic, Policy
 from optsched.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams
 
-__all__ = ["HeuristicRun", "custom", "imported", "run_heuristic", "users_own"]
+__all__ = [
+    "HeuristicRun",
+    "checked",
+    "custom",
+    "imported",
+    "run_heuristic",
+    "shown_parameters",
+    "users_own",
+]
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,9 @@ class HeuristicRun:
         The exception that the heuristic raised, with its traceback; None if it raised none.
     out_of_time
         The limit, in seconds, that cut it short; None if none did.
+    ended
+        How the process of its own ended that it was run in, where there was no answer (`optsched.processes`):
+        `out-of-time`, `out-of-memory` or `crashed`; else None.
     """
 
     name: str
@@ -77,6 +88,7 @@ class HeuristicRun:
     error: str | None = None
     out_of_time: float | None = None
     cause: BaseException | None = field(default=None, repr=False, compare=False)
+    ended: str | None = None
 
     def __repr__(self) -> str:
         told = self.error
@@ -102,14 +114,8 @@ def run_heuristic(
     **parameters: Any,
 ) -> HeuristicRun:
     """Run an entry of the list, or what `custom` made; see `optsched.heuristics.run`."""
-    values = _parameters(heuristic, parameters)
-    _check_seed(seed)
-    _check_limit(time_limit)
-    _check_observers(observers)
-    if not heuristic.online and (max_idle_rounds is not None or observers):
-        raise UsageError(f"{heuristic.name} is a batch heuristic: it has no rounds and nothing to observe")
+    values = checked(problem, heuristic, seed, max_idle_rounds, observers, time_limit, parameters)
     rounds = MAX_IDLE_ROUNDS if max_idle_rounds is None else _rounds(heuristic, max_idle_rounds)
-    _check_served(heuristic, problem)
     given = problem if heuristic.shipped else _again(problem)
     began = time.perf_counter()
     result: Placement | Drive | None = None
@@ -131,12 +137,40 @@ def run_heuristic(
         exceeded = time_limit
         error = f'heuristic "{heuristic.name}" was out of time after {time_limit:g} s'
     seconds = time.perf_counter() - began
-    shown = MappingProxyType(values if max_idle_rounds is None else {**values, "max_idle_rounds": rounds})
+    shown = shown_parameters(heuristic, values, max_idle_rounds)
     run = HeuristicRun(heuristic.name, shown, None, seconds, error=error, out_of_time=exceeded, cause=cause)
     if not isinstance(result, Drive):
         return replace(run, placement=result)
     waited, starved = result.idle_slot_time, result.starved
     return replace(run, placement=result.placement, rounds=result.rounds, idle_slot_time=waited, starved=starved)
+
+
+def checked(
+    problem: Problem,
+    heuristic: Heuristic,
+    seed: int | Sequence[int],
+    max_idle_rounds: Any,
+    observers: Sequence[Observer],
+    time_limit: float | None,
+    parameters: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The values of the heuristic's parameters that are in force; raises for whatever was asked for wrongly."""
+    values = _parameters(heuristic, parameters)
+    _check_seed(seed)
+    _check_limit(time_limit)
+    _check_observers(observers)
+    if not heuristic.online and (max_idle_rounds is not None or observers):
+        raise UsageError(f"{heuristic.name} is a batch heuristic: it has no rounds and nothing to observe")
+    if max_idle_rounds is not None:
+        _rounds(heuristic, max_idle_rounds)
+    _check_served(heuristic, problem)
+    return values
+
+
+def shown_parameters(heuristic: Heuristic, values: Mapping[str, Any], max_idle_rounds: Any) -> Mapping[str, Any]:
+    """The parameters as a run tells them: `max_idle_rounds` where it was given."""
+    given = {} if max_idle_rounds is None else {"max_idle_rounds": _rounds(heuristic, max_idle_rounds)}
+    return MappingProxyType({**values, **given})
 
 
 def _batch(

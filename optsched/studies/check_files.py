@@ -5,6 +5,7 @@ What stands above the tables holds for all checks that do not say otherwise.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,11 @@ from optsched.studies.plan_files import (
 
 __all__ = ["CheckFile", "NamedCheck"]
 
+
+def _is_above_zero(value: Any) -> bool:
+    return is_number(value) and 0 < value < math.inf
+
+
 #: For each key: what it must be, in words, and whether a value is that.
 _RULES: dict[str, Rule] = {
     "name": ("a text", is_text),
@@ -44,6 +50,8 @@ _RULES: dict[str, Rule] = {
     "baseline": ("the path of a file, true or false", lambda value: is_truth(value) or is_text(value)),
     "certify": ('true, false, or a list such as ["solver"]', lambda value: is_truth(value) or is_texts(value)),
     **{key: MEASURED[key] for key in ("seeds", "parameters", "profile", "time_limit")},
+    "run_limit": ('a number of seconds above 0, or "none"', lambda value: value == "none" or _is_above_zero(value)),
+    "memory_limit": ("a number of MiB above 0", _is_above_zero),
 }
 
 #: What every check must say.
@@ -183,12 +191,17 @@ def _planned(entry: _Entry, record: bool, faults: list[Fault]) -> Planned | None
         stem = re.sub(r"[^\w.-]+", "-", entry.name).strip("-.")
         values["baseline"] = f"gaps/{stem or 'check'}.json"
     values.pop("name", None)
+    if values.setdefault("run_limit", RUN_LIMIT) == "none":
+        values["run_limit"] = None
 
     def made(given: dict[str, Any]) -> Planned:
         return Check.of(choices, groups, problems, **given).planned(record, RECORDER)
 
     return next(iter(looking.one(entry.place, made, values)), None)
 
+
+#: Seconds after which a run or a solve is killed, where the file does not say: none may hang a server for ever.
+RUN_LIMIT = 600
 
 #: What to do where there is no baseline.
 RECORDER = "optsched check --update records it"

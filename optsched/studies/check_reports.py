@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import traceback
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from optsched.errors import printable
 from optsched.studies.check_files import NamedCheck
 from optsched.studies.checks import Outcome
 from optsched.studies.limits import Breach, GapLimit
-from optsched.studies.messages import lines, own_traceback
+from optsched.studies.messages import frames_of, lines, traceback_of
 from optsched.studies.runs import Measured
 
 __all__ = ["COLUMNS", "NUMBERS", "Result", "github_annotations", "junit", "markdown", "told"]
@@ -84,7 +83,7 @@ def told(result: Result, folder: str = "") -> Iterator[str]:
         return
     yield from result.outcome.lines(folder)
     if result.outcome.cause is not None:
-        yield from own_traceback(result.outcome.cause).rstrip("\n").split("\n")
+        yield from traceback_of(result.outcome.cause).rstrip("\n").split("\n")
 
 
 # JUnit XML --------------------------------------------------------------------------------------------------------
@@ -154,10 +153,10 @@ def _failure(case: ET.Element, broken: Sequence[Breach], outcome: Outcome, folde
     causes = [breach.worst.report.run.cause for breach in broken]
     cause = next(filter(None, causes), None)
     text = list(lines(broken, outcome.check.choices, folder))
-    kind = "AssertionError" if cause is None else type(cause).__name__
+    kind = "AssertionError" if cause is None else getattr(cause, "kind", type(cause).__name__)
     failure = ET.SubElement(case, "failure", {"type": kind, "message": _held(broken[0].told)})
     if cause is not None:
-        text.append(own_traceback(cause).rstrip("\n"))
+        text.append(traceback_of(cause).rstrip("\n"))
     failure.text = _held("\n".join(text))
 
 
@@ -215,13 +214,13 @@ def _raised_at(outcome: Outcome, workspace: Path) -> tuple[str, int | None] | No
         return None
     root = workspace.resolve()
     own = [
-        frame
-        for frame in traceback.extract_tb(outcome.cause.__traceback__)
-        if Path(frame.filename).resolve().is_relative_to(root)
-        and not Path(frame.filename).resolve().is_relative_to(Path(__file__).parent.parent)
-        and "site-packages" not in Path(frame.filename).parts
+        (Path(file), line)
+        for file, line in frames_of(outcome.cause)
+        if Path(file).resolve().is_relative_to(root)
+        and not Path(file).resolve().is_relative_to(Path(__file__).parent.parent)
+        and "site-packages" not in Path(file).parts
     ]
-    return (_within(Path(own[-1].filename), workspace), own[-1].lineno) if own else None
+    return (_within(own[-1][0], workspace), own[-1][1]) if own else None
 
 
 def _escaped(value: object, of_property: bool = False) -> str:

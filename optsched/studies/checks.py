@@ -11,6 +11,8 @@ from optsched.certificates import certify
 from optsched.errors import CertificateInvalid, UsageError, expect, nearest
 from optsched.heuristics import AnyHeuristic
 from optsched.problems import problem_class
+from optsched.processes.containing import contained
+from optsched.processes.outcomes import Limits
 from optsched.solvers.profiles import AnyProfile
 from optsched.studies.baselines import Baseline, Comparison
 from optsched.studies.choices import Choice, Group, Source, chosen, distinct, seeds_of
@@ -51,6 +53,8 @@ class Check:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     profile: AnyProfile = "exact"
     time_limit: float | None = None
+    #: Of each run and each solve, which then have processes of their own.
+    contained: Limits | None = None
 
     @classmethod
     def of(
@@ -71,6 +75,8 @@ class Check:
         parameters: Mapping[str, Any] | None = None,
         profile: AnyProfile = "exact",
         time_limit: float | None = None,
+        run_limit: float | None = None,
+        memory_limit: int | None = None,
     ) -> Check:
         """What is meant by the arguments, which are those of `optsched.pytest_plugin.GapCheck`.
 
@@ -107,6 +113,7 @@ class Check:
             dict(parameters or {}),
             profile,
             time_limit,
+            Limits.of_runs(run_limit, memory_limit),
         )
 
     @property
@@ -186,13 +193,14 @@ class Planned:
         return len(self.check.seeds) * sum(len(part.choices) for part in self.work)
 
     def measure(self, step: Callable[[str], None] = lambda text: None) -> Iterator[Measured]:
-        """Every run as soon as it is there; `step` is told of each before it begins."""
+        """Every run as soon as it is there, for who holds to `check.contained`; `step` is told before each begins."""
         check = self.check
         return measure(self.work, check.seeds, profile=check.profile, time_limit=check.time_limit, step=step)
 
     def run(self) -> Outcome:
         """What comes of it."""
-        return self.judge(self.measure())
+        with contained(self.check.contained):
+            return self.judge(self.measure())
 
     def judge(self, measured: Iterable[Measured]) -> Outcome:
         """What is to be said of the runs, once all are there."""

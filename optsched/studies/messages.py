@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,13 +13,15 @@ import numpy as np
 from optsched.errors import printable
 from optsched.gaps import GapReport
 from optsched.instances.files import SUFFIXES
+from optsched.outside import own_traceback
 from optsched.placement import NONE, Placement
+from optsched.processes.containing import TracedElsewhere
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile, profile_names
 from optsched.studies.choices import Choice
 from optsched.studies.limits import Breach
 from optsched.studies.runs import Measured
 
-__all__ = ["again", "differing", "lines", "own_traceback"]
+__all__ = ["again", "differing", "frames_of", "lines", "traceback_of"]
 
 #: So many tasks that are placed differently, and so many breaches, are told one by one.
 _SHOWN = 12
@@ -130,12 +131,16 @@ def _limits(profile: AnyProfile, time_limit: float | None) -> list[str]:
     return [*([] if name == "exact" else ["--profile", name]), "--time-limit", limit]
 
 
-def own_traceback(error: BaseException) -> str:
-    """The traceback of what a heuristic raised, from its own first line on: what called it is left out."""
-    here, frame = f"{Path(__file__).parent.parent}{os.sep}", error.__traceback__
-    while frame is not None and frame.tb_frame.f_code.co_filename.startswith(here):
-        frame = frame.tb_next
-    return "".join(traceback.format_exception(type(error), error, frame or error.__traceback__))
+def traceback_of(error: BaseException) -> str:
+    """The traceback of what a heuristic raised, from its own first line on, wherever it ran."""
+    return error.trace if isinstance(error, TracedElsewhere) else own_traceback(error)
+
+
+def frames_of(error: BaseException) -> list[tuple[str, int | None]]:
+    """File and line of each frame of what a heuristic raised, the innermost last."""
+    if isinstance(error, TracedElsewhere):
+        return list(error.frames)
+    return [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
 
 
 def _argument(group: str, name: str) -> str:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, overload
 from optsched.brief import brief, counted
 from optsched.gaps import GapReport, fields_beside
 from optsched.heuristics import AnyHeuristic
+from optsched.processes.containing import contained
+from optsched.processes.outcomes import Limits
 from optsched.results import Number
 from optsched.solvers.profiles import Profile
 from optsched.studies.choices import Choice, Source
@@ -34,6 +36,8 @@ def study(
     parameters: Mapping[str, Any] | None = None,
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
+    run_limit: float | None = None,
+    memory_limit: int | None = None,
 ) -> GapReports:
     """Measure heuristics against the proved optimum: instances x problems x heuristics x seeds.
 
@@ -52,6 +56,10 @@ def study(
         Of the problems: `{"levels": (0, 1, 2)}` of all that have it, `{"latency": {"w_rem": 5}}` of one.
     profile, time_limit
         As for `optsched.gap`: of each reference, and of each run.
+    run_limit, memory_limit
+        Seconds and MiB after which a run or a solve is killed. With one of them each has a process of its own, so that
+        whatever it does, hang, crash or take all memory, is a report with its `status` and `error`. A heuristic must
+        be fit to be pickled; those of a notebook are.
 
     Returns
     -------
@@ -76,7 +84,8 @@ def study(
     lsap-fair-sched    44.444445    44.444445 0.000
     """
     work = plan(instances, problems, heuristics, parameters)
-    return GapReports(measure(work, seeds, profile=profile, time_limit=time_limit))
+    with contained(Limits.of_runs(run_limit, memory_limit)):
+        return GapReports(measure(work, seeds, profile=profile, time_limit=time_limit))
 
 
 class GapReports(Sequence[GapReport]):

@@ -77,7 +77,9 @@ print("loaded:", *sys.modules, file=sys.stderr)
     loaded = set(done.stderr.rpartition("loaded:")[2].split())
     assert loaded & HEAVY <= needed
     routes = {name for name in loaded if name.startswith("optsched.routes.")}
-    assert len(routes - {"optsched.routes.base", "optsched.routes.call"}) <= 1
+    shared = {f"optsched.routes.{name}" for name in ("base", "call", "contained")}
+    assert len(routes - shared) <= 1
+    assert not {"psutil", "cloudpickle", "multiprocessing"} & loaded
     if not needed:
         assert "scipy" not in loaded
 

@@ -17,7 +17,7 @@ from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 from optsched.studies.checks import Check
 from optsched.studies.choices import Family
 from optsched.studies.limits import Breach, GapLimit, breaches
-from optsched.studies.messages import again, lines, own_traceback
+from optsched.studies.messages import again, lines, traceback_of
 from optsched.studies.runs import Measured, measure, plan
 
 
@@ -67,12 +67,12 @@ def test_traceback_begins_with_the_users_own_line() -> None:
     (entry,) = measured(made(1), broken)
     cause = entry.report.run.cause
     assert cause is not None
-    told = own_traceback(cause)
+    told = traceback_of(cause)
     assert "KeyError: 'cause'" in told
     assert told.endswith("ValueError: no\n")
     assert told.count("File ") == 1
     assert "in broken" in told
-    assert "never raised" in own_traceback(ValueError("never raised"))
+    assert "never raised" in traceback_of(ValueError("never raised"))
 
 
 def test_long_tables_are_cut() -> None:

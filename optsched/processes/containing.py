@@ -1,0 +1,158 @@
+"""Limits that hold for whatever heuristic or solver runs within: each such run gets a process of its own.
+
+Like a deadline (`optsched.deadline`) they are kept in a context variable, so that they reach through all layers. Who
+runs a heuristic or a solver asks `in_force`, and then `call`; within the process that runs it there are none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from optsched.deadline import check, deadline, remaining
+from optsched.errors import OptschedError
+from optsched.processes.outcomes import Limits, Outcome, Status
+
+if TYPE_CHECKING:
+    from optsched.processes.local import LocalExecutor
+
+__all__ = ["RunFailed", "TracedElsewhere", "call", "contained", "in_force", "value_of"]
+
+#: Modules that take long to load, and that runs of heuristics and solvers need.
+PRELOADED = ("optsched.heuristics", "optsched.routes", "highspy", "scipy.optimize", "scipy.sparse.csgraph")
+
+#: Seconds that a run has beyond a deadline that it looks at itself, before it is killed.
+_GRACE = 1.0
+
+
+class RunFailed(OptschedError):
+    """A run in a process of its own raised what is no error of this package: a bug, or a broken installation."""
+
+
+class TracedElsewhere(Exception):
+    """Stands for an exception that was raised in another process.
+
+    Attributes
+    ----------
+    trace
+        Its traceback, as Python prints it.
+    kind
+        Name of its class.
+    frames
+        File and line of each of its frames, the innermost last.
+    """
+
+    def __init__(self, trace: str, kind: str = "Exception", frames: Sequence[tuple[str, int | None]] = ()) -> None:
+        super().__init__(trace)
+        self.trace, self.kind, self.frames = trace, kind, tuple(frames)
+
+    def __str__(self) -> str:
+        return f"in another process:\n{self.trace.rstrip()}"
+
+
+@dataclass(frozen=True)
+class _Held:
+    limits: Limits
+    executor: LocalExecutor
+
+
+_held: ContextVar[_Held | None] = ContextVar("optsched limits of runs", default=None)
+
+
+@contextmanager
+def contained(limits: Limits | None) -> Iterator[None]:
+    """Give each run of a heuristic, and each solve, within the block a process of its own with these limits.
+
+    Parameters
+    ----------
+    limits
+        Of each run; None changes nothing, and limits without any contain crashes all the same.
+
+    Examples
+    --------
+    >>> with contained(Limits(seconds=5)):
+    ...     print(in_force())
+    Limits(seconds=5, memory_mb=None)
+    >>> print(in_force())
+    None
+    """
+    if limits is None:
+        yield
+        return
+    from optsched.processes.local import LocalExecutor
+
+    with LocalExecutor(1, limits, preload=PRELOADED) as executor:
+        token = _held.set(_Held(limits, executor))
+        try:
+            yield
+        finally:
+            _held.reset(token)
+
+
+def in_force() -> Limits | None:
+    """The limits that hold here; None where runs are not contained."""
+    held = _held.get()
+    return None if held is None else held.limits
+
+
+def call(function: Callable[[Any], Any], job: Any, limits: Limits | None = None) -> Outcome:
+    """Run `function(job)` contained, within the deadline that holds here.
+
+    Parameters
+    ----------
+    function, job
+        As for `run`. An error of this package that the function raises is raised here, too.
+    limits
+        By default those in force.
+
+    Raises
+    ------
+    OptschedError
+        That the function raised.
+    OutOfTime
+        If a deadline is past.
+    """
+    from optsched.processes.local import run
+
+    held = _held.get()
+    limits = limits or (Limits() if held is None else held.limits)
+    left = remaining()
+    if left is not None:
+        limits = replace(limits, seconds=min(limits.seconds or math.inf, left + _GRACE))
+    asked = (function, job, left)
+    if held is None:
+        outcome = run(_guarded, asked, limits, preload=PRELOADED)
+    else:
+        [(_, outcome)] = held.executor.map(_guarded, [("", asked)], limits)
+    if outcome.status is Status.TIMED_OUT:
+        check()
+    if isinstance(outcome.value, OptschedError):
+        raise outcome.value
+    return outcome
+
+
+def value_of(outcome: Outcome) -> Any:
+    """What a job gave that is this package's own code, or None where it was killed or crashed.
+
+    Raises
+    ------
+    RunFailed
+        If it raised what is no error of this package.
+    """
+    if outcome.status is Status.FAILED:
+        raise RunFailed(f"in a process of its own: {outcome.message}") from TracedElsewhere(outcome.traceback)
+    return outcome.value
+
+
+def _guarded(asked: tuple[Callable[[Any], Any], Any, float | None]) -> Any:
+    """What the function gives, or the error of this package that it raised."""
+    function, job, left = asked
+    try:
+        with deadline(left):
+            return function(job)
+    except OptschedError as error:
+        return error

@@ -1,0 +1,129 @@
+"""Solving in a process of its own, where limits are in force (`optsched.processes.contained`).
+
+Where the process is killed or crashes, there is a solution that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from optsched.problems import AnyProblem
+from optsched.processes.containing import RunFailed, call, value_of
+from optsched.processes.outcomes import Limits, Outcome, Status
+from optsched.results import Limit, Solution, Termination, Value
+from optsched.routes.base import Beside, Frontier
+from optsched.routes.call import Call
+from optsched.solvers.profiles import Profile
+
+__all__ = ["ContainedBeside", "contained_frontier", "solved", "told_end"]
+
+#: What cut a search short, by how its process ended.
+_LIMITS = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}
+
+
+def solved(asked: Call[Any], profile: Profile) -> Solution:
+    """The solution of a call of `solve`."""
+    outcome = call(_solve, (asked.problem, profile, asked.start, asked.route))
+    found: Solution | None = value_of(outcome)
+    return _ended(asked, outcome) if found is None else found
+
+
+def _solve(job: tuple[AnyProblem, Profile, Any, str]) -> Solution:
+    from optsched.routes import solve
+
+    problem, profile, start, route = job
+    return solve(problem, profile, start, route)
+
+
+def _ended(asked: Call[Any], outcome: Outcome) -> Solution:
+    """The solution where the process was killed or crashed: nothing but the start is held."""
+    told = f"{outcome.status}: {outcome.message}"
+    unanswered = Termination.ERROR if outcome.status is Status.CRASHED else None
+    return asked.solution(None, (), _LIMITS.get(outcome.status), told, unanswered=unanswered)
+
+
+def told_end(solution: Solution) -> str | None:
+    """How the process of its own ended in which there was to be a solution; None where it gave one, or there was none.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.processes import Limits, contained
+    >>> with contained(Limits(seconds=0.001)):
+    ...     print(told_end(optsched.solve(optsched.problem("lsap", "papers/guo-fig2"))))
+    timed-out: killed after 0.001 s
+    """
+    ends = tuple(f"{status}: " for status in (*_LIMITS, Status.CRASHED))
+    return solution.raw_status if solution.raw_status.startswith(ends) else None
+
+
+def contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Frontier:
+    """The frontier that `frontier` finds; without points where its process was killed at a limit.
+
+    Raises
+    ------
+    RunFailed
+        If its process crashed.
+    """
+    outcome = call(_frontier, (problem, profile, route))
+    found: Frontier | None = value_of(outcome)
+    if found is not None:
+        return found
+    if outcome.status is Status.CRASHED:
+        raise RunFailed(f"{problem.place}: finding the frontier crashed: {outcome.message}")
+    names = (problem.components[0].name, problem.components[1].name)
+    return Frontier(problem.name, names, (), complete=False, limit=_LIMITS[outcome.status])
+
+
+def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:
+    from optsched.routes import frontier
+
+    problem, profile, route = job
+    return frontier(problem, profile, route=route)
+
+
+class ContainedBeside:
+    """What a gap says beside itself, each answer from a process of its own.
+
+    Parameters
+    ----------
+    inner
+        Who is asked there. What it has learned comes back.
+    problem
+        The problem.
+    limits
+        Of each answer, also once they are no longer in force.
+    """
+
+    def __init__(self, inner: Beside, problem: AnyProblem, limits: Limits) -> None:
+        self._inner, self._problem, self._limits = inner, problem, limits
+        self.fields = inner.fields
+
+    def solution(self) -> Solution:
+        """The solution that the gap is measured against."""
+        from optsched.routes import routes_of
+
+        asked: Call[Any] = Call(self._problem, routes_of(self._problem)[0])
+        outcome = self._asked(_solution_of, self._inner)
+        return _ended(asked, outcome) if outcome.value is None else outcome.value[0]
+
+    def gaps(self, value: Value) -> tuple[Any, ...]:
+        """Each of the figures for a feasible value; None where it is not proved."""
+        outcome = self._asked(_gaps_of, (self._inner, value))
+        return (None,) * len(self.fields) if outcome.value is None else outcome.value[0]
+
+    def _asked(self, function: Callable[[Any], tuple[Any, Beside]], job: Any) -> Outcome:
+        outcome = call(function, job, self._limits)
+        if value_of(outcome) is not None:
+            self._inner = outcome.value[1]
+        return outcome
+
+
+def _solution_of(inner: Beside) -> tuple[Solution, Beside]:
+    return inner.solution(), inner
+
+
+def _gaps_of(job: tuple[Beside, Value]) -> tuple[tuple[Any, ...], Beside]:
+    inner, value = job
+    return inner.gaps(value), inner

@@ -1,0 +1,37 @@
+"""Tests of `optsched.processes` as a whole: its names, and what asking for limits loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import get_type_hints
+
+import pytest
+
+import optsched.processes
+from optsched.processes import Executor, LocalExecutor
+
+
+def test_names() -> None:
+    """Tests that each public name is there, and no other."""
+    assert all(hasattr(optsched.processes, name) for name in optsched.processes.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Pool'"):
+        _ = optsched.processes.Pool  # type: ignore[attr-defined]
+
+
+def test_asking_for_limits_starts_nothing() -> None:
+    """Tests that who only looks whether limits are in force loads nothing that starts processes."""
+    code = "import sys, optsched.processes.containing; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"psutil", "multiprocessing", "cloudpickle"} & set(done.stdout.split())
+
+
+def test_executors_have_the_protocol() -> None:
+    """Tests that an executor can stand where one is wanted."""
+
+    def used(executor: Executor) -> list[str]:
+        with executor:
+            return [key for key, _ in executor.map(len, [("a", "x"), ("b", "yy")])]
+
+    assert used(LocalExecutor()) == ["a", "b"]
+    assert get_type_hints(LocalExecutor.map)["return"] == get_type_hints(Executor.map)["return"]

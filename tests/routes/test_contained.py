@@ -1,0 +1,128 @@
+"""Tests of `optsched.routes.contained`: solving in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.errors import UsageError
+from optsched.gaps import Reference
+from optsched.processes import Limits, contained
+from optsched.processes.containing import RunFailed
+from optsched.results import Limit, Termination
+from optsched.routes import assignment, latency
+from optsched.routes import contained as contained_routes
+
+
+def slowly(*_given: Any) -> Any:
+    """Does not answer in time."""
+    time.sleep(60)
+
+
+def crash(*_given: Any) -> Any:
+    """Ends its process."""
+    os._exit(5)
+
+
+def fail(*_given: Any) -> Any:
+    """Raises what a solver should not."""
+    raise LookupError("a bug")
+
+
+def run_out(*_given: Any) -> Any:
+    """Takes what is not there."""
+    raise MemoryError
+
+
+@pytest.fixture
+def doing(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Lets the process that solves do something else; it is sent with the job."""
+
+    def put(function: Any) -> None:
+        monkeypatch.setattr(contained_routes, "_solve", function)
+        monkeypatch.setattr(contained_routes, "_frontier", function)
+        monkeypatch.setattr(contained_routes, "_solution_of", function)
+        monkeypatch.setattr(contained_routes, "_gaps_of", function)
+
+    return put
+
+
+@pytest.mark.parametrize("name", ["lsap", "latency", "lsap-fairness"])
+def test_same_as_without(name: str) -> None:
+    """Tests that a solution, a frontier and what stands beside gaps are the same from another process."""
+    problem: Any = optsched.problem(name, optsched.generate("lsap-fairness", nodes=4, tasks=6, seed=1))
+    here = optsched.solve(problem)
+    value = (9, 99)[: len(problem.components)]
+    beside = Reference(problem).beside(value)
+    with contained(Limits(60)):
+        there = optsched.solve(problem)
+        reference = Reference(problem)
+        assert reference.solution.objective == here.objective
+        if beside:
+            assert optsched.frontier(problem).values == optsched.frontier(problem).values
+    assert (there.objective, there.bound, there.certificate) == (here.objective, here.bound, here.certificate)
+    assert reference.beside(value) == beside, "its limits hold on, once they are not in force any more"
+    assert contained_routes.told_end(there) is None
+
+
+@pytest.mark.parametrize(
+    ("function", "termination", "limit", "told"),
+    [
+        (slowly, Termination.NO_SOLUTION, Limit.TIME, "timed-out: killed after 0.2 s"),
+        (run_out, Termination.NO_SOLUTION, Limit.MEMORY, "out-of-memory: memory was refused: MemoryError"),
+        (crash, Termination.ERROR, None, "crashed: ended with exit code 5 before it answered"),
+    ],
+)
+def test_process_that_ended(
+    doing: Any, function: Any, termination: Termination, limit: Limit | None, told: str
+) -> None:
+    """Tests that a solver that was killed or crashed is a solution without a value that says so, beside too."""
+    doing(function)
+    with contained(Limits(0.2) if limit is Limit.TIME else Limits(60)):
+        for name in ("lsap", "latency"):
+            problem: Any = optsched.problem(name, "papers/guo-fig2")
+            for solution in (optsched.solve(problem), Reference(problem).solution):
+                assert (solution.termination, solution.limit, solution.objective) == (termination, limit, None)
+                assert solution.raw_status.startswith(told)
+                assert contained_routes.told_end(solution) == solution.raw_status
+        assert Reference(problem).beside((9, 99)) == dict.fromkeys(latency.Beside.fields)
+        if limit is None:
+            with pytest.raises(RunFailed, match=r"guo-fig2.*finding the frontier crashed: ended with exit code 5"):
+                optsched.frontier(problem)
+        else:
+            frontier = optsched.frontier(problem)
+            assert (frontier.points, frontier.complete, frontier.limit) == ((), False, limit)
+
+
+def test_start_is_held(doing: Any) -> None:
+    """Tests that a start is not lost where the solver was killed, and is checked before."""
+    problem: Any = optsched.problem("lsap", "papers/guo-fig2")
+    start = optsched.solve(problem).decision
+    doing(slowly)
+    with contained(Limits(0.2)):
+        solution = optsched.solve(problem, start=start)
+        assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
+        with pytest.raises(UsageError, match="start"):
+            optsched.solve(problem, start=[None] * len(problem.tasks))
+
+
+def test_bug_of_a_solver_is_raised(doing: Any) -> None:
+    """Tests that what a solver raises by mistake is no result."""
+    doing(fail)
+    problem: Any = optsched.problem("latency", "papers/guo-fig2")
+    with contained(Limits(60)):
+        with pytest.raises(RunFailed, match="LookupError: a bug"):
+            optsched.solve(problem)
+        with pytest.raises(RunFailed, match="LookupError: a bug"):
+            _ = Reference(problem).solution
+
+
+def test_routes_are_not_asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that nothing is solved in this process where limits are in force."""
+    monkeypatch.setattr(assignment, "by_route", fail)
+    with contained(Limits(60)):
+        assert optsched.solve(optsched.problem("lsap", "papers/guo-fig2")).optimal
