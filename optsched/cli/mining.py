@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from optsched import __version__
 from optsched.cli import arguments
+
+if TYPE_CHECKING:
+    from optsched.mining import Find
 
 __all__ = ["mine"]
 
@@ -25,15 +29,22 @@ NOTHING = 5
     help="One; your own as package.module:function. Lists with colons.",
 )
 @arguments.param_option
-@click.option("--budget", type=click.IntRange(1), default=1000, show_default=True, help="Instances that are tried.")
+@click.option(
+    "--budget",
+    type=click.IntRange(1),
+    help="Instances that are tried; by default 1000, or all that --time-limit allows.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the search.")
-@click.option("--run-seed", type=click.IntRange(0), default=0, show_default=True, help="Of each run of the heuristic.")
+@click.option(
+    "--run-seeds", default="0", show_default=True, metavar="A-B", help="Of the heuristic's runs on each instance: 0-4."
+)
+@click.option("--over", default="worst", metavar="O", help="Gap of these that counts: worst, mean, median, or 0.9.")
 @click.option(
     "--worst",
     type=click.Choice(["relative", "absolute"]),
     default="relative",
     show_default=True,
-    help="Which gap is to be large; against an optimum of 0 the difference counts.",
+    help="Gap that is to be large; beyond an optimum of 0 every share is infinite.",
 )
 @click.option("--component", metavar="C", help="Of the objective; by default the first that differs.")
 @click.option(
@@ -53,28 +64,7 @@ NOTHING = 5
 @click.option("--name", metavar="NAME", help="By default of the problem and the heuristic.")
 @arguments.format_option("words", "json")
 @click.pass_context
-def mine(
-    ctx: click.Context,
-    problem_name: str,
-    heuristic: str,
-    params: tuple[str, ...],
-    budget: int,
-    seed: int,
-    run_seed: int,
-    worst: str,
-    component: str | None,
-    claim: str | None,
-    no_failures: bool,
-    family: str | None,
-    drawn_with: tuple[str, ...],
-    most_tasks: int,
-    most_nodes: int,
-    profile: str,
-    time_limit: float | None,
-    folder: str | None,
-    name: str | None,
-    form: str,
-) -> None:
+def mine(ctx: click.Context, /, problem_name: str, heuristic: str, params: tuple[str, ...], **options: Any) -> None:
     """Look for the instance on which a heuristic is worst, and shrink it to a minimal one.
 
     The search starts from small random instances and changes them: tasks, nodes, replicas, numbers. Each is judged
@@ -88,37 +78,29 @@ def mine(
     from optsched.printing import progress
     from optsched.studies.choices import assignments, chosen
 
+    folder, name, form = (options.pop(key) for key in ("folder", "name", "form"))
     choice = chosen(heuristic)
     values = arguments.parameters_of([problem_name], params)[problem_name]
     if folder is not None:
         check_free(folder, name or default_name(choice, problem_name))
+    options["failures"] = not options.pop("no_failures")
+    options["family_parameters"] = assignments("--set", options.pop("drawn_with"))
     # What a user's heuristic prints must not come between the data.
     with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
-        found = mined(
-            choice,
-            problem_name,
-            budget=budget,
-            seed=seed,
-            run_seed=run_seed,
-            worst=worst,
-            component=component,
-            claim=claim,
-            failures=not no_failures,
-            parameters=values,
-            family=family,
-            family_parameters=assignments("--set", drawn_with),
-            most_tasks=most_tasks,
-            most_nodes=most_nodes,
-            profile=profile,
-            time_limit=time_limit,
-            step=step,
-        )
+        found = mined(choice, problem_name, parameters=values, step=step, **options)
     if found is None:
-        what = "a gap was found" if claim is None else "the claim is broken"
+        what = "a gap was found" if options["claim"] is None else "the claim is broken"
         if form == "json":
             arguments.emit_json({"version": __version__, "found": False})
         arguments.note(f"no instance on which {what} in the budget; give a larger one, or another --seed")
         ctx.exit(NOTHING)
+    _tell(found, form, folder, name)
+    if found.interrupted:
+        raise KeyboardInterrupt
+
+
+def _tell(found: Find, form: str, folder: str | None, name: str | None) -> None:
+    """Put out what was found, and keep it where that is asked for."""
     if form == "json":
         arguments.emit_json({"version": __version__, **found.to_dict()})
     else:
@@ -126,5 +108,3 @@ def mine(
     if folder is not None:
         for path in found.save(folder, name):
             arguments.note(f"written: {path}")
-    if found.interrupted:
-        raise KeyboardInterrupt

@@ -17,8 +17,10 @@ from optsched.instance import Instance
 from optsched.instances.documents.writing import write_whole
 from optsched.instances.families.base import optimum_label
 from optsched.instances.files import from_document, to_json
-from optsched.mining.changes import Document
-from optsched.mining.judging import Aim
+from optsched.mining.documents import Document
+from optsched.mining.judging import BEYOND_ZERO, Aim, Score
+from optsched.mining.shrinking import MINIMAL
+from optsched.solvers.profiles import Profile
 from optsched.studies.choices import Choice
 from optsched.studies.messages import differing
 
@@ -64,20 +66,26 @@ class Find:
     choice
         The heuristic.
     report
-        What it comes to.
+        What it comes to, in the worst of its runs.
+    runs
+        What each of its runs comes to.
     document
         The instance.
     aim
         What was looked for.
     claim
         The name of the broken claim, where it was given by name.
+    profile
+        Of the solver.
+    score
+        How bad it is: of which sort, and the gap.
     tried
         How many instances were tried, with those of shrinking.
     command
         What finds it again.
     minimal
-        Whether no single task, node, replica, entry or field can go, and no number be lower, without its getting
-        better. Not so where the search was cut short.
+        Whether no single step of `optsched.mining.shrinking.smaller` leaves it as bad. Not so where the search was cut
+        short.
     interrupted
         Whether it was cut short by an interrupt.
     """
@@ -86,9 +94,12 @@ class Find:
     parameters: Mapping[str, Any]
     choice: Choice
     report: GapReport
+    runs: tuple[GapReport, ...]
     document: Document
     aim: Aim
     claim: str | None
+    profile: str | Path | Profile
+    score: Score
     tried: int
     command: str
     minimal: bool
@@ -118,36 +129,31 @@ class Find:
         """What was found, for people: a line on the heuristic, where it differs from an optimum, what was done."""
         claim = "" if self.aim.claim is None else "the claim is broken: "
         lines = [f"{claim}{self}"]
-        gap = self.aim.gap(self.report)
-        if gap is not None and self.aim.claim is None:
-            lines.append(f"gap: {self._shown(gap)}")
+        if self.report.feasible and self.aim.claim is None:
+            lines.append(f"gap: {self._shown()}")
         lines += differing(self.report)
-        if self.minimal:
-            lines.append(
-                "minimal: without any task, node, replica, entry or field, and with any lower number, it is less"
-            )
-        else:
-            lines.append("not minimal: the search was cut short before it was shrunk")
+        lines.append(
+            f"minimal: less {MINIMAL}" if self.minimal else "not minimal: it was cut short before it was shrunk"
+        )
         lines.append(f"{self.tried} instances were tried; the same again: {self.command}")
         return "\n".join(lines) + "\n"
 
-    def _shown(self, gap: Any) -> str:
-        absolute = self.aim.worst == "absolute" or self._beside_zero()
-        return f"{gap} beyond the optimum" if absolute else f"{100 * float(gap):.4g} % of the optimum"
-
-    def _beside_zero(self) -> bool:
-        """Whether the gap that counts is a difference, since the optimum is 0."""
-        pair = self.aim.limit.pair(self.report)
-        return pair is not None and pair[0] != 0 and pair[1] is None
+    def _shown(self) -> str:
+        sort, gap = self.score
+        over = "" if len(self.runs) == 1 else f" ({self.aim.limit.over} of {len(self.runs)} runs)"
+        beyond = self.aim.worst == "absolute" or sort == BEYOND_ZERO
+        return (f"{gap} beyond the optimum" if beyond else f"{100 * float(gap):.4g} % of the optimum") + over
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON holds: the gap's record, what was done, and the instance."""
-        gap = self.aim.gap(self.report)
+        gap = self.score[1] if self.aim.claim is None and self.report.feasible else self.aim.gap(self.report)
         return {
             "found": True,
             "broken": self.aim.claim is not None,
             "claim": self.claim,
             "gap": None if gap is None else str(Fraction(gap)),
+            "over": str(self.aim.limit.over),
+            "seeds": [run.seed for run in self.runs],
             "minimal": self.minimal,
             "interrupted": self.interrupted,
             "tried": self.tried,
@@ -216,58 +222,79 @@ class Find:
 
     def test(self, name: str) -> str:
         """The text of a test: the gap must not grow; a broken claim stays broken, and a failure a failure."""
-        called = f'{json.dumps(self.choice.label)}, Path(__file__).with_name("{name}.json"), "{self.problem}"'
-        seeds = f"seeds=[{self.report.seed}]"
-        text = [f'"""Mined: {_quoted(str(self))}."""', ""]
         if self.aim.claim is not None:
-            text += [
-                "from pathlib import Path",
-                "",
-                "from optsched.studies.choices import users_function",
-                "",
-                "",
-                f"def test_{_identifier(name)}(optsched_gap):",
-                '    """Tests that the claim is still broken; where it holds by now, take this test away."""',
-                f"    reports = optsched_gap({called}, {seeds})",
-                f'    claim = users_function({json.dumps(self.claim)}, "claim")',
-                "    holds = claim(reports.measured[0].report)",
-                "    assert holds < 0 if not isinstance(holds, bool) else not holds",
-            ]
-        elif not self.report.feasible:
-            text += [
-                "from pathlib import Path",
-                "",
-                "import pytest",
-                "",
-                "",
-                '@pytest.mark.xfail(strict=True, raises=AssertionError, reason="there is a feasible placement")',
-                f"def test_{_identifier(name)}(optsched_gap):",
-                '    """Tests that there is a feasible placement: once there is, take the mark away."""',
-                f"    optsched_gap({called}, {seeds})",
-            ]
-        else:
-            text += [
-                "from pathlib import Path",
-                "",
-                "",
-                f"def test_{_identifier(name)}(optsched_gap):",
-                '    """Tests that the gap is no larger than when the instance was mined."""',
-                f"    optsched_gap({called}, {self._limit()}, {seeds})",
-            ]
-        return "\n".join(text) + "\n"
+            return self._of_claim(name)
+        if not self.report.feasible:
+            return self._test(
+                name,
+                "there is a feasible placement: once there is, take the mark away",
+                f"seeds=[{self.report.seed}]",
+                mark='@pytest.mark.xfail(strict=True, raises=AssertionError, reason="there is a feasible placement")',
+            )
+        return self._test(name, "the gap is no larger than when the instance was mined", self._limit())
+
+    def _test(self, name: str, told: str, arguments: str, mark: str | None = None) -> str:
+        """A test that calls the fixture; `mark` is above it."""
+        lines = [
+            f'"""Mined: {_quoted(str(self))}."""',
+            "",
+            "from pathlib import Path",
+            "",
+            *(["import pytest", ""] if mark else []),
+            "",
+            *([mark] if mark else []),
+            f"def test_{_identifier(name)}(optsched_gap):",
+            f'    """Tests that {told}."""',
+            f"    {self._call(name, arguments)}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _of_claim(self, name: str) -> str:
+        lines = [
+            f'"""Mined: {_quoted(str(self))}."""',
+            "",
+            "from pathlib import Path",
+            "",
+            "from optsched.mining import is_broken",
+            "from optsched.studies.choices import users_function",
+            "",
+            "",
+            f"def test_{_identifier(name)}(optsched_gap):",
+            '    """Tests that the claim is still broken; where it holds by now, take this test away."""',
+            f"    reports = {self._call(name, f'seeds=[{self.report.seed}]')}",
+            f'    claim = users_function({json.dumps(self.claim)}, "claim")',
+            "    assert is_broken(claim(reports.measured[0].report))",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _call(self, name: str, arguments: str) -> str:
+        profile = "" if self.profile == "exact" else f', profile="{self.profile}"'
+        called = f'{json.dumps(self.choice.label)}, Path(__file__).with_name("{name}.json"), "{self.problem}"'
+        return f"optsched_gap({called}, {arguments}{profile})"
 
     def _limit(self) -> str:
         """The limit that holds today, as arguments of `optsched_gap`."""
-        gap = self.aim.gap(self.report)
+        sort, gap = self.score
         component = self.aim.component
-        if self.aim.worst == "relative" and not self._beside_zero():
-            most = f'max_gap="{Fraction(gap or 0)}"'
-        else:
-            most = f'max_absolute="{Fraction(gap or 0)}"'
+        runs = f"seeds=[{self.report.seed}]"
+        if sort == BEYOND_ZERO:
+            # Other runs may differ from the optimum in another component: the worst alone is held to what it is.
             names = [part.name for part in self.report.problem.components]
-            deciding = [at for at, beyond in enumerate(self.report.absolute_gap or ()) if beyond]
-            component = component or names[deciding[0]]
-        return most if component is None else f'{most}, component="{component}"'
+            deciding = next(at for at, beyond in enumerate(self.report.absolute_gap or ()) if beyond)
+            limit, component = f'max_absolute="{self.aim.gap(self.report)}"', component or names[deciding]
+        else:
+            limit = f'{"max_gap" if self.aim.worst == "relative" else "max_absolute"}="{gap}"'
+            runs = self._seeds()
+        return ", ".join([limit, *([] if component is None else [f'component="{component}"']), runs])
+
+    def _seeds(self) -> str:
+        """All runs, as arguments of `optsched_gap`."""
+        told = [f"seeds={[run.seed for run in self.runs]}"]
+        if len(self.runs) > 1 and self.aim.over != "worst":
+            told.insert(0, f'over="{self.aim.limit.over}"')
+        if not all(run.feasible for run in self.runs):
+            told.append("feasible=False")
+        return ", ".join(told)
 
 
 def _quoted(text: str) -> str:

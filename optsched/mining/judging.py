@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, cast
@@ -15,20 +15,48 @@ from optsched.gaps import GapReport, Reference, gap_of
 from optsched.heuristics import run
 from optsched.instance import Instance
 from optsched.instances.files import from_document
-from optsched.mining.changes import Document, size
+from optsched.mining.documents import Document, size
 from optsched.problems import Problem, problem_class
 from optsched.results import Limit, Number
 from optsched.solvers.profiles import Profile
 from optsched.studies.choices import Choice
 from optsched.studies.limits import GapLimit, reason
 
-__all__ = ["BROKEN", "Aim", "Judge", "Judged", "Score"]
+__all__ = ["BEYOND_ZERO", "BROKEN", "Aim", "Judge", "Judged", "Score", "is_broken"]
 
-#: Larger is worse for the heuristic: whether the run failed or the claim is broken, and then by how much it is near.
+#: Larger is worse for the heuristic: of which sort, and how much within it.
 Score = tuple[int, Fraction]
 
-#: Of a broken claim, and of a run without a feasible placement where there is one.
-BROKEN: Score = (1, Fraction(0))
+#: The sorts: a gap or the distance from a broken claim; a value beyond an optimum of 0, of which every share is
+#: infinite; a broken claim, and a run without a feasible placement where there is one.
+_FINITE, BEYOND_ZERO = 0, 1
+BROKEN: Score = (2, Fraction(0))
+
+
+def is_broken(answer: Any) -> bool:
+    """Whether an answer of a claim says that it does not hold: False, nothing, or a number below 0.
+
+    Raises
+    ------
+    UsageError
+        If it is neither a truth value nor a number.
+
+    Examples
+    --------
+    >>> is_broken(True), is_broken(None), is_broken(-0.5)
+    (False, True, True)
+    """
+    return _slack(answer) < 0
+
+
+def _slack(answer: Any) -> Fraction:
+    """How far a claim is from being broken: a number that it answered; for a truth value 0 or -1."""
+    if isinstance(answer, bool | np.bool_ | type(None)):
+        return Fraction(0 if answer else -1)
+    try:
+        return Fraction(answer.item() if isinstance(answer, np.generic) else answer)
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"the claim answered {answer!r}; give True, False or a number") from None
 
 
 @dataclass(frozen=True)
@@ -38,7 +66,7 @@ class Aim:
     Attributes
     ----------
     worst
-        `relative` gaps (against an optimum of 0 the difference counts), or `absolute` ones.
+        `relative` gaps, where a value beyond an optimum of 0 is worse than every share; or `absolute` ones.
     component
         Of the objective; by default the first that differs.
     claim
@@ -47,12 +75,16 @@ class Aim:
     failures
         Whether a run that fails, or has no feasible placement where there is one, is worse than every gap. If not, it
         counts for nothing; it never breaks a claim.
+    over
+        Which gap of several runs counts: `worst`, `mean`, `median`, or a quantile. A claim is broken where one run
+        breaks it.
     """
 
     worst: str = "relative"
     component: str | None = None
     claim: Callable[[GapReport], Any] | None = None
     failures: bool = True
+    over: Any = "worst"
     limit: GapLimit = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +92,9 @@ class Aim:
             raise UsageError(f"worst={self.worst!r}: give relative or absolute")
         if self.claim is not None and not callable(self.claim):
             raise UsageError(f"a claim is called with a GapReport; give a function, not {described(self.claim)}")
-        object.__setattr__(self, "limit", GapLimit(0, self.worst == "absolute", component=self.component))
+        absolute = self.worst == "absolute"
+        limit = GapLimit.of(None if absolute else 0, 0 if absolute else None, self.over, self.component)
+        object.__setattr__(self, "limit", limit)
 
     def check(self, name: str) -> None:
         """Raise UsageError where the problem has no such component, or needs one to be named."""
@@ -74,7 +108,7 @@ class Aim:
         gap = self.gap(report)
         if self.claim is None:
             if report.feasible:
-                return None if gap is None else (0, Fraction(gap))
+                return None if gap is None else (BEYOND_ZERO if self.beside_zero(report) else _FINITE, Fraction(gap))
             return BROKEN if self.failures else None
         if not report.feasible:
             return None
@@ -84,13 +118,25 @@ class Aim:
             raise UsageError(
                 f"the claim raised {type(error).__name__}: {error}; it was called with: {report}"
             ) from error
-        if isinstance(holds, bool | np.bool_ | type(None)):
-            return BROKEN if not holds else (0, Fraction(gap or 0))
-        try:
-            slack = Fraction(holds.item() if isinstance(holds, np.generic) else holds)
-        except (TypeError, ValueError, OverflowError):
-            raise UsageError(f"the claim answered {holds!r}; give True, False or a number") from None
-        return BROKEN if slack < 0 else (0, -slack)
+        if isinstance(holds, bool | np.bool_) and holds:
+            return _FINITE, Fraction(gap or 0)
+        slack = _slack(holds)
+        return BROKEN if slack < 0 else (_FINITE, -slack)
+
+    def over_all(self, scores: Sequence[Score]) -> Score:
+        """The one score of several runs."""
+        if self.claim is not None:
+            return max(scores)
+        if self.limit.over == "mean":
+            sort = max(sort for sort, _ in scores)
+            return sort, sum((gap for at, gap in scores if at == sort), Fraction(0)) / len(scores)
+        places = self.limit.over_all(range(len(scores)))
+        return sorted(scores)[int(places)]
+
+    def beside_zero(self, report: GapReport) -> bool:
+        """Whether the gap that counts is a difference from an optimum of 0, where shares are asked for."""
+        pair = self.limit.pair(report) if report.feasible and self.worst == "relative" else None
+        return pair is not None and pair[0] != 0 and pair[1] is None
 
     def gap(self, report: GapReport) -> Number | None:
         """The gap that counts; against an optimum of 0 the difference. None where it is unknown."""
@@ -105,11 +151,13 @@ class Aim:
 class Judged:
     """A document, what the heuristic does on it, how bad that is, and whether it is what was looked for.
 
-    `counts`: there is a gap, or the claim is broken.
+    `runs` are those that count, `report` is the worst of them of the score's sort; `counts`: there is a gap, or the
+    claim is broken.
     """
 
     document: Document
     report: GapReport
+    runs: tuple[GapReport, ...]
     score: Score
     counts: bool
 
@@ -135,8 +183,8 @@ class Judge:
     ----------
     name, parameters
         The problem.
-    choice, seed
-        The heuristic.
+    choice, seeds
+        The heuristic, and the seeds of its runs on each instance.
     aim
         What counts.
     profile
@@ -148,17 +196,19 @@ class Judge:
         name: str,
         parameters: Mapping[str, Any],
         choice: Choice,
-        seed: int,
+        seeds: Sequence[int],
         aim: Aim,
         profile: Profile,
     ) -> None:
-        self.name, self.parameters, self.choice, self.seed = name, dict(parameters), choice, seed
+        self.name, self.parameters, self.choice, self.seeds = name, dict(parameters), choice, tuple(seeds)
         self.aim, self.profile = aim, profile
         #: Seconds that are left for a run, or None.
         self.left: Callable[[], float | None] = lambda: None
-        #: How many documents were judged, and why the last one was refused that is no instance of the problem.
+        #: How many documents were judged; why the last one was refused that is no instance of the problem, and why the
+        #: last run did not count.
         self.count = 0
         self.refused: InputError | None = None
+        self.passed: str | None = None
         self._seen: dict[str, Score | None] = {}
 
     def posed(self, document: Document) -> Problem | None:
@@ -198,10 +248,23 @@ class Judge:
         if reference.solution.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
         if not reference.solution.optimal:
+            if reference.solution.limit is not None:
+                self.passed = f"no optimum was proved (limit: {reference.solution.limit})"
             return None
-        ran = run(problem, self.choice.entry, self.seed, time_limit=left, **self.choice.parameters)
-        found = gap_of(problem, ran, self.seed, reference)
-        score = self.aim.score(found)
-        if score is None:
+        scored: list[tuple[Score, GapReport]] = []
+        for seed in self.seeds:
+            ran = run(problem, self.choice.entry, seed, time_limit=self.left(), **self.choice.parameters)
+            report = gap_of(problem, ran, seed, reference)
+            score = self.aim.score(report)
+            if score is not None:
+                scored.append((score, report))
+                continue
+            self.passed = None if report.feasible else reason(report)
+            if self.aim.claim is None:
+                return None
+        if not scored:
             return None
-        return Judged(document, found, score, score >= BROKEN or (self.aim.claim is None and score > (0, Fraction(0))))
+        score = self.aim.over_all([score for score, _ in scored])
+        worst = max((entry for entry in scored if entry[0][0] <= score[0]), key=lambda entry: entry[0])[1]
+        counts = score >= BROKEN or (self.aim.claim is None and score > (_FINITE, Fraction(0)))
+        return Judged(document, worst, tuple(report for _, report in scored), score, counts)

@@ -46,12 +46,12 @@ def test_nothing_found() -> None:
 
 def test_an_interrupt_keeps_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C writes what was found so far, says that it is not shrunk, and ends with 130."""
-    from optsched.mining import search
+    from optsched.mining.walking import Search
 
     def interrupted(*args: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(search._Search, "shrink", interrupted)
+    monkeypatch.setattr(Search, "shrink", interrupted)
     result = run(*MINE, "--to", str(tmp_path), "--name", "cut")
     assert result.exit_code == 130
     assert "not minimal" in result.stdout

@@ -17,9 +17,9 @@ from optsched.instances.generate import known_optimum
 
 PLACER = """
 def place(problem, rng):
-    "Each task on the last node, {what}"
+    "Each task on the next node, from the last one on."
     nodes = problem.instance.cluster.node_ids
-    return [nodes[-1 - (at {operator} {by})] for at in range(len(problem.tasks))]
+    return [nodes[-1 - at % len(nodes)] for at in range(len(problem.tasks))]
 
 
 def raising(problem, rng):
@@ -35,13 +35,30 @@ def claim(report):
 def slack(report):
     "The same as a number."
     return -report.absolute_gap[0]
+
+
+def of_numpy(report):
+    "The same as NumPy answers."
+    import numpy as np
+    return np.bool_(report.absolute_gap[0] == 0)
+
+
+def silent(report):
+    "Nothing, which says that it is broken."
+
+
+def sometimes(problem, rng):
+    "Nothing in some runs; else each task on the last node."
+    if rng.integers(4) == 1:
+        raise ValueError("not now")
+    return place(problem, rng)
 """
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's folder, with a heuristic that puts the first task last."""
-    (tmp_path / "placer_of_mine.py").write_text(PLACER.format(what="one after another", operator="%", by=99))
+    (tmp_path / "placer_of_mine.py").write_text(PLACER)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "placer_of_mine", raising=False)
@@ -56,12 +73,13 @@ def found_by(heuristic: str, problem: str = "lsap", **options: Any) -> Find:
 
 
 def pytest_run(folder: Path) -> subprocess.CompletedProcess[str]:
-    """What pytest says in the folder, in a process of its own."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "optsched.pytest_plugin", "."]
+    """What `pytest`, not `python -m pytest`, says in the folder above, which the modules are not in."""
     from importlib.metadata import entry_points
 
-    if any(entry.name == "optsched" for entry in entry_points(group="pytest11")):
-        command[6:8] = []
+    plugged = any(entry.name == "optsched" for entry in entry_points(group="pytest11"))
+    options = [] if plugged else ["-p", "optsched.pytest_plugin"]
+    start = [sys.executable, "-c", "import sys, pytest; del sys.path[0]; sys.exit(pytest.main())"]
+    command = [*start, "-q", "-p", "no:cacheprovider", *options, "."]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -102,17 +120,36 @@ def test_a_test_of_a_gap_goes_red(folder: Path) -> None:
     [
         ("placer_of_mine:place", {"claim": "placer_of_mine:claim"}),
         ("placer_of_mine:place", {"claim": "placer_of_mine:slack"}),
+        ("placer_of_mine:place", {"claim": "placer_of_mine:of_numpy"}),
+        ("placer_of_mine:place", {"claim": "placer_of_mine:silent"}),
         ("placer_of_mine:raising", {}),
         ("dl,reading=heartbeat", {"worst": "absolute"}),
+        ("rand", {"run_seeds": 3, "over": "mean"}),
+        ("rand", {"run_seeds": "2-4", "over": "median", "worst": "absolute"}),
+        ("placer_of_mine:sometimes", {"problem": "latency", "run_seeds": 8, "over": "0.5"}),
+        ("placer_of_mine:sometimes", {"problem": "latency", "run_seeds": 8}),
     ],
-    ids=["claim", "slack", "failure", "absolute"],
+    ids=[
+        "claim",
+        "slack",
+        "numpy",
+        "silent",
+        "failure",
+        "absolute",
+        "mean",
+        "median",
+        "quantile",
+        "a failure among runs",
+    ],
 )
 def test_each_sort_of_test_passes_today(folder: Path, heuristic: str, options: dict[str, Any]) -> None:
     """Tests that the tests of a broken claim, of a failure and of a difference are green when they are written."""
-    found_by(heuristic, **options).save(folder)
+    test = found_by(heuristic, **options).save(folder)[1].read_text()
+    assert ("feasible=False" in test) is (options.get("over") == "0.5")
     done = pytest_run(folder)
     assert done.returncode == 0, done.stdout
-    assert ("1 xfailed" if "raising" in heuristic else "1 passed") in done.stdout
+    fails = "raising" in heuristic or ("sometimes" in heuristic and "over" not in options)
+    assert ("1 xfailed" if fails else "1 passed") in done.stdout
 
 
 def test_what_has_no_name_is_not_saved(folder: Path) -> None:

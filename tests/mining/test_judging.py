@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import UsageError
-from optsched.mining.judging import BROKEN, Aim, Judge, Judged
+from optsched.mining.judging import BEYOND_ZERO, BROKEN, Aim, Judge, Judged, is_broken
 from optsched.solvers.profiles import load_profile
 from optsched.studies.choices import chosen
 
@@ -36,9 +36,11 @@ def raising(problem: Any, rng: Any) -> list[str]:
     raise ValueError("no")
 
 
-def judged(heuristic: Any, aim: Aim, document: dict[str, Any] = DOCUMENT, name: str = "lsap") -> Judged | None:
+def judged(
+    heuristic: Any, aim: Aim, document: dict[str, Any] = DOCUMENT, name: str = "lsap", seeds: tuple[int, ...] = (0,)
+) -> Judged | None:
     """What is thought of the document."""
-    return Judge(name, {}, chosen(heuristic), 0, aim, load_profile("exact"))(document)
+    return Judge(name, {}, chosen(heuristic), seeds, aim, load_profile("exact"))(document)
 
 
 def test_gaps() -> None:
@@ -47,10 +49,58 @@ def test_gaps() -> None:
     assert found is not None
     assert (found.score, found.counts, found.told) == ((0, Fraction(1)), True, "2 against the optimum 1")
     roomy = {**DOCUMENT, "nodes": [{"id": "a", "slots": 2}, *DOCUMENT["nodes"][1:]]}
-    for aim in (Aim(), Aim(worst="absolute")):
+    for aim, sort in ((Aim(), BEYOND_ZERO), (Aim(worst="absolute"), 0)):
         found = judged(elsewhere, aim, roomy)
         assert found is not None
-        assert found.score == (0, Fraction(2))
+        assert found.score == (sort, Fraction(2))
+
+
+def drawn(problem: Any, rng: np.random.Generator) -> list[str]:
+    """Both away from their data, one of them, or on one slot, as the seed has it."""
+    return [["b", "c"], ["a", "b"], ["b", "a"], ["a", "a"]][int(rng.integers(4))]
+
+
+def test_several_runs() -> None:
+    """Tests which gap of several runs counts, that the worst run is told, and that a failure among them is worst."""
+    kept = [seed for seed in range(40) if (found := judged(drawn, Aim(), seeds=(seed,))) and found.report.feasible]
+    gaps = {seed: found.score for seed in kept if (found := judged(drawn, Aim(), seeds=(seed,)))}
+    apart = next(seed for seed in kept if gaps[seed] == (0, Fraction(1)))
+    near = [seed for seed in kept if gaps[seed] == (0, Fraction(0))][:2]
+    seeds = (near[0], apart, near[1])
+    for over, expected in (("worst", Fraction(1)), ("mean", Fraction(1, 3)), ("median", 0), ("0.5", 0), (1, 1)):
+        found = judged(drawn, Aim(over=over), seeds=seeds)
+        assert found is not None
+        assert found.score == (0, expected), over
+        assert found.report.seed == apart
+    failing = next(seed for seed in range(40) if seed not in kept)
+    for over in ("worst", "mean"):
+        found = judged(drawn, Aim(over=over), seeds=(near[0], failing))
+        assert found is not None
+        assert found.score == BROKEN
+    assert judged(drawn, Aim(failures=False), seeds=(near[0], failing)) is None
+
+
+def test_one_run_breaks_a_claim() -> None:
+    """Tests that a claim is broken where one of several runs breaks it; those without a placement are not asked."""
+    claim = Aim(claim=lambda report: report.absolute_gap == (0,))
+    outcomes = {seed: judged(drawn, claim, seeds=(seed,)) for seed in range(40)}
+    broken = next(seed for seed, found in outcomes.items() if found is not None and found.score == BROKEN)
+    holding = next(seed for seed, found in outcomes.items() if found is not None and found.score != BROKEN)
+    failing = next(seed for seed, found in outcomes.items() if found is None)
+    found = judged(drawn, claim, seeds=(holding, failing, broken))
+    assert found is not None
+    assert (found.score, found.report.seed, found.counts) == (BROKEN, broken, True)
+    held = judged(drawn, claim, seeds=(holding, failing))
+    assert held is not None
+    assert not held.counts
+
+
+@pytest.mark.parametrize(
+    ("answer", "broken"), [(True, False), (0, False), (np.True_, False), (None, True), (np.False_, True), (-1e-9, True)]
+)
+def test_broken(answer: Any, broken: bool) -> None:
+    """Tests which answers of a claim say that it is broken."""
+    assert is_broken(answer) is broken
 
 
 def test_failures() -> None:
@@ -111,7 +161,7 @@ def test_what_counts_for_nothing() -> None:
 
 def test_each_document_is_judged_once() -> None:
     """Tests that a document that came before is passed over, unless it is as bad as what is asked for."""
-    judge = Judge("lsap", {}, chosen(elsewhere), 0, Aim(), load_profile("exact"))
+    judge = Judge("lsap", {}, chosen(elsewhere), (0,), Aim(), load_profile("exact"))
     assert judge(DOCUMENT) is not None
     assert judge(DOCUMENT) is None
     assert judge(DOCUMENT, (0, Fraction(2))) is None
@@ -138,4 +188,6 @@ def test_wrong_aims() -> None:
         Aim(component="speed").check("latency")
     with pytest.raises(UsageError, match="makespan and work"):
         Aim(worst="absolute").check("latency")
+    with pytest.raises(UsageError, match="give worst, mean, median"):
+        Aim(over="best")
     Aim(claim=lambda report: True, worst="absolute").check("latency")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import claims
@@ -14,7 +15,7 @@ from optsched.gaps import GapReport
 from optsched.heuristics import HEURISTICS
 from optsched.instances.files import from_document, to_json
 from optsched.instances.generate import known_optimum
-from optsched.mining.changes import smaller
+from optsched.mining.shrinking import smaller
 from optsched.placement import Placement
 from optsched.registry import records
 from optsched.routes import solve
@@ -55,7 +56,7 @@ def minimal(found: Find, heuristic: str, problem: str, parameters: Any = None, *
     from optsched.solvers.profiles import load_profile
     from optsched.studies.choices import chosen
 
-    judge = Judge(problem, parameters or {}, chosen(heuristic), 0, Aim(**options), load_profile("exact"))
+    judge = Judge(problem, parameters or {}, chosen(heuristic), (0,), Aim(**options), load_profile("exact"))
     whole = judge(found.document)
     assert whole is not None
     return all((step := judge(document)) is None or step.score < whole.score for document in smaller(found.document))
@@ -98,17 +99,19 @@ def test_worst_case_of_policy_b() -> None:
 @pytest.mark.parametrize(
     ("heuristic", "claim", "options"),
     [
-        ("labl,variant=strict", claims.theorem_1, {"budget": 2000}),
-        ("labl", claims.theorem_1, {"budget": 2000, "most_tasks": 20, "parameters": {"w_rem": 2}}),
+        ("labl,lbar=inf", claims.theorem_1, {}),
+        ("labl,lbar=inf,variant=strict", claims.theorem_1, {}),
+        ("labl,lbar=inf,variant=rescan", claims.theorem_1, {}),
         ("labl,lbar=l**", claims.theorem_2, {}),
         ("labl", claims.theorem_3, {}),
         ("labl,lbar=inf,variant=strict", claims.corollary_1, {"budget": 2000}),
-        ("labl,lbar=inf", claims.corollary_1, {"budget": 3000, "seed": 1}),
+        ("labl,lbar=inf", claims.corollary_1, {}),
         ("labl,lbar=inf,variant=rescan", claims.corollary_1, {"budget": 3000, "most_tasks": 25, "most_nodes": 8}),
     ],
     ids=[
-        "theorem 1 strict",
         "theorem 1",
+        "theorem 1 strict",
+        "theorem 1 rescan",
         "theorem 2",
         "theorem 3",
         "corollary 1 strict",
@@ -149,6 +152,59 @@ def test_out_of_time() -> None:
     assert mine("dl,reading=heartbeat", "lsap", time_limit=1e-9) is None
 
 
+def test_a_time_limit_keeps_time_for_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that without a budget the search goes on until its share is over, then shrinks, and tells its budget."""
+    from optsched.mining import search as module
+    from optsched.mining.walking import Clock, OutOfTime
+
+    tries = [0]
+
+    class Ticking(Clock):
+        """Gives the search, of the smaller share, thirty looks at the clock."""
+
+        def left(self) -> float | None:
+            """Seconds, whatever the machine needs."""
+            tries[0] += 1
+            if self.seconds == pytest.approx(70) and tries[0] > 90:
+                raise OutOfTime
+            return 100.0
+
+        def __init__(self, seconds: float | None) -> None:
+            super().__init__(seconds)
+            self.seconds = seconds
+
+    monkeypatch.setattr(module, "Clock", Ticking)
+    found = mine("dl,reading=heartbeat", "lsap", time_limit=100)
+    assert found is not None
+    assert found.minimal
+    budget = int(found.command.split("--budget ")[1].split()[0])
+    assert 20 < budget < 90
+    assert str(mine("dl,reading=heartbeat", "lsap", budget=budget)) == str(found)
+
+
+def raising(problem: Any, rng: Any) -> Sequence[int | None]:
+    """A heuristic that never answers."""
+    raise ValueError("no licence")
+
+
+@pytest.mark.parametrize("options", [{"failures": False}, {"claim": lambda report: True}], ids=["gap", "claim"])
+def test_nothing_could_be_judged(options: dict[str, Any]) -> None:
+    """Tests that a heuristic that never has a placement is told, and not that the claim holds."""
+    with pytest.raises(UsageError, match=r"none of 10 instances .* could be judged: .*no licence"):
+        mine(raising, "lsap", budget=10, **options)
+
+
+def test_random_heuristics_over_several_runs() -> None:
+    """Tests that the mean over runs counts where that is asked for, and that the find says so."""
+    found = mine("rand", "lsap", budget=60, run_seeds="0-3", over="mean", worst="absolute")
+    assert found is not None
+    assert [run.seed for run in found.runs] == [0, 1, 2, 3]
+    gaps = [run.deciding[0] for run in found.runs if run.deciding is not None]
+    assert found.score[1] == Fraction(sum(gaps)) / 4
+    assert f"gap: {found.score[1]} beyond the optimum (mean of 4 runs)" in found.words()
+    assert "--over mean --run-seeds 0,1,2,3" in found.command
+
+
 def test_failures_end_the_search() -> None:
     """Tests that an infeasible placement is the worst there is, and shrinks to one task on one node too few."""
     found = mine(own, "lsap", budget=200)
@@ -187,6 +243,8 @@ def test_another_family_and_parameters() -> None:
         ({"heuristic": "labl"}, "heuristic labl serves latency; not lsap"),
         ({"heuristic": "dll"}, 'there is no heuristic "dll"'),
         ({"budget": 0}, "budget=0: give a whole number"),
+        ({"run_seeds": "a"}, "seeds 'a': give how many"),
+        ({"over": "best"}, "give worst, mean, median"),
         ({"most_tasks": True}, "most_tasks=True: give a whole number"),
         ({"family": "latncy"}, 'no family "latncy"'),
         ({"family": "lsap", "family_parameters": {"speed": 2}}, 'no parameter "speed"'),
