@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from optsched.registry import _BY_CLASS, SHIPPED
+from optsched.shipped import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -93,6 +94,7 @@ _SHARED = {
 _ALLOWED = {
     ("placement.py", "flow"): "what a NetworkFlow is called",
     ("instances/solution_files.py", "flow"): "the field that holds one",
+    **{("shipped.py", name): "a family of instances" for names in FAMILIES.values() for name in names},
 }
 
 

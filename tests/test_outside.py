@@ -20,7 +20,7 @@ import pytest
 from outside_packages import PACKAGE, CommandLine, install, on_path, project
 
 from optsched.errors import UsageError
-from optsched.heuristics import _FAMILIES, GROUP, HEURISTICS, Heuristic, run
+from optsched.heuristics import GROUP, HEURISTICS, SHIPPED, Heuristic, run
 from optsched.instance import Cluster, Instance, Workload
 from optsched.outside import Listed
 from optsched.problems import PROBLEMS
@@ -76,7 +76,7 @@ def test_heuristic_from_outside(installed: CommandLine) -> None:
     """Tests that a package's heuristic is listed last, runs by name with its parameters, and runs by default."""
     listed = installed.json("list", "heuristics")
     names = [entry["name"] for entry in listed]
-    assert names == [*(name for family in _FAMILIES.values() for name in family), "fullest-first"]
+    assert names == [*(name for family in SHIPPED.values() for name in family), "fullest-first"]
     assert listed[-1]["parameters"]["smallest"]["default"] is False
     chosen = installed.json("gap", TINY, "--problem", "lsap", "--heuristic", "fullest-first,smallest=true")
     assert chosen[0]["heuristic_parameters"] == {"smallest": True}

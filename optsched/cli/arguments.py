@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from optsched.cli import completing
 from optsched.errors import UsageError, nearest, printable
 
 if TYPE_CHECKING:
@@ -70,17 +71,30 @@ def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> flo
 DEFAULT_LIMIT = 10.0
 
 _profile = click.option(
-    "--profile", default="exact", metavar="NAME|FILE", help="Solver profile: exact, quick, ci, ..., or a TOML file."
+    "--profile",
+    default="exact",
+    metavar="NAME|FILE",
+    help="Solver profile: exact, quick, ci, ..., or a TOML file.",
+    shell_complete=completing.profiles,
 )
 param_option = click.option(
     "--param", "params", multiple=True, metavar="[P.]K=V", help="Parameter of a problem; lists with commas."
 )
-output_option = click.option("--output", metavar="FILE", help="Write there instead: the whole file or none.")
+output_option = click.option(
+    "--output", metavar="FILE", help="Write there instead: the whole file or none.", shell_complete=completing.files
+)
 
 #: One problem on one instance, and how long to solve it.
 posed_options = _together(
-    click.argument("instance"),
-    click.option("--problem", "problem_name", required=True, metavar="P", help="See `list problems`."),
+    click.argument("instance", shell_complete=completing.instances),
+    click.option(
+        "--problem",
+        "problem_name",
+        required=True,
+        metavar="P",
+        help="See `list problems`.",
+        shell_complete=completing.problems,
+    ),
     param_option,
 )
 limit_options = _together(
@@ -89,13 +103,21 @@ limit_options = _together(
 
 #: Heuristics on problems, how long for each, and where the records go.
 measured_options = _together(
-    click.option("--problem", "problems", multiple=True, metavar="P", help="By default every one that can be posed."),
+    click.option(
+        "--problem",
+        "problems",
+        multiple=True,
+        metavar="P",
+        help="By default every one that can be posed.",
+        shell_complete=completing.problems,
+    ),
     click.option(
         "--heuristic",
         "heuristics",
         multiple=True,
         metavar="H[,K=V...]",
         help="By default every applicable one; your own as package.module:function. Lists with colons.",
+        shell_complete=completing.heuristics,
     ),
     param_option,
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from optsched.cli import arguments
+from optsched.cli import arguments, completing
 from optsched.errors import Fault, HeuristicFailed, InputError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -28,11 +28,15 @@ FILE = "optsched-check.toml"
 
 
 @click.command()
-@click.argument("file", required=False)
+@click.argument("file", required=False, shell_complete=completing.files)
 @click.option("--only", multiple=True, metavar="NAME", help="The check of this name (repeatable); by default all.")
 @click.option("--update", is_flag=True, help="Record what the heuristics come to today as the baselines.")
-@click.option("--junit", metavar="FILE", help="Write the results there as JUnit XML, too.")
-@click.option("--markdown", metavar="FILE", help="Write a summary there in Markdown, too.")
+@click.option(
+    "--junit", metavar="FILE", help="Write the results there as JUnit XML, too.", shell_complete=completing.files
+)
+@click.option(
+    "--markdown", metavar="FILE", help="Write a summary there in Markdown, too.", shell_complete=completing.files
+)
 @click.option(
     "--github/--no-github",
     default=None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched.cli import arguments
+from optsched.cli import arguments, completing
 from optsched.errors import Fault, InputError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ SHOWN_IN_TABLE, SHOWN_IN_JSON = 3, 100
 
 
 @click.command()
-@click.argument("instance")
+@click.argument("instance", shell_complete=completing.instances)
 @arguments.format_option("table", "json")
 def describe(instance: str, form: str) -> None:
     """Sizes and labels of an instance, which problems apply, and which fields the others miss."""
@@ -160,9 +160,14 @@ def _default(default: Any) -> str:
 
 
 @click.command(cls=_Generate, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@click.argument("family")
+@click.argument("family", shell_complete=completing.families)
 @click.option("--seed", default="0", show_default=True, help="The same seed gives the same instance.")
-@click.option("--output", metavar="FILE", help="A .json, .json.gz or .npz file; by default JSON goes to stdout.")
+@click.option(
+    "--output",
+    metavar="FILE",
+    help="A .json, .json.gz or .npz file; by default JSON goes to stdout.",
+    shell_complete=completing.files,
+)
 @click.pass_context
 def generate(ctx: click.Context, family: str, seed: str, output: str | None) -> None:
     """Draw an instance of a FAMILY.
@@ -237,16 +242,24 @@ def import_() -> None:
 
 def _command(importer: Importer) -> click.Command:
     """The command of an importer."""
-    parameters: list[click.Parameter] = [click.Argument(["file"]), *map(_option, importer.options)]
+    parameters: list[click.Parameter] = [
+        click.Argument(["file"], shell_complete=completing.files),
+        *map(_option, importer.options),
+    ]
     parameters.append(click.Option(["--name"], metavar="TEXT", help="Name of the instance; by default after the file."))
     parameters.append(
         click.Option(
-            ["--output"], metavar="FILE", help="A .json, .json.gz or .npz file; by default JSON goes to stdout."
+            ["--output"],
+            metavar="FILE",
+            help="A .json, .json.gz or .npz file; by default JSON goes to stdout.",
+            shell_complete=completing.files,
         )
     )
     if importer.splits:
         told = "Write each job as DIR/<name>.json instead."
-        parameters.append(click.Option(["--split-jobs", "folder"], metavar="DIR", help=told))
+        parameters.append(
+            click.Option(["--split-jobs", "folder"], metavar="DIR", help=told, shell_complete=completing.folders)
+        )
     return click.Command(importer.name, params=parameters, callback=partial(_import, importer), help=importer.title)
 
 
@@ -264,6 +277,7 @@ def _option(option: Option) -> click.Option:
         multiple=option.several,
         metavar=option.metavar,
         help=option.doc,
+        shell_complete=completing.files if option.metavar == "FILE" else None,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched import __version__
-from optsched.cli import arguments
+from optsched.cli import arguments, completing
 from optsched.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -25,8 +25,19 @@ NO_SOLUTION, INFEASIBLE = 5, 6
 
 @click.command()
 @arguments.posed_options
-@click.option("--heuristic", "heuristic", metavar="H[,K=V...]", help="One; your own as package.module:function.")
-@click.option("--solution", metavar="SOLUTION.json", help="Explain the placement of this file, in place of one.")
+@click.option(
+    "--heuristic",
+    "heuristic",
+    metavar="H[,K=V...]",
+    help="One; your own as package.module:function.",
+    shell_complete=completing.heuristics,
+)
+@click.option(
+    "--solution",
+    metavar="SOLUTION.json",
+    help="Explain the placement of this file, in place of one.",
+    shell_complete=completing.files,
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.gap_limit_options
 @arguments.run_limit_options

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched.cli import arguments
+from optsched.cli import arguments, completing
 from optsched.errors import HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
@@ -26,9 +26,14 @@ MOST = 10
 
 
 @click.command()
-@click.argument("instances", nargs=-1, metavar="[INSTANCE]...")
+@click.argument("instances", nargs=-1, metavar="[INSTANCE]...", shell_complete=completing.instances)
 @arguments.measured_options
-@click.option("--family", metavar="F", help="Generated instances beside INSTANCE; see `list families`.")
+@click.option(
+    "--family",
+    metavar="F",
+    help="Generated instances beside INSTANCE; see `list families`.",
+    shell_complete=completing.families,
+)
 @click.option("--seeds", metavar="A-B", help="Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9.")
 @click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family.")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched.cli import arguments
+from optsched.cli import arguments, completing
 from optsched.errors import HeuristicFailed
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _WIDTH = 9
 
 
 @click.command()
-@click.argument("instance")
+@click.argument("instance", shell_complete=completing.instances)
 @arguments.measured_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.gap_limit_options

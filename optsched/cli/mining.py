@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched import __version__
-from optsched.cli import arguments
+from optsched.cli import arguments, completing
 
 if TYPE_CHECKING:
     from optsched.mining import Find
@@ -21,12 +21,20 @@ NOTHING = 5
 
 
 @click.command()
-@click.option("--problem", "problem_name", required=True, metavar="P", help="See `list problems`.")
+@click.option(
+    "--problem",
+    "problem_name",
+    required=True,
+    metavar="P",
+    help="See `list problems`.",
+    shell_complete=completing.problems,
+)
 @click.option(
     "--heuristic",
     required=True,
     metavar="H[,K=V...]",
     help="One; your own as package.module:function. Lists with colons.",
+    shell_complete=completing.heuristics,
 )
 @arguments.param_option
 @click.option(
@@ -53,14 +61,27 @@ NOTHING = 5
     help="Break this in place of a gap: called with the GapReport, true where the claim holds.",
 )
 @click.option("--no-failures", is_flag=True, help="Pass over runs that fail or have no feasible placement.")
-@click.option("--family", metavar="F", help="Where the search starts, in place of the problem's own.")
+@click.option(
+    "--family",
+    metavar="F",
+    help="Where the search starts, in place of the problem's own.",
+    shell_complete=completing.families,
+)
 @click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family.")
 @click.option("--most-tasks", type=click.IntRange(1), default=12, show_default=True)
 @click.option("--most-nodes", type=click.IntRange(1), default=6, show_default=True)
-@click.option("--profile", default="exact", metavar="NAME|FILE", help="Solver profile.")
+@click.option(
+    "--profile", default="exact", metavar="NAME|FILE", help="Solver profile.", shell_complete=completing.profiles
+)
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds for the whole.")
 @arguments.run_limit_options
-@click.option("--to", "folder", metavar="FOLDER", help="Write NAME.json and test_NAME.py there.")
+@click.option(
+    "--to",
+    "folder",
+    metavar="FOLDER",
+    help="Write NAME.json and test_NAME.py there.",
+    shell_complete=completing.folders,
+)
 @click.option("--name", metavar="NAME", help="By default of the problem and the heuristic.")
 @arguments.format_option("words", "json")
 @click.pass_context

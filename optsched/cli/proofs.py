@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from optsched.cli import arguments
+from optsched.cli import arguments, completing
 from optsched.errors import Fault, InputError, nearest
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ KINDS = ("enumeration", "solver", "nothing")
 
 
 @click.command()
-@click.argument("instance")
-@click.argument("solution", metavar="SOLUTION.json")
+@click.argument("instance", shell_complete=completing.instances)
+@click.argument("solution", metavar="SOLUTION.json", shell_complete=completing.files)
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter that the problem is asked with.")
 @click.option(
     "--allow",

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import click
 
-from optsched.cli import arguments
+from optsched.cli import arguments, completing
 
 __all__ = ["report"]
 
 
 @click.command()
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", shell_complete=completing.files)
 @click.option(
     "--to",
     multiple=True,
     required=True,
     metavar="FILE",
     help="Where to: a .html page, .tex or .md tables, or .csv (repeatable).",
+    shell_complete=completing.files,
 )
-@click.option("--problem", "problems", multiple=True, metavar="P", help="Only this problem (repeatable).")
-@click.option("--heuristic", "heuristics", multiple=True, metavar="H", help="Only this heuristic (repeatable).")
+@click.option(
+    "--problem",
+    "problems",
+    multiple=True,
+    metavar="P",
+    help="Only this problem (repeatable).",
+    shell_complete=completing.problems,
+)
+@click.option(
+    "--heuristic",
+    "heuristics",
+    multiple=True,
+    metavar="H",
+    help="Only this heuristic (repeatable).",
+    shell_complete=completing.heuristics,
+)
 @click.option("--title", metavar="TEXT", help="Heading of the report.")
 def report(
     sources: tuple[str, ...],

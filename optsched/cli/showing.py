@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from optsched.cli import arguments
+from optsched.cli import arguments, completing
 from optsched.errors import HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
@@ -27,8 +27,14 @@ __all__ = ["show"]
 
 
 @click.command()
-@click.argument("instance")
-@click.option("--problem", "problem_name", metavar="P", help="What judges the placements; see `list problems`.")
+@click.argument("instance", shell_complete=completing.instances)
+@click.option(
+    "--problem",
+    "problem_name",
+    metavar="P",
+    help="What judges the placements; see `list problems`.",
+    shell_complete=completing.problems,
+)
 @arguments.param_option
 @click.option(
     "--heuristic",
@@ -36,13 +42,26 @@ __all__ = ["show"]
     multiple=True,
     metavar="H[,K=V...]",
     help="Draw its placement (repeatable); your own as package.module:function.",
+    shell_complete=completing.heuristics,
 )
 @click.option(
-    "--solution", "solutions", multiple=True, metavar="SOLUTION.json", help="Draw that of this file (repeatable)."
+    "--solution",
+    "solutions",
+    multiple=True,
+    metavar="SOLUTION.json",
+    help="Draw that of this file (repeatable).",
+    shell_complete=completing.files,
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.gap_limit_options
-@click.option("--to", "target", required=True, metavar="FILE", help="Ends in .svg, .png or .pdf. Needs matplotlib.")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    metavar="FILE",
+    help="Ends in .svg, .png or .pdf. Needs matplotlib.",
+    shell_complete=completing.files,
+)
 def show(
     instance: str,
     problem_name: str | None,

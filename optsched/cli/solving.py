@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched.cli import arguments
+from optsched.cli import arguments, completing
 from optsched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,9 +35,16 @@ _LONGEST_NUMBER = 40
 @arguments.limit_options
 @arguments.run_limit_options
 @click.option("--route", metavar="R", help="Which way; by default the quickest that proves its answer.")
-@click.option("--start", metavar="SOLUTION.json", help="Begin from the placement of this solution file.")
+@click.option(
+    "--start",
+    metavar="SOLUTION.json",
+    help="Begin from the placement of this solution file.",
+    shell_complete=completing.files,
+)
 @arguments.format_option("table", "json")
-@click.option("--output", metavar="SOLUTION.json", help="Write the solution file as well.")
+@click.option(
+    "--output", metavar="SOLUTION.json", help="Write the solution file as well.", shell_complete=completing.files
+)
 @click.pass_context
 def solve(
     ctx: click.Context,
@@ -163,7 +170,9 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
 @arguments.posed_options
 @arguments.limit_options
 @arguments.run_limit_options
-@click.option("--plot", metavar="FILE", help="Draw it (.png, .pdf, .svg); needs matplotlib.")
+@click.option(
+    "--plot", metavar="FILE", help="Draw it (.png, .pdf, .svg); needs matplotlib.", shell_complete=completing.files
+)
 @arguments.format_option(*arguments.TABLES, "json")
 @click.pass_context
 def frontier(
@@ -206,8 +215,14 @@ def frontier(
 
 
 @click.command()
-@click.argument("instance")
-@click.option("--problem", "problem_name", metavar="P", help="By default the first that the search knows.")
+@click.argument("instance", shell_complete=completing.instances)
+@click.option(
+    "--problem",
+    "problem_name",
+    metavar="P",
+    help="By default the first that the search knows.",
+    shell_complete=completing.problems,
+)
 @arguments.param_option
 @arguments.limit_options
 @arguments.format_option("table", "json")
@@ -302,10 +317,23 @@ _PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
 
 
 @click.command()
-@click.argument("instance")
-@click.option("--problem", "problem_name", metavar="P", help="See `list problems`; a flow network needs none.")
+@click.argument("instance", shell_complete=completing.instances)
+@click.option(
+    "--problem",
+    "problem_name",
+    metavar="P",
+    help="See `list problems`; a flow network needs none.",
+    shell_complete=completing.problems,
+)
 @arguments.param_option
-@click.option("--to", "target", required=True, metavar="FILE", help="Ends in .lp, .mps, .dimacs or .graphml.")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    metavar="FILE",
+    help="Ends in .lp, .mps, .dimacs or .graphml.",
+    shell_complete=completing.files,
+)
 @click.option(
     "--model",
     type=click.Choice(["compact", "literal"]),

@@ -21,6 +21,7 @@ from optsched.processes.containing import in_force
 from optsched.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
 from optsched.running.driver import Answer, Observer
 from optsched.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
+from optsched.shipped import HEURISTICS as SHIPPED
 
 __all__ = [
     "GROUP",
@@ -43,30 +44,8 @@ __all__ = [
 #: Entry points of this group are heuristics.
 GROUP = "optsched.heuristics"
 
-#: The families by their modules, each with its heuristics, in the order in which they are listed.
-_FAMILIES = {
-    "dl": ("dl", "rand"),
-    "lsap_sched": ("lsap-sched",),
-    "lsap_fair_sched": ("lsap-fair-sched",),
-    "flow_sched": ("flow-sched", "flow-greedy", "balancing"),
-    "fifo": ("fifo", "larts"),
-    "delay": ("delay",),
-    "fair": ("fair", "capacity"),
-    "probabilistic": ("probabilistic", "least-cost"),
-    "coupling": ("coupling",),
-    "quincy": ("quincy",),
-    "sequential": ("sequential",),
-    "flow_based": ("round-robin", "flow-based"),
-    "labl": ("labl",),
-    "joss": ("joss-t", "joss-j"),
-    "ras": ("ras",),
-    "fair_sharing": ("fair-sharing",),
-    "observed": ("observed",),
-}
-
-
 #: The family of each shipped heuristic.
-_FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names}
+_FAMILY_OF = {name: family for family, names in SHIPPED.items() for name in names}
 
 
 def _shipped(name: str) -> Heuristic:

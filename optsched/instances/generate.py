@@ -9,30 +9,34 @@ Packages outside bring families as entry points of the group `optsched.families`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from importlib import import_module
 
 from optsched.errors import UsageError, expect, nearest
 from optsched.instance import Instance
-from optsched.instances.families import beasley, guo, hsu, joss, labl, min_cost_flow, mixed, planted, ras, shen
 from optsched.instances.families.base import Family, Setting
 from optsched.network import FlowNetwork
 from optsched.outside import Listed
+from optsched.shipped import FAMILIES as SHIPPED
 
 __all__ = ["FAMILIES", "GROUP", "Family", "Setting", "generate", "known_optimum"]
 
 #: Entry points of this group are families.
 GROUP = "optsched.families"
 
-#: The shipped families, those of a paper's model first.
-_SHIPPED = {
-    family.name: family
-    for module in (guo, hsu, labl, shen, ras, joss, mixed, beasley, min_cost_flow, planted)
-    for family in module.FAMILIES
-}
+#: The module of each shipped family.
+_MODULE_OF = {name: module for module, names in SHIPPED.items() for name in names}
+
+
+def _shipped(name: str) -> Family:
+    """A shipped family; its module is imported."""
+    entries: Sequence[Family] = import_module(f"optsched.instances.families.{_MODULE_OF[name]}").FAMILIES
+    return next(entry for entry in entries if entry.name == name)
+
 
 #: Every family by name, those of packages outside last.
-FAMILIES: Mapping[str, Family] = Listed(GROUP, Family, _SHIPPED, _SHIPPED.__getitem__)
+FAMILIES: Mapping[str, Family] = Listed(GROUP, Family, _MODULE_OF, _shipped)
 
 
 def generate(family: str, seed: int | str = 0, **parameters: object) -> Instance | FlowNetwork:

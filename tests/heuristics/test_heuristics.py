@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-from optsched.heuristics import _FAMILIES, HEURISTICS, applicable, run
+from optsched.heuristics import HEURISTICS, applicable, run
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import PROBLEMS, problem
 from optsched.running.base import table_row
@@ -28,18 +25,6 @@ def test_list_is_whole() -> None:
         joss-t joss-j ras fair-sharing observed
     """
     assert set(design.split()) == set(HEURISTICS)
-
-
-def test_families_name_their_heuristics() -> None:
-    """Tests that the table of families names exactly the heuristics of each module, in their order."""
-    for family, names in _FAMILIES.items():
-        module = __import__(f"optsched.heuristics.{family}", fromlist=["HEURISTICS"])
-        assert tuple(entry.name for entry in module.HEURISTICS) == names
-    folder = Path(sys.modules["optsched.heuristics"].__path__[0])
-    having = {
-        file.stem for file in folder.glob("*.py") if "\nHEURISTICS" in file.read_text() and file.stem != "__init__"
-    }
-    assert having == set(_FAMILIES)
 
 
 @pytest.mark.parametrize("name", ["lsap", "fair-lsap", "lsap-fairness", "flow", "latency"])
