@@ -413,6 +413,8 @@ class GapReport:
             "components": [part.name for part in self.problem.components],
             "instance_sha256": self.problem.instance.sha256,
             "source": self.problem.instance.source,
+            "profile": self.reference.profile.name,
+            "time_limit": self.reference.profile.time_limit,
         }
         known = {} if self.objective is None else self.reference.beside(self.objective)
         record |= {name: _plain(known.get(name)) for name in fields_beside(self.problem)}
@@ -487,6 +489,8 @@ _FIELDS = (
     "components",
     "instance_sha256",
     "source",
+    "profile",
+    "time_limit",
 )
 
 

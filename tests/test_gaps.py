@@ -58,6 +58,7 @@ RECORD = """
     instance problem parameters heuristic heuristic_parameters seed sense feasible violations objective reference
     reference_kind absolute_gap relative_gap certificate termination limit error build_seconds solve_seconds
     heuristic_seconds waiting locality reference_locality status components instance_sha256 source
+    profile time_limit
 """
 
 FIGURE_2 = instance([[0, 1, 2], [0, 1], [0]], [1, 1, 1])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import UNSET
 
 from optsched.reporting.content import Cell
 from optsched.reporting.records import Record
@@ -27,11 +29,11 @@ def again(record: Record) -> Cell:
     >>> from optsched.reporting.reading import read
     >>> (record,) = read([optsched.study("papers/guo-fig2", "lsap", "dl")]).runs
     >>> again(record).shown
-    'optsched gap papers/guo-fig2 --problem lsap --heuristic dl --seed 0'
+    'optsched gap papers/guo-fig2 --problem lsap --heuristic dl --seed 0 --time-limit none'
     """
     before, name = argument(record.instance, record.source)
     command = ["optsched", "gap", name, "--problem", record.problem, *_parameters(record)]
-    command += ["--heuristic", _heuristic(record), "--seed", str(record.seed)]
+    command += ["--heuristic", _heuristic(record), "--seed", str(record.seed), *_limits(record)]
     shown = before + " ".join(map(shlex.quote, command))
     return Cell(shown, shown, again=True)
 
@@ -53,6 +55,11 @@ def study(records: Sequence[Record]) -> tuple[str, ...]:
         )
     for name in dict.fromkeys(map(_heuristic, records)):
         command += ["--heuristic", name]
+    limits = list(dict.fromkeys(tuple(_limits(record)) for record in records))
+    if len(limits) == 1:
+        command += limits[0]
+    else:
+        lines.append("# profiles or limits on time differ between the runs; each run's command has its own")
     seeds = sorted({record.seed for record in records})
     if seeds != [0]:
         command += ["--seed", str(seeds[0]), "--repeats", str(seeds[-1] - seeds[0] + 1)]
@@ -79,7 +86,7 @@ def _shipped() -> Mapping[str, str]:
     return {Path(name).name: name for name in library()}
 
 
-def _parameters(record: Record) -> Iterable[str]:
+def _parameters(record: Record) -> Iterator[str]:
     """Those of the problem that are not its defaults."""
     from optsched.problems import PROBLEMS
 
@@ -88,6 +95,14 @@ def _parameters(record: Record) -> Iterable[str]:
         if name not in table or not _same(value, table[name]):
             yield "--param"
             yield f"{name}={_spelled(value, ',')}"
+
+
+def _limits(record: Record) -> Iterator[str]:
+    """The options that say how hard the reference was tried for; the command line has a limit on time by default."""
+    if record.profile != "exact":
+        yield from ("--profile", record.profile)
+    if record.time_limit is not UNSET:
+        yield from ("--time-limit", "none" if record.time_limit is None else f"{record.time_limit:g}")
 
 
 def _known(record: Record) -> bool:

@@ -10,7 +10,7 @@ of a problem together is kept by Holm's correction (1979). The effect is the ran
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -75,7 +75,7 @@ def compared(entries: Iterable[Entry]) -> list[Comparison]:
 
     Heuristics that share no instance are not compared.
     """
-    by_heuristic: dict[str, dict[str, list[Entry]]] = {}
+    by_heuristic: dict[str, dict[Hashable, list[Entry]]] = {}
     for entry in entries:
         by_heuristic.setdefault(entry.heuristic, {}).setdefault(entry.reference, []).append(entry)
     found = []

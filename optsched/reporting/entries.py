@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import UNSET
 
 from optsched.errors import UsageError, nearest
 from optsched.reporting.records import Record
+from optsched.studies.records import run_of
 from optsched.studies.summing import Run
 
 if TYPE_CHECKING:
@@ -25,26 +27,49 @@ class Entry:
 
     Attributes
     ----------
-    problem, heuristic
-        What they are called: by their names, with the parameters by which they differ, if any.
-    instance
-        Its name, with the wave.
-    reference
-        What is the same for runs that are measured against the same.
     record
         What was read.
+    run
+        What summing up needs to know of it.
     """
 
-    problem: str
-    heuristic: str
-    instance: str
-    reference: str
     record: Record = field(repr=False)
+    run: Run
+
+    @property
+    def problem(self) -> str:
+        """What it is called: by its name, with the parameters by which it differs from others, if any."""
+        return self.run.problem
+
+    @property
+    def heuristic(self) -> str:
+        """What it is called, likewise."""
+        return self.run.heuristic
+
+    @property
+    def instance(self) -> str:
+        """Its name, with the wave."""
+        return self.run.instance
+
+    @property
+    def reference(self) -> Hashable:
+        """What is the same for runs that are measured against the same."""
+        return self.run.reference
+
+    @property
+    def proof(self) -> str:
+        """The kind of proof of an optimum; else `bound` or `unknown`."""
+        return self.run.proof
+
+    @property
+    def outcome(self) -> str:
+        """What it came to, as `optsched.studies.summing` counts it."""
+        return self.run.outcome
 
     @property
     def component(self) -> str:
         """The first component, whose gaps are told."""
-        return self.record.components[0] if self.record.components else "the first component"
+        return self.run.component
 
     @property
     def objective(self) -> float | None:
@@ -74,44 +99,8 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """What became of the run; records of older versions do not tell who starved, or was out of time."""
-        record = self.record
-        if record.status is not None:
-            return record.status
-        if record.error is not None:
-            return "out-of-time" if " was out of time after " in record.error else "failed"
-        return "done" if record.feasible else "infeasible"
-
-    @property
-    def proof(self) -> str:
-        """The kind of proof of an optimum; else `bound` or `unknown`."""
-        record = self.record
-        return (
-            record.certificate or "unknown"
-            if record.reference_kind == "optimum"
-            else record.reference_kind or "unknown"
-        )
-
-    @property
-    def outcome(self) -> str:
-        """What it came to, as `optsched.studies.summing` counts it."""
-        if self.status != "done":
-            return {"timed-out": "out_of_time"}.get(self.status, self.status.replace("-", "_"))
-        if self.absolute is None:
-            return "unknown"
-        if self.relative is None:
-            return "beside_zero"
-        differences = values(self.record.absolute_gap)
-        met = self.record.reference_kind == "optimum" and all(entry == 0 for entry in differences)
-        return "optimal" if met else "above"
-
-    @property
-    def run(self) -> Run:
-        """What summing up needs to know."""
-        gap = self.relative if self.outcome in ("optimal", "above") else None
-        return Run(
-            self.problem, self.component, self.heuristic, self.instance, self.reference, self.proof, self.outcome, gap
-        )
+        """What became of the run."""
+        return _status(self.record)
 
 
 def values(given: float | Sequence[float | None] | None) -> list[float | None]:
@@ -156,16 +145,7 @@ def entries_of(records: Iterable[Record]) -> tuple[list[Entry], list[str]]:
             record.heuristic,
         ),
     )
-    found = [
-        Entry(
-            problems(record),
-            heuristics(record),
-            _instance(record),
-            "\x00".join(_problem(record)),
-            record,
-        )
-        for record in kept
-    ]
+    found = [Entry(record, _run(record, problems(record), heuristics(record))) for record in kept]
     return found, told
 
 
@@ -198,7 +178,7 @@ def frame(entries: Sequence[Entry]) -> pd.DataFrame:
 
     rows = [
         {
-            "group": entry.reference,
+            "group": str(entry.reference),
             "instance": entry.instance,
             "problem": entry.problem,
             "heuristic": entry.heuristic,
@@ -234,6 +214,23 @@ def _posed_on(record: Record) -> tuple[str, str, str]:
 def _problem(record: Record) -> tuple[str, ...]:
     """What runs are compared on."""
     return *_posed_on(record), record.problem, _text(record.parameters)
+
+
+def _run(record: Record, problem: str, heuristic: str) -> Run:
+    """The run as summing up has it, whatever the age of its record."""
+    known = msgspec.to_builtins(record) | {"status": _status(record)}
+    known["components"] = record.components or ["the first component"]
+    known["certificate"] = record.certificate or "unknown"
+    return replace(run_of(known, heuristic, problem), instance=_instance(record))
+
+
+def _status(record: Record) -> str:
+    """What became of a run; records of older versions do not tell who starved, or was out of time."""
+    if record.status is not None:
+        return record.status
+    if record.error is not None:
+        return "out-of-time" if " was out of time after " in record.error else "failed"
+    return "done" if record.feasible else "infeasible"
 
 
 def _instance(record: Record) -> str:

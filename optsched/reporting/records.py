@@ -17,9 +17,7 @@ __all__ = ["FrontierRecord", "Point", "Record", "parsed"]
 Entries: TypeAlias = float | list[float | None] | None
 
 #: What became of a run (`GapReport.status`), and of one that was contained in a process of its own.
-Status: TypeAlias = Literal[
-    "done", "infeasible", "starved", "failed", "out-of-time", "timed-out", "out-of-memory", "crashed"
-]
+Status: TypeAlias = Literal["done", "infeasible", "starved", "failed", "out-of-time", "out-of-memory", "crashed"]
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -55,6 +53,8 @@ class Record(Struct, frozen=True, kw_only=True):
     components: list[str] = []
     instance_sha256: str = ""
     source: str = ""
+    profile: str = "exact"
+    time_limit: float | UnsetType | None = UNSET
     wave: int | UnsetType | None = UNSET
     ran_in: str | None = None
     reason: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from optsched.brief import counted
 from optsched.drawing.gaps import ratios, runs_of
@@ -48,23 +48,24 @@ _FACTORS = (1.0, 1.01, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0)
 
 def overview(parts: Sequence[ProblemSummary]) -> Table:
     """Mean gaps: a row a heuristic, a column a problem."""
-    rows_of = {part.problem: {row.heuristic: row for row in part.rows} for part in parts}
-    heuristics = list(dict.fromkeys(name for rows in rows_of.values() for name in rows))
+    rows_of = [({row.heuristic: row for row in part.rows}, part.instances) for part in parts]
+    heuristics = list(dict.fromkeys(name for rows, _ in rows_of for name in rows))
 
-    def cell(row: Row | None) -> Cell:
+    def cell(row: Row | None, instances: int) -> Cell:
         if row is None:
             return Cell("", None)
         if row.mean is None:
             return Cell(_without(row) or "-", None)
-        of = "" if row.counted == row.instances else f" ({row.counted}/{row.instances})"
+        of = "" if row.counted == instances else f" ({row.counted}/{instances})"
         return Cell(share(row.mean).shown + of, row.mean)
 
-    rows = [[*texts(name), *(cell(of.get(name)) for of in rows_of.values())] for name in heuristics]
+    rows = [[*texts(name), *(cell(of.get(name), count) for of, count in rows_of)] for name in heuristics]
     note = (
-        "Mean relative gap over the instances; (3/4): over 3 of 4 instances, as the others have no run with a relative "
-        "gap. A word: no run has one. Empty: not run there."
+        "Mean relative gap over the instances; (3/4): over 3 of the 4 instances, as the heuristic was not run "
+        "on the others, or has no relative gap there. Means over different instances do not compare; the heuristics in "
+        "pairs do. A word: no run has a gap. Empty: not run there."
     )
-    columns = tuple(rows_of)
+    columns = tuple(part.problem for part in parts)
     return Table("overview", "Mean gaps at a glance", ("heuristic", *columns), frozenset(columns), rows, note)
 
 
@@ -201,7 +202,7 @@ def instances(entries: Sequence[Entry]) -> Table:
     """A row an instance: its reference, and the mean gap of each heuristic over the seeds."""
     problem = entries[0].problem
     heuristics = list(dict.fromkeys(entry.heuristic for entry in entries))
-    by_reference: dict[str, dict[str, list[Entry]]] = {}
+    by_reference: dict[Hashable, dict[str, list[Entry]]] = {}
     for entry in entries:
         by_reference.setdefault(entry.reference, {}).setdefault(entry.heuristic, []).append(entry)
     rows = []
@@ -223,7 +224,7 @@ def times(entries: Sequence[Entry]) -> Table:
     problem = entries[0].problem
     rows = []
     by_heuristic: dict[str, list[float | None]] = {}
-    references: dict[str, float | None] = {}
+    references: dict[Hashable, float | None] = {}
     for entry in entries:
         by_heuristic.setdefault(entry.heuristic, []).append(entry.record.heuristic_seconds)
         parts = (entry.record.build_seconds, entry.record.solve_seconds)

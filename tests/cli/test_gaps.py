@@ -45,6 +45,8 @@ FIELDS = [
     "components",
     "instance_sha256",
     "source",
+    "profile",
+    "time_limit",
 ]
 
 OWN = '''

@@ -43,6 +43,14 @@ def parsed(**changes: Any) -> Record:
             "optsched gap a.json --problem lsap --heuristic dl,reading=heartbeat,max_idle_rounds=3 --seed 0",
         ),
         (
+            {"profile": "quick", "time_limit": 2.5},
+            "optsched gap a.json --problem lsap --heuristic dl --seed 0 --profile quick --time-limit 2.5",
+        ),
+        (
+            {"profile": "exact", "time_limit": None},
+            "optsched gap a.json --problem lsap --heuristic dl --seed 0 --time-limit none",
+        ),
+        (
             {"problem": "elsewhere", "parameters": {"x": True}, "heuristic": "unheard-of"},
             "optsched gap a.json --problem elsewhere --param x=true --heuristic unheard-of --seed 0",
         ),
@@ -90,4 +98,5 @@ def test_a_study_again() -> None:
         "optsched generate lsap --seed 3 --output a.json",
         "# the parameters of lsap differ between the runs; each run's command has its own",
     )
+    assert study([drawn, parsed(time_limit=None)])[1].startswith("# profiles or limits on time differ")
     assert argument("", "") == ("", "instance.json")

@@ -52,7 +52,7 @@ def test_recorded_twice() -> None:
         ({"best": None}, "done", "unknown"),
         ({"value": None}, "infeasible", "infeasible"),
         ({"value": None, "status": "starved"}, "starved", "starved"),
-        ({"value": None, "status": "timed-out"}, "timed-out", "out_of_time"),
+        ({"value": None, "status": "out-of-time"}, "out-of-time", "out_of_time"),
         ({"value": None, "status": "out-of-memory"}, "out-of-memory", "out_of_memory"),
         ({"value": None, "status": "crashed"}, "crashed", "crashed"),
         ({"value": None, "status": None, "error": "lost"}, "failed", "failed"),

@@ -66,14 +66,14 @@ def test_a_store(tmp_path: Path) -> None:
         tmp_path / "sweep.db",
         [
             ("done", json.dumps(record()), None),
-            ("timed-out", None, "the run was killed after 5 s"),
+            ("out-of-time", None, "the run was killed after 5 s"),
             ("crashed", json.dumps(killed), None),
             ("planned", None, None),
             (None, None, None),
         ],
     )
     found = read(path)
-    assert [run.status for run in found.runs] == ["done", "timed-out", "crashed"]
+    assert [run.status for run in found.runs] == ["done", "out-of-time", "crashed"]
     assert (found.runs[1].error, found.runs[1].seed) == ("the run was killed after 5 s", 3)
     assert (found.sources[0].kind, found.sources[0].unfinished) == ("store", 2)
 

@@ -21,7 +21,7 @@ MIXED = [
     record(5, 0, "c"),
     record(None, 2, "d"),
     record(None, 2, "e", status="starved"),
-    record(None, 2, "f", status="timed-out", error="killed after 5 s"),
+    record(None, 2, "f", status="out-of-time", error="killed after 5 s"),
     record(None, 2, "g", status="out-of-memory", error="took 4 GB"),
     record(None, 2, "h", status="crashed", error="exit code 3"),
     record(None, 2, "i", status="failed", error="KeyError: lost"),
@@ -72,7 +72,7 @@ def test_overview_and_proofs() -> None:
     rows = [*MIXED, record(None, instance="x", heuristic="fair"), record(3, problem="flow", reference_kind="bound")]
     parts = summaries(entry.run for entry in entries(rows))
     assert shown(tables.overview(parts)) == [
-        ["dl", "50 % (2/10)", "50 %"],
+        ["dl", "50 % (2/11)", "50 %"],
         ["fair", "infeasible", ""],
     ]
     proofs = tables.proofs(parts)
@@ -172,7 +172,7 @@ def test_failures_and_runs() -> None:
     """Tests that each run is a row with its command, and that what failed says why."""
     runs = entries(MIXED)
     failed = shown(tables.failures(runs))
-    assert [row[4] for row in failed] == ["infeasible", "starved", "timed out", "out of memory", "crashed", "failed"]
+    assert [row[4] for row in failed] == ["infeasible", "starved", "out of time", "out of memory", "crashed", "failed"]
     assert failed[0][5] == "slots(n0) by 1"
     assert failed[2][5] == "killed after 5 s"
     everything = tables.all_runs(runs)
