@@ -97,7 +97,7 @@ def explain(
         raise UsageError(f"{problem_name} has no heuristics: its decision is a flow, and there is nothing to explain")
     limits, seconds = arguments.limited(profile, time_limit)
     choice = None if heuristic is None else choice_of(heuristic)
-    posed = pose(instance, problem_name, params)
+    posed, notes = pose(instance, problem_name, params)
     assert isinstance(posed, Problem)
     given: Any = None if choice is None else choice.entry
     if solution is not None:
@@ -114,7 +114,7 @@ def explain(
         found = explanation_of(posed, given, seed, reference, time_limit=seconds, worth=worth, **named)
     arguments.note_limits([found.report], seconds)
     if form == "json":
-        arguments.emit_json({"version": __version__, **found.to_dict(most)}, output)
+        arguments.emit_json({"version": __version__, **found.to_dict(most), "notes": notes}, output)
     elif form == "table":
         arguments.emit_table(explanation_table(found, most), output)
     else:

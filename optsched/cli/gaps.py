@@ -178,8 +178,6 @@ def look_at(work: Sequence[Work], chosen: bool, waves: bool, notes: Notes) -> No
     """What is to be said of the problems before they are solved; `chosen`: whether the heuristics were."""
     import numpy as np
 
-    from optsched.cli.notes import assumed
-
     for part in work:
         problem = part.problem
         if not part.choices:
@@ -190,10 +188,7 @@ def look_at(work: Sequence[Work], chosen: bool, waves: bool, notes: Notes) -> No
             tasks = len(problem.tasks)
             words = f"observed is not run in {{}}: {tasks - recorded} of {tasks} tasks have no record of where they ran"
             notes.add("observed", problem.instance, words, problem.name)
-        labels = assumed(problem.instance)
-        if labels and "generated" not in problem.instance.labels:  # of one that is drawn as a whole it was told then
-            words = f"assumed or inferred: {', '.join(labels)}; the labels say how (optsched describe)"
-            notes.add("assumed", problem.instance, words)
+        notes.of_labels(problem.instance)
 
 
 def _explanation(report: GapReport) -> dict[str, Any] | None:

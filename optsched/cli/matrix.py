@@ -65,6 +65,7 @@ def matrix(
     posed = posable(loaded, problems, parameters, partial(notes.left_out, loaded))
     for problem in posed:
         notes.of(problem)
+    notes.of_labels(loaded)
     notes.tell()
     listed = heuristics_of(posed, chosen)
     form = arguments.format_of(form, output)

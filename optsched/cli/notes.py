@@ -41,7 +41,7 @@ class Notes:
         self._found: dict[str, dict[tuple[str, str], dict[str, None]]] = {}
         self._all: list[tuple[str, str, str]] = []
 
-    def add(self, sort: str, instance: Instance, words: str, problem: str = "") -> None:
+    def add(self, sort: str, instance: Instance | FlowNetwork, words: str, problem: str = "") -> None:
         """One thing; the same of several problems is one line, with their names where `words` has {}."""
         said = self._found.setdefault(sort, {}).setdefault((instance.name, words), {})
         said[problem] = None
@@ -98,6 +98,14 @@ class Notes:
         if large:
             self.add("bytes", instance, f"sizes look like bytes ({large}); they are read as MB")
 
+    def of_labels(self, noun: Instance | FlowNetwork) -> None:
+        """What is labelled as assumed or inferred; of what is drawn as a whole it was told when it was drawn."""
+        labels = assumed(noun)
+        if labels and "generated" not in noun.labels:
+            self.add(
+                "assumed", noun, f"assumed or inferred: {', '.join(labels)}; the labels say how (optsched describe)"
+            )
+
     def left_out(self, instance: Instance, problem: str, error: InputError) -> None:
         """A problem that was not asked for by name and cannot be posed, unless its fields just are not there."""
         if isinstance(error, MissingField) and not _nearly(instance, error):
@@ -118,13 +126,14 @@ class Notes:
         self._found.clear()
 
 
-def pose(argument: str, problem_name: str, params: Sequence[str]) -> AnyProblem:
-    """As `arguments.pose`, and what a user should hear of the problem is told."""
+def pose(argument: str, problem_name: str, params: Sequence[str]) -> tuple[AnyProblem, list[str]]:
+    """As `arguments.pose`, and what a user should hear of the problem, which is told here: for the record."""
     posed = arguments.pose(argument, problem_name, params)
     notes = Notes()
     notes.of(posed)
+    notes.of_labels(posed.instance)
     notes.tell()
-    return posed
+    return posed, notes.told(posed.instance.name, posed.name)
 
 
 def _nearly(instance: Instance, error: MissingField) -> bool:

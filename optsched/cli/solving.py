@@ -71,7 +71,7 @@ def solve(
     from optsched.routes import solve
     from optsched.routes.contained import told_end
 
-    posed = pose(instance, problem_name, params)
+    posed, notes = pose(instance, problem_name, params)
     begin = None
     if start is not None:
         held = read_solution(start, posed.instance)
@@ -85,18 +85,18 @@ def solve(
         if file is not None:
             file.write(solution_text(solution, posed.instance))
         if solution.limit is Limit.INTERRUPTED:
-            _show(posed, solution, form)
+            _show(posed, solution, form, notes)
             ctx.exit(INTERRUPTED)
-    _show(posed, solution, form)
+    _show(posed, solution, form, notes)
     if (ended := told_end(solution)) is not None:
         arguments.note(f"not solved: {ended}", "warning")
     codes = {Termination.NO_SOLUTION: NO_SOLUTION, Termination.ERROR: NO_SOLUTION, Termination.INFEASIBLE: INFEASIBLE}
     ctx.exit(codes.get(solution.termination, 0))
 
 
-def _show(problem: AnyProblem, solution: Solution, form: str) -> None:
+def _show(problem: AnyProblem, solution: Solution, form: str, notes: list[str]) -> None:
     if form == "json":
-        arguments.emit_json(_record(problem, solution))
+        arguments.emit_json({**_record(problem, solution), "notes": notes})
     else:
         arguments.emit_table(_solution_table(problem, solution))
 
@@ -154,10 +154,11 @@ def _shown(given: Any) -> str:
 @arguments.format_option("table", "json")
 def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str) -> None:
     """Every bound that is cheap to prove, with what it bounds."""
+    from optsched.cli.notes import pose
     from optsched.printing import Table, number
     from optsched.routes import bounds
 
-    found = bounds(arguments.pose(instance, problem_name, params))
+    found = bounds(pose(instance, problem_name, params)[0])
     if form == "json":
         names = ("name", "component", "value", "bounds", "source")
         arguments.emit_json([{name: getattr(bound, name) for name in names} for bound in found])
@@ -194,7 +195,7 @@ def frontier(
     from optsched.results import Limit
     from optsched.routes import frontier
 
-    posed = pose(instance, problem_name, params)
+    posed, notes = pose(instance, problem_name, params)
     with nullcontext() if plot is None else replacing(plot) as file:
         with progress(sys.stderr) as step:
             step(f"{posed.instance.name} {posed.name}")
@@ -203,7 +204,14 @@ def frontier(
             file.write(_picture(found, posed.instance.name, Path(plot).suffix))
     if form == "json":
         points = [{"objective": list(point.objective), "certificate": str(point.certificate)} for point in found.points]
-        _emit_found(posed, components=list(found.components), points=points, complete=found.complete, limit=found.limit)
+        _emit_found(
+            posed,
+            components=list(found.components),
+            points=points,
+            complete=found.complete,
+            limit=found.limit,
+            notes=notes,
+        )
     else:
         rows = [(*map(number, point.objective), str(point.certificate)) for point in found.points]
         arguments.emit_table(Table((*found.components, "proof"), rows, frozenset(found.components)), form=form)
@@ -240,6 +248,7 @@ def leximin(
 
     A time limit holds for each of the programs.
     """
+    from optsched.cli.notes import pose
     from optsched.printing import Table, number, progress
     from optsched.registry import SHIPPED, imported, record
     from optsched.results import Limit
@@ -248,7 +257,7 @@ def leximin(
     entry = next(known for known in SHIPPED if known.leximin) if problem_name is None else record(problem_name)
     if entry.leximin is None:
         raise UsageError(f"{entry.name} has no leximin: its record names no search for it")
-    posed = arguments.pose(instance, entry.name, params)
+    posed, notes = pose(instance, entry.name, params)
     with progress(sys.stderr) as step:
         step(f"{posed.instance.name} leximin")
         found = imported(entry.leximin)(posed, load_profile(profile).with_limits(time_limit=time_limit))
@@ -259,6 +268,7 @@ def leximin(
             proofs=list(found.proofs),
             objective=list(posed.evaluate(found.placement)),
             limit=found.limit,
+            notes=notes,
         )
     else:
         unit = posed.components[0].unit

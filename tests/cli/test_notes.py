@@ -45,6 +45,28 @@ def test_nothing_to_tell(tmp_path: Path) -> None:
         assert told(*command) == []
 
 
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [("solve", "lsap"), ("frontier", "latency"), ("explain", "lsap"), ("gap", "lsap"), ("matrix", "lsap")],
+)
+def test_records_have_the_notes(command: str, problem: str, tmp_path: Path) -> None:
+    """Tests that what was assumed of an instance, and waits in its problem, is in every record and on stderr."""
+    labels = {"slots": "inferred from a trace"}
+    nodes = [{"id": "a", "idle_slots": 1}, {"id": "b", "slots": 1, "idle_slots": 0}]
+    small = write(tmp_path / "small.json", nodes=nodes, labels=labels)
+    heuristic = ["--heuristic", "dl"] if command in ("explain", "gap", "matrix") else []
+    result = run(command, small, "--problem", problem, *heuristic, "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    answered = json.loads(result.stdout)
+    for record in answered if isinstance(answered, list) else [answered]:
+        assumed = "assumed or inferred: slots; the labels say how (optsched describe)"
+        waits = [] if problem == "latency" else ["1 of 2 maps wait for want of idle slots"]
+        assert record["notes"] == [*waits, assumed]
+        assert list(record)[-1] == "notes"
+        told = [f"small: {problem}: {line}" for line in waits] + [f"small: {assumed}"]
+        assert [line.removeprefix("optsched: note: ") for line in result.stderr.splitlines()] == told
+
+
 def test_racks_that_default_levels_do_not_count(tmp_path: Path) -> None:
     """Tests that `lsap` with racks and levels by default says so, and not where levels were chosen or come with it."""
     small = write(tmp_path / "small.json", nodes=RACKS)

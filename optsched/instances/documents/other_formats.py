@@ -31,6 +31,37 @@ _FORMATS = (
 )
 
 
+#: A number as OR-Library writes it.
+_NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+
+_GAP = "this is a generalized-assignment file of OR-Library, no instance; optsched import orlib-gap {}"
+_ASSIGN = "this is an assignment file of OR-Library, no instance; optsched import orlib-assign {}"
+_EITHER = "this is numbers alone, as OR-Library's files are, no instance; optsched import orlib-gap {}, or orlib-assign"
+
+
+def _numbers(begin: bytes) -> str | None:
+    """What a file of numbers alone is, by how many follow; None where there is anything else, or hardly a number.
+
+    A set of generalized assignment is agents m, jobs n, 2 m n numbers and m more; assignment is n and n x n numbers.
+    """
+    words = begin.split()
+    whole = len(begin) < READ
+    words = words if whole else words[:-1]
+    if len(words) < 4 or not all(_NUMBER.fullmatch(word) for word in words):
+        return None
+    if not whole or not words[0].isdigit():
+        return _EITHER
+    first, at, sets = int(words[0]), 1, 0
+    if len(words) == 1 + first**2:
+        return _ASSIGN
+    if words[1].isdigit() and len(words) == 2 + 2 * first * int(words[1]) + first:
+        return _GAP
+    while at + 1 < len(words) and words[at].isdigit() and words[at + 1].isdigit():
+        agents, jobs = int(words[at]), int(words[at + 1])
+        at, sets = at + 2 + 2 * agents * jobs + agents, sets + 1
+    return _GAP if (at, sets) == (len(words), first) else _EITHER
+
+
 def told_of(data: bytes, source: str) -> str | None:
     """What a file that is no instance is, and what takes it; None where its first bytes are of no known format.
 
@@ -40,6 +71,8 @@ def told_of(data: bytes, source: str) -> str | None:
     'this is a Rumen trace, no instance; optsched import rumen job.json'
     """
     begin = data[:READ]
+    if (numbers := _numbers(begin)) is not None:
+        return numbers.replace("{}", source)
     for pattern, what, command in () if re.search(_OWN, begin) else _FORMATS:
         if re.search(pattern, begin):
             return f"this is {what}, no instance; optsched {command.replace('{}', source)}"

@@ -12,6 +12,8 @@ from optsched.errors import InputError
 from optsched.instances.documents.other_formats import told_of
 from optsched.instances.files import load
 
+GAP = "a generalized-assignment file of OR-Library"
+NUMBERS = "numbers alone, as OR-Library's files are"
 RUMEN = {"priority": "NORMAL", "jobID": "job_1", "mapTasks": [], "reduceTasks": []}
 
 
@@ -31,6 +33,12 @@ RUMEN = {"priority": "NORMAL", "jobID": "job_1", "mapTasks": [], "reduceTasks": 
         ("net.min", "c a network\np min 2 1\n", "a flow network in DIMACS form", "import dimacs {}"),
         ("fb.tsv", "job0\t49\t49\t740773\t2339561\t627471\n", "a SWIM workload", "import swim {}"),
         ("sol.json", '{"format": "optsched-solution/1"}', "a solution", "certify INSTANCE {}"),
+        ("gap1", "2 1  5 6  3 4  8 9", GAP, "import orlib-gap {}"),
+        ("gaps.txt", "2\n 1 1 5 3 8\n 2 1 5 6 3 4 8 9\n", GAP, "import orlib-gap {}"),
+        ("assign2.txt", " 2\n 5 6\n 3. -4e1", "an assignment file of OR-Library", "import orlib-assign {}"),
+        ("wrong.txt", "3 1 5 6 3 4 8 9", NUMBERS, "import orlib-gap {}, or orlib-assign"),
+        ("float.txt", "0.5 1 5 6", NUMBERS, "import orlib-gap {}, or orlib-assign"),
+        ("large.txt", "100 " * 20000, NUMBERS, "import orlib-gap {}, or orlib-assign"),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -57,3 +65,12 @@ def test_what_is_not_known(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no sound gzip file"):
         load(broken)
     assert told_of(b"", "none.json") is None
+    assert told_of(b"1 2 3", "few.txt") is None
+    assert told_of(b"1 2 3 four", "words.txt") is None
+
+
+def test_files_of_or_library(real_data: Path) -> None:
+    """Tests that the library's own files are known."""
+    for name in ("gap1-0", "a05100", "c05100"):
+        with pytest.raises(InputError, match="OR-Library"):
+            load(real_data / "gap" / name)
