@@ -3,7 +3,8 @@
 Each has a panel a problem. A run without a gap is never dropped in silence: it counts among the runs, and the picture
 says how many there are and why.
 
-- *infeasible*, *starved*, *failed*: the run has no value.
+- *infeasible*, *starved*, *failed*, and where a column `status` says so *out of time*, *out of memory*, *crashed*: the run
+  has no value.
 - *over 0*: a difference from an optimum of 0, of which no share can be told (`absolute=True` tells it).
 - *unknown*: no reference is known, or an earlier component differs already.
 """
@@ -329,7 +330,10 @@ def _gap(row: Mapping[str, Any], component: int, absolute: bool) -> float | str:
 
 
 def _no_value(row: Mapping[str, Any]) -> str | None:
-    """Why a run has no value; None where it has one."""
+    """Why a run has no value; None where it has one. Frames of sweeps and reports say it in a word."""
+    status = row.get("status")
+    if isinstance(status, str):
+        return None if status == "done" else status.replace("-", " ")
     status = row.get("status")
     if isinstance(status, str) and status != "done":
         return status.replace("-", " ")

@@ -143,14 +143,16 @@ def _problem(part: ProblemSummary, entries: Sequence[Entry], again: Callable[[Se
     parts += [profile, *([compared] if compared is not None else []), tables.times(entries), tables.instances(entries)]
     parts.append("This part of the report alone, and what measures its runs again (rebuilt from the records):")
     lines = study([entry.record for entry in entries])
-    parts.append(Lines((again([entries[0].record.problem], f"{entries[0].record.problem}.html"), *lines), command=True))
+    own = again([entries[0].record.problem], f"{entries[0].record.problem}.html")
+    parts.append(Lines((own, *lines), command=True, key=f"commands-{name}"))
     return Section(f"problem-{name}", name, tuple(parts))
 
 
 def _drawn(
     sort: str, title: str, told: str, table: Table, draw: Callable[..., Figure], entries: Sequence[Entry]
 ) -> Picture:
-    return Picture(f"{sort}-{table.key}", title, told, table.key, partial(_svg, draw, entries))
+    command = f"commands-{entries[0].problem}"
+    return Picture(f"{sort}-{table.key}", title, told, table.key, command, partial(_svg, draw, entries))
 
 
 def _svg(draw: Callable[..., Any], entries: Sequence[Entry]) -> bytes:

@@ -74,27 +74,28 @@ class Picture:
     key, title
         As of a table.
     told
-        What it shows, for whoever does not see it; numbers are in the table of key `table`.
+        What it shows, for whoever does not see it.
+    table, command
+        Keys of the table that has its numbers, and of the lines that give it again.
     draw
         Gives the bytes of an SVG.
-    note
-        What must be known to read it.
     """
 
     key: str
     title: str
     told: str
     table: str
+    command: str
     draw: Callable[[], bytes] = field(repr=False)
-    note: str = ""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of a list, or with `command` those of a shell."""
+    """Lines of a list, or with `command` those of a shell; `key` is what links lead to."""
 
     lines: tuple[str, ...]
     command: bool = False
+    key: str = ""
 
 
 Part: TypeAlias = str | Lines | Table | Picture

@@ -120,7 +120,8 @@ def _part(part: Part, pictures: bool) -> ET.Element:
         if part.command:
             code = _e("code", {})
             code.text = "\n".join(map(printable, part.lines))
-            return _e("pre", {"tabindex": "0", "role": "region", "aria-label": "Commands"}, code)
+            key = {"id": _id(part.key)} if part.key else {}
+            return _e("pre", {"tabindex": "0", "role": "region", "aria-label": "Commands", **key}, code)
         return _e("ul", {}, *(_e("li", {}, line) for line in part.lines))
     return _e("p", {}, part)
 
@@ -181,20 +182,13 @@ def _picture(picture: Picture) -> ET.Element:
     svg = _inlined(picture.draw(), _id(picture.key))
     svg.set("role", "img")
     svg.set("aria-label", printable(picture.told))
-    parts: list[ET.Element | str] = [
-        picture.title,
-        ". The numbers: ",
-        _e("a", {"href": f"#{_id(picture.table)}"}, "table"),
-        ".",
+    links = [
+        _e("a", {"href": f"#{_id(key)}"}, text)
+        for key, text in ((picture.table, "numbers"), (picture.command, "command"))
     ]
-    if picture.note:
-        parts.append(f" {picture.note}")
-    return _e(
-        "figure",
-        {},
-        _e("div", {"class": "wide", "tabindex": "0", "role": "region", "aria-label": picture.title}, svg),
-        _e("figcaption", {}, *parts),
-    )
+    wide = _e("div", {"class": "wide", "tabindex": "0", "role": "region", "aria-label": picture.title}, svg)
+    caption = _e("figcaption", {}, f"{picture.title}: ", links[0], ", ", links[1], ".")
+    return _e("figure", {"id": _id(picture.key)}, wide, caption)
 
 
 def _inlined(content: bytes, prefix: str) -> ET.Element:

@@ -57,8 +57,10 @@ def test_pictures_have_tables() -> None:
     pictures = [part for part in section(found, "lsap").parts if isinstance(part, Picture)]
     assert len(pictures) == 3
     keys = {table.key for table in found.tables}
+    lines = {part.key for part in section(found, "lsap").parts if isinstance(part, Lines)}
     for picture in pictures:
         assert picture.table in keys
+        assert picture.command in lines
         assert re.search(r"dl .*, fair ", picture.told)
     assert b"<svg" in pictures[0].draw()
     alone, _ = report([record(None)])

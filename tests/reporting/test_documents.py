@@ -25,7 +25,7 @@ REPORT = Report(
         Section(
             "a", "First_one", (TABLE, "It is *so*.", Lines(("one\ntwo",)), Lines(("optsched gap ```",), command=True))
         ),
-        Section("b", "Second", (LONG, PAGE_ONLY, EMPTY, Picture("p", "P", "told", "long", bytes))),
+        Section("b", "Second", (LONG, PAGE_ONLY, EMPTY, Picture("p", "P", "told", "long", "c", bytes))),
         Section("c", "Page only", (PAGE_ONLY,)),
     ),
 )

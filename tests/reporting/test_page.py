@@ -117,12 +117,12 @@ def test_without_pictures() -> None:
     def never() -> bytes:
         raise AssertionError("it is not drawn")
 
-    picture = Picture("p", "P", "told", "t", never, note="Mind.")
+    picture = Picture("p", "P", "told", "t", "c", never)
     report = Report("R", "S.", (Section("x", "X", (picture, Lines(("a", "b")), Lines(("c",), command=True), "Text.")),))
     text = page(report, pictures=False)
     assert "<ul><li>a</li><li>b</li></ul>" in text
     assert "<code>c</code></pre><p>Text.</p>" in text
     svg = b'<svg xmlns="http://www.w3.org/2000/svg"><metadata/><g id="a"/></svg>'
-    shown = page(Report("R", "S.", (Section("x", "X", (Picture("p", "P", "told", "t", lambda: svg, "Mind."),)),)))
+    shown = page(Report("R", "S.", (Section("x", "X", (Picture("p", "P", "told", "t", "c", lambda: svg),)),)))
     assert '<svg role="img" aria-label="told"><g id="p-a"></g></svg>' in shown
-    assert ">table</a>. Mind.</figcaption>" in shown
+    assert '<figcaption>P: <a href="#t">numbers</a>, <a href="#c">command</a>.</figcaption>' in shown

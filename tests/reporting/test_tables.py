@@ -92,6 +92,12 @@ def test_distribution_and_profile() -> None:
     assert shown(beyond)[0][-2:] == ["1", ""]
 
 
+def test_reasons_are_the_same_everywhere() -> None:
+    """Tests that what is counted of runs without a gap is called the same in tables and pictures."""
+    lacking = tables.distribution(entries(MIXED)).rows[0][-1].shown
+    assert sorted(lacking.split(", ")) == sorted(f"1 {reason}" for reason in tables.WITHOUT.values())
+
+
 def test_comparisons() -> None:
     """Tests the row of two heuristics; a single one is compared with none."""
     table = tables.comparisons(entries(pair([3, 4, 5, 6, 7, 8], [2, 2, 2, 2, 2, 2])))
