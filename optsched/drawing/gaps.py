@@ -3,8 +3,8 @@
 Each has a panel a problem. A run without a gap is never dropped in silence: it counts among the runs, and the picture
 says how many there are and why.
 
-- *infeasible*, *starved*, *failed*, and where a column `status` says so *out of time*, *out of memory*, *crashed*: the run
-  has no value.
+- *infeasible*, *starved*, *failed*, and where a column `status` says so *out of time*, *out of memory*, *crashed*: the
+  run has no value.
 - *over 0*: a difference from an optimum of 0, of which no share can be told (`absolute=True` tells it).
 - *unknown*: no reference is known, or an earlier component differs already.
 """
