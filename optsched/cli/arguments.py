@@ -80,6 +80,12 @@ _profile = click.option(
 param_option = click.option(
     "--param", "params", multiple=True, metavar="[P.]K=V", help="Parameter of a problem; lists with commas."
 )
+plot_option = click.option(
+    "--plot",
+    metavar="FILE",
+    help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.",
+    shell_complete=completing.files,
+)
 output_option = click.option(
     "--output", metavar="FILE", help="Write there instead: the whole file or none.", shell_complete=completing.files
 )
@@ -206,6 +212,15 @@ def limited(profile: str, time_limit: float | None) -> tuple[Profile, float | No
         time_limit = DEFAULT_LIMIT if loaded.time_limit is None else loaded.time_limit
     seconds = None if time_limit == math.inf else time_limit
     return replace(loaded, time_limit=seconds), seconds
+
+
+def check_plot(path: str | None, option: str = "--plot") -> None:
+    """Raise UsageError where a picture was asked for and cannot be drawn: before the work is done."""
+    if path is not None:
+        from optsched.drawing.figures import check_kind, require
+
+        check_kind(path, f"{option} ")
+        require()
 
 
 # Values -----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,6 +56,13 @@ NO_SOLUTION, INFEASIBLE = 5, 6
     metavar="N",
     help="Solve so many times again, with one more slot or replica, for what it would be worth.",
 )
+@click.option(
+    "--to",
+    "target",
+    metavar="FILE",
+    help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.",
+    shell_complete=completing.files,
+)
 @arguments.format_option("words", "table", "json")
 @arguments.output_option
 @click.pass_context
@@ -71,6 +78,7 @@ def explain(
     time_limit: float | None,
     most: int,
     worth: int,
+    target: str | None,
     form: str,
     output: str | None,
 ) -> None:
@@ -78,12 +86,13 @@ def explain(
 
     The tasks that an optimum places differently make chains of moves (one task takes the slot that the next one leaves)
     and cycles. Each has a gain, and the gains add up to the gap. What one more slot or replica would be worth is found
-    by solving again.
+    by solving again. --to draws the chains and cycles.
 
     Where no placement is feasible, no heuristic is needed: a few tasks are named that cannot be placed together, and
     the exit code is 6.
     """
     from optsched.cli.notes import pose
+    from optsched.cli.streams import replacing
     from optsched.explaining import explain as explanation_of
     from optsched.gaps import Reference
     from optsched.printing import progress
@@ -91,6 +100,7 @@ def explain(
     from optsched.results import Limit, Termination
     from optsched.studies.choices import chosen as choice_of
 
+    arguments.check_plot(target, "--to")
     if heuristic is not None and solution is not None:
         raise UsageError("explain takes the placement of a --heuristic, or that of a --solution: give one of them")
     if not issubclass(problem_class(problem_name), Problem):
@@ -103,15 +113,20 @@ def explain(
     if solution is not None:
         given = _placement(posed, solution)
     named: dict[str, Any] = {} if choice is None else dict(choice.parameters)
-    # What a user's heuristic prints must not come between the data.
-    with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
-        step(f"{posed.instance.name} {posed.name}")
-        reference = Reference.solved(posed, limits)
-        if reference.solution.limit is Limit.INTERRUPTED:
-            raise KeyboardInterrupt
-        if given is None and reference.solution.termination is not Termination.INFEASIBLE:
-            raise UsageError("explain takes the placement of a --heuristic, or that of a --solution: give one of them")
-        found = explanation_of(posed, given, seed, reference, time_limit=seconds, worth=worth, **named)
+    with nullcontext() if target is None else replacing(target) as file:
+        # What a user's heuristic prints must not come between the data.
+        with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
+            step(f"{posed.instance.name} {posed.name}")
+            reference = Reference.solved(posed, limits)
+            if reference.solution.limit is Limit.INTERRUPTED:
+                raise KeyboardInterrupt
+            if given is None and reference.solution.termination is not Termination.INFEASIBLE:
+                raise UsageError(
+                    "explain takes the placement of a --heuristic, or that of a --solution: give one of them"
+                )
+            found = explanation_of(posed, given, seed, reference, time_limit=seconds, worth=worth, **named)
+        if file is not None and target is not None:
+            file.write(_picture(found, most, target))
     arguments.note_limits([found.report], seconds)
     if form == "json":
         arguments.emit_json({"version": __version__, **found.to_dict(most), "notes": notes}, output)
@@ -122,6 +137,13 @@ def explain(
     if found.infeasible:
         ctx.exit(INFEASIBLE)
     ctx.exit(NO_SOLUTION if reference.solution.decision is None else 0)
+
+
+def _picture(found: Explanation, most: int, path: str) -> bytes:
+    from optsched.drawing.chains import chains_picture
+    from optsched.drawing.figures import check_kind, picture
+
+    return picture(chains_picture(found, most), check_kind(path))
 
 
 def _placement(problem: Problem, path: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ MOST = 10
 @click.option("--waves", is_flag=True, help="Go on, wave after wave, until all tasks ran.")
 @click.option("--placements", is_flag=True, help="Records also say where each task is, in the optimum too.")
 @click.option("--explain", is_flag=True, help="Tell of each gap which moves it is made of; see `explain`.")
+@arguments.plot_option
 @arguments.record_options
 def gap(
     instances: tuple[str, ...],
@@ -63,6 +65,7 @@ def gap(
     waves: bool,
     placements: bool,
     explain: bool,
+    plot: str | None,
     form: str | None,
     output: str | None,
 ) -> None:
@@ -74,9 +77,9 @@ def gap(
     Of one instance the table has a row for each problem and heuristic, as soon as it is there; where there are several
     seeds, with mean, worst and the 95 % confidence interval over them. Several instances it sums up: how often the
     optimum is met, and median, mean (with its 95 % interval over instances) and worst gap. JSON and CSV hold one record
-    for each run.
+    for each run. --plot draws the gaps of each problem as box plots and distributions.
     """
-    from optsched.cli.streams import collected
+    from optsched.cli.streams import collected, replacing
     from optsched.gaps import ratio
     from optsched.studies.runs import measure
 
@@ -86,6 +89,9 @@ def gap(
     if explain and (waves or form not in ("table", "json")):
         told = "is about a single round: leave --waves out" if waves else "is no table: take --format table or json"
         raise UsageError(f"--explain {told}")
+    if plot is not None and waves:
+        raise UsageError("--plot is about single rounds: leave --waves out")
+    arguments.check_plot(plot)
     if placements and tabled:
         raise UsageError("--placements are in records: take --format json or csv")
     limits, seconds = arguments.limited(profile, time_limit)
@@ -104,12 +110,24 @@ def gap(
         drawn_by = range(seed, seed + repeats)
         return measure(work, drawn_by, profile=limits, time_limit=seconds, waves=waves, step=step)
 
-    measured = collected(found, sink, output, "waves" if waves else f"of {runs} runs", runs)
+    with nullcontext() if plot is None else replacing(plot) as file:
+        measured = collected(found, sink, output, "waves" if waves else f"of {runs} runs", runs)
+        if file is not None and plot is not None:
+            file.write(_picture(measured, plot))
     reports = [entry.report for entry in measured]
     arguments.note_limits(reports, seconds)
     failures = _failures(reports, limit)
     if failures:
         raise HeuristicFailed(*(line for failure in failures for line in failure.split("\n")))
+
+
+def _picture(measured: Sequence[Measured], path: str) -> bytes:
+    """Box plots and distributions of the gaps."""
+    from optsched.drawing.figures import check_kind, picture
+    from optsched.drawing.gaps import gaps_picture
+    from optsched.studies.tables import GapReports
+
+    return picture(gaps_picture(GapReports(measured)), check_kind(path))
 
 
 def _planned(

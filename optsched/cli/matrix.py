@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ _WIDTH = 9
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.gap_limit_options
 @arguments.run_limit_options
+@arguments.plot_option
 @arguments.record_options
 def matrix(
     instance: str,
@@ -41,6 +43,7 @@ def matrix(
     seed: int,
     profile: str,
     time_limit: float | None,
+    plot: str | None,
     form: str | None,
     output: str | None,
 ) -> None:
@@ -49,10 +52,11 @@ def matrix(
     A heuristic that does not serve a problem is run in one that it serves, and its placement is judged: a cell so
     carried over is marked with a star. A cell is a relative gap, a difference where the optimum is 0 (+3), or one word
     that says why there is none: the constraint that the placement violates, starved, failed, out-of-time, or unproved.
-    Each row comes as soon as it is there.
+    Each row comes as soon as it is there. --plot draws the whole as a heat map with the numbers in it.
     """
+    arguments.check_plot(plot)
     from optsched.cli.notes import Notes
-    from optsched.cli.streams import collected, gap_records
+    from optsched.cli.streams import collected, gap_records, replacing
     from optsched.matrix import each_cell, heuristics_of, posable
     from optsched.problems import PROBLEMS
     from optsched.studies.choices import chosen as choice_of
@@ -81,12 +85,26 @@ def matrix(
         return gap_records(form, write, posed, entries, record, ("ran_in", "reason", "notes"))
 
     cells = partial(each_cell, posed, listed, seed, limits, seconds)
-    done = collected(cells, sink, output, f"of {len(posed) * len(listed)} cells")
+    with nullcontext() if plot is None else replacing(plot) as file:
+        done = collected(cells, sink, output, f"of {len(posed) * len(listed)} cells")
+        if file is not None and plot is not None:
+            file.write(_picture(loaded.name, listed, posed, done, plot))
     arguments.note_limits([cell.report for cell in done], seconds)
     failed = (cell.report for cell in done if cell.report.run.out_of_time is None)
     errors = {report.error: None for report in failed if report.error is not None}
     if errors:
         raise HeuristicFailed(*(line for error in errors for line in error.split("\n")))
+
+
+def _picture(name: str, listed: Listed, posed: Sequence[Problem], done: Sequence[Cell], path: str) -> bytes:
+    """The whole matrix as a heat map."""
+    from optsched.drawing.figures import check_kind, picture
+    from optsched.drawing.matrices import matrix_picture
+    from optsched.matrix import GapMatrix
+
+    cells = {(cell.heuristic, cell.report.problem.name): cell for cell in done}
+    matrix = GapMatrix(name, tuple(listed), tuple(problem.name for problem in posed), cells)
+    return picture(matrix_picture(matrix), check_kind(path))
 
 
 class _Rows:

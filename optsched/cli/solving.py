@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, redirect_stdout
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
     from optsched.problems import AnyProblem
-    from optsched.results import Solution
+    from optsched.results import Solution, Value
     from optsched.routes import Frontier
 
 __all__ = ["bounds", "export", "frontier", "leximin", "solve"]
@@ -171,8 +172,14 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
 @arguments.posed_options
 @arguments.limit_options
 @arguments.run_limit_options
+@arguments.plot_option
 @click.option(
-    "--plot", metavar="FILE", help="Draw it (.png, .pdf, .svg); needs matplotlib.", shell_complete=completing.files
+    "--heuristic",
+    "heuristics",
+    multiple=True,
+    metavar="H[,K=V...]",
+    help="Of --plot: draw what it comes to (repeatable); by default every applicable one, `none` for none of them.",
+    shell_complete=completing.heuristics,
 )
 @arguments.format_option(*arguments.TABLES, "json")
 @click.pass_context
@@ -184,11 +191,16 @@ def frontier(
     profile: str,
     time_limit: float | None,
     plot: str | None,
+    heuristics: tuple[str, ...],
     form: str,
 ) -> None:
-    """All Pareto-optimal points of a problem with two components, each with its proof."""
-    if plot is not None:
-        _check_plotting(plot)
+    """All Pareto-optimal points of a problem with two components, each with its proof.
+
+    --plot draws them as a staircase, points without a proof hollow, with what heuristics come to (seed 0).
+    """
+    if heuristics and plot is None:
+        raise UsageError("--heuristic is drawn in the picture: name its file with --plot FILE")
+    arguments.check_plot(plot)
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
     from optsched.printing import Table, number, progress
@@ -200,8 +212,9 @@ def frontier(
         with progress(sys.stderr) as step:
             step(f"{posed.instance.name} {posed.name}")
             found = frontier(posed, profile, time_limit)
+            reached = _reached(posed, heuristics, time_limit, step) if file is not None else {}
         if file is not None and plot is not None:
-            file.write(_picture(found, posed.instance.name, Path(plot).suffix))
+            file.write(_picture(found, reached, posed.instance.name, plot))
     if form == "json":
         points = [{"objective": list(point.objective), "certificate": str(point.certificate)} for point in found.points]
         _emit_found(
@@ -291,34 +304,39 @@ def _emit_found(problem: AnyProblem, **found: Any) -> None:
     arguments.emit_json({"version": __version__, **asked, **found})
 
 
-def _check_plotting(path: str) -> None:
-    """Raise UsageError where no plot can be drawn, before the work is done."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError("--plot needs matplotlib: pip install matplotlib") from None
-    known = Figure().canvas.get_supported_filetypes()
-    suffix = Path(path).suffix.removeprefix(".")
-    if suffix not in known:
-        raise UsageError(f'--plot {path}: no kind of picture ends in "{suffix}"; known: {", ".join(sorted(known))}')
+def _reached(
+    problem: AnyProblem, heuristics: tuple[str, ...], time_limit: float | None, step: Callable[[str], None]
+) -> dict[str, Value | str]:
+    """What heuristics come to on a problem, by what they are called: a value, or why there is none."""
+    from optsched.heuristics import applicable, run
+    from optsched.problems import Problem
+    from optsched.studies.choices import Choice, chosen
+
+    if not isinstance(problem, Problem) or heuristics == ("none",):
+        return {}
+    listed = [Choice(entry, {}, entry.name) for entry in applicable(problem, by_default=True)]
+    seconds = arguments.DEFAULT_LIMIT if time_limit is None else time_limit
+    reached: dict[str, Value | str] = {}
+    # What a user's heuristic prints must not come between the data.
+    with redirect_stdout(sys.stderr):
+        for choice in [chosen(text) for text in heuristics] or listed:
+            step(f"{problem.instance.name} {problem.name} {choice.label}")
+            done = run(problem, choice.entry, 0, time_limit=seconds, **choice.parameters)
+            if done.placement is None:
+                reached[choice.label] = "out of time" if done.out_of_time is not None else "failed"
+                arguments.note(str(done.error), "warning")
+            elif problem.violations(done.placement):
+                reached[choice.label] = "starved" if done.starved else "infeasible"
+            else:
+                reached[choice.label] = problem.objective(done.placement)
+    return reached
 
 
-def _picture(found: Frontier, name: str, suffix: str) -> bytes:
-    """The frontier as a staircase: what is below and left of it is impossible. One that is cut short says so."""
-    import io
+def _picture(found: Frontier, reached: Mapping[str, Value | str], name: str, path: str) -> bytes:
+    from optsched.drawing.figures import check_kind, picture
+    from optsched.drawing.frontiers import frontier_picture
 
-    from matplotlib.figure import Figure
-
-    figure = Figure(layout="constrained")
-    axes = figure.subplots()
-    first, second = zip(*found.values, strict=True) if found.points else ((), ())
-    axes.step(first, second, where="post", marker="o")
-    axes.set_xlabel(found.components[0])
-    axes.set_ylabel(found.components[1])
-    axes.set_title(f"{name}: {found.problem}" + ("" if found.complete else " (not complete)"), parse_math=False)
-    picture = io.BytesIO()
-    figure.savefig(picture, format=suffix.removeprefix("."))
-    return picture.getvalue()
+    return picture(frontier_picture(found, reached, name), check_kind(path))
 
 
 # Export -----------------------------------------------------------------------------------------------------------

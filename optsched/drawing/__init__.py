@@ -7,8 +7,25 @@ text says as well.
 
 from __future__ import annotations
 
+from optsched.drawing.chains import chains_picture
 from optsched.drawing.choosing import draw
 from optsched.drawing.figures import MissingGlyphs, picture, save
-from optsched.drawing.gaps import box_plot, distribution, performance_profile
+from optsched.drawing.frontiers import frontier_picture, staircase
+from optsched.drawing.gaps import box_plot, distribution, gaps_picture, performance_profile
+from optsched.drawing.matrices import heat_map, matrix_picture
 
-__all__ = ["MissingGlyphs", "box_plot", "distribution", "draw", "performance_profile", "picture", "save"]
+__all__ = [
+    "MissingGlyphs",
+    "box_plot",
+    "chains_picture",
+    "distribution",
+    "draw",
+    "frontier_picture",
+    "gaps_picture",
+    "heat_map",
+    "matrix_picture",
+    "performance_profile",
+    "picture",
+    "save",
+    "staircase",
+]

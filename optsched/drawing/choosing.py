@@ -45,7 +45,7 @@ def draw(
         - a problem: the placements with their values and gaps, and the optimum last;
         - a `GapReport`: the heuristic's placement beside the optimum;
         - a flow network, or a problem on one: with the flows;
-        - the gaps of a study: box plots.
+        - a frontier, a gap matrix, an explanation, the gaps of a study: their own pictures.
     *placements
         Placements, solutions, reports, or heuristics (as `optsched.gap` takes them), which are run.
     seed, profile, time_limit
@@ -177,10 +177,23 @@ def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_
 
 
 def _result(of: Any) -> Figure:
-    """The picture of a study."""
+    """The picture of a frontier, a matrix, an explanation or a study."""
+    from optsched.drawing.chains import chains_picture
+    from optsched.drawing.frontiers import frontier_picture
     from optsched.drawing.gaps import box_plot
+    from optsched.drawing.matrices import matrix_picture
+    from optsched.explaining import Explanation
+    from optsched.matrix import GapMatrix
+    from optsched.routes import Frontier
     from optsched.studies.tables import GapReports
 
+    if isinstance(of, Frontier):
+        return frontier_picture(of)
+    if isinstance(of, GapMatrix):
+        return matrix_picture(of)
+    if isinstance(of, Explanation):
+        return chains_picture(of)
     if isinstance(of, GapReports):
         return box_plot(of)
-    raise UsageError(f"draw takes an instance, a problem, a report, a network or a study, not {described(of)}")
+    kinds = "an instance, a problem, a report, a network, a frontier, a matrix, an explanation or a study"
+    raise UsageError(f"draw takes {kinds}, not {described(of)}")

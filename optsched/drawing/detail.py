@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from optsched.drawing.figures import plain, short
+from optsched.drawing.figures import plain, short, trimmed
 from optsched.drawing.pages import LEAST, LOOKS, TEXT, key, page, wide
 from optsched.drawing.scenes import IDLE, RUNS, TAKEN, Scene
 from optsched.instance import REDUCE, Instance, Ints
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["detail", "trimmed"]
+__all__ = ["detail"]
 
 #: Inches: a row and the cell in it, the hatched strip of a cell, room around things, the name of a rack, between racks.
 _ROW, _CELL, _STRIP, _ROOM, _NAME, _APART = 0.25, 0.2, 0.13, 0.06, 0.2, 0.12
@@ -56,7 +55,7 @@ def detail(scenes: Sequence[Scene], title: str) -> Figure:
     """The scenes side by side: the same node is at the same place in each."""
     instance = scenes[0].instance
     tasks, cut = trimmed(instance.workload.task_ids.tolist(), _TASK_LETTERS)
-    labels = _labels(instance)
+    labels, cut_ids = _labels(instance)
     most = np.max([np.bincount(scene.cells[0], minlength=len(labels)) for scene in scenes], axis=0).astype(np.int64)
     rows = _rows(instance, most, labels, max([wide(task) for task in tasks], default=0.0))
     per_line = max(1, int(rows.width / rows.cell))
@@ -68,38 +67,21 @@ def detail(scenes: Sequence[Scene], title: str) -> Figure:
         _cells(axes, scene, rows, tasks)
         _waiting(axes, scene, rows, tasks, per_line)
     cells = {cell for scene in scenes for cell in np.unique(scene.cells[1]).tolist()}
-    told = [f"… is {cut}"] if cut else []
+    told = [f"{what} {how}" for what, how in (("tasks", cut), ("nodes", cut_ids)) if how]
     if any(scene.instance.workload.kind[scene.tasks].tolist().count(REDUCE) for scene in scenes):
         told.append("reduces are in italics")
     key(figure, cells, told="; ".join(told))
     return figure
 
 
-def trimmed(names: Sequence[str], most: int) -> tuple[list[str], str]:
-    """Names in so many characters each, and the common beginning that they are shown without.
-
-    >>> trimmed(["attempt_2009_m_000014", "attempt_2009_m_000015"], 12)
-    (['…14', '…15'], 'attempt_2009_m_0000')
-    >>> trimmed(["t1", "t2"], 12)
-    (['t1', 't2'], '')
-    """
-    long = len(names) > 1 and max(map(len, names)) > most
-    pairs = zip(min(names), max(names), strict=False) if long else ()
-    common = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    common = common[: max(0, min(map(len, names), default=0) - 2)]
-    if len(common) < 3:
-        return [short(name, most) for name in names], ""
-    return [f"…{short(name[len(common) :], most - 1)}" for name in names], short(common, 60)
-
-
-def _labels(instance: Instance) -> list[str]:
-    """What stands before a node's cells: its id, and its load where there are loads."""
-    ids = [short(name, _NODE_LETTERS) for name in instance.cluster.node_ids.tolist()]
+def _labels(instance: Instance) -> tuple[list[str], str]:
+    """What stands before a node's cells: its id, and its load where there are loads; and what all ids share."""
+    ids, cut = trimmed(instance.cluster.node_ids.tolist(), _NODE_LETTERS)
     loads = instance.state.load
     if not loads.any():
-        return ids
+        return ids, cut
     whole = [int(load) if float(load).is_integer() else float(load) for load in loads]
-    return [f"{name}  load {number(load)}" for name, load in zip(ids, whole, strict=True)]
+    return [f"{name}  load {number(load)}" for name, load in zip(ids, whole, strict=True)], cut
 
 
 def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) -> Rows:

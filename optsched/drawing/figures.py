@@ -37,6 +37,7 @@ __all__ = [
     "plain",
     "save",
     "short",
+    "trimmed",
     "whole_ticks",
 ]
 
@@ -70,6 +71,9 @@ _SETTINGS: dict[Any, Any] = {
 _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+
+#: So many letters that all names share are left out.
+_SHARED = 3
 
 #: So much of a long name is shown at its beginning and at its end.
 _HEAD_SHARE = 0.5
@@ -222,6 +226,38 @@ def short(name: str, most: int = 28) -> str:
         return text
     head = math.ceil((most - 1) * _HEAD_SHARE)
     return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+
+
+def trimmed(names: Sequence[str], most: int) -> tuple[list[str], str]:
+    """Names without what all of them begin and end with, where one is longer than `most`; and what that is, in words.
+
+    >>> trimmed(["task_2009_m_000014", "task_2009_m_000015"], 12)
+    (['…14', '…15'], 'begin with task_2009_m_0000')
+    >>> trimmed(["rack1-a.example.org", "rack2-b.example.org"], 12)
+    (['…1-a…', '…2-b…'], 'begin with rack, end in .example.org')
+    >>> trimmed(["t1", "t2"], 12)
+    (['t1', 't2'], '')
+    """
+    if len(set(names)) < 2 or max(map(len, names)) <= most:
+        return [short(name, most) for name in names], ""
+    left = max(0, min(map(len, names)) - 2)  # two letters of each are shown at the least
+    begin = min(left, _alike(names))
+    end = min(left - begin, _alike([name[::-1] for name in names]))
+    begin, end = (length if length >= _SHARED else 0 for length in (begin, end))
+    if not begin and not end:
+        return [short(name, most) for name in names], ""
+    first = names[0]
+    told = [f"begin with {short(first[:begin], 40)}"] if begin else []
+    told += [f"end in {short(first[len(first) - end :], 40)}"] if end else []
+    cut = [name[begin : len(name) - end] for name in names]
+    shown = [f"{'…' * bool(begin)}{short(name, most - 2)}{'…' * bool(end)}" for name in cut]
+    return shown, ", ".join(told)
+
+
+def _alike(names: Sequence[str]) -> int:
+    """So many letters at their beginning are the same in all names."""
+    lowest, highest = min(names), max(names)
+    return next((at for at, pair in enumerate(zip(lowest, highest, strict=False)) if pair[0] != pair[1]), len(lowest))
 
 
 def plain(text: Any) -> Any:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from optsched.studies.tables import GapReports
 
-__all__ = ["Runs", "box_plot", "distribution", "performance_profile", "ratios", "runs_of"]
+__all__ = ["Runs", "box_plot", "distribution", "gaps_picture", "performance_profile", "ratios", "runs_of"]
 
 #: Inches of a panel, without the names beside it; of a row of a box plot; of a line of a legend.
 _PANEL, _ROW, _LINE = 3.0, 0.26, 0.175
@@ -187,6 +187,35 @@ def distribution(frame: pd.DataFrame | GapReports, *, component: int = 1, absolu
         axes.set_ylabel("share of the runs (%)")
 
     return _curves(panels, factor, 0, finish, _spread)
+
+
+def gaps_picture(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
+    """Box plots and empirical distributions side by side: a row a problem. See `box_plot` and `distribution`.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> figure = gaps_picture(optsched.study("papers/guo-table2", "fair-lsap", ["dl", "fair"]))
+    >>> [axes.get_title() for axes in figure.axes]
+    ['fair-lsap', 'fair-lsap']
+    """
+    frame = _checked(frame, component)
+    factor = 1 if absolute else 100
+    panels = runs_of(frame, component, absolute)
+    looks = {name: look(number) for number, name in enumerate(frame["heuristic"].astype(str).unique())}
+    heights = [max(_PANEL, _ROW * len(rows) + 0.75) for rows in panels.values()]
+    with settings():
+        figure = begun(14.0, sum(heights) + 0.2, ", ".join(panels))
+        grid = figure.subplots(len(panels), 2, squeeze=False, height_ratios=heights)
+        for (left, right), (problem, rows) in zip(grid, panels.items(), strict=True):
+            _boxes(left, rows, factor)
+            _spread(right, [factor * value for runs in rows.values() for value in runs.values])
+            _steps_of(right, rows, looks, factor, 0)
+            right.set_ylabel("share of the runs (%)")
+            for axes in (left, right):
+                axes.set_xlabel(_gap_label(frame, problem, component, absolute))
+                plain(axes.set_title(problem, fontsize=9))
+    return figure
 
 
 def performance_profile(
@@ -438,21 +467,28 @@ def _curves(
         figure, places = _panels([max(_PANEL, _LINE * len(rows) + 0.9) for rows in panels.values()], 7.0)
         for axes, (problem, rows) in zip(places, panels.items(), strict=True):
             scale(axes, [factor * value for runs in rows.values() for value in runs.values])
-            right = axes.get_xlim()[1]
-            lines = []
-            for number, (name, runs) in enumerate(rows.items()):
-                across, up = _steps([factor * value for value in runs.values], runs.count, start, right)
-                marked = list(range(0, len(across) - 1, max(1, math.ceil(len(across) / 8))))
-                # Thick ones first, so that a curve is seen behind another one that is the same.
-                slim = 1.6 * (1 - number / len(rows))
-                looked = {**looks[name], "linewidth": 1.1 + slim, "markersize": 4 + 2 * slim}
-                lines += axes.plot(across, up, drawstyle="steps-post", markevery=marked, **looked)
-            axes.set_ylim(-3, 103)
-            axes.grid(alpha=0.3)
-            keyed(axes, lines, _entries(rows), loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
+            _steps_of(axes, rows, looks, factor, start)
             plain(axes.set_title(problem, fontsize=9))
             finish(axes, problem)
     return figure
+
+
+def _steps_of(
+    axes: Axes, rows: Mapping[str, Runs], looks: Mapping[str, Mapping[str, Any]], factor: float, start: float
+) -> None:
+    """The curves of a panel whose axis of values is there, and their legend."""
+    right = axes.get_xlim()[1]
+    lines = []
+    for number, (name, runs) in enumerate(rows.items()):
+        across, up = _steps([factor * value for value in runs.values], runs.count, start, right)
+        marked = list(range(0, len(across) - 1, max(1, math.ceil(len(across) / 8))))
+        # Thick ones first, so that a curve is seen behind another one that is the same.
+        slim = 1.6 * (1 - number / len(rows))
+        looked = {**looks[name], "linewidth": 1.1 + slim, "markersize": 4 + 2 * slim}
+        lines += axes.plot(across, up, drawstyle="steps-post", markevery=marked, **looked)
+    axes.set_ylim(-3, 103)
+    axes.grid(alpha=0.3)
+    keyed(axes, lines, _entries(rows), loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
 
 
 def _steps(values: Sequence[float], count: int, start: float, end: float) -> tuple[list[float], list[float]]:

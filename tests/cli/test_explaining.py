@@ -179,3 +179,15 @@ def test_infeasible_problem_is_a_conflict(tmp_path: Path) -> None:
         ["conflict", "t1", "n1"],
         ["conflict", "t3", "n1"],
     ]
+
+
+def test_picture(tmp_path: Path) -> None:
+    """Tests that the chains are drawn beside the words, and that what cannot be drawn is told before."""
+    target = tmp_path / "e.svg"
+    asked = ("explain", "papers/fsy-not-optimal", "--problem", "latency", "--heuristic", "round-robin", "--to")
+    done = run(*asked, str(target))
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert ">1. 2 less work<" in target.read_text()
+    assert "which is the gap" in done.stdout
+    refused = run(*asked, str(tmp_path / "e.xyz"))
+    assert (refused.exit_code, refused.stdout) == (2, "")

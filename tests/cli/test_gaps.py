@@ -426,3 +426,16 @@ def test_tables_for_documents() -> None:
     assert "\n\n| heuristic | optimal | " in run(*several, "--format", "markdown").stdout
     refused = run(*one, "--explain", "--format", "latex")
     assert (refused.exit_code, "--explain is no table" in refused.stderr) == (2, True)
+
+
+def test_plot(tmp_path: Path) -> None:
+    """Tests that box plots and distributions are drawn beside the table, and not of waves."""
+    target = tmp_path / "g.svg"
+    asked = ("gap", "papers/fsy-not-optimal", "--problem", "latency", "--heuristic", "labl", "--plot")
+    done = command_line.run(*asked, str(target))
+    assert (done.exit_code, done.stderr) == (0, "")
+    drawn = target.read_text()
+    assert drawn.count(">gap in makespan (% of the optimum)<") == 2
+    assert ">1 run, 0 at 0<" in drawn
+    assert command_line.run(*asked, str(target), "--waves").exit_code == 2
+    assert command_line.run(*asked, str(tmp_path / "g.xyz")).exit_code == 2

@@ -120,3 +120,17 @@ def test_tables_for_documents() -> None:
     assert run(*asked, "--format", "markdown").stdout.startswith(
         "| heuristic | lsap | latency |\n|---|--:|--:|\n| dl | "
     )
+
+
+def test_plot(tmp_path: Path) -> None:
+    """Tests that the matrix is drawn as well as told, with its words, and that what cannot be drawn is told before."""
+    target = tmp_path / "m.svg"
+    asked = ("matrix", "papers/guo-fig2", "--problem", "lsap", "--problem", "latency", "--plot")
+    done = run(*asked, str(target))
+    assert (done.exit_code, done.stderr) == (0, "")
+    drawn = target.read_text()
+    assert all(f">{text}<" in drawn for text in ("labl", "latency", "slots *", "+1"))
+    assert "labl" in done.stdout
+    refused = run(*asked, str(tmp_path / "m.xyz"))
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "--plot" in refused.stderr

@@ -152,13 +152,38 @@ def test_frontier_cut_short(monkeypatch: pytest.MonkeyPatch, limit: Limit, point
 
 def test_plot(tmp_path: Path) -> None:
     """Tests that a picture is drawn, and an unknown kind of picture is wrong usage before the work is done."""
-    pytest.importorskip("matplotlib")
     target = tmp_path / "frontier.png"
     assert run("frontier", "examples/half-units", "--problem", "latency", "--plot", str(target)).exit_code == 0
     assert target.read_bytes().startswith(b"\x89PNG")
     result = run("frontier", "examples/half-units", "--problem", "latency", "--plot", str(tmp_path / "frontier.xyz"))
     assert result.exit_code == 2
-    assert 'no kind of picture ends in "xyz"' in result.stderr
+    assert 'no kind of picture ends in ".xyz"' in result.stderr
+
+
+def test_plot_has_the_heuristics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that heuristics are drawn in: all that serve the problem, those named, none; and what fails."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine_plotted.py").write_text(
+        "def broken(problem, rng):\n    raise KeyError('x')\n\n\n"
+        "def crowd(problem, rng):\n    return [None] * len(problem.tasks)\n"
+    )
+
+    def drawn(*heuristics: str) -> tuple[str, str]:
+        named = [word for name in heuristics for word in ("--heuristic", name)]
+        done = run("frontier", "papers/fsy-not-optimal", "--problem", "latency", "--plot", "a.svg", *named)
+        assert done.exit_code == 0
+        return Path("a.svg").read_text(), done.stderr
+
+    text, told = drawn()
+    assert all(f">{name}<" in text for name in ("round-robin (5, 11)", "flow-based (4, 11)", "labl (4, 7)"))
+    assert told == ""
+    text, told = drawn("labl,variant=strict", "mine_plotted:broken", "mine_plotted:crowd")
+    assert ">mine_plotted:broken: failed<" in text
+    assert ">mine_plotted:crowd: infeasible<" in text
+    assert "KeyError" in told
+    assert "round-robin" not in drawn("none")[0]
+    refused = run("frontier", "papers/fsy-not-optimal", "--problem", "latency", "--heuristic", "labl")
+    assert (refused.exit_code, "--plot FILE" in refused.stderr) == (2, True)
 
 
 def test_plot_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +192,7 @@ def test_plot_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = run("frontier", "examples/half-units", "--problem", "latency", "--plot", "frontier.png")
     assert result.exit_code == 2
-    assert "pip install matplotlib" in result.stderr
+    assert 'pip install "optsched[plots]"' in result.stderr
 
 
 # Export -----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from pictured import ODD, odd, outside, racked, texts
 
 import optsched
-from optsched.drawing.detail import detail, trimmed
+from optsched.drawing.detail import detail
 from optsched.drawing.figures import picture, settings, short
 from optsched.drawing.scenes import of_placement, of_snapshot
 from optsched.placement import Placement
@@ -68,14 +68,3 @@ def test_reduces_are_in_italics() -> None:
     style = {text.get_text(): text.get_fontstyle() for text in figure.axes[1].texts}
     assert (style["m1"], style["r1"]) == ("normal", "italic")
     assert texts(figure)[-1] == "reduces are in italics"
-
-
-def test_common_beginnings_are_left_out() -> None:
-    """Tests that what long ids share is told once, and that short ones, and one alone, stay whole."""
-    names = [f"attempt_200904211745_0002_m_{number:06d}_0" for number in (14, 15, 27)]
-    shown, common = trimmed(names, 12)
-    assert shown == ["…14_0", "…15_0", "…27_0"]
-    assert common == "attempt_200904211745_0002_m_0000"
-    assert trimmed(["a" * 30], 12) == (["aaaaaa…aaaaa"], "")
-    assert trimmed([], 12) == ([], "")
-    assert trimmed(["same" * 9, "same" * 9], 12)[0] == ["…me", "…me"]
