@@ -94,7 +94,7 @@ def check(
                     write(f"{line}\n")
     if update:
         with chdir(folder):
-            _record(results, bool(only))
+            _record(results)
     failed = [result.check.name for result in results if result.verdict == "FAILED"]
     if failed:
         raise HeuristicFailed(f"{len(failed)} of {len(results)} checks failed: {', '.join(failed)}")
@@ -170,8 +170,8 @@ def _append(path: str, text: bytes) -> None:
         arguments.note(f"the summary of the step cannot be written: {error.strerror}: {path}", "warning")
 
 
-def _record(results: Sequence[Result], others: bool) -> None:
-    """Write the baselines; with `others`, what is recorded of checks that did not run stays."""
+def _record(results: Sequence[Result]) -> None:
+    """Write the baselines; what else is recorded in their files, by other checks and tests, stays."""
     from optsched.studies.baselines import Baseline
 
     by_path: dict[str, list[Measured]] = {}
@@ -180,9 +180,5 @@ def _record(results: Sequence[Result], others: bool) -> None:
         if baseline is not None and result.outcome is not None:
             by_path.setdefault(os.path.normpath(baseline), []).extend(result.outcome.reports.measured)
     for path, measured in by_path.items():
-        recorded = Baseline.of(measured)
-        if others:
-            recorded.record(path)
-        else:
-            recorded.write(path)
+        Baseline.of(measured).record(path)
         arguments.note(f"{len(measured)} run{'s' * (len(measured) != 1)} recorded in {path}")

@@ -15,6 +15,7 @@ from typing import Any
 from optsched.errors import Fault, InputError, UsageError, nearest
 from optsched.gaps import ratio
 from optsched.studies.checks import Check, Planned, kinds_of
+from optsched.studies.choices import Group
 from optsched.studies.limits import GapLimit
 from optsched.studies.plan_files import (
     CHECKS,
@@ -183,7 +184,7 @@ def _planned(entry: _Entry, record: bool, faults: list[Fault]) -> Planned | None
     looking = Looking(entry.values, entry.places, faults)
     choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
     values = looking.sound(_LOOKED_AT)
-    if not (choices and problems and groups):
+    if not (choices and problems):
         return None
     for key in ("heuristic", "problem", "family", "instances"):
         values.pop(key, None)
@@ -194,10 +195,15 @@ def _planned(entry: _Entry, record: bool, faults: list[Fault]) -> Planned | None
     if values.setdefault("run_limit", RUN_LIMIT) == "none":
         values["run_limit"] = None
 
-    def made(given: dict[str, Any]) -> Planned:
-        return Check.of(choices, groups, problems, **given).planned(record, RECORDER)
+    def made(given: dict[str, Any]) -> Planned | None:
+        check = Check.of(choices, groups or [NO_GROUP], problems, **given)
+        return check.planned(record, RECORDER) if groups else None
 
     return next(iter(looking.one(entry.place, made, values)), None)
+
+
+#: Stands for instances that are wrong, so that what else is wrong with their check is told too.
+NO_GROUP = Group("none", ())
 
 
 #: Seconds after which a run or a solve is killed, where the file does not say: none may hang a server for ever.

@@ -67,7 +67,10 @@ MEASURED: dict[str, Rule] = {
     "heuristic": ('a text such as "package.module:function", or a list of them', is_texts),
     "problem": ('a name such as "lsap", or a list of names', is_texts),
     "instances": ("a name, file, folder or pattern, or a list of them", is_texts),
-    "family": ('a table such as {name = "lsap", seeds = "0-29", nodes = 20}, or a list of them', _is_families),
+    "family": (
+        'a table with a name, such as {name = "lsap", seeds = "0-29", nodes = 20}, or a list of them',
+        _is_families,
+    ),
     "seeds": ('how many, a list of seeds, or a text such as "0-29"', lambda value: not isinstance(value, bool | float)),
     "parameters": ("a table", lambda value: isinstance(value, Mapping)),
     "profile": ("the name of a profile, or a file", is_text),
@@ -103,11 +106,29 @@ def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, fau
     for key, value in table.items():
         if key not in rules:
             faults.append(Fault(f"{before}{printable(key)}", f"there is no such key; {nearest(key, list(rules))}"))
-        elif not rules[key][1](value):
-            faults.append(Fault(f"{before}{key}", f"expected {rules[key][0]}, got {_shown(value)}"))
-        else:
+        elif rules[key][1](value):
             found[key] = value
+        else:
+            found |= _sound_entries(key, value, rules[key], before, faults)
     return found
+
+
+def _sound_entries(key: str, value: Any, rule: Rule, before: str, faults: list[Fault]) -> dict[str, Any]:
+    """What is left of a value of a wrong form: a list of entries, with None for those of a wrong one."""
+    told, holds = rule
+    sound = [entry if holds([entry]) else None for entry in value] if isinstance(value, list) else []
+    if not any(entry is not None for entry in sound):
+        faults.append(Fault(f"{before}{key}", f"expected {told}, got {_shown(value)}"))
+        return {}
+    for row, entry in enumerate(sound):
+        if entry is None:
+            faults.append(Fault(f"{before}{key}[{row}]", f"expected {told}, got {_shown(value[row])}"))
+    return {key: sound}
+
+
+def _known(value: Any) -> Any:
+    """A value less the entries that have a wrong form."""
+    return [entry for entry in value if entry is not None] if isinstance(value, list) else value
 
 
 def _shown(value: Any) -> str:
@@ -115,6 +136,8 @@ def _shown(value: Any) -> str:
         return "true" if value else "false"
     if value in ("", []):
         return "an empty text" if value == "" else "an empty list"
+    if isinstance(value, Mapping):
+        return "a table"
     return str(value) if isinstance(value, int | float) else described(value)
 
 
@@ -153,7 +176,8 @@ class Looking:
         """What the value of a key, or each entry of its list, stands for."""
         value, place = self.values.get(key, []), self.places[key]
         for row, part in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            yield from self.one(place if row is None else f"{place}[{row}]", looked_at, part)
+            if part is not None:
+                yield from self.one(place if row is None else f"{place}[{row}]", looked_at, part)
 
     def choices(self) -> list[Choice]:
         """The heuristics."""
@@ -168,14 +192,18 @@ class Looking:
         found = [group for drawn in self.each("family", lambda table: groups_of(_family(table))) for group in drawn]
         if "instances" not in self.values:
             return found
-        return [*next(iter(self.one(self.places["instances"], groups_of, self.values["instances"])), []), *found]
+        return [
+            *next(iter(self.one(self.places["instances"], groups_of, _known(self.values["instances"]))), []),
+            *found,
+        ]
 
     def sound(self, checks: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
         """The values less those that a check of their key finds wrong."""
         return {
-            key: value
+            key: known
             for key, value in self.values.items()
-            if key not in checks or self.one(self.places[key], checks[key], value)
+            for known in [_known(value)]
+            if key not in checks or self.one(self.places[key], checks[key], known)
         }
 
 

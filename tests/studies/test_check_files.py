@@ -130,7 +130,7 @@ def test_only_some() -> None:
         (f'{SMALL}profile = "cii"', 'check[0].profile: no solver profile "cii": did you mean "ci"?'),
         (f"{SMALL}time_limit = inf", "check[0].time_limit: expected a number of seconds, at least 0, got inf"),
         (f"{SMALL}parameters = {{levls = 1}}", 'check[0]: no problem of lsap has a parameter "levls"; did you mean'),
-        (f"{SMALL}family = {{seeds = 3}}", "check[0].family: expected a table such as {name = "),
+        (f"{SMALL}family = {{seeds = 3}}", "check[0].family: expected a table with a name, such as {name = "),
         (f'{SMALL}family = {{name = "lsapp"}}', 'check[0].family: no family "lsapp"; did you mean "lsap"?'),
         (f'{SMALL}family = [{{name = "lsap", nods = 3}}]', 'check[0].family[0]: lsap: no parameter "nods"'),
         (SMALL.replace('"lsap-sched"', "[]"), "check[0].heuristic: expected a text such as"),
@@ -169,6 +169,27 @@ problem = "lsap"
         "check[0].instances",
         "check[0].max_gap",
         "check[2]",
+    ]
+
+
+def test_faults_beside_wrong_instances_and_in_lists() -> None:
+    """Tests that entries of a list are told one by one, and that wrong instances hide no wrong limit."""
+    text = """[[check]]
+heuristic = ["dl", 3, "nope"]
+problem = ["lsap", "lsapp"]
+instances = [4, "no/such.json"]
+certify = [true, "solver"]
+max_gap = 1
+max_absolute = 1
+"""
+    assert [fault.partition(": ")[0] for fault in faults(text)] == [
+        "check[0].heuristic[1]",
+        "check[0].instances[0]",
+        "check[0].certify[0]",
+        "check[0].heuristic[2]",
+        "check[0].problem[1]",
+        "check[0].instances",
+        "check[0]",
     ]
 
 
