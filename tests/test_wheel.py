@@ -6,17 +6,23 @@ follow the `.pth` files of a folder that is added so, thus an editable install o
 
 from __future__ import annotations
 
+import email
+import email.policy
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+import optsched
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("instances", "models", "solvers")
@@ -32,12 +38,18 @@ def run(command: list[str | Path], folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from an sdist of this tree."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an sdist of this tree, and the wheel that is built from it."""
     folder = tmp_path_factory.mktemp("dist")
     run([sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT], folder)
-    (built,) = folder.glob("optsched-*.whl")
-    return built
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    """The wheel."""
+    (found,) = built.glob("optsched-*.whl")
+    return found
 
 
 @dataclass
@@ -73,6 +85,45 @@ def test_wheel_carries_its_data(wheel: Path) -> None:
         files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         assert files
         assert {f"optsched/_data/{path.relative_to(ROOT).as_posix()}" for path in files} <= names
+
+
+def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    """Tests that every module is in the wheel, and beside them only files of the package, data and metadata."""
+    names = set(zipfile.ZipFile(wheel).namelist())
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "optsched").rglob("*.py")}
+    data = ("optsched/_data/", f"optsched-{optsched.__version__}.dist-info/")
+    others = {name for name in names - modules if not name.startswith(data)}
+    assert modules <= names
+    assert all((ROOT / name).is_file() and name.startswith("optsched/") for name in others)
+    assert not [name for name in names if "__pycache__" in name]
+
+
+def test_sdist_holds_what_a_packager_needs(built: Path) -> None:
+    """Tests that the sdist has sources, tests, documents and what builds them, and nothing that a build or run left."""
+    (found,) = built.glob("optsched-*.tar.gz")
+    with tarfile.open(found) as archive:
+        names = [Path(*Path(name).parts[1:]) for name in archive.getnames()]
+    folders = {"benchmarks", "docs", "instances", "models", "notebooks", "optsched", "solvers", "tests", ".ci"}
+    texts = {"CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "PKG-INFO"}
+    assert {name.parts[0] for name in names} == folders | texts | {"hatch_build.py", "pyproject.toml", ".gitignore"}
+    assert not [name for name in names if name.suffix in (".pyc", ".log") or "__pycache__" in name.parts]
+
+
+def test_metadata(wheel: Path) -> None:
+    """Tests what an index shows: names, licence, versions, and a long description that needs no repository."""
+    with zipfile.ZipFile(wheel) as archive:
+        told = archive.read(f"optsched-{optsched.__version__}.dist-info/METADATA").decode()
+    fields = email.message_from_string(told, policy=email.policy.default)
+    assert fields["Version"] == optsched.__version__
+    assert fields["License-Expression"] == "Apache-2.0"
+    assert fields["Requires-Python"] == ">=3.11"
+    assert fields["Description-Content-Type"] == "text/markdown"
+    text = told.partition("\n\n")[2]
+    assert text.startswith("# optsched\n")
+    assert "pip install optsched" in text
+    assert "in a clone" not in text
+    assert not re.findall(r"\]\((?!https?:)|<!--|^```\w+ ", text, re.MULTILINE)
+    assert "## When not to use it" in text
 
 
 @pytest.mark.thorough
