@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 
 import pytest
+from pages import ROOT, write_files
 
-ROOT = Path(__file__).resolve().parent.parent
 FENCED = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = sorted(page for pattern in ("*.md", "docs/**/*.md", "models/**/*.md") for page in ROOT.glob(pattern))
 
@@ -37,9 +37,11 @@ def failures(text: str, name: str) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_examples_of_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that each example of a page prints what the page shows."""
-    monkeypatch.chdir(ROOT)
+def test_examples_of_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that each example of a page, run where the page's files are, prints what the page shows."""
+    write_files(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     assert failures(page.read_text(encoding="utf-8"), page.name) == ""
 
 

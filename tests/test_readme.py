@@ -14,51 +14,18 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pages import FENCED, PAGES, ROOT, borrowed, sessions, steps
 
-ROOT = Path(__file__).resolve().parent.parent
-#: Every page of the project, so that none can be left out.
-PAGES = sorted(page.relative_to(ROOT) for pattern in ("*.md", "[!.]*/**/*.md") for page in ROOT.glob(pattern))
 QUICK = "README.md"
-FENCED = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-BORROWED = re.compile(r"^<!-- files of: (\S+) -->$", re.MULTILINE)
-
 #: What the commands are in the environment that runs the tests, installed or not.
 COMMANDS = """
 optsched() { "$PYTHON" -m optsched "$@"; }
 python() { "$PYTHON" "$@"; }
 pytest() { "$PYTHON" -m pytest -p no:cacheprovider "$@"; }
 """
-
-
-def steps(text: str) -> Iterator[tuple[str, str]]:
-    """What a page tells to do, in order: (file name, content) or ("$ command", output)."""
-    for language, file, block in FENCED.findall(text):
-        if language == "console":
-            if not file:
-                yield from sessions(block)
-        elif file:
-            yield file, block
-
-
-def sessions(block: str) -> Iterator[tuple[str, str]]:
-    """Each command of a session and its output."""
-    for session in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
-        if session:
-            command, _, output = session.partition("\n")
-            yield command, output
-
-
-def files(page: Path) -> Iterator[tuple[str, str]]:
-    """The files that a page has from other pages: (file name, content)."""
-    for name in BORROWED.findall(page.read_text(encoding="utf-8")):
-        other = page.parent / name
-        found = [(what, content) for what, content in steps(other.read_text(encoding="utf-8")) if what[:2] != "$ "]
-        assert found, f"{page}: {name} writes no file"
-        yield from found
 
 
 def shell(command: str, folder: Path) -> str:
@@ -101,7 +68,7 @@ def test_page_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
     """Tests that each command of a page, run where the ones before it ran, prints what the page shows."""
     for name in ("instances", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
-    for what, content in [*files(ROOT / page), *told(page)]:
+    for what, content in [*borrowed(ROOT / page), *told(page)]:
         if not what.startswith("$ "):
             (tmp_path / what).write_text(content, encoding="utf-8")
             continue

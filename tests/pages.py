@@ -1,0 +1,47 @@
+"""The project's pages, and what they tell a reader to write and to run, for the tests that do so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Every page of the project, so that none can be left out.
+PAGES = sorted(page.relative_to(ROOT) for pattern in ("*.md", "[!.]*/**/*.md") for page in ROOT.glob(pattern))
+FENCED = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BORROWED = re.compile(r"^<!-- files of: (\S+) -->$", re.MULTILINE)
+
+
+def steps(text: str) -> Iterator[tuple[str, str]]:
+    """What a page tells to do, in order: (file name, content) or ("$ command", output)."""
+    for language, file, block in FENCED.findall(text):
+        if language == "console":
+            if not file:
+                yield from sessions(block)
+        elif file:
+            yield file, block
+
+
+def sessions(block: str) -> Iterator[tuple[str, str]]:
+    """Each command of a session and its output."""
+    for session in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
+        if session:
+            command, _, output = session.partition("\n")
+            yield command, output
+
+
+def borrowed(page: Path) -> Iterator[tuple[str, str]]:
+    """The files that a page has from other pages: (file name, content)."""
+    for name in BORROWED.findall(page.read_text(encoding="utf-8")):
+        other = page.parent / name
+        found = [(what, content) for what, content in steps(other.read_text(encoding="utf-8")) if what[:2] != "$ "]
+        assert found, f"{page}: {name} writes no file"
+        yield from found
+
+
+def write_files(page: Path, folder: Path) -> None:
+    """Write into a folder every file that a page needs: those of other pages, and its own as they are at its end."""
+    for what, content in [*borrowed(page), *steps(page.read_text(encoding="utf-8"))]:
+        if not what.startswith("$ "):
+            (folder / what).write_text(content, encoding="utf-8")
