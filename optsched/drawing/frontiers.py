@@ -69,7 +69,7 @@ def frontier_picture(
         for axis, position in ((axes.xaxis, 0), (axes.yaxis, 1)):
             _limits(axes, position, [float(entry[position]) for entry in every])
             whole_ticks(axis, [float(entry[position]) for entry in every])
-        staircase(axes, found, components)
+        staircase(axes, found)
         handles, names = _heuristics(axes, given)
         handles, names = [*_legend_of(axes), *handles], [*_names_of(axes), *names]
         keyed(axes, handles, names, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
@@ -85,10 +85,15 @@ def values_of(reports: Iterable[GapReport]) -> dict[str, Value | str]:
     return {report.run.name: report.status if report.objective is None else report.objective for report in reports}
 
 
-def staircase(axes: Axes, found: Frontier, components: Sequence[Component | None] = (None, None)) -> None:
-    """Draw the points of a frontier into axes of one's own, and where both components are to be low the stairs."""
+def staircase(axes: Axes, found: Frontier, label: str = "frontier") -> None:
+    """Draw the points of a frontier into axes of one's own, and where both components are to be low the stairs.
+
+    The stairs reach to the upper and the right end of the axes as they are. `label` is what a legend calls the points;
+    without one they are not in it.
+    """
     if not found.points:
         return
+    components = _components(found)
     first, second = ([float(entry[position]) for entry in found.values] for position in (0, 1))
     if all(part is None or part.sense is Sense.MIN for part in components):
         right, top = max(axes.get_xlim()[1], first[-1]), max(axes.get_ylim()[1], second[0])
@@ -96,7 +101,7 @@ def staircase(axes: Axes, found: Frontier, components: Sequence[Component | None
             [first[0], *first, right], [top, *second, second[-1]], drawstyle="steps-post", color="black", linewidth=1
         )
     proved = [point.certificate is not Proof.SOLVER for point in found.points]
-    for sure, face, label in ((True, "black", "frontier, proved"), (False, "white", "frontier, a solver's word")):
+    for sure, face, how in ((True, "black", "proved"), (False, "white", "a solver's word")):
         shown = [at for at, held in enumerate(proved) if held is sure]
         if shown:
             axes.plot(
@@ -107,7 +112,7 @@ def staircase(axes: Axes, found: Frontier, components: Sequence[Component | None
                 markersize=5,
                 color="black",
                 markerfacecolor=face,
-                label=label,
+                label=f"{label}, {how}" if label else "_unnamed",
                 zorder=3,
             )
 

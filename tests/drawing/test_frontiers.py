@@ -86,5 +86,6 @@ def test_reports_and_own_axes(found: Frontier) -> None:
     assert "labl (4, 7)" in texts(frontier_picture(found, reports))
     with settings():
         axes = begun(2, 2).subplots()
-        staircase(axes, found)
-    assert len(axes.lines) == 2
+        staircase(axes, found, "mine")
+        staircase(axes, found, "")
+    assert [str(line.get_label()) for line in axes.lines[1::2]] == ["mine, proved", "_unnamed"]
