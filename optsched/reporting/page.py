@@ -131,9 +131,10 @@ def _part(part: Part, pictures: bool) -> ET.Element:
 
 def _table(table: Table) -> ET.Element:
     key = _id(table.key)
+    commands = {name for row in table.rows[:1] for name, cell in zip(table.columns, row, strict=True) if cell.again}
+    sorts = {**dict.fromkeys(table.numbers, "number"), **dict.fromkeys(commands, "again")}
     heads = [
-        _e("th", {"scope": "col", **({"class": "number"} if name in table.numbers else {})}, name)
-        for name in table.columns
+        _e("th", {"scope": "col", **({"class": sorts[name]} if name in sorts else {})}, name) for name in table.columns
     ]
     rows = [_row(table, row) for row in table.rows[:ROWS]]
     left = len(table.rows) - len(rows)
@@ -156,7 +157,7 @@ def _row(table: Table, row: Iterable[Cell]) -> ET.Element:
     cells = []
     for position, (name, cell) in enumerate(zip(table.columns, row, strict=True)):
         number = name in table.numbers
-        attributes = {"class": "number"} if number else {}
+        attributes = {"class": "number"} if number else {"class": "again"} if cell.again else {}
         if number:
             attributes["data-value"] = "" if cell.value is None or isinstance(cell.value, str) else repr(cell.value)
         content = _e("code", {}, cell.shown) if cell.again else cell.shown

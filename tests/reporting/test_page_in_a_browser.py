@@ -147,8 +147,12 @@ def test_no_sideways_scroll(opened: Any, width: int) -> None:
 
 def test_printed_in_black_and_white(opened: Any) -> None:
     """Tests that a print has greys alone outside the pictures, whole tables, and nothing that only a screen can use."""
-    page = opened()
+    page = opened(794)  # A4 at 96 dots per inch
     page.emulate_media(media="print")
+    widths = "[...document.querySelectorAll('table')].map(table => table.offsetWidth)"
+    assert max(page.evaluate(widths)) <= 794
+    heights = "[...document.querySelectorAll('#gaps-lsap tbody tr')].map(row => row.offsetHeight)"
+    assert max(page.evaluate(heights)) < 40, "two lines at most"
     colours = page.evaluate(
         """[...document.querySelectorAll('body *:not(svg *):not(script)')].flatMap(element => {
             const style = getComputedStyle(element);
