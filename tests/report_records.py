@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from optsched.reporting.content import Table
 from optsched.reporting.entries import Entry, entries_of
 from optsched.reporting.reading import read
 
@@ -88,3 +89,26 @@ def written(folder: Path, content: Any, name: str = "records.json") -> str:
     else:
         path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return str(path)
+
+
+#: Gaps of 100 %, 0, and 5 over 0; infeasible, starved, killed.
+MIXED = [
+    record(4, 2, "a"),
+    record(2, 2, "b"),
+    record(5, 0, "c"),
+    record(None, 2, "d"),
+    record(None, 2, "e", status="starved"),
+    record(None, 2, "f", status="out-of-time", error="killed after 5 s"),
+    record(None, 2, "g", status="out-of-memory", error="took 4 GB"),
+    record(None, 2, "h", status="crashed", error="exit code 3"),
+    record(None, 2, "i", status="failed", error="KeyError: lost"),
+    record(3, None, "j"),
+]
+
+
+def shown(table: Table) -> list[list[str]]:
+    """The texts of a table."""
+    for row in table.rows:
+        assert len(row) == len(table.columns)
+    assert table.numbers <= set(table.columns)
+    return [[cell.shown for cell in row] for row in table.rows]

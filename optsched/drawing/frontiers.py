@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from optsched.drawing.figures import begun, keyed, look, plain, settings, short, whole_ticks
 from optsched.printing import value
 from optsched.problems import PROBLEMS
 from optsched.results import Component, Proof, Sense, Value
-from optsched.routes.base import Frontier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,14 +16,34 @@ if TYPE_CHECKING:
 
     from optsched.gaps import GapReport
 
-__all__ = ["frontier_picture", "staircase", "values_of"]
+__all__ = ["Drawable", "frontier_picture", "staircase", "values_of"]
 
 #: Values of this share of an axis' length are room at its ends.
 _ROOM = 0.06
 
 
+class _Point(Protocol):
+    @property
+    def certificate(self) -> Proof: ...
+
+
+class Drawable(Protocol):
+    """What is drawn of a frontier: a `Frontier` has it, and so has the record of one that was kept."""
+
+    @property
+    def problem(self) -> str: ...
+    @property
+    def components(self) -> tuple[str, str]: ...
+    @property
+    def points(self) -> Sequence[_Point]: ...
+    @property
+    def values(self) -> Sequence[Value]: ...
+    @property
+    def complete(self) -> bool: ...
+
+
 def frontier_picture(
-    found: Frontier, heuristics: Mapping[str, Value | str] | Iterable[GapReport] = (), name: str = ""
+    found: Drawable, heuristics: Mapping[str, Value | str] | Iterable[GapReport] = (), name: str = ""
 ) -> Figure:
     """The points of a frontier as a staircase: nothing is possible below and left of it. Heuristics are drawn in.
 
@@ -85,7 +104,7 @@ def values_of(reports: Iterable[GapReport]) -> dict[str, Value | str]:
     return {report.run.name: report.status if report.objective is None else report.objective for report in reports}
 
 
-def staircase(axes: Axes, found: Frontier, label: str = "frontier") -> None:
+def staircase(axes: Axes, found: Drawable, label: str = "frontier") -> None:
     """Draw the points of a frontier into axes of one's own, and where both components are to be low the stairs.
 
     The stairs reach to the upper and the right end of the axes as they are. `label` is what a legend calls the points;
@@ -151,7 +170,7 @@ def _names_of(axes: Axes) -> list[str]:
     return [str(line.get_label()) for line in _legend_of(axes)]
 
 
-def _components(found: Frontier) -> tuple[Component | None, Component | None]:
+def _components(found: Drawable) -> tuple[Component | None, Component | None]:
     """The two components as their problem has them; None for those of a problem that is not known here."""
     kind = PROBLEMS.get(found.problem)
     known = {} if kind is None else {part.name: part for part in kind.components}
@@ -171,5 +190,5 @@ def _limits(axes: Axes, position: int, values: Sequence[float]) -> None:
         (axes.set_ylim if position else axes.set_xlim)(*limits)
 
 
-def _told(found: Frontier) -> str:
+def _told(found: Drawable) -> str:
     return "; ".join(", ".join(map(str, entry)) for entry in found.values[:20]) or "no point"

@@ -6,16 +6,21 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from optsched import __version__
 from optsched.brief import counted
 from optsched.errors import UsageError
 from optsched.reporting import tables
-from optsched.reporting.commands import study
+from optsched.reporting.commands import asked, study
 from optsched.reporting.content import Lines, Part, Picture, Report, Section, Table, counts, texts
 from optsched.reporting.entries import Entry, chosen, entries_of, frame
+from optsched.reporting.frontiers import beside, frontier
+from optsched.reporting.listings import all_runs, failures, instances
+from optsched.reporting.matrices import matrices
 from optsched.reporting.reading import Found
+from optsched.reporting.records import FrontierRecord
 from optsched.studies.summing import ProblemSummary, summaries
 
 if TYPE_CHECKING:
@@ -58,15 +63,16 @@ def built(
         sections.append(Section("all", "All problems", (tables.overview(parts), tables.proofs(parts))))
     sections += [_problem(part, by_problem[part.problem], again) for part in parts]
     if cells:
-        sections.append(Section("matrices", "Gap matrices", tuple(tables.matrices(cells))))
+        sections.append(Section("matrices", "Gap matrices", tuple(matrices(cells))))
     if frontiers:
-        points = (tables.frontier(number, record, entries) for number, record in enumerate(frontiers, 1))
-        sections.append(Section("frontiers", "Frontiers", tuple(points)))
+        points = (_frontier(number, record, entries) for number, record in enumerate(frontiers, 1))
+        own = Lines((again([], "report.html"), *map(asked, frontiers)), command=True, key="commands-frontiers")
+        sections.append(Section("frontiers", "Frontiers", (*chain.from_iterable(points), own)))
     if entries:
-        failed = tables.failures(entries)
+        failed = failures(entries)
         lines: tuple[Part, ...] = (failed,) if failed.rows else ("Every run has a feasible placement.",)
         sections.append(Section("failed", "Failures", lines))
-        sections.append(Section("each", "Runs", (tables.all_runs(entries),)))
+        sections.append(Section("each", "Runs", (all_runs(entries),)))
     sections.append(_provenance(found, entries, told, again([], "report.html")))
     heading = title or "Gaps to the proved optimum"
     return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections)), told
@@ -140,7 +146,7 @@ def _problem(part: ProblemSummary, entries: Sequence[Entry], again: Callable[[Se
         best = ", ".join(f"{row[0].shown} {row[2].shown}" for row in profile.rows)
         told = f"For each factor the share of a heuristic's runs in {name} within it. Runs that none beats: {best}."
         parts.append(_drawn("factors", f"Performance profile in {name}", told, profile, performance_profile, entries))
-    parts += [profile, *([compared] if compared is not None else []), tables.times(entries), tables.instances(entries)]
+    parts += [profile, *([compared] if compared is not None else []), tables.times(entries), instances(entries)]
     parts.append("This part of the report alone, and what measures its runs again (rebuilt from the records):")
     lines = study([entry.record for entry in entries])
     own = again([entries[0].record.problem], f"{entries[0].record.problem}.html")
@@ -159,6 +165,20 @@ def _svg(draw: Callable[..., Any], entries: Sequence[Entry]) -> bytes:
     from optsched.drawing import picture
 
     return picture(draw(frame(entries)), ".svg")
+
+
+def _frontier(number: int, found: FrontierRecord, entries: Sequence[Entry]) -> tuple[Part, ...]:
+    """The picture of a frontier with what heuristics came to, and its table."""
+    table = frontier(number, found, entries)
+
+    def draw() -> bytes:
+        from optsched.drawing import frontier_picture, picture
+
+        return picture(frontier_picture(found, beside(found, entries), found.instance), ".svg")
+
+    points = "; ".join(", ".join(cell.shown for cell in row[1:3]) for row in table.rows[: len(found.points)][:20])
+    told = f"{table.title}: a staircase of points ({', '.join(found.components)}): {points}. Heuristics are drawn in."
+    return Picture(f"stairs-{number}", table.title, told, table.key, "commands-frontiers", draw), table
 
 
 # Provenance -------------------------------------------------------------------------------------------------------

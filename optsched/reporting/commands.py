@@ -12,9 +12,9 @@ from typing import Any
 from msgspec import UNSET
 
 from optsched.reporting.content import Cell
-from optsched.reporting.records import Record
+from optsched.reporting.records import FrontierRecord, Record
 
-__all__ = ["again", "argument", "study"]
+__all__ = ["again", "argument", "asked", "study"]
 
 #: So many instances are named in a command; of more, how many there are.
 _NAMED = 8
@@ -67,6 +67,13 @@ def study(records: Sequence[Record]) -> tuple[str, ...]:
     return (*lines, " ".join(map(shlex.quote, command)))
 
 
+def asked(found: FrontierRecord) -> str:
+    """The command of a frontier."""
+    _, name = argument(found.instance, "")
+    command = ["optsched", "frontier", name, "--problem", found.problem, *_parameters(found), "--format", "json"]
+    return " ".join(map(shlex.quote, command))
+
+
 def argument(name: str, source: str) -> tuple[str, str]:
     """What must be typed before, and the argument that names an instance."""
     if (known := _shipped().get(name)) is not None:
@@ -86,7 +93,7 @@ def _shipped() -> Mapping[str, str]:
     return {Path(name).name: name for name in library()}
 
 
-def _parameters(record: Record) -> Iterator[str]:
+def _parameters(record: Record | FrontierRecord) -> Iterator[str]:
     """Those of the problem that are not its defaults."""
     from optsched.problems import PROBLEMS
 
@@ -105,7 +112,7 @@ def _limits(record: Record) -> Iterator[str]:
         yield from ("--time-limit", "none" if record.time_limit is None else f"{record.time_limit:g}")
 
 
-def _known(record: Record) -> bool:
+def _known(record: Record | FrontierRecord) -> bool:
     from optsched.registry import SHIPPED
 
     return record.problem in {entry.name for entry in SHIPPED}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from optsched.errors import Fault
+from optsched.results import Proof, Value
 
 __all__ = ["FrontierRecord", "Point", "Record", "parsed"]
 
@@ -64,8 +66,8 @@ class Record(Struct, frozen=True, kw_only=True):
 class Point(Struct, frozen=True):
     """A point of a frontier."""
 
-    objective: list[float]
-    certificate: str | None = None
+    objective: tuple[float, float]
+    certificate: Proof
 
 
 class FrontierRecord(Struct, frozen=True, kw_only=True):
@@ -75,10 +77,15 @@ class FrontierRecord(Struct, frozen=True, kw_only=True):
     instance: str
     problem: str
     parameters: dict[str, Any]
-    components: list[str]
+    components: tuple[str, str]
     points: list[Point]
     complete: bool
     limit: str | None = None
+
+    @property
+    def values(self) -> list[Value]:
+        """The values of the points, as exact as JSON has them."""
+        return [tuple(map(Fraction, point.objective)) for point in self.points]
 
 
 #: What other files of this program are, by what they say of themselves, and what to give instead.

@@ -1,33 +1,18 @@
-"""The tables of a report: from runs, cells and frontiers to cells of text. Nothing is dropped without being counted."""
+"""The tables of a problem, and of all: from runs to cells of text. Nothing is dropped without being counted."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 
 from optsched.brief import counted
 from optsched.drawing.gaps import ratios, runs_of
-from optsched.reporting.commands import again
 from optsched.reporting.comparing import compared
-from optsched.reporting.content import Cell, Table, counts, figures, seconds, share, texts
-from optsched.reporting.entries import Entry, frame, values
-from optsched.reporting.records import FrontierRecord, Record
+from optsched.reporting.content import Cell, Table, counts, seconds, share, texts
+from optsched.reporting.entries import Entry, frame
 from optsched.studies.summing import LEAST, ProblemSummary, Row
 
-__all__ = [
-    "all_runs",
-    "comparisons",
-    "distribution",
-    "failures",
-    "frontier",
-    "gaps",
-    "instances",
-    "matrices",
-    "overview",
-    "profile",
-    "proofs",
-    "times",
-]
+__all__ = ["WITHOUT", "comparisons", "distribution", "gaps", "overview", "profile", "proofs", "times"]
 
 #: What a run without a relative gap is called, by its field of a summary.
 WITHOUT = {
@@ -198,27 +183,6 @@ def comparisons(entries: Sequence[Entry]) -> Table | None:
     return Table(f"pairs-{problem}", title, columns, numbers, rows, note)
 
 
-def instances(entries: Sequence[Entry]) -> Table:
-    """A row an instance: its reference, and the mean gap of each heuristic over the seeds."""
-    problem = entries[0].problem
-    heuristics = list(dict.fromkeys(entry.heuristic for entry in entries))
-    by_reference: dict[Hashable, dict[str, list[Entry]]] = {}
-    for entry in entries:
-        by_reference.setdefault(entry.reference, {}).setdefault(entry.heuristic, []).append(entry)
-    rows = []
-    for held in by_reference.values():
-        first = next(iter(held.values()))[0]
-        cells = [_mean_gap(held.get(name, ())) for name in heuristics]
-        rows.append([*texts(first.instance), figures(first.best), *texts(first.proof), *cells])
-    columns = ("instance", "reference", "proof", *heuristics)
-    note = (
-        f"Mean relative gaps in {entries[0].component} over the seeds; +3: a mean difference, where the reference is "
-        "0. A word says why there is none; (2/5): over 2 of 5 runs, as the others have none."
-    )
-    numbers = frozenset(columns) - {"instance", "proof"}
-    return Table(f"instances-{problem}", f"Each instance in {problem}", columns, numbers, rows, note, everywhere=False)
-
-
 def times(entries: Sequence[Entry]) -> Table:
     """Seconds of each heuristic, and of the references."""
     problem = entries[0].problem
@@ -237,115 +201,6 @@ def times(entries: Sequence[Entry]) -> Table:
     columns = ("heuristic", "runs", "median s", "mean s", "longest s", "all s")
     note = "Wall-clock seconds, as recorded: comparable where the runs were on one machine that did little else."
     return Table(f"times-{problem}", f"Times in {problem}", columns, frozenset(columns[1:]), rows, note)
-
-
-def matrices(cells: Iterable[Record]) -> list[Table]:
-    """A matrix for each instance (and seed): a row a heuristic, a column a problem."""
-    grouped: dict[tuple[str, str, int], list[Record]] = {}
-    for record in cells:
-        grouped.setdefault((record.instance, record.instance_sha256, record.seed), []).append(record)
-    seeds = len({seed for _, _, seed in grouped}) > 1
-    tables = []
-    for number, ((instance, _, seed), found) in enumerate(grouped.items(), 1):
-        problems = tuple(dict.fromkeys(record.problem for record in found))
-        by_row: dict[str, dict[str, Cell]] = {}
-        for record in found:
-            by_row.setdefault(record.heuristic, {})[record.problem] = _matrix_cell(record)
-        rows = [
-            [*texts(name), *(row.get(problem, Cell("", None)) for problem in problems)] for name, row in by_row.items()
-        ]
-        note = (
-            "Each heuristic judged by each problem, against its own optimum: a relative gap, a difference beside an "
-            "optimum of 0 (+3), or why there is none (the constraint that is violated). *: the placement was made in "
-            "another problem."
-        )
-        title = f"Gap matrix of {instance or 'instance'}" + (f", seed {seed}" if seeds else "")
-        tables.append(Table(f"matrix-{number}", title, ("heuristic", *problems), frozenset(problems), rows, note))
-    return tables
-
-
-def _matrix_cell(record: Record) -> Cell:
-    carried = "" if record.ran_in == record.problem else " *"
-    pairs = list(zip(values(record.absolute_gap), values(record.relative_gap), strict=True))
-    if record.reason is not None or pairs[0][0] is None:
-        return Cell(f"{record.reason or 'unproved'}{carried}", None)
-    absolute, relative = next(((one, two) for one, two in pairs if one), pairs[0])
-    if relative is None:
-        return Cell(f"+{figures(absolute).shown}{carried}", None)
-    return Cell(f"{share(relative).shown}{carried}", relative)
-
-
-def frontier(number: int, found: FrontierRecord, entries: Sequence[Entry]) -> Table:
-    """The points of a frontier, and those of heuristics on the same problem and instance that are recorded."""
-    rows = [
-        [*texts("frontier"), *map(figures, point.objective), *texts(point.certificate or "no proof")]
-        for point in found.points
-    ]
-    beside: dict[tuple[str, ...], None] = {}
-    for entry in entries:
-        record = entry.record
-        same = (record.instance, record.problem, record.parameters) == (found.instance, found.problem, found.parameters)
-        if same and entry.status == "done":
-            beside[entry.heuristic, *(figures(part).shown for part in values(record.objective))] = None
-    rows += [[*texts(name), *(Cell(text, float(text)) for text in point), *texts("")] for name, *point in beside]
-    columns = ("point of", *found.components, "proof")
-    note = "All Pareto-optimal points." if found.complete else f"Not complete: {found.limit or 'a point'} cut it short."
-    title = f"Frontier of {found.problem} on {found.instance or 'instance'}"
-    return Table(f"frontier-{number}", title, columns, frozenset(found.components), rows, note)
-
-
-def failures(entries: Sequence[Entry]) -> Table:
-    """Each run without a feasible placement, and what is recorded of it."""
-    rows = []
-    for entry in entries:
-        if entry.status == "done":
-            continue
-        record = entry.record
-        told = record.error or "; ".join(_violation(wrong) for wrong in record.violations[:5])
-        cells = texts(entry.instance, entry.problem, entry.heuristic)
-        cells += [*counts(record.seed), *texts(entry.status.replace("-", " "), told), again(record)]
-        rows.append(cells)
-    columns = ("instance", "problem", "heuristic", "seed", "what", "told", "see it again")
-    note = "They are in no mean, and among the runs of every table."
-    title = "Runs without a feasible placement"
-    return Table("failures", title, columns, frozenset({"seed"}), rows, note, everywhere=False)
-
-
-def all_runs(entries: Sequence[Entry]) -> Table:
-    """Each run, the largest gaps first: value, reference, gap, and the command that makes it again."""
-    rows = []
-    for entry in sorted(entries, key=_severity, reverse=True):
-        record = entry.record
-        cells = [*texts(entry.instance, entry.problem, entry.heuristic), *counts(record.seed)]
-        cells += texts(entry.status.replace("-", " "))
-        cells += [_several(record.objective), _several(record.reference), *texts(entry.proof)]
-        cells += [Cell("-" if entry.absolute is None else figures(entry.absolute).shown, entry.absolute)]
-        cells += [share(entry.relative), seconds(record.heuristic_seconds), again(record)]
-        rows.append(cells)
-    columns: tuple[str, ...] = (
-        "instance",
-        "problem",
-        "heuristic",
-        "seed",
-        "what",
-        "value",
-        "reference",
-        "proof",
-        "difference",
-        "gap",
-    )
-    columns += ("seconds", "see it again")
-    numbers = frozenset({"seed", "value", "reference", "difference", "gap", "seconds"})
-    note = (
-        "Those without a feasible placement first, then those above an optimum of 0, then the largest gaps. Difference "
-        "and gap are of the first component; the values of several stand with commas."
-    )
-    return Table("runs", "All runs", columns, numbers, rows, note, everywhere=False)
-
-
-def _severity(entry: Entry) -> tuple[bool, bool, float]:
-    """How bad a run is."""
-    return entry.status != "done", entry.outcome == "beside_zero", entry.relative or 0
 
 
 # Cells ------------------------------------------------------------------------------------------------------------
@@ -369,29 +224,3 @@ def _p(value: float | None, by: str | None = None) -> Cell:
 
 def _effect(value: float | None) -> Cell:
     return Cell("-", None) if value is None else Cell(f"{value + 0.0:.2f}", value)
-
-
-def _mean_gap(runs: Sequence[Entry]) -> Cell:
-    """The mean over the seeds of an instance, or why there is none."""
-    if not runs:
-        return Cell("", None)
-    known = [entry for entry in runs if entry.outcome in ("optimal", "above", "beside_zero")]
-    if not known:
-        return Cell(", ".join(dict.fromkeys(WITHOUT[entry.outcome] for entry in runs)), None)
-    of = "" if len(known) == len(runs) else f" ({len(known)}/{len(runs)})"
-    if any(entry.relative is None for entry in known):
-        mean = statistics.fmean(entry.absolute or 0 for entry in known)
-        return Cell(f"+{figures(mean).shown}{of}", None)
-    mean = statistics.fmean(entry.relative or 0 for entry in known)
-    return Cell(share(mean).shown + of, mean)
-
-
-def _several(given: float | list[float | None] | None) -> Cell:
-    known = values(given)
-    return Cell(", ".join(figures(part).shown for part in known), known[0])
-
-
-def _violation(wrong: Mapping[str, object]) -> str:
-    ids = wrong.get("ids")
-    named = f"({', '.join(map(str, ids))})" if isinstance(ids, list) and ids else ""
-    return f"{wrong.get('constraint', 'infeasible')}{named} by {wrong.get('amount')}"

@@ -74,6 +74,12 @@ def test_frontier_or_matrix_alone() -> None:
     found, _ = report([FRONTIER])
     assert [one.title for one in found.sections] == ["Frontiers", "Provenance"]
     assert found.summary == "1 frontier."
+    picture, _, lines = section(found, "Frontiers").parts
+    assert isinstance(picture, Picture)
+    assert picture.told.endswith("on a: a staircase of points (x, y): 1, 2. Heuristics are drawn in.")
+    assert b"<svg" in picture.draw()
+    assert isinstance(lines, Lines)
+    assert lines.lines[1] == "optsched frontier a.json --problem latency --format json"
     found, _ = report([record(), FRONTIER], problems=["latency"])
     assert "Frontiers" in [one.title for one in found.sections]
     with pytest.raises(UsageError, match="no record is of lsap"):

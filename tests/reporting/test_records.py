@@ -35,7 +35,8 @@ def test_a_frontier() -> None:
     }
     found = parsed(document, "")
     assert isinstance(found, FrontierRecord)
-    assert found.points[0].objective == [1, 3]
+    assert found.values == [(1, 3)]
+    assert isinstance(parsed({**document, "components": ["makespan"]}, ""), list)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_a_frontier() -> None:
         (record(seed="zero"), "[3].seed: expected `int`, got `str`"),
         (record(status="lost"), "[3].status: invalid enum value 'lost'"),
         (record(objective=[1, 2]), "[3]: its lists must have an entry a component each, not sense 1, objective 2"),
-        ({**record(), "points": [], "components": []}, "[3]: lacks the field complete"),
+        ({**record(), "points": [], "components": ["x", "y"]}, "[3]: lacks the field complete"),
     ],
 )
 def test_what_is_no_record(document: Any, told: str) -> None:

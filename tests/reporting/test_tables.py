@@ -5,36 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from report_records import Study, entries, pair, record
+from report_records import MIXED, entries, pair, record, shown
 
 import optsched
 from optsched.reporting import tables
-from optsched.reporting.content import Table
-from optsched.reporting.reading import read
 from optsched.studies.summing import summaries
 from optsched.studies.tables import summed
-
-#: Gaps of 100 %, 0, and 5 over 0; infeasible, starved, killed.
-MIXED = [
-    record(4, 2, "a"),
-    record(2, 2, "b"),
-    record(5, 0, "c"),
-    record(None, 2, "d"),
-    record(None, 2, "e", status="starved"),
-    record(None, 2, "f", status="out-of-time", error="killed after 5 s"),
-    record(None, 2, "g", status="out-of-memory", error="took 4 GB"),
-    record(None, 2, "h", status="crashed", error="exit code 3"),
-    record(None, 2, "i", status="failed", error="KeyError: lost"),
-    record(3, None, "j"),
-]
-
-
-def shown(table: Table) -> list[list[str]]:
-    """The texts of a table."""
-    for row in table.rows:
-        assert len(row) == len(table.columns)
-    assert table.numbers <= set(table.columns)
-    return [[cell.shown for cell in row] for row in table.rows]
 
 
 def of_problem(records: list[dict[str, Any]]) -> Any:
@@ -114,20 +90,6 @@ def test_comparisons() -> None:
     assert many.rows[0][9].shown == "~ < 0.0001"
 
 
-def test_instances() -> None:
-    """Tests the cell of an instance: a mean over seeds, a difference beside 0, a reason, and how many runs count."""
-    rows = [record(4, seed=seed) for seed in (0, 1)] + [record(None, seed=2)]
-    rows += [record(1, 0, "z"), record(0, 0, "z", seed=1), record(None, instance="n"), record(3, None, "u")]
-    rows += [record(2, instance="a", heuristic="fair")]
-    table = tables.instances(entries(rows))
-    assert shown(table) == [
-        ["a", "2", "dual", "100 % (2/3)", "0 %"],
-        ["z", "0", "dual", "+0.5", ""],
-        ["n", "2", "dual", "infeasible", ""],
-        ["u", "-", "unknown", "unknown", ""],
-    ]
-
-
 def test_times() -> None:
     """Tests that a reference counts once, and that what is not recorded is not counted as 0."""
     rows = [*pair([2, 2], [2, 2]), record(instance="x", heuristic_seconds=None, solve_seconds=None)]
@@ -139,58 +101,7 @@ def test_times() -> None:
     assert shown(tables.times(entries([record(heuristic_seconds=None)])))[1] == ["dl", "0", "-", "-", "-", "-"]
 
 
-def test_matrices() -> None:
-    """Tests a matrix for each instance and seed: gaps, differences, reasons, placements made elsewhere, empty cells."""
-    cells = [
-        record(3, ran_in="lsap"),
-        record(5, 0, ran_in="flow", problem="latency"),
-        record(None, ran_in="lsap", reason="slots", heuristic="fair"),
-        record(3, None, ran_in="lsap", heuristic="late"),
-        record(2, ran_in="lsap", instance="b", seed=1),
-    ]
-    several = {"sense": ["min"] * 2, "objective": [1, 3], "reference": [1, 2], "components": []}
-    cells.append(record(**several, absolute_gap=[0, 1], relative_gap=[0, 0.5], ran_in="traffic", problem="traffic"))
-    first, second = tables.matrices(read(Study(cells)).cells)
-    assert first.columns == ("heuristic", "lsap", "latency", "traffic")
-    assert shown(first) == [["dl", "50 %", "+5 *", "50 %"], ["fair", "slots", "", ""], ["late", "unproved", "", ""]]
-    assert (first.title, second.title) == ("Gap matrix of a, seed 0", "Gap matrix of b, seed 1")
-
-
-def test_frontiers() -> None:
-    """Tests the points, those of heuristics on the same problem beside them, and what is said of one that was cut."""
-    points = [{"objective": [1, 3.5], "certificate": "dual"}, {"objective": [2, 3]}]
-    document = {"version": "1", "instance": "a", "problem": "lsap", "parameters": {"levels": [0, 1, 1]}}
-    document |= {"components": ["x", "y"], "points": points, "complete": False, "limit": "TIME"}
-    both = {"sense": ["min"] * 2, "components": ["x", "y"], "reference": [1, 3.5], "relative_gap": [1, None]}
-    run = record(**both, objective=[2, 4.25], absolute_gap=[1, None])
-    found = read(Study([document, run, {**run, "seed": 1}, {**run, "instance": "b"}]))
-    runs = entries([run, {**run, "seed": 1}, {**run, "instance": "b"}])
-    table = tables.frontier(1, found.frontiers[0], runs)
-    assert shown(table) == [
-        ["frontier", "1", "3.5", "dual"],
-        ["frontier", "2", "3", "no proof"],
-        ["dl", "2", "4.25", ""],
-    ]
-    assert table.note == "Not complete: TIME cut it short."
-
-
-def test_failures_and_runs() -> None:
-    """Tests that each run is a row with its command, and that what failed says why."""
-    runs = entries(MIXED)
-    failed = shown(tables.failures(runs))
-    assert [row[4] for row in failed] == ["infeasible", "starved", "out of time", "out of memory", "crashed", "failed"]
-    assert failed[0][5] == "slots(n0) by 1"
-    assert failed[2][5] == "killed after 5 s"
-    everything = tables.all_runs(runs)
-    assert len(everything.rows) == len(MIXED)
-    assert [row[0] for row in shown(everything)] == list("defghicabj"), "failures, over 0, the largest gaps"
-    assert shown(everything)[7][5:11] == ["4", "2", "dual", "2", "100 %", "0.125"]
-    assert shown(everything)[7][-1] == "optsched gap a.json --problem lsap --heuristic dl --seed 0"
-    plain = record(None, violations=[{"constraint": "cardinality", "ids": [], "amount": 3}])
-    assert shown(tables.failures(entries([plain])))[0][5] == "cardinality by 3"
-
-
-@pytest.mark.parametrize("make", [tables.distribution, tables.profile, tables.instances, tables.times])
+@pytest.mark.parametrize("make", [tables.distribution, tables.profile, tables.times])
 def test_nothing_with_a_value(make: Any) -> None:
     """Tests that tables of runs that all failed are there, and say so."""
     table = make(entries([record(None, instance=name) for name in "ab"]))
