@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from optsched.routes import bounds, frontier, solve
     from optsched.studies.choices import Family
     from optsched.studies.tables import GapReports, study
+    from optsched.sweeping import Sweep, load_sweep, sweep
 
 __all__ = [
     "Certificate",
@@ -50,6 +51,7 @@ __all__ = [
     "Proof",
     "Solution",
     "State",
+    "Sweep",
     "Termination",
     "UsageError",
     "__version__",
@@ -61,11 +63,13 @@ __all__ = [
     "gap",
     "generate",
     "load",
+    "load_sweep",
     "mine",
     "problem",
     "save",
     "solve",
     "study",
+    "sweep",
     "write_report",
 ]
 
@@ -92,6 +96,7 @@ _MODULES = {
         "routes": ["bounds", "frontier", "solve"],
         "studies.choices": ["Family"],
         "studies.tables": ["GapReports", "study"],
+        "sweeping": ["Sweep", "load_sweep", "sweep"],
     }.items()
     for name in names
 }

@@ -29,6 +29,7 @@ from optsched.cli import (
     reporting,
     showing,
     solving,
+    sweeping,
 )
 from optsched.errors import BoundViolated, Fault, InputError, OptschedError, SolverDisagreement, printable
 
@@ -144,6 +145,7 @@ for _command in (
     explaining.explain,
     matrix.matrix,
     mining.mine,
+    sweeping.sweep,
     reporting.report,
     showing.show,
     solving.solve,

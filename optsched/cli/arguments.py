@@ -139,6 +139,36 @@ gap_limit_options = _together(
 )
 
 
+def _kill_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """A number of seconds above 0."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise click.BadParameter(f"{value!r} is no number of seconds above 0", ctx, param)
+    return seconds
+
+
+#: `--run-limit` and `--memory-limit`, for whoever gives each run a process of its own.
+kill_options = _together(
+    click.option(
+        "--run-limit",
+        callback=_kill_limit,
+        metavar="S",
+        help="Kill each run of a heuristic, and each solve, after so many seconds, whatever it does.",
+    ),
+    click.option(
+        "--memory-limit",
+        type=click.IntRange(1),
+        metavar="MB",
+        help="Kill a run or solve that takes more memory; Python itself takes some 150.",
+    ),
+)
+
+
 def run_limit_options(command: Command) -> Command:
     """`--run-limit` and `--memory-limit`: with one of them each run and each solve has a process of its own."""
 
@@ -151,32 +181,7 @@ def run_limit_options(command: Command) -> Command:
         with contained(Limits(run_limit, memory_limit)):
             return command(*given, **values)
 
-    add_memory = click.option(
-        "--memory-limit",
-        type=click.IntRange(1),
-        metavar="MB",
-        help="Kill a run or solve that takes more memory; Python itself takes some 150.",
-    )
-    add_seconds = click.option(
-        "--run-limit",
-        callback=_kill_limit,
-        metavar="S",
-        help="Kill each run of a heuristic, and each solve, after so many seconds, whatever it does.",
-    )
-    return add_seconds(add_memory(limited))  # type: ignore[return-value]
-
-
-def _kill_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """A number of seconds above 0."""
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = math.nan
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise click.BadParameter(f"{value!r} is no number of seconds above 0", ctx, param)
-    return seconds
+    return kill_options(limited)  # type: ignore[return-value]
 
 
 #: The formats of a table: as people read it, and as documents take it.

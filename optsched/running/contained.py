@@ -11,16 +11,16 @@ from optsched.errors import UsageError
 from optsched.outside import own_traceback
 from optsched.problems import Problem
 from optsched.processes.containing import TracedElsewhere, call
-from optsched.processes.outcomes import Status
+from optsched.processes.outcomes import Outcome, Status
 from optsched.processes.worker import refused
 from optsched.running.base import Heuristic
 from optsched.running.driver import Observer
 from optsched.running.run import HeuristicRun, checked, run_heuristic, shown_parameters
 
-__all__ = ["run_contained"]
+__all__ = ["ENDED", "ended_run", "run_contained"]
 
 #: What records call the ends of a process before it answered.
-_ENDED = {Status.TIMED_OUT: "out-of-time", Status.OUT_OF_MEMORY: "out-of-memory", Status.CRASHED: "crashed"}
+ENDED = {Status.TIMED_OUT: "out-of-time", Status.OUT_OF_MEMORY: "out-of-memory", Status.CRASHED: "crashed"}
 
 #: How they are told.
 _TOLD = {
@@ -56,14 +56,19 @@ def run_contained(
     if outcome.done:
         found: HeuristicRun = outcome.value
         return found
+    return ended_run(heuristic.name, shown_parameters(heuristic, values, max_idle_rounds), outcome)
+
+
+def ended_run(name: str, parameters: Mapping[str, Any], outcome: Outcome) -> HeuristicRun:
+    """The run of a heuristic whose process gave no answer."""
     return HeuristicRun(
-        heuristic.name,
-        shown_parameters(heuristic, values, max_idle_rounds),
+        name,
+        parameters,
         None,
         outcome.seconds,
-        error=f'heuristic "{heuristic.name}" {_TOLD.get(outcome.status, "")}{outcome.message}',
+        error=f'heuristic "{name}" {_TOLD.get(outcome.status, "")}{outcome.message}',
         cause=TracedElsewhere(outcome.traceback) if outcome.traceback else None,
-        ended=_ENDED.get(outcome.status),
+        ended=ENDED.get(outcome.status),
     )
 
 

@@ -119,7 +119,7 @@ def run_of(record: Mapping[str, Any], heuristic: str = "", problem: str = "") ->
     >>> import optsched
     >>> (record,) = optsched.study("papers/guo-table2", "fair-lsap", "dl").records()
     >>> run = run_of(record)
-    >>> run.outcome, run.gap
+    >>> run.outcome, round(run.gap, 6)
     ('above', 0.125)
     """
     outcome, gap = _outcome(record)

@@ -1,0 +1,367 @@
+"""`optsched sweep`: many gaps into a store in which a finished result is never lost and never computed twice."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, chdir, redirect_stdout
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from optsched.cli import arguments, completing
+from optsched.errors import Fault, HeuristicFailed, InputError, UsageError
+
+if TYPE_CHECKING:
+    from optsched.cli.notes import Notes
+    from optsched.solvers.profiles import Profile
+    from optsched.studies.choices import Source
+    from optsched.sweeping.agenda import Agenda
+    from optsched.sweeping.files import SweepFile
+    from optsched.sweeping.plans import Plan
+
+__all__ = ["sweep"]
+
+#: Seconds between two lines on how far it is, where there is no terminal to draw on.
+PAUSE = 30.0
+
+#: Options that say what is measured: a file says it, or they do.
+_MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with", "repeats", "seed")
+
+
+@click.command()
+@click.argument("given", nargs=-1, metavar="[FILE.toml | INSTANCE...]", shell_complete=completing.instances)
+@click.option(
+    "--store",
+    metavar="FILE",
+    help="SQLite file for the results; made where there is none.",
+    shell_complete=completing.files,
+)
+@arguments.measured_options
+@click.option(
+    "--family",
+    metavar="F",
+    help="Generated instances beside INSTANCE; see `list families`.",
+    shell_complete=completing.families,
+)
+@click.option("--seeds", metavar="A-B", help="Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9.")
+@click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family.")
+@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
+@arguments.gap_limit_options
+@arguments.kill_options
+@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes that work at once; by default 1.")
+@click.option(
+    "--retry",
+    type=click.Choice(["failed", "timed-out", "all"]),
+    help="Compute again what is there and ended so; failed: crashed and out of memory, too.",
+)
+@click.option("--dry-run", is_flag=True, help="Only tell how many runs there are to be, and how many are there.")
+@click.option("--check", "checked", is_flag=True, help="Only check the store: the file, its rows, its proofs.")
+@arguments.record_options
+@click.pass_context
+def sweep(
+    ctx: click.Context,
+    given: tuple[str, ...],
+    store: str | None,
+    problems: tuple[str, ...],
+    heuristics: tuple[str, ...],
+    params: tuple[str, ...],
+    family: str | None,
+    seeds: str | None,
+    drawn_with: tuple[str, ...],
+    repeats: int,
+    seed: int,
+    profile: str,
+    time_limit: float | None,
+    run_limit: float | None,
+    memory_limit: int | None,
+    jobs: int | None,
+    retry: str | None,
+    dry_run: bool,
+    checked: bool,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Measure heuristics against the proved optimum, thousands of times, into a store.
+
+    Each result is stored as soon as it is there. Whatever ends the command, the same command goes on where it was. What
+    is the same by content is never computed twice: instance, problem, parameters, heuristic with its source, seed,
+    profile and version. A heuristic that fails, hangs or crashes costs its own run.
+
+    What is measured is said by the options, as for `gap`, or by a TOML file (docs/how-to/sweep.md). A --param that is
+    given more than once is tried with each of its values. At the end there is a summary, as that of `gap`; CSV and JSON
+    hold one record for each run.
+    """
+    file = _file(ctx, given)
+    options = {} if file is None else file.options
+    folder = Path.cwd() if file is None else Path(file.path).resolve().parent
+    path = _store(store, options, folder)
+    if checked:
+        _check(path)
+        return
+
+    def limited(name: str | None) -> Profile:
+        """The profile of a part, with the limit on time: what the command says goes before what the file does."""
+        wanted = name if name is not None and not _said(ctx, "profile") else profile
+        seconds = time_limit if _said(ctx, "time_limit") else options.get("time_limit")
+        return arguments.limited(wanted, math.inf if seconds == "none" else seconds)[0]
+
+    from optsched.cli.notes import Notes
+
+    notes = Notes()
+    with redirect_stdout(sys.stderr), chdir(folder):
+        if file is not None:
+            plan = file.planned(notes.left_out, limited)
+        else:
+            from optsched.cli.gaps import sources
+
+            instances = sources(given, family, seeds, drawn_with)
+            if not instances:
+                raise UsageError("say what is measured: instances, --family, or a TOML file (docs/how-to/sweep.md)")
+            plan = _planned(instances, problems, heuristics, params, range(seed, seed + repeats), limited(None), notes)
+        _tell(plan, notes, bool(heuristics) or file is not None)
+    if dry_run:
+        _dry(plan, path, retry)
+        return
+    limits = run_limit or options.get("run_limit"), memory_limit or options.get("memory_limit")
+    workers = jobs or options.get("jobs", 1)
+    said = {key: value for key, value in ctx.params.items() if _said(ctx, key)}
+    with chdir(folder):
+        agenda = _carried_out(plan, path, limits, workers, retry, notes, said)
+    _put(agenda, path, arguments.format_of(form, output), output)
+
+
+def _store(given: str | None, options: Mapping[str, Any], folder: Path) -> str:
+    """Where the results go, also from another folder."""
+    if given is not None:
+        return given if folder == Path.cwd() else os.path.abspath(given)
+    if "store" not in options:
+        raise UsageError("say where the results go: --store FILE, such as sweep.sqlite")
+    return os.path.relpath(folder / options["store"]) if folder == Path.cwd() else str(folder / options["store"])
+
+
+def _said(ctx: click.Context, name: str) -> bool:
+    """Whether the command line gives an option."""
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _file(ctx: click.Context, given: Sequence[str]) -> SweepFile | None:
+    """The file that says what is measured, if there is one."""
+    if not any(name.endswith(".toml") for name in given):
+        return None
+    others = [option.opts[0] for option in ctx.command.params if option.name in _MEASURED and _said(ctx, option.name)]
+    if len(given) > 1 or others:
+        more = ", ".join([*(name for name in given if not name.endswith(".toml")), *others]) or "a second file"
+        raise UsageError(f"the file says what is measured: leave {more} out, or the file")
+    from optsched.sweeping.files import SweepFile
+
+    return SweepFile(given[0])
+
+
+def _planned(
+    instances: list[Source],
+    problems: Sequence[str],
+    heuristics: Sequence[str],
+    params: Sequence[str],
+    seeds: range,
+    profile: Profile,
+    notes: Notes,
+) -> Plan:
+    """The runs that the options ask for."""
+    from optsched.problems import problem_class
+    from optsched.studies.runs import problems_with_heuristics
+    from optsched.sweeping.plans import planned
+
+    names = [problem_class(name).name for name in problems]
+    by_name: dict[str, list[str]] = {}
+    for text in params:
+        by_name.setdefault(text.partition("=")[0], []).append(text)
+    variants = [
+        arguments.parameters_of(names or problems_with_heuristics(), texts) for texts in product(*by_name.values())
+    ]
+    return planned(
+        instances,
+        names,
+        list(dict.fromkeys(heuristics)),
+        seeds,
+        parameters=variants,
+        profile=profile,
+        refused=notes.left_out,
+    )
+
+
+def _tell(plan: Plan, notes: Notes, chosen: bool) -> None:
+    """What is to be said of the problems before anything runs."""
+    from optsched.cli.gaps import look_at
+    from optsched.studies.runs import Work
+
+    work = {run.posed.key: Work(run.group, run.posed.problem, (run.choice,)) for run in plan.runs}
+    look_at(list(work.values()), chosen, False, notes)
+    notes.tell()
+
+
+def _dry(plan: Plan, path: str, retry: str | None) -> None:
+    """What there would be to do."""
+    from optsched.sweeping.executing import to_do
+
+    agenda = to_do(plan, path, retry)
+    arguments.emit(f"{_counts(agenda)}\n")
+    _note_cut_short(agenda, retry)
+
+
+def _counts(agenda: Agenda) -> str:
+    from optsched.brief import counted
+
+    optima = f", with {agenda.optima} {'optimum' if agenda.optima == 1 else 'optima'} to solve" if agenda.optima else ""
+    return f"{counted(agenda.there + agenda.runs, 'run')}: {agenda.there} there, {agenda.runs} to be computed{optima}"
+
+
+def _note_cut_short(agenda: Agenda, retry: str | None) -> None:
+    """What is there and had too little time, since more may be given now."""
+    from optsched.brief import counted
+
+    late = agenda.kept["out-of-time"]
+    if late and retry is None:
+        arguments.note(f"{counted(late, 'run')} there had too little time; --retry timed-out computes them again")
+
+
+def _carried_out(
+    plan: Plan,
+    path: str,
+    limits: tuple[float | None, int | None],
+    workers: int,
+    retry: str | None,
+    notes: Notes,
+    said: dict[str, Any],
+) -> Agenda:
+    """The sweep itself."""
+    from optsched.processes import Limits
+    from optsched.sweeping.agenda import Settings
+    from optsched.sweeping.executing import carry_out, executor_of
+
+    settings = Settings(Limits(*limits), notes.told)
+    with ExitStack() as stack:
+        told = _Told(stack, path, retry)
+        executor = stack.enter_context(executor_of(workers, settings.limits))
+        try:
+            return carry_out(plan, path, executor, retry=retry, settings=settings, steps=told, options=said)
+        except KeyboardInterrupt:
+            stack.close()
+            told.interrupted()
+            raise
+
+
+class _Told:
+    """Tells on stderr how the sweep goes: on a bar, or a line now and then where there is no terminal."""
+
+    def __init__(self, stack: ExitStack, path: str, retry: str | None) -> None:
+        from optsched.printing import Progress
+
+        self._stack, self._path, self._retry = stack, path, retry
+        self._agenda: Agenda | None = None
+        self._bar = Progress()
+        self._next = math.inf
+
+    def waits(self, told: str) -> None:
+        arguments.note(f"{self._path}: {told}; waiting for its end (Ctrl-C gives up)")
+
+    def begins(self, agenda: Agenda) -> None:
+        from optsched.printing import progress
+
+        self._agenda = agenda
+        arguments.note(_counts(agenda))
+        _note_cut_short(agenda, self._retry)
+        self._bar = self._stack.enter_context(progress(sys.stderr, agenda.runs + agenda.optima))
+        self._bar("")
+        self._next = math.inf if sys.stderr.isatty() else time.monotonic() + PAUSE
+
+    def ended(self, told: str, agenda: Agenda, left: str) -> None:
+        self._bar(f"{left}; {told}")
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + PAUSE
+            arguments.note(f"{agenda.ended.total()} of {agenda.runs} runs{_worse(agenda.ended)}, {left}")
+
+    def interrupted(self) -> None:
+        """Ctrl-C came: what is there, and how to go on."""
+        if self._agenda is None:
+            arguments.note("interrupted before anything was begun", "warning")
+            return
+        wanted = len(self._agenda.plan.unique)
+        told = f"{wanted - self._agenda.left} of {wanted} runs are in {self._path}"
+        arguments.note(f"interrupted: {told}; the same command goes on with the others", "warning")
+
+
+def _worse(ended: Counter[str]) -> str:
+    """How many ended without a placement, and how."""
+    return "".join(
+        f", {count} {status}" for status, count in sorted(ended.items()) if status not in ("done", "infeasible")
+    )
+
+
+# What came of it --------------------------------------------------------------------------------------------------
+
+
+def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
+    """The results of all runs that were asked for, those that were there before, too."""
+    from optsched.cli.gaps import put_summaries
+    from optsched.cli.streams import destination
+    from optsched.printing import to_csv, to_json
+    from optsched.sweeping.results import load_sweep
+
+    found = load_sweep(path, agenda.sweep)
+    with destination(output) as write:
+        if form in arguments.TABLES:
+            put_summaries(write, found.summaries(), output, form)
+        else:
+            write(to_json(found.records()) if form == "json" else to_csv(found.records()))
+    _raise_failures(found.records())
+
+
+def _raise_failures(records: Sequence[Mapping[str, Any]]) -> None:
+    """Note what had too little time, and raise HeuristicFailed where heuristics or solvers failed or crashed."""
+    from optsched.brief import counted
+
+    late = sum(record["status"] == "out-of-time" for record in records)
+    unsolved = sum(record["limit"] == "TIME" for record in records)
+    if late or unsolved:
+        told = f"{counted(late, 'run')} had too little time, and {counted(unsolved, 'run')} a reference that had"
+        arguments.note(f"{told}; --retry timed-out computes them again, with a higher limit")
+    failed: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for record in records:
+        if record["status"] in ("failed", "crashed", "out-of-memory"):
+            failed.setdefault((record["heuristic"], record["status"]), []).append(record)
+        elif record["termination"] == "ERROR":
+            failed.setdefault(("the solver", "failed"), []).append(record)
+    if failed:
+        raise HeuristicFailed(*(_failure(*key, runs) for key, runs in failed.items()))
+
+
+def _failure(what: str, status: str, runs: Sequence[Mapping[str, Any]]) -> str:
+    from optsched.brief import counted
+
+    first = runs[0]
+    where = f"{first['instance']}, {first['problem']}, seed {first['seed']}"
+    why = f": {first['error'].splitlines()[0]}" if first["error"] else ""
+    return f"{what} {status} in {counted(len(runs), 'run')}, first on {where}{why}"
+
+
+def _check(path: str) -> None:
+    """Check a store."""
+    from optsched.brief import counted
+    from optsched.printing import progress
+    from optsched.sweeping.checking import check_store
+
+    with progress(sys.stderr) as step:
+        found = check_store(path, step)
+    optima = f"{found.optima} {'optimum' if found.optima == 1 else 'optima'}, {found.proved} of them proved anew"
+    arguments.emit(f"{path}: {counted(found.runs, 'run')}, {optima}, {counted(found.instances, 'instance')}\n")
+    if found.faults:
+        raise InputError([Fault("", told) for told in found.faults], path)

@@ -1,0 +1,99 @@
+"""Whether a store is sound: the file, what its rows say of one another, and the proofs of its optima."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from optsched.certificates import certify
+from optsched.errors import OptschedError
+from optsched.sweeping.keys import optimum_digest, run_digest
+from optsched.sweeping.results import OPTIMA, optimum_of
+from optsched.sweeping.store import Store
+
+__all__ = ["Checked", "check_store"]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found.
+
+    Attributes
+    ----------
+    runs, optima, instances
+        How many there are.
+    proved
+        How many of the optima are proved anew, from the instance and the proof alone.
+    faults
+        What is wrong, a line each.
+    """
+
+    runs: int
+    optima: int
+    instances: int
+    proved: int
+    faults: tuple[str, ...]
+
+
+def check_store(path: str | os.PathLike[str], step: Callable[[str], None] = lambda text: None) -> Checked:
+    """Check a store: SQLite's own check, each row against its key and record, each optimum against its proof.
+
+    Parameters
+    ----------
+    path
+        The store of a sweep.
+    step
+        Told of each optimum before it is checked.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read at all.
+    """
+    with Store(path) as store:
+        faults = store.faults()
+        runs = optima = proved = 0
+        for row in store.rows("SELECT * FROM runs"):
+            runs += 1
+            faults += [f"run {row['key'][:12]}: {told}" for told in _of_run(row)]
+        for row in store.rows(OPTIMA):
+            optima += 1
+            step(f"{row['name']} {row['problem']}")
+            told, sound = _of_optimum(row, store.path)
+            faults += [f"optimum {row['key'][:12]} ({row['name']}, {row['problem']}): {line}" for line in told]
+            proved += sound
+        (counted,) = store.rows("SELECT count(*) AS instances FROM instances")
+        return Checked(runs, optima, counted["instances"], proved, tuple(faults))
+
+
+def _of_run(row: Mapping[str, Any]) -> Iterator[str]:
+    """What of a run's row does not fit its key or its record."""
+    try:
+        record = json.loads(row["record"])
+        parameters = json.loads(row["heuristic_parameters"])
+    except ValueError as error:
+        yield f"its record is no JSON ({error})"
+        return
+    if row["key"] != run_digest(row["optimum"], row["heuristic"], row["source_sha256"], parameters, row["seed"]):
+        yield "its key is not that of what it says it ran"
+    for name in ("status", "instance_sha256", "problem", "heuristic", "seed", "version"):
+        if record.get(name) != row[name]:
+            yield f"its record has another {name}"
+
+
+def _of_optimum(row: Mapping[str, Any], path: str) -> tuple[list[str], bool]:
+    """What is wrong with an optimum's row, and whether it is proved anew."""
+    faults = []
+    try:
+        parameters, solver = json.loads(row["parameters"]), json.loads(row["solver"])
+        covered = row["version"], row["instance_sha256"], row["problem"], row["source_sha256"], parameters, solver
+        if row["key"] != optimum_digest(*covered):
+            faults.append("its key is not that of what it says was solved")
+        problem, solution = optimum_of(row, path)
+        verdict = certify(problem, solution)
+    except (OptschedError, ValueError) as error:
+        return [*faults, str(error)], False
+    return [*faults, *verdict.contradicted], verdict.proved

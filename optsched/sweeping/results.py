@@ -1,0 +1,164 @@
+"""What a store holds of a sweep: records, frames, the summaries of `optsched gap`, and the optima with their proofs."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from optsched.brief import brief, counted
+from optsched.errors import Fault, InputError, UsageError
+from optsched.gaps import fields_beside
+from optsched.instances.files import LARGEST_FILE, parse
+from optsched.instances.solution_files import parse_solution
+from optsched.problems import AnyProblem, problem_class
+from optsched.results import Solution
+from optsched.studies.records import Kept, frame_of, run_of
+from optsched.studies.summing import ProblemSummary, summaries
+from optsched.studies.tables import summary_frame
+from optsched.sweeping.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["OPTIMA", "Sweep", "load_sweep", "optimum_of"]
+
+#: The runs of some plans, each as it is called in the plan, in its order.
+_ASKED = 'planned.run, planned."group", planned.instance, planned.label, planned.variant'
+_RUNS = f"""
+SELECT {_ASKED}, runs.record, runs.optimum
+FROM planned LEFT JOIN runs ON runs.key = planned.run
+WHERE planned.plan IN ({{}}) GROUP BY {_ASKED} ORDER BY min(planned.plan), min(planned.position)"""
+
+
+class Sweep:
+    """The runs of a store that a sweep asked for and that are done; see `load_sweep`.
+
+    Attributes
+    ----------
+    path
+        The store.
+    planned
+        How many runs were asked for.
+    finished
+        Whether each of them has a result.
+    """
+
+    def __init__(self, path: str, rows: list[dict[str, Any]]) -> None:
+        self.path, self.planned = path, len(rows)
+        self._rows = [row for row in rows if row["record"] is not None]
+
+    @property
+    def finished(self) -> bool:
+        return len(self) == self.planned
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return brief(f"Sweep in {self.path}: {len(self)} of {counted(self.planned, 'run')} done")
+
+    def _repr_html_(self) -> str:
+        return self.summary().to_html(index=False, na_rep="-")
+
+    @cached_property
+    def _kept(self) -> list[tuple[Kept, str]]:
+        """The runs, each with what its problem is counted under."""
+        found = []
+        for row in self._rows:
+            record = {**json.loads(row["record"]), "instance": row["instance"]}
+            problem = f"{record['problem']} {row['variant']}".rstrip()
+            found.append((Kept(row["group"], row["label"], record), problem))
+        return found
+
+    def records(self) -> list[Mapping[str, Any]]:
+        """A record for each run, as `optsched gap --format json` writes it."""
+        return [kept.record for kept, _ in self._kept]
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each run, one number a column: that of `optsched.GapReports`, with the status of each run."""
+        names = dict.fromkeys(kept.record["problem"] for kept, _ in self._kept)
+        beside = dict.fromkeys(field for name in names for field in fields_beside(problem_class(name)))
+        frame = frame_of((kept for kept, _ in self._kept), list(beside))
+        frame["status"] = [kept.record["status"] for kept, _ in self._kept]
+        return frame
+
+    def summary(self) -> pd.DataFrame:
+        """A row for each problem and heuristic: that of `optsched.GapReports`, each variant of a problem by itself."""
+        return summary_frame(self.summaries())
+
+    def summaries(self) -> list[ProblemSummary]:
+        """The runs summed up by problem: what `optsched gap` prints of several instances."""
+        return summaries(run_of(kept.record, kept.label, problem) for kept, problem in self._kept)
+
+    def optima(self) -> Iterator[tuple[AnyProblem, Solution]]:
+        """Each problem that these runs are of, with its solution and the proof: what `optsched.certify` takes."""
+        keys = dict.fromkeys(row["optimum"] for row in self._rows)
+        with Store(self.path) as store:
+            for key in keys:
+                (row,) = store.rows(OPTIMA + " WHERE optima.key = ?", key)
+                yield optimum_of(row, self.path)
+
+
+#: An optimum, with the instance that it is of.
+OPTIMA = (
+    "SELECT optima.*, instances.name, instances.content FROM optima "
+    "JOIN instances ON instances.sha256 = optima.instance_sha256"
+)
+
+
+def optimum_of(row: Mapping[str, Any], path: str) -> tuple[AnyProblem, Solution]:
+    """The problem and the solution of a row of `OPTIMA`.
+
+    Raises
+    ------
+    InputError
+        If the row is damaged.
+    """
+    source = f"{path}: {row['name']}"
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(row["content"])) as packed:
+            text = packed.read(LARGEST_FILE)
+    except (EOFError, OSError, zlib.error) as error:
+        raise InputError([Fault("", f"its content is damaged: {error}")], source) from None
+    instance = parse(text, source)
+    solution = parse_solution(row["solution"].encode(), instance, source)
+    problem: AnyProblem = problem_class(row["problem"])(instance, **json.loads(row["parameters"]))
+    return problem, solution
+
+
+def load_sweep(path: str | os.PathLike[str], sweep: int | str = "last") -> Sweep:
+    """What a store holds.
+
+    Parameters
+    ----------
+    path
+        The store of `optsched.sweep`.
+    sweep
+        Which runs: those that the last sweep asked for, those of a sweep by its number (column `id` of the table
+        `sweeps`), or `"all"` that any sweep has asked for.
+
+    Raises
+    ------
+    InputError
+        If there is no such store, or it cannot be read.
+    UsageError
+        If it has no such sweep.
+    """
+    with Store(path) as store:
+        plans = {row["id"]: row["plan"] for row in store.rows("SELECT id, plan FROM sweeps ORDER BY id")}
+        if not plans:
+            raise InputError([Fault("", "is empty: no sweep has begun in it")], store.path)
+        if sweep == "all":
+            wanted = list(dict.fromkeys(plans.values()))
+        else:
+            number = max(plans) if sweep == "last" else sweep
+            if number not in plans:
+                raise UsageError(f'{store.path} has no sweep {sweep!r}: give a number to {max(plans)}, "last" or "all"')
+            wanted = [plans[number]]
+        return Sweep(store.path, list(store.rows(_RUNS.format(", ".join("?" * len(wanted))), *wanted)))

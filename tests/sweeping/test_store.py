@@ -1,0 +1,231 @@
+"""The store: what is put in is there as a whole, and whatever is wrong with the file is one clear line."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import ENVIRONMENT
+
+from optsched.errors import InputError
+from optsched.sweeping import store as module
+from optsched.sweeping.schema import APPLICATION, VERSION
+from optsched.sweeping.store import Store, locked
+
+INSTANCE = {"sha256": "a", "name": "small", "tasks": 1, "nodes": 2, "content": b""}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store with one instance."""
+    file = tmp_path / "a.sqlite"
+    with Store(file, write=True) as store, store.transaction():
+        store.put("instances", INSTANCE)
+    return file
+
+
+def told(path: Path, write: bool = False) -> str:
+    """What is said of a file that is no sound store."""
+    with pytest.raises(InputError) as caught:
+        Store(path, write)
+    assert str(caught.value).startswith(str(path))
+    return str(caught.value)
+
+
+def change(path: Path, *commands: str) -> None:
+    """Change a database by itself."""
+    connection = sqlite3.connect(path)
+    for command in commands:
+        connection.execute(command)
+    connection.commit()
+    connection.close()
+
+
+def test_rows_come_back(path: Path) -> None:
+    """Tests that rows are found again, that one with the same key takes its place, and that lists are JSON."""
+    with Store(path, write=True) as store:
+        with store.transaction():
+            store.put("instances", {**INSTANCE, "name": "renamed"})
+            store.put("instances", {**INSTANCE, "sha256": "b", "name": ["x", {"y": 1}]})
+        assert [row["name"] for row in store.rows("SELECT * FROM instances ORDER BY sha256")] == [
+            "renamed",
+            '["x", {"y": 1}]',
+        ]
+        assert store.faults() == []
+    assert sorted(os.listdir(path.parent)) == ["a.sqlite"], "nothing lies beside it"
+
+
+def test_all_or_nothing(path: Path) -> None:
+    """Tests that nothing of a transaction is kept that broke off."""
+    with Store(path, write=True) as store:
+        with pytest.raises(ZeroDivisionError):
+            _put_and_break(store, lambda: 1 / 0)
+        with pytest.raises(InputError, match="cannot be used: no such table"):
+            _put_and_break(store, lambda: store.put("missing", INSTANCE))
+        assert len(list(store.rows("SELECT * FROM instances"))) == 1
+
+
+def _put_and_break(store: Store, breaks: Callable[[], object]) -> None:
+    with store.transaction():
+        store.put("instances", {**INSTANCE, "sha256": "b"})
+        breaks()
+
+
+def test_reading_changes_nothing(path: Path, tmp_path: Path) -> None:
+    """Tests that there is no store where none was made, and none of an empty file that was only read."""
+    missing, empty = tmp_path / "missing.sqlite", tmp_path / "empty.sqlite"
+    empty.touch()
+    assert "there is no such store" in told(missing)
+    assert not missing.exists()
+    assert "is empty" in told(empty)
+    assert empty.read_bytes() == b""
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    """Tests that a file of no bytes, as is left by a kill at the very beginning, is begun anew."""
+    file = tmp_path / "a.sqlite"
+    file.touch()
+    with Store(file, write=True) as store:
+        assert list(store.rows("SELECT * FROM runs")) == []
+
+
+def test_a_newer_version(path: Path) -> None:
+    """Tests that a store of a newer version is refused, and left as it is."""
+    change(path, f"PRAGMA user_version = {VERSION + 1}")
+    before = path.read_bytes()
+    for write in (False, True):
+        assert f"newer optsched (version {VERSION + 1}; this one knows {VERSION}): update optsched" in told(path, write)
+    assert path.read_bytes() == before
+
+
+def test_another_database(tmp_path: Path) -> None:
+    """Tests that a database of something else is refused, and left as it is."""
+    file = tmp_path / "a.sqlite"
+    change(file, "CREATE TABLE runs (a)")
+    before = file.read_bytes()
+    assert "no store of optsched sweep" in told(file, write=True)
+    change(file, "PRAGMA application_id = 7")
+    assert "no store of optsched sweep" in told(file)
+    change(file, "PRAGMA application_id = 0")
+    assert len(file.read_bytes()) == len(before)
+
+
+def test_no_database(tmp_path: Path) -> None:
+    """Tests that a file that is none of SQLite, and a folder, are refused."""
+    file = tmp_path / "a.txt"
+    file.write_text("results\n" * 1000)
+    assert "is no SQLite file" in told(file, write=True)
+    assert file.read_text().startswith("results")
+    assert "is a folder" in told(tmp_path, write=True)
+
+
+def test_damaged(path: Path) -> None:
+    """Tests that a store whose pages were overwritten, or cut off, is told to be damaged."""
+    with Store(path, write=True) as store, store.transaction():
+        for number in range(500):
+            store.put("instances", {**INSTANCE, "sha256": str(number), "content": b"x" * 500})
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert "is damaged" in told(path, write=True)
+    path.write_bytes(whole[:8192] + b"\xff" * 40960 + whole[49152:])
+    assert "is damaged" in told(path)
+    path.write_bytes(whole)
+    assert Store(path).faults() == []
+
+
+#: Texts that no row goes without.
+SWEEP = ("plan", "command", "options", "version", "versions", "machine", "begun")
+OPTIMUM = (
+    *("key", "problem", "parameters", "source_sha256", "profile", "solver", "version", "status", "message"),
+    *("termination", "ended", "solution"),
+)
+
+
+def _insert(table: str, **values: Any) -> str:
+    return f"INSERT INTO {table} ({', '.join(values)}) VALUES ({', '.join(map(repr, values.values()))})"
+
+
+def test_rows_that_refer_to_nothing(path: Path) -> None:
+    """Tests that a row without the row that it needs is refused, and found where it is there all the same."""
+    sweep = _insert("sweeps", id=1, runs=0, **dict.fromkeys(SWEEP, ""))
+    optimum = _insert("optima", instance_sha256="lost", sweep=1, **dict.fromkeys(OPTIMUM, ""))
+    with Store(path, write=True) as store, pytest.raises(InputError, match="FOREIGN KEY"):
+        _put_and_break(store, lambda: [store.execute(command) for command in (sweep, optimum)])
+    change(path, sweep, optimum)
+    with Store(path) as store:
+        assert store.faults() == ["table optima, row 1: refers to a row of instances that is not there"]
+
+
+def test_a_full_disk(path: Path) -> None:
+    """Tests that a full disk is told with what to do, and that what was there stays."""
+    with Store(path, write=True) as store:
+        pages = next(store.rows("PRAGMA page_count"))["page_count"]
+        next(store.rows(f"PRAGMA max_page_count = {pages}"))
+        with pytest.raises(InputError, match="the disk is full; what was finished is kept"), store.transaction():
+            store.put("instances", {**INSTANCE, "sha256": "b", "content": b"x" * 99999})
+        assert [row["sha256"] for row in store.rows("SELECT sha256 FROM instances")] == ["a"]
+    with Store(path) as store:
+        assert store.faults() == []
+
+
+def test_held_by_another_program(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a program which keeps the store locked is told, after patience."""
+    monkeypatch.setattr(module, "_PATIENCE", 0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    assert "is held by another program" in told(path)
+    other.close()
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    """Tests that a folder that is not there, or is a file, is told with what to check."""
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "no" / "a.sqlite", tmp_path / "file" / "a.sqlite"):
+        assert "check the path, its folder and who may write there" in told(path, write=True)
+        with pytest.raises(InputError, match="check the path, its folder"), locked(path):
+            pass
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="who may do everything may write everywhere")
+def test_a_read_only_folder(path: Path) -> None:
+    """Tests that a store in a folder without right to write can be read, and not swept into."""
+    path.parent.chmod(0o500)
+    try:
+        with Store(path) as store:
+            assert len(list(store.rows("SELECT * FROM instances"))) == 1
+        with pytest.raises(InputError, match="check the path, its folder and who may write there"), locked(path):
+            pass
+    finally:
+        path.parent.chmod(0o700)
+
+
+def test_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that who comes second is told once, waits, and goes on; also where the first one was killed."""
+    monkeypatch.setattr(module, "_PAUSE", 0.01)
+    code = f"from optsched.sweeping.store import locked\nwith locked({str(path)!r}): print('held', flush=True); input()"
+    command = [sys.executable, "-c", code]
+    first = subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert first.stdout is not None
+    assert first.stdout.readline() == "held\n"
+    waited: list[int] = []
+
+    def waits() -> None:
+        waited.append(first.pid)
+        first.kill()
+
+    with locked(path, waits):
+        assert waited == [first.pid]
+    first.communicate()
+    with locked(path, waits):
+        assert len(waited) == 1
+
+
+def test_application() -> None:
+    """Tests that the file says what it is: the number that stands in its header is text."""
+    assert APPLICATION.to_bytes(4, "big") == b"opsw"

@@ -1,0 +1,92 @@
+"""Sweeps for tests: an executor in this process, small plans, and what of a store does not depend on time."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from optsched.processes import Outcome, Status
+from optsched.studies.choices import Family
+from optsched.sweeping.plans import Plan, planned
+
+__all__ = ["TIMES", "InProcess", "contents", "count", "memory_folder", "small_plan"]
+
+#: What of records and rows says how long something took, when and where.
+TIMES = {
+    *("build_seconds", "solve_seconds", "heuristic_seconds", "seconds", "peak_mb", "ended", "sweep"),
+    *("run_limit", "memory_limit"),
+}
+
+
+class InProcess:
+    """Runs jobs here, one after another; `before` is called before each with its key and number.
+
+    What it answers stands for the job's outcome, if it answers.
+    """
+
+    def __init__(self, before: Callable[[str, int], Outcome | None] = lambda key, number: None) -> None:
+        self.before = before
+        self.keys: list[str] = []
+
+    def map(self, function: Callable[[Any], Any], jobs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Outcome]]:
+        for key, job in jobs:
+            told = self.before(key, len(self.keys))
+            self.keys.append(key)
+            yield key, told or Outcome(Status.DONE, function(job), seconds=0.5, peak_mb=64.0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def small_plan(seeds: int = 2, instances: int = 2, **others: Any) -> Plan:
+    """Runs of two heuristics, one of them with chance, on generated instances."""
+    drawn = Family("lsap", range(instances), {"nodes": 4, "tasks": 5})
+    return planned(drawn, "lsap", ["lsap-sched", "rand"], seeds, **others)
+
+
+def count(path: Path, table: str = "runs") -> int:
+    """How many rows a table has by now; 0 where there is no store yet."""
+    if not path.exists():
+        return 0
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=30)
+    try:
+        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+    except sqlite3.OperationalError:  # killed before there were tables
+        return 0
+    finally:
+        connection.close()
+
+
+def contents(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """The runs and optima of a store by their keys, without what tells of time."""
+    connection = sqlite3.connect(path)
+    connection.row_factory = sqlite3.Row
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for table, document in (("runs", "record"), ("optima", "solution")):
+        rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
+        for row in rows:
+            told = json.loads(row[document])
+            told.pop("solver", None)
+            row[document] = {name: value for name, value in told.items() if name not in TIMES}
+        found[table] = {row["key"]: {name: value for name, value in row.items() if name not in TIMES} for row in rows}
+    connection.close()
+    return found
+
+
+@contextmanager
+def memory_folder(fallback: Path) -> Iterator[Path]:
+    """A folder in memory, where there is one: what a process wrote before it was killed is there as on any disk."""
+    shared = Path("/dev/shm")
+    if not shared.is_dir():
+        yield fallback
+        return
+    with tempfile.TemporaryDirectory(dir=shared) as folder:
+        yield Path(folder)
