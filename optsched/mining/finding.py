@@ -116,7 +116,8 @@ class Find:
         best = ", ".join(map(str, report.reference.value or ()))
         if report.objective is None:
             broken = report.error or "; ".join(map(str, report.violations[:3]))
-            return f"no feasible placement ({broken}) where the optimum is {best}"
+            starved = "some tasks starve: " if report.run.starved else ""
+            return f"no feasible placement ({starved}{broken}) where the optimum is {best}"
         names = [component.name for component in report.problem.components]
         value = ", ".join(f"{part} {name}" for part, name in zip(report.objective, names, strict=True))
         return f"{value} against the optimum {best}"

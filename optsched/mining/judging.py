@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,12 +18,14 @@ from optsched.instance import Instance
 from optsched.instances.files import from_document
 from optsched.mining.documents import Document, size
 from optsched.problems import Problem, problem_class
+from optsched.processes.containing import TracedElsewhere
 from optsched.results import Limit, Number
 from optsched.solvers.profiles import Profile
 from optsched.studies.choices import Choice
 from optsched.studies.limits import GapLimit, reason
+from optsched.studies.messages import frames_of
 
-__all__ = ["BEYOND_ZERO", "BROKEN", "Aim", "Judge", "Judged", "Score", "is_broken"]
+__all__ = ["BEYOND_ZERO", "BROKEN", "Aim", "Judge", "Judged", "Score", "failure_of", "is_broken"]
 
 #: Larger is worse for the heuristic: of which sort, and how much within it.
 Score = tuple[int, Fraction]
@@ -57,6 +60,23 @@ def _slack(answer: Any) -> Fraction:
         return Fraction(answer.item() if isinstance(answer, np.generic) else answer)
     except (TypeError, ValueError, OverflowError):
         raise UsageError(f"the claim answered {answer!r}; give True, False or a number") from None
+
+
+def failure_of(report: GapReport) -> tuple[Any, ...] | None:
+    """What went wrong with a run, so that two that fail alike compare equal; None for a feasible placement.
+
+    What was raised, and where; else what was wrong with the answer, without numbers and names; else which constraints
+    are violated.
+    """
+    if report.feasible:
+        return None
+    cause = report.run.cause
+    if cause is not None:
+        kind = cause.kind if isinstance(cause, TracedElsewhere) else type(cause).__name__
+        return kind, *frames_of(cause)[-1:]
+    if report.error is not None:
+        return (re.sub(r'"[^"]*"|\d+', "", report.error),)
+    return tuple(sorted({violation.constraint for violation in report.violations}))
 
 
 @dataclass(frozen=True)

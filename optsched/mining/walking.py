@@ -11,7 +11,7 @@ import numpy as np
 
 from optsched.mining.changes import Changes
 from optsched.mining.documents import Document, numbered_anew
-from optsched.mining.judging import BROKEN, Judge, Judged, Score
+from optsched.mining.judging import BROKEN, Judge, Judged, Score, failure_of
 from optsched.mining.shrinking import smaller
 from optsched.mining.starts import Starts
 
@@ -188,4 +188,8 @@ class Search:
         self.tried += 1
         self._step(f"shrinking: {self.best.told}")
         found = self._judge(document, self.best.score)
-        return found if found is not None and found.score >= self.best.score else None
+        if found is None or found.score < self.best.score:
+            return None
+        # A smaller instance on which the run fails for another reason shows another fault.
+        alike = self.best.report.feasible or failure_of(found.report) == failure_of(self.best.report)
+        return found if alike else None

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from optsched.errors import UsageError
-from optsched.mining.judging import BEYOND_ZERO, BROKEN, Aim, Judge, Judged, is_broken
+from optsched.mining.judging import BEYOND_ZERO, BROKEN, Aim, Judge, Judged, failure_of, is_broken
+from optsched.processes.containing import contained
+from optsched.processes.outcomes import Limits
 from optsched.solvers.profiles import load_profile
 from optsched.studies.choices import chosen
 
@@ -53,6 +55,39 @@ def test_gaps() -> None:
         found = judged(elsewhere, aim, roomy)
         assert found is not None
         assert found.score == (sort, Fraction(2))
+
+
+def short(problem: Any, rng: Any) -> list[str]:
+    """Too few nodes."""
+    return []
+
+
+def test_failures_alike() -> None:
+    """Tests that failures are told apart by what was raised and where, by the answer, and by the constraints."""
+    more = {**DOCUMENT, "tasks": [*DOCUMENT["tasks"], {"id": "v", "replicas": ["b"]}]}
+    kinds = []
+    for heuristic, name in ((raising, "lsap"), (short, "lsap"), (crowded, "lsap")):
+        found = judged(heuristic, Aim(), DOCUMENT, name)
+        assert found is not None
+        kinds.append(failure_of(found.report))
+        if heuristic is not crowded:
+            again = judged(heuristic, Aim(), more, name)
+            assert again is not None
+            assert failure_of(again.report) == kinds[-1]
+    assert kinds[0] == ("ValueError", (__file__, raising.__code__.co_firstlineno + 2))
+    assert kinds[1] == ("heuristic  answered  nodes; give exactly one for each of problem.tasks, that is ",)
+    assert kinds[2] == ("slots",)
+    feasible = judged(elsewhere, Aim())
+    assert feasible is not None
+    assert failure_of(feasible.report) is None
+
+
+def test_failures_alike_in_processes_of_their_own() -> None:
+    """Tests that what is raised in a process that can be killed is told apart in the same way."""
+    with contained(Limits(60, None)):
+        found = judged(raising, Aim())
+    assert found is not None
+    assert failure_of(found.report) == ("ValueError", (__file__, raising.__code__.co_firstlineno + 2))
 
 
 def drawn(problem: Any, rng: np.random.Generator) -> list[str]:

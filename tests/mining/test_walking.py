@@ -62,6 +62,24 @@ def test_what_is_left_is_minimal(heuristic: Any) -> None:
     assert all((step := fresh(document)) is None or step.score < whole.score for document in smaller(whole.document))
 
 
+def two_faults(problem: Any, rng: Any) -> list[int]:
+    """Fails where there are many tasks, and otherwise where there is none."""
+    if len(problem.tasks) >= 4:
+        raise LookupError("too many")
+    return [0, *[0 for _ in problem.tasks[1:]]]
+
+
+def test_a_failure_shrinks_to_the_same_failure() -> None:
+    """Tests that shrinking keeps what went wrong, and does not end at another fault of fewer tasks."""
+    search, _ = search_of(two_faults, 60)
+    search.run()
+    search.shrink()
+    assert search.best is not None
+    assert isinstance(search.best.report.run.cause, LookupError)
+    assert len(search.best.document["tasks"]) == 4
+    assert search.minimal
+
+
 def test_ids_are_numbered_anew() -> None:
     """Tests that what is left is called n1, n2, ..., since names with gaps say nothing."""
     search, _ = search_of("labl", 60)
