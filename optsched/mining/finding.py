@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from optsched.brief import brief, counted
+from optsched.certificates import certify
 from optsched.errors import Fault, InputError, UsageError
 from optsched.gaps import GapReport
 from optsched.instance import Instance
@@ -108,6 +110,12 @@ class Find:
     def __repr__(self) -> str:
         return brief(f"Find: {self}")
 
+    @cached_property
+    def rests_on(self) -> tuple[str, ...]:
+        """What the optimum rests on without a proof, as `optsched certify` finds: `solver`, `enumeration`, nothing."""
+        report = certify(self.report.problem, self.report.reference.solution)
+        return tuple(sorted({str(claim.kind) for claim in report.claims}))
+
     def __str__(self) -> str:
         return f"{self.choice.label} on {self.problem}: {self._told()}, on {self._sizes()}"
 
@@ -136,6 +144,7 @@ class Find:
         lines.append(
             f"minimal: less {MINIMAL}" if self.minimal else "not minimal: it was cut short before it was shrunk"
         )
+        lines.append(f"the optimum {_proof(self.rests_on)}")
         lines.append(f"{self.tried} instances were tried; the same again: {self.command}")
         return "\n".join(lines) + "\n"
 
@@ -155,6 +164,7 @@ class Find:
             "gap": None if gap is None else str(Fraction(gap)),
             "over": str(self.aim.limit.over),
             "seeds": [run.seed for run in self.runs],
+            "rests_on": list(self.rests_on),
             "minimal": self.minimal,
             "interrupted": self.interrupted,
             "tried": self.tried,
@@ -175,7 +185,13 @@ class Find:
                 "description": f"{self}.{broken}",
                 "source": f"mined by {self.command}",
                 "labels": {
-                    "mined": f"by {self.command}; {'minimal' if self.minimal else 'not shrunk to the end'}",
+                    "mined": "; ".join(
+                        (
+                            f"by {self.command}",
+                            "minimal" if self.minimal else "not shrunk to the end",
+                            f"the optimum {_proof(self.rests_on)}",
+                        )
+                    ),
                     f"optimum.{self.problem}": optimum_label(*optimum),
                 },
                 **({"parameters": {self.problem: _plain(self.parameters)}} if self.parameters else {}),
@@ -271,7 +287,7 @@ class Find:
     def _call(self, name: str, arguments: str) -> str:
         profile = "" if self.profile == "exact" else f', profile="{self.profile}"'
         called = f'{json.dumps(self.choice.label)}, Path(__file__).with_name("{name}.json"), "{self.problem}"'
-        return f"optsched_gap({called}, {arguments}{profile})"
+        return f"optsched_gap({called}, {arguments}, certify={list(self.rests_on) or True}{profile})"
 
     def _limit(self) -> str:
         """The limit that holds today, as arguments of `optsched_gap`."""
@@ -296,6 +312,10 @@ class Find:
         if not all(run.feasible for run in self.runs):
             told.append("feasible=False")
         return ", ".join(told)
+
+
+def _proof(kinds: Sequence[str]) -> str:
+    return f"rests on {' and '.join(kinds)}" if kinds else "is proved, as optsched certify shows"
 
 
 def _quoted(text: str) -> str:

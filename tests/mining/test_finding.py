@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 from optsched import Find, Instance, load, mine
+from optsched.certificates import certify
 from optsched.errors import InputError, UsageError
 from optsched.instances.generate import known_optimum
+from optsched.problems import problem_class
+from optsched.routes import solve
 
 PLACER = """
 def place(problem, rng):
@@ -92,7 +95,8 @@ def test_files(folder: Path) -> None:
     assert isinstance(loaded, Instance)
     assert loaded.name == "worst"
     assert loaded.source == f"mined by {found.command}"
-    assert loaded.labels["mined"] == f"by {found.command}; minimal"
+    proved = "the optimum is proved, as optsched certify shows"
+    assert loaded.labels["mined"] == f"by {found.command}; minimal; {proved}"
     assert known_optimum(loaded)["lsap"] == found.report.reference.value
     before = instance_file.read_bytes()
     with pytest.raises(UsageError, match="is there already; choose another --name"):
@@ -164,6 +168,30 @@ def test_what_has_no_name_is_not_saved(folder: Path) -> None:
         found.save(folder / "file")
 
 
+@pytest.mark.parametrize(
+    ("heuristic", "problem"),
+    [
+        ("labl", "latency"),
+        pytest.param("dl", "worst-group", marks=pytest.mark.thorough),
+        pytest.param("balancing", "flow", marks=pytest.mark.thorough),
+        pytest.param("joss-t", "traffic", marks=pytest.mark.thorough),
+    ],
+)
+def test_the_optimum_is_certified(heuristic: str, problem: str, tmp_path: Path) -> None:
+    """Tests that the file that is kept, solved again, has the labelled optimum, and what it rests on is told truly."""
+    found = found_by(heuristic, problem)
+    loaded = load(found.save(tmp_path)[0])
+    assert isinstance(loaded, Instance)
+    posed = problem_class(problem)(loaded)
+    solution = solve(posed)
+    assert solution.objective == known_optimum(loaded)[problem]
+    report = certify(posed, solution)
+    report.raise_if_invalid()
+    assert found.rests_on == tuple(sorted({str(claim.kind) for claim in report.claims}))
+    assert f"certify={list(found.rests_on) or True}" in found.test("x")
+    assert f"the optimum {'rests on' if found.rests_on else 'is proved'}" in found.words()
+
+
 def test_json() -> None:
     """Tests that a find is JSON, with the gap exact."""
     find = found_by("dl,reading=heartbeat")
@@ -171,4 +199,5 @@ def test_json() -> None:
     assert found["found"] is True
     assert Fraction(found["gap"]) == find.aim.gap(find.report)
     assert found["instance"]["format"] == "optsched/1"
-    assert repr(found_by("dl,reading=heartbeat")).startswith("<Find: dl,reading=heartbeat on lsap")
+    assert found["rests_on"] == []
+    assert repr(find).startswith("<Find: dl,reading=heartbeat on lsap")
