@@ -66,6 +66,9 @@ def _forget_node(document: Document, name: str, at: int) -> None:
         for field in ("node", "observed"):
             if task.get(field) == name:
                 del task[field]
+        if isinstance(task.get("rate_in"), dict):  # by type of node
+            types = {node.get("type") for node in document["nodes"]}
+            task["rate_in"] = {kind: rate for kind, rate in task["rate_in"].items() if kind in types}
     for matrix in _topologies(document):
         del matrix[at]
     for matrix in (*_topologies(document), *_pairs(document)):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from mined_documents import LINKED, WHOLE, legal
 
-from optsched.instances.files import from_document
+from optsched.instances.files import from_document, to_document
+from optsched.instances.generate import generate
 from optsched.mining.documents import TABLES, numbered_anew, numbers, size, with_copy, without
 
 
@@ -83,3 +84,14 @@ def test_what_is_left_is_numbered_anew() -> None:
     mixed = {"format": "optsched/1", "nodes": [{"id": "n3"}, {"id": "m4"}], "tasks": [{"id": "task"}]}
     assert numbered_anew(mixed) == mixed
     from_document(numbered)
+
+
+def test_rates_of_types_that_are_gone() -> None:
+    """Tests that rates by type of node go with the last node of a type, without which no instance has them."""
+    document = to_document(generate("flow", seed=1, nodes=5, tasks=2))
+    assert set(document["tasks"][0]["rate_in"]) == {"c1", "c2"}
+    for at in reversed(range(5)):
+        if document["nodes"][at]["type"] == "c2":
+            document = without(document, "nodes", at)
+    assert set(document["tasks"][0]["rate_in"]) == {"c1"}
+    from_document(document)

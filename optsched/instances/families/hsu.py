@@ -68,8 +68,11 @@ def _segments(compute: int, storage: int) -> Ints:
     return np.repeat([0, 1, 0, 1], [first, compute - first, second, storage - second])
 
 
-def _workload(job: Ints, job_ids: Strings, job_type: Ints, replicas: Ragged, block: int, arrival: Floats) -> Workload:
-    """Maps of `block` MB whose rates depend on the type of the node that they run on."""
+def _workload(
+    cluster: Cluster, job: Ints, job_ids: Strings, job_type: Ints, replicas: Ragged, block: int, arrival: Floats
+) -> Workload:
+    """Maps of `block` MB whose rates depend on the type of the node that they run on, where there is such a node."""
+    there = np.isin(np.arange(len(cluster.type_ids)), cluster.type)
     return Workload(
         numbered("t", len(job)),
         job=job,
@@ -77,7 +80,7 @@ def _workload(job: Ints, job_ids: Strings, job_type: Ints, replicas: Ragged, blo
         arrival=arrival,
         replicas=replicas,
         size=np.full(len(job), float(block)),
-        rate_in_by_type=MAP_RATES[job_type[job]],
+        rate_in_by_type=np.where(there, MAP_RATES[job_type[job]], np.nan),
     )
 
 
@@ -100,7 +103,7 @@ def _flow(
     rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas), np.arange(compute, nodes))
     types = np.arange(len(JOB_TYPES))
     job = rng.integers(0, len(JOB_TYPES), size=tasks)
-    workload = _workload(job, np.array(JOB_TYPES), types, rows, block, np.zeros(len(JOB_TYPES)))
+    workload = _workload(cluster, job, np.array(JOB_TYPES), types, rows, block, np.zeros(len(JOB_TYPES)))
     labels = {
         "slots": _SLOTS,
         "rates": _HARDWARE,
@@ -121,7 +124,7 @@ def _table3(rng: np.random.Generator, *, block: int, slots: int) -> Drawn:
     cluster = _cluster(11, 3, slots)
     rows = distinct_nodes(rng, np.full(len(job), 2), np.arange(11, 14))
     arrival = np.arange(len(job_type), dtype=np.float64) * 5
-    workload = _workload(job, np.array(names), job_type, rows, block, arrival)
+    workload = _workload(cluster, job, np.array(names), job_type, rows, block, arrival)
     labels = {
         "slots": _SLOTS,
         "rates": _HARDWARE,

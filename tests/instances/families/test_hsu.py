@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from optsched.instance import Instance
+from optsched.instances.files import to_document
 from optsched.instances.generate import generate
 
 
@@ -36,3 +38,11 @@ def test_flow() -> None:
     assert np.count_nonzero(cluster.slots == 0) == 13
     first = np.concatenate([cluster.running_rates[node] for node in np.flatnonzero(cluster.type == 0)])
     assert set(first.tolist()) == {3.04, 9.14, 0.23, 16.0}
+
+
+def test_flow_of_few_nodes_was_no_instance() -> None:
+    """Tests that on a cluster too small for nodes of the second type no task has a rate there."""
+    instance = generate("flow", seed=0, nodes=2, tasks=1, slots=1, replicas=1)
+    assert isinstance(instance, Instance)
+    (task,) = to_document(instance)["tasks"]
+    assert set(task["rate_in"]) == {"c1"}

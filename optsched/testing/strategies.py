@@ -1,0 +1,204 @@
+"""Strategies of hypothesis: small instances of each problem's family, which shrink to smaller ones.
+
+For property tests of your own scheduler:
+
+    from hypothesis import given
+    from optsched.testing.strategies import problems
+
+    @given(problems("lsap"))
+    def test_places_all_that_fit(problem):
+        ...
+
+Sizes and seed of the family are drawn, and which of the records stay; an example that fails loses tasks, nodes and
+replicas as long as it fails. The document of the one that is left is printed with it, for `optsched.load`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from optsched.errors import InputError, UsageError, nearest
+from optsched.instance import Instance
+from optsched.instances.files import from_document, to_document
+from optsched.instances.generate import FAMILIES, generate
+from optsched.mining.documents import Document, numbered_anew, without
+from optsched.network import FlowNetwork
+from optsched.problems import AnyProblem
+from optsched.problems.base import resolve
+from optsched.registry import record
+
+try:
+    from hypothesis import note, reject
+    from hypothesis import strategies as st
+except ImportError as error:  # pragma: no cover - the tests have it
+    raise ImportError("optsched.testing.strategies needs hypothesis: pip install optsched[hypothesis]") from error
+
+__all__ = ["instances", "problems"]
+
+#: Seeds are up to that: enough to differ, and short to read.
+_SEEDS = 2**16
+
+#: Settings that cannot be more than there are nodes.
+_WITHIN_NODES = ("replicas", "racks", "datacenters", "types")
+
+
+def problems(
+    problem: str,
+    *,
+    family: str | None = None,
+    most_nodes: int = 5,
+    most_tasks: int = 8,
+    sizes: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> st.SearchStrategy[Any]:
+    """A problem posed on small instances, by its name.
+
+    Parameters
+    ----------
+    problem
+        Its name.
+    family, most_nodes, most_tasks, sizes
+        As for `instances`.
+    parameters
+        Of the problem, the same in every example.
+
+    Raises
+    ------
+    UsageError
+        If there is no such problem, family or setting, or a size is none.
+
+    Examples
+    --------
+    >>> strategy = problems("latency", w_rem=5)
+    >>> strategy.filter(lambda drawn: drawn.w_rem == 5) is not None
+    True
+    """
+    return _drawn(problem, family, most_nodes, most_tasks, dict(sizes or {}), parameters)
+
+
+def instances(
+    problem: str,
+    *,
+    family: str | None = None,
+    most_nodes: int = 5,
+    most_tasks: int = 8,
+    sizes: Mapping[str, Any] | None = None,
+) -> st.SearchStrategy[Any]:
+    """Small instances on which a problem can be posed; flow networks for `min-cost-flow`.
+
+    Parameters
+    ----------
+    problem
+        Its name.
+    family
+        What to draw from, a name of `optsched list families`; by default the problem's own.
+    most_nodes, most_tasks
+        No instance has more.
+    sizes
+        Settings of the family that are not to be drawn: `{"replicas": 3}`.
+
+    Raises
+    ------
+    UsageError
+        If there is no such problem, family or setting, or a size is none.
+    """
+    return _drawn(problem, family, most_nodes, most_tasks, dict(sizes or {}), {}).map(lambda posed: posed.instance)
+
+
+def _drawn(
+    problem: str, family: str | None, most_nodes: int, most_tasks: int, sizes: dict[str, Any], parameters: Any
+) -> st.SearchStrategy[Any]:
+    entry = record(problem)
+    name = family if family is not None else entry.family
+    if name is None or name not in FAMILIES:
+        raise UsageError(f'no family "{name}" to draw {problem} from; {nearest(str(name), list(FAMILIES))}')
+    if most_nodes < 1 or most_tasks < 1:
+        raise UsageError(
+            f"most_nodes={most_nodes}, most_tasks={most_tasks}: an instance has one node and task at least"
+        )
+    for setting, value in sizes.items():
+        if setting not in FAMILIES[name].parameters:
+            raise UsageError(f'{name}: no parameter "{setting}"; {nearest(setting, list(FAMILIES[name].parameters))}')
+        FAMILIES[name].parameters[setting].check(name, setting, value)
+    resolve(problem, entry.problem_class.parameter_table, parameters)
+    usual = dict(entry.sizes) if name == entry.family else {}
+    most = {"nodes": most_nodes, "tasks": most_tasks}
+    return _posed(entry.problem_class, name, usual, most, sizes, parameters)
+
+
+@st.composite
+def _posed(
+    draw: st.DrawFn,
+    kind: type[AnyProblem],
+    family: str,
+    usual: Mapping[str, Any],
+    most: Mapping[str, int],
+    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+) -> AnyProblem:
+    """A problem on an instance of which records may be gone."""
+    values = dict(usual) | _sizes(draw, family, usual, most, given) | dict(given)
+    try:
+        drawn = generate(family, draw(st.integers(0, _SEEDS)), **values)
+    except UsageError:  # settings that do not go together
+        reject()
+    if isinstance(drawn, Instance):
+        drawn = _fewer(draw, drawn)
+    try:
+        posed = kind(drawn, **parameters)
+    except InputError:  # without the records that are gone it cannot be posed
+        reject()
+    if not isinstance(drawn, FlowNetwork) and not len(posed.tasks):  # type: ignore[attr-defined]
+        reject()
+    note(f"instance: {json.dumps(to_document(drawn))}")
+    return posed
+
+
+def _sizes(
+    draw: st.DrawFn, family: str, usual: Mapping[str, Any], most: Mapping[str, int], given: Mapping[str, Any]
+) -> dict[str, int]:
+    """Whole numbers for the settings that say how many there are of something."""
+    values: dict[str, int] = {}
+    nodes = int(given.get("nodes", most["nodes"]))
+    for name, setting in FAMILIES[family].parameters.items():
+        drawn = name in usual or name in most or name in _WITHIN_NODES
+        if name in given or not drawn or not isinstance(setting.default, int):
+            continue
+        high = most.get(name, max(2, int(usual.get(name, setting.default))))
+        high = min(high, nodes) if name in _WITHIN_NODES else high
+        low = max(int(setting.minimum), 1)
+        values[name] = draw(st.integers(low, max(low, min(high, int(setting.maximum)))))
+        nodes = values[name] if name == "nodes" else nodes
+    return values
+
+
+def _fewer(draw: st.DrawFn, drawn: Instance) -> Instance:
+    """The instance without some of its tasks and nodes, and without some replicas.
+
+    A record goes where 0 is drawn, which is what hypothesis shrinks to, and stays otherwise: most do.
+    """
+    document: Document = to_document(drawn)
+    before = json.dumps(document)
+    for table in ("tasks", "nodes"):
+        count = len(document[table])
+        stays = draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
+        for at in reversed(range(count)):
+            if not stays[at] and len(document[table]) > 1:
+                document = without(document, table, at)
+    for task in document["tasks"]:
+        held = task.get("replicas", [])
+        if held:
+            task["replicas"] = held[: draw(st.integers(0, 3 * len(held)))]
+    if json.dumps(document) == before:
+        return drawn
+    # What the family says of the whole, its optimum too, does not hold of what is left.
+    labels = {"generated": f"{drawn.labels['generated']}, with records taken away"}
+    document = numbered_anew(document) | {"name": "drawn", "source": "", "labels": labels}
+    try:
+        found = from_document(document)
+    except InputError:
+        reject()
+    assert isinstance(found, Instance)
+    return found

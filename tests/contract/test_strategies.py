@@ -1,0 +1,107 @@
+"""Strategies of hypothesis: what they draw can be posed, is small, is told whole, and shrinks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+
+import optsched
+from optsched.errors import UsageError
+from optsched.gaps import gap
+from optsched.instance import Instance
+from optsched.network import FlowNetwork
+from optsched.problems import Problem
+from optsched.registry import records
+from optsched.routes import solve
+from optsched.testing.strategies import instances, problems
+
+QUICK = settings(max_examples=8, database=None)
+
+
+@pytest.mark.parametrize("name", records())
+def test_every_problem_has_a_strategy(name: str) -> None:
+    """Tests that small instances of every problem's family are drawn, on which it can be posed and solved."""
+
+    @QUICK
+    @given(problems(name, most_nodes=4, most_tasks=5))
+    def holds(problem: Any) -> None:
+        assert problem.name == name
+        if isinstance(problem, Problem):
+            assert 1 <= len(problem.instance.cluster) <= (4 if "nodes" in records()[name].sizes else 9)
+            assert len(problem.tasks) >= 1
+        solution = solve(problem, "ci")
+        assert solution.objective is None or problem.evaluate(solution.decision) == solution.objective
+
+    holds()
+
+
+def test_instances_of_a_family() -> None:
+    """Tests that another family and fixed sizes are drawn from, and that networks are drawn for `min-cost-flow`."""
+
+    @QUICK
+    @given(instances("lsap", family="planted-lsap", sizes={"remote": 0}, most_tasks=3), instances("min-cost-flow"))
+    def holds(instance: Instance, network: FlowNetwork) -> None:
+        assert len(instance.workload) <= 3
+        assert not any(name.startswith("optimum.") for name in instance.labels) or instance.name != "drawn"
+        assert isinstance(network, FlowNetwork)
+
+    holds()
+
+
+@pytest.mark.parametrize(
+    ("problem", "heuristic", "most"),
+    [
+        ("latency", "round-robin", 2),
+        ("generalized-assignment", None, 1),
+        pytest.param("lsap", "rand", 2, marks=pytest.mark.thorough),
+    ],
+)
+def test_what_fails_shrinks(problem: str, heuristic: str | None, most: int) -> None:
+    """Tests that an instance on which a heuristic is not optimal shrinks to a few tasks and nodes."""
+
+    def beaten(posed: Any) -> bool:
+        if heuristic is None:
+            return solve(posed, "ci").objective is None
+        report = gap(posed, heuristic)
+        return bool(report.absolute_gap and any(report.absolute_gap))
+
+    found = find(problems(problem), beaten, settings=settings(max_examples=200, database=None))
+    assert len(found.tasks) <= most
+    assert len(found.instance.cluster) <= most
+
+
+def test_the_instance_that_fails_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that the falsifying example comes with its document, which loads as the same instance."""
+    seen: list[Instance] = []
+
+    @settings(max_examples=20, database=None)
+    @given(problems("latency", w_rem=7))
+    def fails(problem: Any) -> None:
+        seen.append(problem.instance)
+        assert problem.parameters["w_rem"] == 7
+        assert len(problem.tasks) > 99
+
+    with pytest.raises(AssertionError) as caught:
+        fails()
+    (told,) = (line for line in caught.value.__notes__ if line.startswith("instance: "))
+    assert optsched.load(json.loads(told.removeprefix("instance: "))).sha256 == seen[-1].sha256
+    assert len(seen[-1].workload) == len(seen[-1].cluster) == 1
+
+
+def test_wrong_arguments() -> None:
+    """Tests that problems, families, settings, sizes and parameters that there are not are told when asked for."""
+    for strategy, told in (
+        (lambda: problems("lsapp"), "lsapp"),
+        (lambda: problems("lsap", family="lsapp"), 'no family "lsapp"'),
+        (lambda: problems("lsap", sizes={"nods": 2}), 'lsap: no parameter "nods"'),
+        (lambda: problems("lsap", sizes={"nodes": -2}), "it must be an integer"),
+        (lambda: problems("lsap", most_tasks=0), "one node and task at least"),
+        (lambda: problems("latency", w_ram=1), "w_ram"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            strategy()
+    assert isinstance(instances("lsap"), st.SearchStrategy)
