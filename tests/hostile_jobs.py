@@ -105,6 +105,21 @@ def kill_parent(_job: Any = None) -> None:
     time.sleep(60)
 
 
+def kill_grandparent(_job: Any = None) -> None:
+    """Kills the process that asked for it: on a cluster the worker."""
+    import psutil
+
+    supervisor = psutil.Process(os.getppid())
+    os.kill(supervisor.ppid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def slow_double(number: int) -> int:
+    """A good job that takes its time."""
+    time.sleep(0.05)
+    return 2 * number
+
+
 def segfault(_job: Any = None) -> None:
     """Reads where nothing is."""
     ctypes.string_at(0)

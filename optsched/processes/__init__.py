@@ -14,14 +14,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from optsched.processes.cluster import DaskExecutor
     from optsched.processes.containing import contained
     from optsched.processes.local import LocalExecutor, run
     from optsched.processes.outcomes import Executor, Limits, Outcome, Status
 
-__all__ = ["Executor", "Limits", "LocalExecutor", "Outcome", "Status", "contained", "run"]
+__all__ = ["DaskExecutor", "Executor", "Limits", "LocalExecutor", "Outcome", "Status", "contained", "run"]
 
 #: Module of each name: who only asks for the limits in force loads nothing that starts processes.
 _MODULES = {
+    "DaskExecutor": "cluster",
     "Executor": "outcomes",
     "Limits": "outcomes",
     "LocalExecutor": "local",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, Self, TypeVar
+from uuid import uuid4
 
 from optsched.errors import OptschedError, UsageError
 from optsched.processes.outcomes import Limits, Outcome, Status
@@ -21,12 +22,18 @@ from optsched.processes.starting import start
 from optsched.processes.supervisor import FORKS
 from optsched.processes.worker import Answer, Surroundings
 
-__all__ = ["LocalExecutor", "run"]
+__all__ = ["LocalExecutor", "Unwanted", "answer_to", "outcome_of", "run"]
 
 Job = TypeVar("Job")
 
+#: So many idle processes with the same modules are kept, where nobody says otherwise.
+_KEPT = 2
+
 #: Seconds in which a supervisor ends once its connection is closed; then it is killed.
 _ENDS = 10.0
+
+#: Seconds between two looks at whether an answer is still wanted.
+_LOOKS = 0.5
 
 #: What is wrong with what cannot be pickled, and what to do.
 _UNSENT = "cannot be sent to another process"
@@ -69,14 +76,55 @@ def run(
     >>> print(run(os._exit, 3))
     crashed: ended with exit code 3 before it answered
     """
-    limits = limits or Limits()
     packed = _packed(function, job)
     with _borrowed(tuple(preload)) as supervised:
-        supervised.ask(packed, limits, once=True)
+        supervised.ask(packed, limits or Limits(), Surroundings.here())
+        while (answered := supervised.take()) is None:
+            continue
+    return outcome_of(*answered)
+
+
+def answer_to(
+    packed: bytes,
+    limits: Limits,
+    preload: Sequence[str],
+    surroundings: Surroundings,
+    session: str,
+    unwanted: Callable[[], bool],
+) -> tuple[Answer, float]:
+    """The answer to a job that another machine sent, packed, and the seconds that it took.
+
+    Parameters
+    ----------
+    packed
+        Function and job, by `pack`.
+    limits, preload
+        As for `run`.
+    surroundings
+        What the job finds around it.
+    session
+        Jobs with the same may be run in the same process, one after another.
+    unwanted
+        Asked now and then; the job is killed where it says so.
+
+    Raises
+    ------
+    Unwanted
+        If it said so.
+    """
+    with _borrowed(tuple(preload), os.cpu_count() or 1) as supervised:
+        supervised.ask(packed, limits, surroundings, session)
         while True:
-            outcome = supervised.take()
-            if outcome is not None:
-                return outcome
+            if supervised.connection.poll(_LOOKS):
+                answered = supervised.take()
+                if answered is not None:
+                    return answered
+            elif unwanted():
+                raise Unwanted
+
+
+class Unwanted(Exception):
+    """Nobody waits for the answer any more."""
 
 
 class LocalExecutor:
@@ -111,6 +159,7 @@ class LocalExecutor:
         self.workers, self.limits = workers, limits or Limits()
         self._preload = tuple(preload)
         self._idle: list[_Supervised] = []
+        self._session = uuid4().hex
 
     def map(
         self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]], limits: Limits | None = None
@@ -154,18 +203,18 @@ class LocalExecutor:
             return
         supervised = _living(self._idle) or _spared(self._preload)
         busy[supervised.connection] = key, supervised
-        supervised.ask(packed, limits)
+        supervised.ask(packed, limits, Surroundings.here(), self._session)
 
     def _collect(self, busy: dict[Connection, tuple[str, _Supervised]], found: deque[tuple[str, Outcome]]) -> None:
         """Wait until something is said, and gather what has ended."""
         for connection in wait(list(busy)):
             assert isinstance(connection, Connection)
             key, supervised = busy[connection]
-            outcome = supervised.take()
-            if outcome is None:
+            answered = supervised.take()
+            if answered is None:
                 continue
             del busy[connection]
-            found.append((key, outcome))
+            found.append((key, outcome_of(*answered)))
             if supervised.lost:
                 supervised.close()
             else:
@@ -174,7 +223,9 @@ class LocalExecutor:
     def close(self) -> None:
         """End the processes of the jobs; a few of those that watched over them are kept for others to use."""
         while self._idle:
-            _keep(self._idle.pop())
+            supervised = self._idle.pop()
+            supervised.rest()
+            _keep(supervised)
 
     def __enter__(self) -> Self:
         return self
@@ -210,19 +261,19 @@ class _Supervised:
         """Whether it has not ended, as nobody would have told."""
         return self._process.poll() is None
 
-    def ask(self, packed: bytes, limits: Limits, once: bool = False) -> None:
-        """Have a job done; `once`: in a process that no other job had or will have."""
-        around = pickle.dumps((Surroundings.here(), limits.memory_mb, packed))
+    def ask(self, packed: bytes, limits: Limits, surroundings: Surroundings, session: str = "") -> None:
+        """Have a job done: in a process that only jobs of this session had, and without one in a new process."""
+        job = pickle.dumps((surroundings, limits.memory_mb, packed))
         with contextlib.suppress(OSError):  # it has ended, as `take` will see
-            send(self.connection, pickle.dumps((limits, once, around)))
+            send(self.connection, pickle.dumps((limits, session, job)))
 
     def rest(self) -> None:
         """End the process that it runs jobs in, with what these have left there."""
         with contextlib.suppress(OSError):
             send(self.connection, pickle.dumps(None))
 
-    def take(self) -> Outcome | None:
-        """The outcome, once it is there; None while it is not, after waiting for a part of it.
+    def take(self) -> tuple[Answer, float] | None:
+        """The answer and its seconds, once they are there; None while they are not, after waiting for a part.
 
         Raises
         ------
@@ -236,14 +287,14 @@ class _Supervised:
             if not self._began:
                 told = "a process for runs could not be started; what it wrote on stderr says why"
                 raise OptschedError(told) from None
-            return Outcome(Status.CRASHED, message="the process that watched over it was killed")
+            return Answer(Status.CRASHED, message="the process that watched over it was killed"), 0.0
         if said is None:
             return None
         if not self._began:
             self._began = True
             return None
-        answer, seconds = pickle.loads(said)
-        return _outcome(answer, seconds)
+        answered: tuple[Answer, float] = pickle.loads(said)
+        return answered
 
     def close(self) -> None:
         """End it, the job that it may be at, and all that this has started."""
@@ -265,7 +316,8 @@ def _living(idle: list[_Supervised]) -> _Supervised | None:
     return None
 
 
-def _outcome(answer: Answer, seconds: float) -> Outcome:
+def outcome_of(answer: Answer, seconds: float) -> Outcome:
+    """What is to be told of an answer: its value is read here."""
     status, value, message, trace = answer.status, None, answer.message, answer.traceback
     if status is Status.DONE:
         try:
@@ -275,16 +327,13 @@ def _outcome(answer: Answer, seconds: float) -> Outcome:
     return Outcome(status, value, message, seconds, answer.peak_mb, trace)
 
 
-#: So many idle processes with the same modules are kept at most.
-_KEPT = 2
-
 #: Idle processes that may be used again, by what they have loaded.
 _spare: dict[tuple[str, ...], list[_Supervised]] = {}
 _lock = threading.Lock()
 
 
 @contextlib.contextmanager
-def _borrowed(preload: tuple[str, ...]) -> Iterator[_Supervised]:
+def _borrowed(preload: tuple[str, ...], most: int = _KEPT) -> Iterator[_Supervised]:
     """A process for one job; it is kept, unless something went wrong here."""
     supervised = _spared(preload)
     whole = False
@@ -293,7 +342,7 @@ def _borrowed(preload: tuple[str, ...]) -> Iterator[_Supervised]:
         whole = not supervised.lost
     finally:
         if whole:
-            _keep(supervised)
+            _keep(supervised, most)
         else:
             supervised.close()
 
@@ -305,12 +354,11 @@ def _spared(preload: tuple[str, ...]) -> _Supervised:
     return found or _Supervised(preload)
 
 
-def _keep(supervised: _Supervised) -> None:
-    """Keep an idle process for whoever needs one next; it lets go of what jobs were run in."""
-    supervised.rest()
+def _keep(supervised: _Supervised, most: int = _KEPT) -> None:
+    """Keep an idle process for whoever needs one next, up to `most` of them."""
     with _lock:
         kept = _spare.setdefault(supervised.preload, [])
-        if len(kept) < _KEPT:
+        if len(kept) < most:
             kept.append(supervised)
             return
     supervised.close()

@@ -70,6 +70,7 @@ class _Supervisor:
         kernel.adopt_orphans()
         self._control, self._forks = control, forks
         self._parent = os.getppid()
+        self._session = ""
         self._worker: _Worker | None = None
 
     def serve(self) -> None:
@@ -86,12 +87,15 @@ class _Supervisor:
             if job is None:
                 self.end_worker()
                 continue
-            limits, once, job = job
+            limits, session, job = job
+            if session != self._session:
+                self.end_worker()
+            self._session = session
             worker = self._idle_worker()
             began = time.monotonic()
             answer = self._watched(worker, limits, job)
             seconds = time.monotonic() - began
-            if once or not answer.reusable or worker.used > _HELD * (limits.memory_mb or math.inf):
+            if not session or not answer.reusable or worker.used > _HELD * (limits.memory_mb or math.inf):
                 self.end_worker()
             send(self._control, pickle.dumps((answer, seconds)))
 

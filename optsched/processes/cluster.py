@@ -1,0 +1,263 @@
+"""Jobs on a Dask cluster (`dask.distributed`), each contained on the machine of the worker that Dask gives it to.
+
+Dask runs the jobs of a worker that died elsewhere; one whose workers keep dying is an outcome. What a job finds around
+it is the worker's: its folder, its environment, its modules, and such folders of modules from here as exist there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+from uuid import uuid4
+
+from optsched.errors import OptschedError, UsageError
+from optsched.processes.local import answer_to, outcome_of
+from optsched.processes.outcomes import Limits, Outcome, Status
+from optsched.processes.packing import CannotSend, pack
+from optsched.processes.worker import Answer, Surroundings
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+__all__ = ["DaskExecutor"]
+
+Job = TypeVar("Job")
+
+#: Seconds in which a scheduler must answer, and between two looks at whether it still does.
+_ANSWERS, _LOOKS = 10.0, 1.0
+
+#: Packages that must be the same there as here; of these only so many parts of their version.
+_SAME = {"python": 2, "optsched": None, "dask": None, "distributed": None, "cloudpickle": 1, "numpy": 1}
+
+
+class DaskExecutor:
+    """Runs jobs on a Dask cluster.
+
+    Parameters
+    ----------
+    address
+        Of the scheduler, such as `tcp://10.0.0.1:8786`.
+    limits
+        Of each job; none by default.
+    preload
+        As for `run`, on the workers.
+
+    Raises
+    ------
+    UsageError
+        If Dask is not installed, nobody answers at the address, or a worker has other versions than are here.
+    """
+
+    def __init__(self, address: str, limits: Limits | None = None, *, preload: Sequence[str] = ()) -> None:
+        self.address, self.limits = address, limits or Limits()
+        self._preload = tuple(preload)
+        self._session = uuid4().hex
+        self._client = _connected(address)
+        try:
+            _check_same(self._client, address)
+        except BaseException:
+            self.close()
+            raise
+
+    def map(self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]]) -> Iterator[tuple[str, Outcome]]:
+        """The outcome of each job with its key, as they come; see `Executor.map`.
+
+        Raises
+        ------
+        OptschedError
+            If the scheduler is lost.
+        """
+        try:
+            pack((function, None))
+        except CannotSend as error:
+            raise UsageError(f"the function cannot be sent to another machine: {error}") from error
+        source = iter(jobs)
+        busy: dict[Future[Any], str] = {}
+        found: deque[tuple[str, Outcome]] = deque()
+        ended: SimpleQueue[Future[Any]] = SimpleQueue()
+        most, asked_at = self._room(), time.monotonic()
+        try:
+            while True:
+                if time.monotonic() > asked_at + _LOOKS:  # workers come and go
+                    most, asked_at = self._room(), time.monotonic()
+                while len(busy) + len(found) < most and (entry := next(source, None)) is not None:
+                    self._begin(function, *entry, busy, found, ended)
+                if found:
+                    yield found.popleft()
+                elif busy:
+                    future = self._ended(ended)
+                    found.append((busy.pop(future), self._outcome(future)))
+                else:
+                    return
+        finally:
+            if busy and self._client.status == "running":
+                with suppress(OSError):
+                    self._client.cancel(list(busy), force=True)
+
+    def _room(self) -> int:
+        """How many jobs are with the cluster at most: one for each thread of its workers, and one that waits."""
+        try:
+            return 2 * max(1, sum(map(int, self._client.nthreads().values())))
+        except OSError:
+            raise OptschedError(self._lost) from None
+
+    def _begin(
+        self,
+        function: Callable[[Job], Any],
+        key: str,
+        job: Job,
+        busy: dict[Future[Any], str],
+        found: deque[tuple[str, Outcome]],
+        ended: SimpleQueue[Future[Any]],
+    ) -> None:
+        """Give a job to the cluster, or find that it cannot be sent."""
+        try:
+            packed = pack((function, job))
+        except CannotSend as error:
+            found.append((key, Outcome(Status.FAILED, message=f"cannot be sent to another machine: {error}")))
+            return
+        asked = _Asked(packed, self.limits, self._preload, tuple(sys.path), self._session)
+        future = self._client.submit(_answer, asked, pure=False)
+        busy[future] = key
+        future.add_done_callback(ended.put)
+
+    def _ended(self, ended: SimpleQueue[Future[Any]]) -> Future[Any]:
+        """One of the jobs that have ended, once there is one."""
+        while True:
+            with suppress(Empty):
+                return ended.get(timeout=_LOOKS)
+            if self._client.status != "running":
+                raise OptschedError(self._lost)
+
+    @property
+    def _lost(self) -> str:
+        return f"the Dask scheduler at {self.address} was lost; start it again, and go on from what there is"
+
+    def _outcome(self, future: Future[Any]) -> Outcome:
+        from distributed import KilledWorker
+
+        try:
+            answer, seconds = future.result()
+        except KilledWorker as error:
+            told = f"{error.allowed_failures + 1} workers in a row died while they had it"
+            return Outcome(Status.CRASHED, message=told)
+        except CancelledError:
+            raise OptschedError(self._lost) from None
+        return outcome_of(answer, seconds)
+
+    def close(self) -> None:
+        """Leave the cluster, which runs on."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A job as a worker gets it."""
+
+    packed: bytes
+    limits: Limits
+    preload: tuple[str, ...]
+    path: tuple[str, ...]
+    session: str
+
+
+def _answer(asked: _Asked) -> tuple[Answer, float]:
+    """What a worker does: have the job run in a process beside its own."""
+    here = Surroundings.here()
+    further = [folder for folder in asked.path if folder not in here.path and os.path.isdir(folder)]
+    around = replace(here, path=(*here.path, *further))
+    return answer_to(asked.packed, asked.limits, asked.preload, around, asked.session, _unwanted)
+
+
+def _unwanted() -> bool:
+    """Whether nobody waits for what this thread of a worker is at any more."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    task = worker.state.tasks.get(worker.get_current_task())
+    return task is None or task.state == "cancelled"
+
+
+def _connected(address: str) -> Client:
+    """Whoever answers at the address."""
+    try:
+        from distributed import Client
+        from distributed.comm import get_address_host_port
+        from distributed.versions import VersionMismatchWarning
+    except ImportError:
+        told = "a Dask cluster needs distributed, which is not installed"
+        raise UsageError(f'{told}: pip install "optsched[dask]"') from None
+    try:
+        with socket.create_connection(get_address_host_port(address), _ANSWERS):
+            pass
+        with ThreadPoolExecutor(1) as thread:  # Dask's own client is long in giving up, and a notebook has a loop
+            thread.submit(asyncio.run, _greeted(address)).result()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VersionMismatchWarning)  # what matters is told by `_check_same`
+            return Client(address, timeout=_ANSWERS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:  # TypeError: an address that is no text
+        told = " ".join(str(error).split()) or f"nothing was said in {_ANSWERS:g} s"
+        mend = "start one (dask scheduler), or mend the address, such as tcp://10.0.0.1:8786"
+        raise UsageError(f'no Dask scheduler answers at "{address}" ({told}): {mend}') from None
+
+
+async def _greeted(address: str) -> None:
+    """Connect and part again; OSError where the server speaks another language."""
+    from distributed.comm import connect
+
+    comm = await asyncio.wait_for(connect(address, timeout=_ANSWERS), _ANSWERS)
+    await comm.close()
+
+
+def _check_same(client: Client, address: str) -> None:
+    """Raise UsageError where a worker has other versions than are here.
+
+    Its functions are found by their names, and its values are read here.
+    """
+
+    def installed() -> dict[str, str | None]:  # within a function, so that it is sent with its code
+        import importlib
+        import platform
+
+        found: dict[str, str | None] = {"python": platform.python_version()}
+        for name in ("optsched", "dask", "distributed", "cloudpickle", "numpy"):
+            try:
+                found[name] = str(importlib.import_module(name).__version__)
+            except ImportError:
+                found[name] = None
+        return found
+
+    here = installed()
+    lines: dict[str, str] = {}
+    for worker, there in sorted(client.run(installed).items()):
+        for name, parts in _SAME.items():
+            ours, theirs = here[name], there[name]
+            if theirs is None or _begin_of(theirs, parts) != _begin_of(str(ours), parts):
+                lines.setdefault(f"{name} is {theirs or 'not installed'} and not {ours}", worker)
+    if lines:
+        told = "; ".join(f"{line} (worker {worker})" for line, worker in lines.items())
+        raise UsageError(f"the Dask cluster at {address} has other versions than are here: {told}; install the same")
+
+
+def _begin_of(version: str, parts: int | None) -> list[str]:
+    return version.split(".")[:parts]
