@@ -158,6 +158,8 @@ def _of_json(content: bytes, name: str, kind: str) -> tuple[Source, list[Record 
         document = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         told = f"is no JSON and no store of a sweep: {str(error)[:1].lower()}{str(error)[1:]}"
+        if Path(name).suffix == ".csv":
+            told += "; records are read as JSON (--format json)"
         if Path(name).suffix == ".partial":
             told += "; an interrupted command left it: close its list, or run it again"
         raise InputError([Fault("", told)], name) from None

@@ -149,11 +149,13 @@ def comparisons(entries: Sequence[Entry]) -> Table | None:
     """Heuristics in pairs: who is better how often, and the signed-rank test; None where there are no two."""
     problem = entries[0].problem
     rows = []
+    tests = 0
     for found in compared(entries):
         cells = counts(found.pairs, found.first_better, found.equal, found.second_better, found.left_out)
         cells += [share(found.median), *counts(found.tested)]
         cells += [_p(found.p, found.by), _p(found.adjusted), _effect(found.effect)]
         rows.append([*texts(found.first, found.second), *cells])
+        tests += found.p is not None
     if not rows:
         return None
     columns: tuple[str, ...] = (
@@ -173,7 +175,7 @@ def comparisons(entries: Sequence[Entry]) -> Table | None:
         "signed-rank test asks whether the differences of relative gaps (first less second) lie evenly about 0; it "
         "drops differences of 0, and those beside an optimum of 0, so that it is over the pairs tested. Ties share "
         "their ranks. p is exact (all signs tried) for 50 differences without ties or 13 with ties, else the normal "
-        f"approximation (~). Holm's correction is over the {counted(len(rows), 'comparison')} of this problem. Effect: "
+        f"approximation (~). Holm's correction is over the {counted(tests, 'test')} of this problem. Effect: "
         "rank-biserial correlation, -1 where the first is better wherever they differ, 1 where the second is. With "
         "fewer than 6 tested pairs p cannot be below 0.05. A large p does not show that two are equal, and none of "
         "this holds beyond instances drawn like these."

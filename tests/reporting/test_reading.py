@@ -129,6 +129,8 @@ def test_every_fault_of_every_source(tmp_path: Path) -> None:
     assert len(lines) == 4
     assert lines[0].endswith("[0].seed: expected `int`, got `str`")
     assert "an interrupted command left it" in lines[2]
+    with pytest.raises(InputError, match="records are read as JSON"):
+        read(written(tmp_path, "instance,problem", "gaps.csv"))
     assert "cannot be read: No such file or directory" in lines[3]
 
 
