@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +21,6 @@ __all__ = ["Found", "Source", "read"]
 
 #: How a file of SQLite begins.
 _SQLITE = b"SQLite format 3\x00"
-
-#: Columns of a store that stand in for a record that a run has none of, as one whose process was killed.
-_PLAIN = ("instance", "problem", "heuristic", "seed", "status")
 
 
 @dataclass(frozen=True)
@@ -77,7 +72,8 @@ def read(sources: Iterable[Any]) -> Found:
     Parameters
     ----------
     sources
-        Paths of JSON files or stores, `-` for JSON on stdin, or what has `records()`, as the `GapReports` of a study.
+        Paths of JSON files or stores (of which the last sweep is read), `-` for JSON on stdin, or what has `records()`:
+        the `GapReports` of a study, a `Sweep`.
 
     Raises
     ------
@@ -124,14 +120,22 @@ def _named(sources: Iterable[Any]) -> list[Any]:
 
 
 def _read(given: Any) -> tuple[Source, list[Record | FrontierRecord]]:
-    if not isinstance(given, str):
-        documents = [{"version": __version__, **record} for record in given.records()]
-        encoded = msgspec.json.encode(documents, enc_hook=_mapping)
-        return _of_json(encoded, repr(given).strip("<>"), "study")
-    content = _bytes(given)
-    if content is None:
-        return _store(given)
-    return _of_json(content, "stdin" if given == "-" else given, "records")
+    if isinstance(given, str):
+        content = _bytes(given)
+        if content is not None:
+            return _of_json(content, "stdin" if given == "-" else given, "records")
+        from optsched.sweeping.results import load_sweep
+
+        given = load_sweep(given)
+    stored = isinstance(getattr(given, "path", None), str)
+    name, kind = (given.path, "store") if stored else (repr(given).strip("<>"), "study")
+    documents = [{"version": __version__, **record} for record in given.records()]
+    unfinished = given.planned - len(documents) if stored else 0
+    if not documents:
+        told = f"holds no finished run ({unfinished} planned)" if unfinished else "holds no records"
+        raise InputError([Fault("", told)], name)
+    source, entries = _of_json(msgspec.json.encode(documents, enc_hook=_mapping), name, kind)
+    return replace(source, unfinished=unfinished), entries
 
 
 def _mapping(value: Any) -> Any:
@@ -180,79 +184,9 @@ def _of_json(content: bytes, name: str, kind: str) -> tuple[Source, list[Record 
     return _source(name, kind, entries, hashlib.sha256(content).hexdigest() if kind == "records" else ""), entries
 
 
-def _source(
-    name: str, kind: str, entries: Sequence[Record | FrontierRecord], sha256: str, unfinished: int = 0
-) -> Source:
+def _source(name: str, kind: str, entries: Sequence[Record | FrontierRecord], sha256: str) -> Source:
     counts = Counter(
         "frontier" if isinstance(entry, FrontierRecord) else "run" if entry.ran_in is None else "cell"
         for entry in entries
     )
-    return Source(name, kind, sha256, counts["run"], counts["cell"], counts["frontier"], unfinished)
-
-
-# Stores -----------------------------------------------------------------------------------------------------------
-
-
-def _store(path: str) -> tuple[Source, list[Record | FrontierRecord]]:
-    entries: list[Record | FrontierRecord] = []
-    faults: list[Fault] = []
-    unfinished = 0
-    for number, row in enumerate(_rows(path)):
-        place = f"runs[{number}]"
-        if row.get("record") is None and row.get("status") in (None, "planned", "running"):
-            unfinished += 1
-            continue
-        try:
-            document = _document(row)
-        except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as error:
-            faults.append(Fault(f"{place}.record", f"is no JSON: {error}"))
-            continue
-        found = parsed(document, place)
-        if isinstance(found, list):
-            faults += found
-        else:
-            entries.append(found)
-    if not entries and not faults:
-        told = f"holds no finished run ({unfinished} planned)" if unfinished else "holds no runs"
-        faults.append(Fault("", told))
-    if faults:
-        raise InputError(faults, path)
-    return _source(path, "store", entries, "", unfinished), entries
-
-
-def _rows(path: str) -> Iterator[dict[str, Any]]:
-    """The rows of the table `runs`; the store is only read."""
-    try:
-        with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as store:
-            store.row_factory = sqlite3.Row
-            columns = {row["name"] for row in store.execute("PRAGMA table_info(runs)")}
-            if "record" not in columns:
-                told = "is no store of a sweep: it has no table runs with a column record"
-                raise InputError([Fault("", told)], path)
-            for row in store.execute("SELECT * FROM runs ORDER BY rowid"):
-                yield dict(row)
-    except sqlite3.Error as error:
-        raise InputError([Fault("", f"cannot be read as a store: {error}")], path) from None
-
-
-def _document(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a row; where a process was killed there may be none, and what the columns say is made one."""
-    status = row.get("status")
-    if row["record"] is not None:
-        document: dict[str, Any] = msgspec.json.decode(row["record"])
-        return {**document, "status": status} if status in _KILLED else document
-    plain = {name: row[name] for name in _PLAIN if row.get(name) is not None}
-    message = row.get("message") or row.get("error") or f"the run is {status}"
-    return {
-        "version": row.get("version") or "",
-        "parameters": msgspec.json.decode(row.get("parameters") or "{}"),
-        "feasible": False,
-        **dict.fromkeys(("objective", "reference", "reference_kind", "absolute_gap", "relative_gap")),
-        "error": str(message),
-        "heuristic_seconds": row.get("seconds"),
-        **plain,
-    }
-
-
-#: What a store says of runs whose process was killed, whatever their record says.
-_KILLED = frozenset({"timed-out", "out-of-memory", "crashed"})
+    return Source(name, kind, sha256, counts["run"], counts["cell"], counts["frontier"])
