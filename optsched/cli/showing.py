@@ -54,6 +54,7 @@ __all__ = ["show"]
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.gap_limit_options
+@arguments.run_limit_options
 @click.option(
     "--to",
     "target",

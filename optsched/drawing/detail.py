@@ -10,7 +10,7 @@ import numpy as np
 
 from optsched.drawing.figures import plain, short, trimmed
 from optsched.drawing.pages import LEAST, LOOKS, TEXT, key, page, wide
-from optsched.drawing.scenes import IDLE, RUNS, TAKEN, Scene
+from optsched.drawing.scenes import IDLE, RUNS, TAKEN, Scene, grouped
 from optsched.instance import REDUCE, Instance, Ints
 from optsched.placement import NONE
 from optsched.printing import number
@@ -89,16 +89,16 @@ def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) 
     other where there is room.
     """
     label = max([wide(text) for text in labels], default=0.0) + _ROOM
-    cell = _STRIP + widest + 0.08
+    cell = _STRIP + widest + 0.13
     lines = np.maximum(1, -(-most // _LINE))
     wide_node = label + max(1, min(_LINE, int(most.max(initial=1)))) * cell
-    rack, ids = instance.cluster.rack, instance.cluster.rack_ids
+    rack, ids, noun = grouped(instance)
     racks = [
         (short(str(ids[index]), 24), np.flatnonzero(rack == index)) for index in np.unique(rack[rack >= 0]).tolist()
     ]
     bare = np.flatnonzero(rack < 0)
     if len(bare):
-        racks.append(("no rack" if racks else "", bare))
+        racks.append((f"no {noun}" if racks else "", bare))
     beside = max(1, int((LEAST - 2 * _ROOM) / wide_node), math.ceil(max(len(of) for _, of in racks) * _ROW / _HIGH))
     width = max([2 * _ROOM + beside * wide_node, *(wide(name) + 2 * _ROOM for name, _ in racks)])
     splits = [np.array_split(nodes, min(beside, len(nodes))) for _, nodes in racks]

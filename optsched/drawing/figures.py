@@ -119,9 +119,8 @@ def check_kind(path: str | os.PathLike[str], told: str = "") -> str:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in KINDS:
-        ends = f'ends in "{suffix}"' if suffix else "has no ending"
-        known = ", ".join(KINDS)
-        raise UsageError(f"{told}{os.fspath(path)}: no kind of picture {ends}; the name must end in {known}")
+        wrong = f'no kind of picture ends in "{suffix}"' if suffix else "the name has no ending"
+        raise UsageError(f"{told}{os.fspath(path)}: {wrong}; it must end in {', '.join(KINDS)}")
     return suffix
 
 

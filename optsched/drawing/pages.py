@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["LEAST", "LOOKS", "TEXT", "headings", "key", "page", "wide"]
+__all__ = ["LEAST", "LOOKS", "TEXT", "WIDEST", "headings", "key", "page", "wide"]
 
 #: How each sort of cell looks; in black and white by its hatch and by how dark it is.
 LOOKS: dict[int, dict[str, Any]] = {
@@ -36,7 +36,7 @@ TEXT, _TITLE = 7.0, 9.0
 _CHARACTER, _LINE, _BETWEEN, _LEGEND = 0.0092, 0.165, 0.25, 0.32
 
 #: Inches of a page before panels go to the next row, and the least of a panel.
-_WIDEST, LEAST = 15.0, 2.8
+WIDEST, LEAST = 15.0, 2.8
 
 
 def wide(text: str, size: float = TEXT) -> float:
@@ -66,7 +66,7 @@ def page(scenes: Sequence[Scene], width: float, height: float, title: str) -> tu
     panel = max(width, LEAST)
     above = [headings(scene, panel) for scene in scenes]
     head = _LINE * max(map(len, above)) + 0.08
-    columns = max(1, min(len(scenes), int((_WIDEST + _BETWEEN) // (panel + _BETWEEN))))
+    columns = max(1, min(len(scenes), int((WIDEST + _BETWEEN) // (panel + _BETWEEN))))
     rows = math.ceil(len(scenes) / columns)
     across = columns * (panel + _BETWEEN) + _BETWEEN
     down = rows * (head + height + _BETWEEN) + _LEGEND + _BETWEEN / 2

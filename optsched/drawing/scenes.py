@@ -13,7 +13,7 @@ import numpy as np
 
 from optsched.brief import counted
 from optsched.errors import UsageError
-from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Instance, Ints
+from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Instance, Ints, Strings
 from optsched.placement import NONE, Placement
 from optsched.printing import number, percent
 from optsched.problems import Problem
@@ -35,6 +35,8 @@ __all__ = [
     "TAKEN",
     "WORDS",
     "Scene",
+    "check_same",
+    "grouped",
     "of_placement",
     "of_report",
     "of_snapshot",
@@ -175,13 +177,23 @@ class Scene:
         return np.bincount(held, minlength=len(self.instance.cluster)).astype(np.int64)
 
 
+def grouped(instance: Instance) -> tuple[Ints, Strings, str]:
+    """What nodes are drawn together by: the rack of each (or `NONE`), the racks' ids, and `rack`; of a cluster without
+    racks the datacenters.
+    """
+    cluster = instance.cluster
+    if bool((cluster.rack != NONE).any()) or not bool((cluster.datacenter != NONE).any()):
+        return cluster.rack, cluster.rack_ids, "rack"
+    return cluster.datacenter, cluster.datacenter_ids, "datacenter"
+
+
 def of_snapshot(instance: Instance) -> Scene:
     """An instance before anything is decided: every pending task waits."""
     kinds = _kinds(instance)
     tasks = np.flatnonzero((instance.state.status == PENDING) & np.isin(instance.workload.kind, kinds))
     sizes = [counted(len(instance.cluster), "node"), counted(len(tasks), "task") + " to place"]
-    racks = len(instance.cluster.rack_ids)
-    told = ", ".join([sizes[0], *([counted(racks, "rack")] if racks else []), sizes[1]])
+    _, ids, noun = grouped(instance)
+    told = ", ".join([sizes[0], *([counted(len(ids), noun)] if len(ids) else []), sizes[1]])
     empty = Placement.empty(len(instance.workload))
     return Scene(instance, instance.name or "instance", (told,), tasks, empty, kinds, kinds)
 
@@ -214,10 +226,8 @@ def of_report(report: GapReport, name: str = "") -> Scene:
     """What a heuristic did, with its value and gap; where it failed, nothing is placed, and the name says so."""
     problem, name = report.problem, name or report.run.name
     if report.placement is None:
-        told = (report.error or report.status).splitlines()[:1]
-        return _judged(
-            problem, Placement.empty(len(problem.instance.workload)), f"{name}: {report.status}", tuple(told)
-        )
+        nothing = _judged(problem, Placement.empty(len(problem.instance.workload)), name, ())
+        return _with(nothing, f"{name}: {report.status}", (report.error or report.status).splitlines()[:1])
     scene = of_placement(problem, report.placement, name)
     if report.status == "starved":
         return _with(scene, f"{name}: starved", scene.told)

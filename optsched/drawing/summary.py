@@ -10,7 +10,7 @@ import numpy as np
 
 from optsched.drawing.figures import begun, plain, whole_ticks
 from optsched.drawing.pages import LOOKS, headings
-from optsched.drawing.scenes import IDLE, NEAR, PLACED, RUNS, Scene
+from optsched.drawing.scenes import IDLE, NEAR, PLACED, RUNS, Scene, grouped
 from optsched.instance import MAP, REDUCE, RUNNING, Floats, Instance
 from optsched.problems.locality_counts import CLASSES
 
@@ -120,11 +120,11 @@ def by_rack(instance: Instance, per_node: Floats) -> tuple[Floats, str]:
     Nodes without a rack are the last field. Where there are no racks, a field is as many neighbouring nodes as make at
     most 400 fields.
     """
-    rack, count = instance.cluster.rack, len(instance.cluster)
-    racks = len(instance.cluster.rack_ids)
+    (rack, ids, noun), count = grouped(instance), len(instance.cluster)
+    racks = len(ids)
     if racks and bool((rack >= 0).any()):
         field = np.where(rack >= 0, rack, racks)
-        told = "a field a rack" + (", the last one the nodes without" if bool((rack < 0).any()) else "")
+        told = f"a field a {noun}" + (", the last one the nodes without" if bool((rack < 0).any()) else "")
     else:
         together = max(1, math.ceil(count / _FIELDS))
         field = np.arange(count) // together

@@ -44,6 +44,7 @@ def test_the_instance_alone(tmp_path: Path) -> None:
     assert ">optimum (proved: combinatorial)<" in target.read_text()
 
 
+@pytest.mark.thorough
 def test_problem_by_default(tmp_path: Path) -> None:
     """Tests that the first problem that all heuristics serve judges, with the given parameters, which is told."""
     target = tmp_path / "a.svg"
@@ -56,6 +57,7 @@ def test_problem_by_default(tmp_path: Path) -> None:
     assert "served by labl, dl" in none.stderr
 
 
+@pytest.mark.thorough
 def test_networks(tmp_path: Path) -> None:
     """Tests a flow network alone, with its optimal flow, and with a heuristic, which there is none for."""
     target = tmp_path / "a.svg"
@@ -65,6 +67,7 @@ def test_networks(tmp_path: Path) -> None:
     assert run("show", "examples/negative-cycle", "--heuristic", "dl", "--to", str(target)).exit_code == 2
 
 
+@pytest.mark.thorough
 def test_a_heuristic_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a heuristic that raises is drawn as failed beside the others, with exit code 4 and its error."""
     (tmp_path / "mine_shown.py").write_text("def broken(problem, rng):\n    raise KeyError('x')\n")

@@ -26,6 +26,7 @@ def test_instances() -> None:
     assert names(draw(racked(), Placement.empty(6))) == ["placement"]
 
 
+@pytest.mark.thorough
 def test_problems() -> None:
     """Tests that placements of all kinds stand before the optimum, which is last, and alone without them."""
     problem = optsched.problem("latency", "papers/fsy-not-optimal")

@@ -35,7 +35,10 @@ def titled(title: str) -> Any:
     return figure
 
 
-@pytest.mark.parametrize(("kind", "start"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")])
+@pytest.mark.parametrize(
+    ("kind", "start"),
+    [(".svg", b"<?xml"), (".png", b"\x89PNG"), pytest.param(".pdf", b"%PDF", marks=pytest.mark.thorough)],
+)
 def test_written_by_its_ending_and_twice_the_same(tmp_path: Path, kind: str, start: bytes) -> None:
     """Tests that the ending says how a figure is written, in capitals too, and that no day is in the bytes."""
     files = [tmp_path / f"one{kind}", tmp_path / f"two{kind.upper()}"]
@@ -47,6 +50,7 @@ def test_written_by_its_ending_and_twice_the_same(tmp_path: Path, kind: str, sta
     assert sorted(tmp_path.iterdir()) == sorted(files), "something is left beside them"
 
 
+@pytest.mark.thorough
 def test_bytes_do_not_depend_on_the_process() -> None:
     """Tests that another process, with other hashes, writes the same SVG."""
     code = (
@@ -58,7 +62,7 @@ def test_bytes_do_not_depend_on_the_process() -> None:
     assert done.stdout == picture(titled("same"))
 
 
-@pytest.mark.parametrize(("path", "told"), [("a.xyz", 'ends in ".xyz"'), ("picture", "has no ending")])
+@pytest.mark.parametrize(("path", "told"), [("a.xyz", 'ends in ".xyz"'), ("picture", "the name has no ending")])
 def test_unknown_endings(tmp_path: Path, path: str, told: str) -> None:
     """Tests that another ending is wrong usage that names the known ones, and nothing is written."""
     with pytest.raises(UsageError, match=told) as caught:

@@ -180,6 +180,7 @@ def test_wrong_arguments(make: Any) -> None:
         make(SORTS, component=2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", [box_plot, distribution, performance_profile])
 def test_drawn_whatever_is_in_it(make: Any) -> None:
     """Tests that a figure is drawn without a warning, and twice the same: one run, no gap, many, any names."""

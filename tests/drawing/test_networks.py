@@ -47,6 +47,7 @@ def test_layers(tail: list[int], head: list[int], supply: list[int], found: list
     assert layers(FlowNetwork(["a", "b", "c"], tail=tail, head=head, supply=supply)) == found
 
 
+@pytest.mark.thorough
 def test_large_networks_are_summed_up() -> None:
     """Tests that of a large network costs, capacities and the flow's costs are spread, and the title has its sizes."""
     network = optsched.generate("min-cost-flow", seed=1, nodes=60, arcs=300)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from pictured import outside, racked, texts
 
 import optsched
@@ -16,6 +17,7 @@ def squares(axes: object) -> dict[str, int]:
     return {shape.get_label(): len(shape.get_path().vertices) // 5 for shape in shapes}
 
 
+@pytest.mark.thorough
 def test_three_hundred_nodes() -> None:
     """Tests that each task is a square of its class, bars have the counts, and racks their names, in two panels."""
     instance = optsched.generate("lsap", seed=1, nodes=300, tasks=400, slots=3, racks=12)
@@ -59,3 +61,26 @@ def test_many_slots_take_lines() -> None:
     (shape,) = (shape for shape in figure.axes[0].patches if shape.get_label() == "idle slot")
     corners = {(round(x, 3), round(y, 3)) for x, y in shape.get_path().vertices[::5].tolist()}
     assert (len({x for x, _ in corners}), len({y for _, y in corners})) == (10, 3)
+
+
+def test_loads_are_lines() -> None:
+    """Tests that each node with a load has a line as long as its load, also without a task; the legend has the most."""
+    nodes = [{"id": f"n{load}", "slots": 0, "load": load} for load in (0, 2, 8)]
+    with settings():
+        figure = overview([of_snapshot(racked(nodes=nodes, tasks=[]))], "")
+    (shape,) = (shape for shape in figure.axes[0].patches if shape.get_label() == "load")
+    corners = shape.get_path().vertices[:, 0].reshape(-1, 5)
+    lengths = corners.max(axis=1) - corners.min(axis=1)
+    assert len(lengths) == 2
+    assert round(lengths[1] / lengths[0], 6) == 4
+    shown = texts(figure)
+    assert "load before the decision (the longest: 8)" in shown
+    assert "not drawn: 1 node without a slot or task" in shown
+
+
+def test_many_panels_stay_side_by_side() -> None:
+    """Tests that blocks get narrower where there are several, so that they stand in one row."""
+    instance = optsched.generate("latency", nodes=300, tasks=600)
+    with settings():
+        figure = overview([of_snapshot(instance)] * 3, "")  # type: ignore[list-item,arg-type]
+    assert len({axes.get_position().y0 for axes in figure.axes}) == 1

@@ -16,6 +16,7 @@ from optsched.drawing.scenes import (
     RUNS,
     TAKEN,
     check_same,
+    grouped,
     of_placement,
     of_report,
     of_snapshot,
@@ -117,7 +118,7 @@ def test_infeasible_failed_and_starved_are_told() -> None:
     broken = of_report(optsched.gap(problem, lambda posed, rng: 1 / 0))  # type: ignore[arg-type,return-value]
     assert broken.name.endswith(": failed")
     assert "ZeroDivisionError" in broken.told[0]
-    assert len(broken.waiting) == 5
+    assert len(broken.told) == 1, "nothing is counted where there is no placement"
 
     class Never:
         """Takes nothing."""
@@ -147,6 +148,17 @@ def test_scenes_are_on_one_cluster() -> None:
     with pytest.raises(UsageError, match="nothing to draw"):
         check_same([])
     check_same([one, of_placement(one.instance, Placement.empty(6))])
+
+
+def test_datacenters_stand_for_racks() -> None:
+    """Tests that nodes are together by rack, without racks by datacenter, and by nothing where there is neither."""
+    both = racked(nodes=[{"id": "a", "rack": "r", "datacenter": "d"}, {"id": "b", "datacenter": "e"}], tasks=[])
+    assert (grouped(both)[0].tolist(), grouped(both)[2]) == ([0, -1], "rack")
+    apart = racked(nodes=[{"id": "a", "datacenter": "d"}, {"id": "b", "datacenter": "e"}], tasks=[])
+    index, names, noun = grouped(apart)
+    assert (index.tolist(), names.tolist(), noun) == ([0, 1], ["d", "e"], "datacenter")
+    assert of_snapshot(apart).told == ("2 nodes, 2 datacenters, 0 tasks to place",)
+    assert grouped(racked(nodes=[{"id": "a"}], tasks=[]))[2] == "rack"
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -54,6 +54,7 @@ def test_by_rack() -> None:
     assert held[0] == 1
 
 
+@pytest.mark.thorough
 def test_a_hundred_thousand_tasks() -> None:
     """Tests that a picture of 100,000 tasks is made of few shapes, and small."""
     instance = optsched.generate("lsap", seed=1, nodes=5000, tasks=100_000, slots=20, racks=100)
