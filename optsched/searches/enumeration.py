@@ -1,8 +1,8 @@
 """Enumeration of every placement of a small instance: slow and plain, so that other ways can be checked against it.
 
 `judged` asks the problem itself about each placement, and serves every problem. The others try only what fits; the
-registry names them, and the contract suite holds them equal to `judged`. All but `schedules` ask the problem's own
-`objective` what a placement is worth; `schedules` adds up loads itself, which is where its time is saved.
+registry names them, and the contract suite holds them equal to `judged`. All ask the problem's own `objective` what a
+placement is worth; `schedules` asks once for all that leave the same loads, which is where its time is saved.
 """
 
 from __future__ import annotations
@@ -183,18 +183,21 @@ def assignments(problem: AssignmentProblem) -> Iterator[Judged]:
 
 
 def schedules(problem: Latency) -> Iterator[Judged]:
-    """Every schedule of `latency`, with the loads that it leaves: several times as quick as its objective."""
+    """Every schedule of `latency`; the objective is asked once for all that leave the same loads."""
     loads = problem.initial_load.tolist()
     work = [
         [problem.w_loc if server in held else problem.w_rem for server in range(len(loads))]
         for held in (set(row.tolist()) for row in problem.replicas)
     ]
+    worth: dict[tuple[int, ...], Value] = {}
     for chosen in itertools.product(range(len(loads)), repeat=len(work)):
         finish = loads.copy()
         for row, server in zip(work, chosen, strict=True):
             finish[server] += row[server]
-        added = sum(finish) - sum(loads)
-        yield (max((finish[server] for server in chosen), default=0), added), list(chosen)
+        left = tuple(finish)
+        if left not in worth:
+            worth[left], _ = _worth(problem, chosen)
+        yield worth[left], list(chosen)
 
 
 def packings(problem: GeneralizedAssignment) -> Iterator[Judged]:
