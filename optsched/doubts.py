@@ -181,14 +181,14 @@ def _improved(problem: Problem, placement: Placement) -> Placement:
 
 def _neighbours(problem: Problem, nodes: Ints, rng: np.random.Generator) -> Iterator[Ints]:
     """Every placement that differs by one task's node, or by two tasks that change places, in a drawn order."""
-    tasks, places = len(nodes), len(problem.instance.cluster) + 1
-    moves = [(task, place - 1, NONE) for task in range(tasks) for place in range(places) if place - 1 != nodes[task]]
+    tasks, hosts = len(nodes), range(NONE, len(problem.instance.cluster))
+    moves = [(task, host, NONE) for task in range(tasks) for host in hosts if host != nodes[task]]
     swaps = [(a, int(nodes[b]), b) for a in range(tasks) for b in range(a) if nodes[a] != nodes[b]]
     every = moves + swaps
     for position in rng.permutation(len(every)).tolist():
-        task, place, other = every[position]
+        task, host, other = every[position]
         trial = nodes.copy()
         if other != NONE:
             trial[other] = nodes[task]
-        trial[task] = place
+        trial[task] = host
         yield trial

@@ -121,7 +121,7 @@ class Changes:
             held.pop(rng.integers(len(held)))
         if free and kind in (1, 2):
             held.append(free[rng.integers(len(free))])
-        order = {node["id"]: place for place, node in enumerate(document["nodes"])}
+        order = {node["id"]: position for position, node in enumerate(document["nodes"])}
         task["replicas"] = sorted(held, key=order.__getitem__)
 
     def _copied_field(self, document: Document, rng: Rng) -> None:

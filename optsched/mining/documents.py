@@ -50,9 +50,9 @@ def without(document: Document, table: str, at: int) -> Document:
             found["shuffle"] = [entry for entry in found["shuffle"] if name not in (entry["map"], entry["reduce"])]
     else:
         owned, field = _OWNED[table]
-        for place in reversed(range(len(found.get(owned, ())))):
-            if found[owned][place].get(field) == name:
-                found = without(found, owned, place)
+        for row in reversed(range(len(found.get(owned, ())))):
+            if found[owned][row].get(field) == name:
+                found = without(found, owned, row)
         if not found[table]:
             del found[table]
     return found

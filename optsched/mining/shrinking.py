@@ -29,9 +29,9 @@ def smaller(document: Document) -> Iterator[Document]:
         if part in document:
             yield {key: value for key, value in document.items() if key != part}
     for at, task in enumerate(document["tasks"]):
-        for place in reversed(range(len(task.get("replicas", ())))):
+        for position in reversed(range(len(task.get("replicas", ())))):
             found = copy.deepcopy(document)
-            del found["tasks"][at]["replicas"][place]
+            del found["tasks"][at]["replicas"][position]
             yield found
     yield from _without_fields(document)
     yield from _with_lower_numbers(document)

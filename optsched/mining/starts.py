@@ -93,7 +93,9 @@ def starts_of(judge: Judge, family: str | None, given: Mapping[str, Any], most: 
     for name in names:
         known = FAMILIES[name].parameters
         sizes = own.sizes if family is None and name == own.family else _SMALL
-        missing = {key: value for key, value in sizes.items() if key in known and key not in given}
+        missing = {
+            key: value for key, value in sizes.items() if key in known and key not in given and not known[key].later
+        }
         starts = Starts(name, given, missing, most)
         rng = np.random.default_rng(0)
         if any(judge.posed(starts.draw(rng)) is not None for _ in range(_LOOKED_AT)):

@@ -131,10 +131,10 @@ class Search:
         """Spend the budget, or less where there is nothing worse to be found."""
         for length in luby():
             pool = _Pool()
-            for place in range(ROUND * length):
+            for turn in range(ROUND * length):
                 if self.searched == self._budget or (self.best is not None and self.best.score >= BROKEN):
                     return
-                if place < STARTS or not pool.entries:
+                if turn < STARTS or not pool.entries:
                     document = self._starts.draw(self._rng)
                     self._changes.learn(document)
                 else:

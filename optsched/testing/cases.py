@@ -149,36 +149,36 @@ class _Flows:
         self.order = sorted(range(network.arcs), key=lambda arc: int(network.capacity[arc]))
         capacity = np.where(network.capacity == UNBOUNDED, network.enough_capacity(), network.capacity).tolist()
         self.choices = [range(low - 1, high + 2) for low, high in zip(network.lower.tolist(), capacity, strict=True)]
-        #: The last of its arcs, by place in the order, of each node.
+        #: The last of its arcs, by its position in the order, of each node.
         self.closing: dict[int, int] = {}
-        for place, arc in enumerate(self.order):
+        for position, arc in enumerate(self.order):
             tail, head = self.ends[arc]
-            self.closing.update({node: place for node in (tail, head) if tail != head})
+            self.closing.update({node: position for node in (tail, head) if tail != head})
         self.units, self.left = [0] * network.arcs, network.supply.tolist()
 
     @property
     def number(self) -> int:
         """How many there are at most."""
-        free = [arc for place, arc in enumerate(self.order) if place not in self.closing.values()]
+        free = [arc for position, arc in enumerate(self.order) if position not in self.closing.values()]
         return math.prod(len(self.choices[arc]) for arc in free) * int(2 ** len(self.closing))
 
-    def every(self, place: int) -> Iterator[NetworkFlow]:
-        """All that differ in the arcs from a place in the order on."""
-        if place == len(self.order):
+    def every(self, position: int) -> Iterator[NetworkFlow]:
+        """All that differ in the arcs from a position in the order on."""
+        if position == len(self.order):
             yield NetworkFlow(np.array(self.units, dtype=np.int64))
             return
-        arc = self.order[place]
+        arc = self.order[position]
         tail, head = self.ends[arc]
         choices: Sequence[int] = self.choices[arc]
-        if tail != head and self.closing[tail] == place:
+        if tail != head and self.closing[tail] == position:
             choices = [self.left[tail], self.left[tail] + 1]
-        elif tail != head and self.closing[head] == place:
+        elif tail != head and self.closing[head] == position:
             choices = [-self.left[head], 1 - self.left[head]]
         for sent in choices:
             self.units[arc] = sent
             self.left[tail] -= sent
             self.left[head] += sent
-            yield from self.every(place + 1)
+            yield from self.every(position + 1)
             self.left[tail] += sent
             self.left[head] -= sent
 

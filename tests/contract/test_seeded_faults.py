@@ -17,7 +17,7 @@ from contract_page import shows, table
 from optsched import gaps, registry
 from optsched.heuristics import HEURISTICS
 from optsched.instances import solution_files
-from optsched.instances.files import to_document
+from optsched.instances.files import from_document, to_document
 from optsched.models.export import about
 from optsched.placement import NetworkFlow, Placement
 from optsched.problems import Problem
@@ -327,6 +327,93 @@ def no_starts(record: Record, patch: Patch) -> None:
     patch.delattr(models(record), "start_values")
 
 
+# Parts of an instance that a model overlooks -----------------------------------------------------------------------
+
+
+def no_ended(document: Any) -> None:
+    """What ended maps have made is nothing."""
+    ended = {task["id"] for task in document["tasks"] if task.get("state") == "finished"}
+    for task in document["tasks"]:
+        if task["id"] in ended:
+            task["size"] = 0
+    for entry in document.get("shuffle", ()):
+        if entry["map"] in ended:
+            entry["size"] = entry["emitted"] = 0
+
+
+def no_running(document: Any) -> None:
+    """What runs has ended, and groups and nodes have nothing that runs."""
+    for task in document.get("tasks", ()):
+        if task.get("state") == "running":
+            task["state"] = "finished"
+    without("nodes", "running_rates")(document)
+    without("groups", "running_tasks")(document)
+
+
+def no_lost(document: Any) -> None:
+    """A block that no node holds is on the first node."""
+    for task in document["tasks"]:
+        if task.get("kind", "map") == "map":
+            task["replicas"] = task.get("replicas") or [document["nodes"][0]["id"]]
+
+
+def no_second_resource(document: Any) -> None:
+    """All resources but the first are without a demand."""
+    for name, rows in list(document["pairs"]["demand"].items())[1:]:
+        document["pairs"]["demand"][name] = [[0] * len(row) for row in rows]
+
+
+def without(part: str, *fields: str) -> Callable[[Any], None]:
+    """The records of a part of the document, or the part that is one record, have these fields no more."""
+
+    def edit(document: Any) -> None:
+        held = document.get(part, ())
+        for entry in [held] if isinstance(held, dict) else held:
+            for field in fields:
+                entry.pop(field, None)
+
+    return edit
+
+
+def overlooks(edit: Callable[[Any], None]) -> Callable[[Record, Patch], None]:
+    """The compact model is that of the instance without a part."""
+
+    def inject(record: Record, patch: Patch) -> None:
+        honest = models(record).build_pyomo
+
+        @functools.wraps(honest)
+        def faulty(problem: Any, *given: Any, **named: Any) -> Any:
+            document = to_document(problem.instance)
+            edit(document)
+            return honest(type(problem)(from_document(document), **problem.parameters), *given, **named)
+
+        patch.setattr(models(record), "build_pyomo", faulty)
+
+    return inject
+
+
+#: Each part of an instance that some objective or constraint reads, beside what every instance has; and which problems
+#: read it. The families of their records have to draw it, so that it matters.
+PARTS: dict[str, tuple[Callable[[Any], None], str]] = {
+    "what has ended": (no_ended, "flow-congestion transmission-reduces transmission traffic"),
+    "what runs": (
+        no_running,
+        "fair-lsap lsap-fairness flow flow-congestion transmission-reduces transmission utility traffic",
+    ),
+    "initial loads": (without("nodes", "load", "out_in_use"), "flow flow-congestion latency"),
+    "racks": (without("nodes", "rack"), "lsap worst-group flow flow-congestion"),
+    "busy slots": (without("nodes", "idle_slots"), "lsap fair-lsap lsap-fairness flow flow-congestion"),
+    # With lost blocks no small instance of fair-lsap shows that the order of its tasks matters.
+    "lost blocks": (no_lost, "lsap lsap-fairness worst-group flow flow-congestion latency traffic"),
+    "weights": (without("groups", "weight"), "fair-lsap lsap-fairness"),
+    "goals": (without("jobs", "goal"), "utility"),
+    "demand in the shuffle": (without("tasks", "demand_shuffle"), "utility"),
+    "pairs that are not allowed": (without("pairs", "allowed"), "generalized-assignment"),
+    "the second resource": (no_second_resource, "generalized-assignment"),
+    "lower limits": (without("arcs", "lower"), "min-cost-flow"),
+}
+
+
 # Faults of the record ----------------------------------------------------------------------------------------------
 
 
@@ -499,9 +586,13 @@ def pays_by_itself(record: Record) -> bool:
     return places(record) and record.problem_class.own_costs is not Problem.own_costs
 
 
-def exact_values(record: Record) -> bool:
-    """Whether values may be fractions that six decimal places do not hold."""
-    return record.name in {"lsap-fairness", "flow", "flow-congestion", "utility"}
+def one_of(*names: str) -> Callable[[Record], bool]:
+    """Whether a problem is one of these."""
+    return lambda record: record.name in names
+
+
+#: Values may be fractions that six decimal places do not hold.
+exact_values = one_of("lsap-fairness", "flow", "flow-congestion", "utility")
 
 
 FAULTS: dict[str, Fault] = {
@@ -623,6 +714,10 @@ FAULTS: dict[str, Fault] = {
         has("slots"),
         field="slots",
     ),
+    **{
+        f"{part} overlooked": Fault(overlooks(edit), "models", one_of(*names.split()))
+        for part, (edit, names) in PARTS.items()
+    },
 }
 
 #: Faults that are told quickly, and in which problem.
@@ -635,6 +730,7 @@ QUICK = {
     ("flow", "own costs grow"),
     ("latency", "chain is lost"),
     ("generalized-assignment", "conflict is too small"),
+    ("traffic", "what has ended overlooked"),
 }
 
 PAIRS = [
@@ -724,13 +820,11 @@ def test_page_shows_the_faults() -> None:
 
 #: Rows that tighten a program, that other rows imply there, or that no decision on these instances breaks.
 UNNEEDED: dict[str, set[str]] = {
-    "transmission, build_pyomo": {"class_supply", "reduce_slots"},
+    "transmission, build_pyomo": {"reduce_slots"},
     "transmission, build_pulp": {"reduce_slots"},
     "fair-lsap, build_pulp": {"overflow"},
-    "utility, build_pyomo": {"ordered"},
     "utility, build_pulp": {"table_reduces"},
-    "flow, build_pulp": {"sink", "source", "task", "unscheduled_node"},
-    "latency, build_pyomo": {"used_remote"},
+    "flow, build_pulp": {"sink", "source", "unscheduled_node"},
 }
 
 #: Halves of equations that the other rows imply: as many tasks as slots on both sides, supplies that add up to 0, a
@@ -740,10 +834,9 @@ IMPLIED: dict[str, set[str]] = {
     "transmission, build_pulp": {"maps: above", "reduces: above"},
     "fair-lsap, build_pyomo": {"anywhere_flow: below", "cardinality: above", "pool_tiers: above"},
     "fair-lsap, build_pulp": {"group: below", "slot: above", "slot: below", "task: above", "task: below"},
-    "utility, build_pyomo": {"one_need: above"},
+    "utility, build_pyomo": {"counted: above", "one_level: below", "one_need: above", "split: below"},
     "utility, build_pulp": {
         "count_reduces: below",
-        "table_maps: above",
         "table_reduces: above",
         "table_reduces: below",
     },

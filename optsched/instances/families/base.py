@@ -21,7 +21,18 @@ from optsched.errors import UsageError, nearest
 from optsched.instance import Cluster, Instance, State, Workload
 from optsched.network import FlowNetwork
 
-__all__ = ["LARGEST_SEED", "Drawn", "Family", "Setting", "Value", "optimum_label", "require", "require_distinct"]
+__all__ = [
+    "LARGEST_SEED",
+    "LOST",
+    "Drawn",
+    "Family",
+    "Setting",
+    "Value",
+    "optimum_label",
+    "require",
+    "require_distinct",
+    "share",
+]
 
 Value: TypeAlias = "int | float | tuple[float, ...]"
 
@@ -45,6 +56,9 @@ class Setting:
         Allowed range, both ends included; of each entry for a tuple.
     choices
         The only values allowed, where they are few.
+    later
+        Whether the command that makes an instance again leaves it out at its default, which then stays: for what a
+        family draws on top of what it drew when files of it were published, whose commands stay true.
     """
 
     default: Value
@@ -52,6 +66,7 @@ class Setting:
     minimum: float = 0
     maximum: float = 10**7
     choices: tuple[Value, ...] = ()
+    later: bool = False
 
     @property
     def type(self) -> type:
@@ -93,6 +108,14 @@ class Setting:
         if not inside or type(checked) is not self.type or (self.choices and checked not in self.choices):
             raise UsageError(f"{family}: {name} is {_text(checked)}; it must be {self.range}")
         return checked
+
+
+def share(doc: str) -> Setting:
+    """A setting of what a family draws on top: a share of some records, none of them if it is not given."""
+    return Setting(0.0, f"share of the {doc}; their number is rounded", 0, 1, later=True)
+
+
+LOST = share("blocks that no node holds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +186,11 @@ class Family:
             drawn = self.draw(np.random.default_rng(int(seed_value)), **values)  # type: ignore[arg-type]
         except UsageError as error:
             raise UsageError(f"{self.name}: {error}") from None
-        options = [f"--{name.replace('_', '-')} {_text(value)}" for name, value in values.items()]
+        options = [
+            f"--{name.replace('_', '-')} {_text(value)}"
+            for name, value in values.items()
+            if value != self.parameters[name].default or not self.parameters[name].later
+        ]
         command = " ".join(["optsched generate", self.name, *options, f"--seed {seed_value}"])
         named = [
             f"{_SHORT.get(name, name)}{_text(value, '-')}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.instance import Cluster, Pairs, State, Workload
-from optsched.instances.families.base import Drawn, Family, Setting
-from optsched.instances.families.sampling import numbered
+from optsched.instances.families.base import Drawn, Family, Setting, share
+from optsched.instances.families.sampling import numbered, some
 
 __all__ = ["FAMILIES"]
 
@@ -20,7 +20,16 @@ _COSTS, _DEMANDS = (10, 50), (5, 25)
 _WIDE_DEMANDS, _SUM, _AWAY = (1, 100), 111, (-10, 10)
 
 
-def _draw(rng: np.random.Generator, *, nodes: int, tasks: int, tightness: float, correlated: int) -> Drawn:
+def _draw(
+    rng: np.random.Generator,
+    *,
+    nodes: int,
+    tasks: int,
+    tightness: float,
+    correlated: int,
+    resources: int,
+    barred: float,
+) -> Drawn:
     """Whole numbers; a node's capacity is `tightness` of what all tasks would take there, over the number of nodes."""
     shape = tasks, nodes
     if correlated:
@@ -29,11 +38,14 @@ def _draw(rng: np.random.Generator, *, nodes: int, tasks: int, tightness: float,
     else:
         demand = rng.integers(*_DEMANDS, size=shape, endpoint=True)
         cost = rng.integers(*_COSTS, size=shape, endpoint=True)
-    capacity = np.floor(tightness * demand.sum(axis=0) / nodes)
-    cluster = Cluster(numbered("n", nodes), capacity={"weight": capacity})
+    demands = {"weight": demand.astype(np.float64)}
+    for number in range(2, resources + 1):
+        demands[f"weight-{number}"] = rng.integers(*_DEMANDS, size=shape, endpoint=True).astype(np.float64)
+    capacity = {name: np.floor(tightness * column.sum(axis=0) / nodes) for name, column in demands.items()}
+    cluster = Cluster(numbered("n", nodes), capacity=capacity)
+    allowed = None if not barred else ~some(rng, tasks * nodes, barred).reshape(shape)
     workload = Workload(
-        numbered("t", tasks),
-        pairs=Pairs(cost=cost.astype(np.float64), demand={"weight": demand.astype(np.float64)}),
+        numbered("t", tasks), pairs=Pairs(cost=cost.astype(np.float64), demand=demands, allowed=allowed)
     )
     labels = {
         "pairs": f"drawn as type {'D' if correlated else 'C'} of OR-Library's files; no cluster has these numbers",
@@ -52,6 +64,8 @@ FAMILIES = (
             "tasks": Setting(30, "pending tasks (jobs); the files have 15 to 200", 0, 10**5),
             "tightness": Setting(0.8, "capacity of each node, of what an equal part of all tasks would take", 0, 10),
             "correlated": Setting(0, "1: dear pairs take little (type D, hard); 0: type C", choices=(0, 1)),
+            "resources": Setting(1, "resources that a task takes", 1, 100, later=True),
+            "barred": share("pairs that are not allowed"),
         },
         _draw,
     ),

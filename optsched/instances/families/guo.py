@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from optsched.instance import Cluster, Ints, Ragged, State, Workload
-from optsched.instances.families.base import Drawn, Family, Setting, Value, require, require_distinct
+from optsched.instances.families.base import LOST, Drawn, Family, Setting, Value, require, require_distinct
 from optsched.instances.families.sampling import (
     distinct_nodes,
     idle_slots,
@@ -27,7 +27,10 @@ __all__ = ["FAMILIES", "PAPER_WEIGHTS", "locality_cluster", "locality_sizes"]
 #: Weights of the five groups of Guo et al. 2012, section IV.B: 2^0 to 2^4, to be divided by their sum.
 PAPER_WEIGHTS = (1.0, 2.0, 4.0, 8.0, 16.0)
 
-_RACKS = Setting(1, "racks, of nearly equal numbers of nodes", 1, 10**6)
+_MORE = {
+    "racks": Setting(1, "racks, of nearly equal numbers of nodes", 1, 10**6),
+    "lost": LOST,
+}
 
 
 def locality_sizes(nodes: int, slots: int, idle_ratio: float, tasks: int, replicas: int) -> dict[str, Setting]:
@@ -66,14 +69,16 @@ def _located(
     racks: int = 1,
     exponent: float | None = None,
     exact: bool = False,
+    lost: float = 0.0,
 ) -> tuple[Cluster, Ints, Ragged]:
     """A cluster, its idle slots, and the replicas of tasks: 1 to C a block, or with `exact` C, as in the paper.
 
-    They lie on nodes that are equally popular, or popular by Zipf's law with `exponent`.
+    No node holds the blocks of a share `lost` of the tasks. The others lie on nodes that are equally popular, or
+    popular by Zipf's law with `exponent`.
     """
     require_distinct(replicas, nodes)
     cluster, idle = locality_cluster(rng, nodes, slots, idle_ratio, racks)
-    counts = np.full(tasks, replicas) if exact else replica_counts(rng, tasks, replicas)
+    counts = np.full(tasks, replicas) if exact else replica_counts(rng, tasks, replicas, lost)
     weights = None if exponent is None else zipf_weights(rng, nodes, exponent)
     return cluster, idle, distinct_nodes(rng, counts, nodes, weights=weights)
 
@@ -150,7 +155,7 @@ def _delay_environment(rng: np.random.Generator, *, tasks: int) -> Drawn:
 _GROUPED = {
     **locality_sizes(60, 1, 0.5, 90, 1),
     "weights": Setting(PAPER_WEIGHTS, "weights of the groups, divided by their sum", 0, 10**6),
-    "racks": _RACKS,
+    **_MORE,
 }
 
 FAMILIES = (
@@ -158,7 +163,7 @@ FAMILIES = (
         "lsap",
         "Guo et al. 2012, section III.B.",
         "Uniformly random replicas, 1 to R a task; idle slots drawn from all slots.",
-        {**locality_sizes(100, 1, 0.5, 50, 3), "racks": _RACKS},
+        {**locality_sizes(100, 1, 0.5, 50, 3), **_MORE},
         _uniform,
     ),
     Family(
@@ -182,7 +187,7 @@ FAMILIES = (
         {
             **locality_sizes(60, 1, 0.5, 30, 2),
             "groups": Setting(5, "groups", 1, 1000),
-            "racks": _RACKS,
+            **_MORE,
             "exponent": Setting(1.0, "popularity of nodes falls as rank^-exponent; 0 is uniform", 0, 3),
         },
         _competing_groups,
@@ -193,7 +198,7 @@ FAMILIES = (
         "As lsap, with replicas on popular nodes (Zipf), where greedy choices cost most.",
         {
             **locality_sizes(100, 1, 0.5, 50, 3),
-            "racks": _RACKS,
+            **_MORE,
             "exponent": Setting(1.0, "popularity falls as rank^-exponent; 0 is uniform", 0, 3),
         },
         _uniform,

@@ -8,9 +8,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import Cluster, Floats, Ints, Ragged, State, Strings, Workload
-from optsched.instances.families.base import Drawn, Family, Setting, require
-from optsched.instances.families.sampling import distinct_nodes, idle_slots, numbered, replica_counts
+from optsched.instance import (
+    FINISHED,
+    MAP,
+    PENDING,
+    REDUCE,
+    Cluster,
+    Floats,
+    Ints,
+    Ragged,
+    Shuffle,
+    State,
+    Strings,
+    Workload,
+)
+from optsched.instances.families.base import LOST, Drawn, Family, Setting, require
+from optsched.instances.families.sampling import distinct_nodes, idle_slots, numbered, on, replica_counts
 
 __all__ = ["FAMILIES", "JOB_TYPES", "MAP_RATES", "OUT_RATE", "PROCESS_RATES"]
 
@@ -68,11 +81,16 @@ def _segments(compute: int, storage: int) -> Ints:
     return np.repeat([0, 1, 0, 1], [first, compute - first, second, storage - second])
 
 
+def _rates(cluster: Cluster, job_type: Ints) -> Floats:
+    """Input rate of a map of each of these job types on nodes of each type; NaN where no node is of the type."""
+    there = np.isin(np.arange(len(cluster.type_ids)), cluster.type)
+    return np.where(there, MAP_RATES[job_type], np.nan)
+
+
 def _workload(
     cluster: Cluster, job: Ints, job_ids: Strings, job_type: Ints, replicas: Ragged, block: int, arrival: Floats
 ) -> Workload:
-    """Maps of `block` MB whose rates depend on the type of the node that they run on, where there is such a node."""
-    there = np.isin(np.arange(len(cluster.type_ids)), cluster.type)
+    """Maps of `block` MB whose rates depend on the type of the node that they run on."""
     return Workload(
         numbered("t", len(job)),
         job=job,
@@ -80,14 +98,26 @@ def _workload(
         arrival=arrival,
         replicas=replicas,
         size=np.full(len(job), float(block)),
-        rate_in_by_type=np.where(there, MAP_RATES[job_type[job]], np.nan),
+        rate_in_by_type=_rates(cluster, job_type[job]),
     )
 
 
 def _flow(
-    rng: np.random.Generator, *, nodes: int, tasks: int, slots: int, idle_ratio: float, replicas: int, block: int
+    rng: np.random.Generator,
+    *,
+    nodes: int,
+    tasks: int,
+    slots: int,
+    idle_ratio: float,
+    replicas: int,
+    block: int,
+    lost: float,
+    reduces: int,
 ) -> Drawn:
-    """Random job types, replicas, running maps and storage loads on a cluster in the paper's proportions."""
+    """Random job types, replicas, running maps and storage loads on a cluster in the paper's proportions.
+
+    Each reduce reads from two maps that have ended.
+    """
     storage = max(replicas, round(nodes * _STORING))
     compute = nodes - storage
     require(
@@ -96,21 +126,46 @@ def _flow(
     )
     idle = idle_slots(rng, compute, slots, round(compute * slots * idle_ratio))
     busy = slots - idle
-    on = np.repeat(np.arange(compute), busy)
-    running = MAP_RATES[rng.integers(0, len(JOB_TYPES), size=len(on)), _segments(compute, storage)[on]]
+    held = np.repeat(np.arange(compute), busy)
+    running = MAP_RATES[rng.integers(0, len(JOB_TYPES), size=len(held)), _segments(compute, storage)[held]]
     out_in_use = rng.uniform(0, OUT_RATE, size=storage).round(2)
     cluster = _cluster(compute, storage, slots, out_in_use, Ragged.of_lengths(busy, running))
-    rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas), np.arange(compute, nodes))
+    rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas, lost), np.arange(compute, nodes))
     types = np.arange(len(JOB_TYPES))
     job = rng.integers(0, len(JOB_TYPES), size=tasks)
     workload = _workload(cluster, job, np.array(JOB_TYPES), types, rows, block, np.zeros(len(JOB_TYPES)))
+    status = np.repeat([PENDING, FINISHED, PENDING], [tasks, 2 * reduces, reduces])
+    if reduces:
+        workload = _with_reduces(rng, cluster, workload, reduces)
     labels = {
         "slots": _SLOTS,
         "rates": _HARDWARE,
         "state": "assumed: each busy slot runs a map of a random job type; r_out of storage uniform from 0 to R_out",
     }
-    state = State.initial(cluster, workload, idle_slots=np.append(idle, np.zeros(storage, dtype=np.int64)))
+    idle = np.append(idle, np.zeros(storage, dtype=np.int64))
+    state = State.initial(cluster, workload, status=status, node=on(rng, status, compute), idle_slots=idle)
     return Drawn(cluster, workload, state, labels)
+
+
+def _with_reduces(rng: np.random.Generator, cluster: Cluster, workload: Workload, reduces: int) -> Workload:
+    """The workload with so many reduces behind twice as many maps that have ended; each receives from two of these."""
+    tasks, ended, more = len(workload), 2 * reduces, 3 * reduces
+    job = rng.integers(0, len(JOB_TYPES), size=reduces)
+    job = np.concatenate((np.repeat(job, 2), job))
+    sent = rng.integers(1, 40, size=ended, endpoint=True).astype(np.float64)
+    rates = workload.rate_in_by_type
+    assert rates is not None
+    return Workload(
+        np.concatenate((workload.task_ids, numbered("e", ended), numbered("r", reduces))),
+        job=np.concatenate((workload.job, job)),
+        job_ids=workload.job_ids,
+        arrival=workload.arrival,
+        kind=np.repeat([MAP, REDUCE], [tasks + ended, reduces]),
+        replicas=workload.replicas.padded(more),
+        size=np.concatenate((workload.size, np.full(more, np.nan))),
+        rate_in_by_type=np.concatenate((rates, _rates(cluster, job))),
+        shuffle=Shuffle(tasks + np.arange(ended), tasks + ended + np.arange(ended) // 2, size=sent, emitted=sent),
+    )
 
 
 def _table3(rng: np.random.Generator, *, block: int, slots: int) -> Drawn:
@@ -147,6 +202,8 @@ FAMILIES = (
             "idle_ratio": Setting(0.5, "share of all slots that is idle; their number is rounded", 0, 1),
             "replicas": Setting(2, "most replicas of a block, on different storage nodes: 1 to this", 1, 1000),
             "block": _BLOCK,
+            "lost": LOST,
+            "reduces": Setting(0, "pending reduces, each of which reads from two ended maps", 0, 10**5, later=True),
         },
         _flow,
     ),

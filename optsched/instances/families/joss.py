@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import MAP, REDUCE, Cluster, Ints, State, Workload
-from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct
-from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
+from optsched.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Ints, State, Workload
+from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, require_distinct
+from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, on, replica_counts
 
 __all__ = ["BLOCK", "FAMILIES"]
 
@@ -29,6 +29,9 @@ def _traffic(
     ratio: float,
     smallest: int,
     spare: float,
+    lost: float,
+    finished: int,
+    running: int,
 ) -> Drawn:
     require(datacenters <= nodes, f"datacenters is {datacenters}; it must be at most {nodes}, the number of nodes")
     require(jobs <= max(tasks, 1), f"jobs is {jobs}; it must be at most {tasks}, the number of maps")
@@ -36,16 +39,23 @@ def _traffic(
     job_of_map = np.sort(np.concatenate([np.arange(jobs), rng.integers(0, jobs, size=tasks - jobs)])[:tasks])
     powers = 2 ** np.arange(reduces.bit_length())
     job_of_reduce = np.repeat(np.arange(jobs), rng.choice(powers, size=jobs))
-    rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas), nodes)
+    rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas, lost), nodes)
     count = len(job_of_reduce)
+    sizes = rng.integers(smallest, BLOCK, size=tasks, endpoint=True)
+    ratios = rng.integers(0, round(4 * ratio), size=jobs, endpoint=True) / 4
+    counts = [tasks, count, finished, running]
+    status = np.repeat([PENDING, PENDING, FINISHED, RUNNING], counts)
+    kind = np.repeat([MAP, REDUCE, MAP, REDUCE], counts)
+    more = rng.integers(0, jobs, size=finished + running)
+    ended = rng.integers(smallest, BLOCK, size=finished, endpoint=True)
     workload = Workload(
-        np.concatenate([numbered("m", tasks), numbered("r", count)]),
-        job=np.concatenate([job_of_map, job_of_reduce]),
-        kind=np.repeat([MAP, REDUCE], [tasks, count]),
-        replicas=rows.padded(count),
-        size=np.concatenate([rng.integers(smallest, BLOCK, size=tasks, endpoint=True), np.full(count, np.nan)]),
+        np.concatenate(list(map(numbered, "mrex", counts))),
+        job=np.concatenate([job_of_map, job_of_reduce, more]),
+        kind=kind,
+        replicas=rows.padded(len(kind) - tasks),
+        size=np.concatenate([sizes, np.full(count, np.nan), ended, np.full(running, np.nan)]),
         job_ids=numbered("j", jobs),
-        filter_ratio=rng.integers(0, round(4 * ratio), size=jobs, endpoint=True) / 4,
+        filter_ratio=ratios,
     )
     cluster = Cluster(
         numbered("n", nodes),
@@ -60,7 +70,8 @@ def _traffic(
         "filter_ratio": "assumed: quarters, uniform; the paper's examples lie below, at and above 1",
         "slots": f"assumed: {1 + spare:g} slots for each task of their kind, the same on every node but for one",
     }
-    return Drawn(cluster, workload, State.initial(cluster, workload), labels)
+    state = State.initial(cluster, workload, status=status, node=on(rng, status, nodes))
+    return Drawn(cluster, workload, state, labels)
 
 
 def _slots(tasks: int, spare: float, nodes: int) -> Ints:
@@ -83,6 +94,9 @@ FAMILIES = (
             "ratio": Setting(2.0, "filter ratios (FP_J) are quarters from 0 to this", 0, 100),
             "smallest": Setting(BLOCK, "least size of a block in MB; they are uniform from this to 128", 1, BLOCK),
             "spare": Setting(0.5, "slots beyond one a task, as a share of the tasks of their kind", 0, 100),
+            "lost": LOST,
+            "finished": Setting(0, "maps that have ended, beside the pending ones", 0, 10**5, later=True),
+            "running": Setting(0, "reduces that run, beside the pending ones", 0, 10**5, later=True),
         },
         _traffic,
     ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.instance import Cluster, Floats, Ints, State, Workload
-from optsched.instances.families.base import Drawn, Family, Setting, optimum_label, require, require_distinct
+from optsched.instances.families.base import LOST, Drawn, Family, Setting, optimum_label, require, require_distinct
 from optsched.instances.families.sampling import distinct_nodes, numbered, replica_counts, zipf_weights
 
 __all__ = ["FAMILIES", "LOADS", "W_REM", "hot_server_optimum", "initial_loads"]
@@ -39,12 +39,13 @@ def _latency(
     replicas: int,
     max_load: int,
     exponent: float | None = None,
+    lost: float = 0.0,
 ) -> Drawn:
-    """1 to `replicas` replicas on equally popular nodes, or on nodes popular by Zipf's law with `exponent`."""
+    """1 to `replicas` replicas, none of a share `lost`, on equally popular nodes, or by Zipf's law with `exponent`."""
     require_distinct(replicas, nodes)
     cluster = Cluster(numbered("n", nodes))
     loads = initial_loads(rng, nodes, max_load)
-    counts = replica_counts(rng, tasks, replicas)
+    counts = replica_counts(rng, tasks, replicas, lost)
     weights = None if exponent is None else zipf_weights(rng, nodes, exponent)
     workload = Workload(numbered("t", tasks), replicas=distinct_nodes(rng, counts, nodes, weights=weights))
     return Drawn(cluster, workload, State.initial(cluster, workload, load=loads), {"load": LOADS})
@@ -104,7 +105,7 @@ FAMILIES = (
         "latency",
         "Agosta et al., section 4.",
         "Uniformly random replicas, 1 to R a task, on servers with uniformly random initial loads.",
-        _sizes(200, 345, 5),
+        {**_sizes(200, 345, 5), "lost": LOST},
         _latency,
     ),
     Family(

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import MAP, REDUCE, Cluster, State, Workload
-from optsched.instances.families.base import Drawn, Family, Setting, require
-from optsched.instances.families.sampling import numbered
+from optsched.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, State, Workload
+from optsched.instances.families.base import Drawn, Family, Setting, require, share
+from optsched.instances.families.sampling import numbered, on, some
 
 __all__ = ["FAMILIES"]
 
@@ -22,7 +22,16 @@ _REDUCE = {"cpu": (1, 3), "disk": (1, 6), "memory": (2, 10)}
 
 
 def _utility(
-    rng: np.random.Generator, *, jobs: int, nodes: int, types: int, maps: int, reduces: int, goals: float, room: float
+    rng: np.random.Generator,
+    *,
+    jobs: int,
+    nodes: int,
+    types: int,
+    maps: int,
+    reduces: int,
+    goals: float,
+    room: float,
+    running: float,
 ) -> Drawn:
     """Job profiles, counts and goals uniform; types of trackers dealt in turn."""
     require(types <= nodes, f"types is {types}; it must be at most {nodes}: every tracker is of one type")
@@ -62,9 +71,13 @@ def _utility(
     labels = {
         "capacity": "assumed: cores, disk in 10 MB/s and memory in GB of a tracker",
         "demand": "assumed: uniform whole numbers for each job; a reduce in the shuffle phase takes its memory only",
-        "goal": "assumed: from one map at once to all of them at once, uniform; no maps run yet",
+        "goal": "assumed: from one map at once to all of them at once, uniform"
+        + ("" if running else "; no maps run yet"),
     }
-    return Drawn(cluster, workload, State.initial(cluster, workload), labels)
+    status = np.where(some(rng, len(job), running), RUNNING, PENDING)
+    return Drawn(
+        cluster, workload, State.initial(cluster, workload, status=status, node=on(rng, status, nodes)), labels
+    )
 
 
 FAMILIES = (
@@ -80,6 +93,7 @@ FAMILIES = (
             "reduces": Setting(4, "most pending reduces of a job; from none", 0, 10**6),
             "room": Setting(1.0, "capacities of a tracker, of those that it is assumed to have; rounded down", 0, 1),
             "goals": Setting(0.8, "share of the jobs that have a completion goal", 0, 1),
+            "running": share("tasks that run already"),
         },
         _utility,
     ),

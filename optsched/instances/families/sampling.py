@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import Ints, Ragged, Strings
+from optsched.instance import PENDING, Bools, Ints, Ragged, Strings
 
 __all__ = [
     "PRECISION",
@@ -15,7 +15,9 @@ __all__ = [
     "idle_slots",
     "in_blocks",
     "numbered",
+    "on",
     "replica_counts",
+    "some",
     "zipf_weights",
 ]
 
@@ -41,9 +43,26 @@ def in_blocks(count: int, parts: int) -> Ints:
     return np.arange(count, dtype=np.int64) * parts // max(count, 1)
 
 
-def replica_counts(rng: np.random.Generator, tasks: int, largest: int) -> Ints:
-    """Numbers of replicas, uniform from 1 to `largest`; shape (tasks,)."""
-    return rng.integers(1, largest, size=tasks, endpoint=True)
+def some(rng: np.random.Generator, count: int, share: float) -> Bools:
+    """Which of `count` records are among a share of them, at random; shape (count,). Of no share nothing is drawn."""
+    chosen = np.zeros(count, dtype=bool)
+    number = round(count * share)
+    chosen[rng.choice(count, number, replace=False) if number else []] = True
+    return chosen
+
+
+def replica_counts(rng: np.random.Generator, tasks: int, largest: int, lost: float = 0.0) -> Ints:
+    """Numbers of replicas, uniform from 1 to `largest`, but 0 for a share `lost` of the tasks; shape (tasks,)."""
+    counts: Ints = rng.integers(1, largest, size=tasks, endpoint=True)
+    return np.where(some(rng, tasks, lost), 0, counts)
+
+
+def on(rng: np.random.Generator, status: Ints, nodes: int) -> Ints:
+    """The node of each task that runs or has ended, at random, and -1 for the others; shape (tasks,)."""
+    started = status != PENDING
+    where = np.full(len(status), -1, dtype=np.int64)
+    where[started] = rng.integers(0, nodes, size=int(started.sum()))
+    return where
 
 
 def idle_slots(rng: np.random.Generator, nodes: int, slots: int, idle: int) -> Ints:

@@ -14,6 +14,7 @@ from optsched.instance import (
     MAP,
     PENDING,
     REDUCE,
+    RUNNING,
     Cluster,
     Floats,
     Ints,
@@ -24,8 +25,8 @@ from optsched.instance import (
     Topology,
     Workload,
 )
-from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct
-from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
+from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct, share
+from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, on, replica_counts, some
 from optsched.instances.proportional import ASSUMED, proportional_shuffle
 
 __all__ = ["BATCHES", "FAMILIES", "MAPS", "REDUCES", "SHUFFLE_RATIOS"]
@@ -78,8 +79,9 @@ def _transmission(
     reduce_slots: int,
     finished: float,
     spread: int,
+    running: float,
 ) -> Drawn:
-    """Whole sizes, so that costs are whole; `finished` of the maps ran on nodes drawn with equal chance."""
+    """Whole sizes, so that costs are whole; what ran or runs is on nodes drawn with equal chance."""
     require_distinct(replicas, nodes)
     require(racks <= nodes, f"racks is {racks}; it must be at most {nodes}: each rack has a node")
     if spread:
@@ -97,8 +99,11 @@ def _transmission(
     done[ran] = True
     cluster = _cluster(nodes, racks, slots, reduce_slots, topology)
     workload = _workload(map_job, reduce_job, size, rows, shuffle, numbered("j", jobs))
-    on = np.where(done, rng.integers(0, nodes, size=len(done)), -1)
-    state = State.initial(cluster, workload, status=np.where(done, FINISHED, PENDING), node=on)
+    node = np.where(done, rng.integers(0, nodes, size=len(done)), -1)
+    status = np.where(done, FINISHED, PENDING)
+    status[tasks:] = np.where(some(rng, reduces, running), RUNNING, PENDING)
+    node[tasks:] = on(rng, status[tasks:], nodes)
+    state = State.initial(cluster, workload, status=status, node=node)
     return Drawn(cluster, workload, state, {"shuffle": "generated: each entry uniform from 0 to 40 MB"})
 
 
@@ -160,6 +165,7 @@ FAMILIES = (
             "reduce_slots": Setting(1, "reduce slots of each node", 1, 1000),
             "finished": Setting(0.0, "share of the maps that ran already; their number is rounded", 0, 1),
             "spread": Setting(0, "distances are drawn from 1 to this; 0: hops 0, 2, 4 by rack", 0, 10**6),
+            "running": share("reduces that run"),
         },
         _transmission,
     ),

@@ -134,8 +134,8 @@ def import_orlib_assign(path: str | os.PathLike[str], sense: str = "min", name: 
         "name": stem(path, "txt|dat|gz", "assign") if name is None else name,
         "source": f"OR-Library assignment file {Path(path).name}",
         "parameters": {"generalized-assignment": {"sense": sense}},
-        "nodes": [{"id": f"place{place}", "capacity": {PLACE: 1}} for place in ids],
-        "tasks": [{"id": f"item{item}"} for item in ids],
+        "nodes": [{"id": f"place{number}", "capacity": {PLACE: 1}} for number in ids],
+        "tasks": [{"id": f"item{number}"} for number in ids],
         "pairs": {"cost": cost, "demand": {PLACE: [[1] * items for _ in ids]}},
     }
     return Imported((document,))
