@@ -91,18 +91,23 @@ class Baseline:
             document = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             told = getattr(error, "strerror", None) or error
-            raise InputError([Fault("", f"cannot be read as a baseline: {told}")], str(path)) from None
+            raise InputError(
+                [Fault("", f"cannot be read as a baseline: {told}; mend it, or remove it and record it again")],
+                str(path),
+            ) from None
         faults: list[Fault] = []
         found = getattr(document, "get", lambda _: None)("format")
         if found != FORMAT:
-            told = f'expected "{FORMAT}", not {json.dumps(found)}; record the baseline again'
+            told = f'expected "{FORMAT}", not {json.dumps(found)}; remove the file and record it again'
             raise InputError([Fault("format", told)], str(path))
         entries: dict[_Key, _Entry] = {}
         runs = document.get("runs")
         for number, run in enumerate(runs if isinstance(runs, list) else []):
             try:
-                names = (str(run["instance"]), str(run["problem"]), str(run["heuristic"]), int(run["seed"]))
+                names = (str(run["instance"]), str(run["problem"]), str(run["heuristic"]), _seed(run["seed"]))
                 key = (*names, str(run["instance_sha256"]), json.dumps(dict(run["parameters"]), sort_keys=True))
+                if key in entries:
+                    faults.append(Fault(f"runs[{number}]", "records a run that is recorded above; remove one of them"))
                 entries[key] = _Entry(_value(run["objective"], f"runs[{number}].objective", faults), _gap(run))
             except (KeyError, TypeError, ValueError) as error:
                 faults.append(Fault(f"runs[{number}]", f"is no recorded run ({type(error).__name__}: {error})"))
@@ -200,6 +205,12 @@ def _value(objective: Any, place: str, faults: list[Fault]) -> Value | None:
     if not isinstance(objective, list) or not objective:
         raise TypeError("its objective is a list of numbers, or null")
     return tuple(read_number(part, f"{place}[{at}]", faults) for at, part in enumerate(objective))
+
+
+def _seed(given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise TypeError("its seed is a whole number")
+    return given
 
 
 def _gap(run: Mapping[str, Any]) -> float | None:

@@ -188,6 +188,15 @@ RUN = dict.fromkeys(("instance", "problem", "heuristic", "instance_sha256"), "x"
         (json.dumps({"format": FORMAT, "runs": [RUN | {"objective": "12"}]}), "a list of numbers, or null"),
         (json.dumps({"format": FORMAT, "runs": [RUN | {"objective": []}]}), "a list of numbers, or null"),
         (json.dumps({"format": FORMAT, "runs": [RUN | {"objective": [1], "gap": "5 %"}]}), r"runs\[0\]"),
+        (json.dumps({"format": FORMAT, "runs": [RUN | {"objective": [1], "seed": 1.5}]}), "seed is a whole number"),
+        (
+            json.dumps({"format": FORMAT, "runs": [RUN | {"objective": [1], "seed": True}]}),
+            "its seed is a whole number",
+        ),
+        (
+            json.dumps({"format": FORMAT, "runs": [RUN | {"objective": [1]}, RUN | {"objective": [9]}]}),
+            r"runs\[1\]: records a run that is recorded above; remove one of them",
+        ),
     ],
 )
 def test_broken_files(text: str, told: str, tmp_path: Path) -> None:
