@@ -55,11 +55,14 @@ copybutton_prompt_is_regexp = True
 # Reference ----------------------------------------------------------------------------------------------------------
 
 autodoc_member_order = "bysource"
+#: The page of what `import optsched` offers.
+PUBLIC = "docs/reference/python"
 #: Signatures are shown as they are written: see `as_written`.
 autodoc_typehints = "none"
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 napoleon_google_docstring = False
+napoleon_attr_annotations = False
 default_role = "code"
 
 # Looks --------------------------------------------------------------------------------------------------------------
@@ -71,7 +74,7 @@ templates_path = ["_templates"]
 html_additional_pages = {"index": "to_index.html"}
 html_copy_source = False
 html_show_sphinx = False
-pygments_style = "friendly"
+pygments_style = "default"
 pygments_dark_style = "github-dark"
 
 #: The first line of a block that names the file in which it goes: "```python my_scheduler.py".
@@ -92,9 +95,8 @@ def mathml(translator: nodes.NodeVisitor, node: nodes.math | nodes.math_block) -
 
 def shown_elsewhere(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
     """Leave out of the page of a module what `import optsched` offers, which has its page."""
-    module = app.env.ref_context.get("py:module")
-    public = module != "optsched" and name in optsched.__all__ and getattr(optsched, name) is obj
-    return True if public else None
+    public = name in optsched.__all__ and getattr(optsched, name) is obj
+    return True if public and app.env.docname != PUBLIC else None
 
 
 #: What stands for a colon while napoleon looks.
