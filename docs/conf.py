@@ -22,8 +22,11 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util.logging import getLogger
 
 import optsched
+
+LOGGER = getLogger(__name__)
 
 project = "optsched"
 author = "The optsched authors"
@@ -195,6 +198,14 @@ def resolved(app: Sphinx, env: BuildEnvironment, node: pending_xref, shown: node
     return shown if exists(target) else None
 
 
+def whole(app: Sphinx, env: BuildEnvironment) -> None:
+    """Warn of public names that the reference has not."""
+    shown = env.domains.python_domain.objects
+    for name in optsched.__all__:
+        if name != "__version__" and f"optsched.{name}" not in shown:
+            LOGGER.warning("optsched.%s is not in the reference", name, location=PUBLIC)
+
+
 def setup(app: Sphinx) -> None:
     """Connect what this file adds to Sphinx."""
     app.connect("autodoc-skip-member", shown_elsewhere)
@@ -202,6 +213,7 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", hide_colons, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", show_colons, priority=600)  # and after it
     app.connect("missing-reference", resolved)
+    app.connect("env-check-consistency", whole)
     app.connect("source-read", captioned)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
 
