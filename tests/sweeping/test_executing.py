@@ -105,11 +105,11 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with monkeypatch.context() as patched:
         patched.setattr(executing, "Store", Full)
         with pytest.raises(InputError, match="the disk is full; what was finished is kept"):
-            carry_out(small_plan(seeds=40), path, InProcess())
+            carry_out(small_plan(seeds=6), path, InProcess())
     assert not check_store(path).faults
     there = count(path)
-    assert carry_out(small_plan(seeds=40), path, InProcess()).there == there
-    assert count(path) == 160
+    assert carry_out(small_plan(seeds=6), path, InProcess()).there == there
+    assert count(path) == 24
 
 
 def test_an_error_is_the_outcome_of_the_sweep(tmp_path: Path) -> None:
