@@ -58,6 +58,7 @@ _MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with"
 @arguments.gap_limit_options
 @arguments.kill_options
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes that work at once; by default 1.")
+@click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster instead: of its scheduler, tcp://host:8786.")
 @click.option(
     "--retry",
     type=click.Choice(["failed", "timed-out", "all"]),
@@ -84,6 +85,7 @@ def sweep(
     run_limit: float | None,
     memory_limit: int | None,
     jobs: int | None,
+    dask: str | None,
     retry: str | None,
     dry_run: bool,
     checked: bool,
@@ -132,10 +134,12 @@ def sweep(
         _dry(plan, path, retry)
         return
     limits = run_limit or options.get("run_limit"), memory_limit or options.get("memory_limit")
-    workers = jobs or options.get("jobs", 1)
+    if jobs and dask:
+        raise UsageError("--jobs are processes of this machine, and --dask works on others: leave one out")
+    where = jobs or options.get("jobs", 1), dask or (None if jobs else options.get("dask"))
     said = {key: value for key, value in ctx.params.items() if _said(ctx, key)}
     with chdir(folder):
-        agenda = _carried_out(plan, path, limits, workers, retry, notes, said)
+        agenda = _carried_out(plan, path, limits, where, retry, notes, said)
     _put(agenda, path, arguments.format_of(form, output), output)
 
 
@@ -237,7 +241,7 @@ def _carried_out(
     plan: Plan,
     path: str,
     limits: tuple[float | None, int | None],
-    workers: int,
+    where: tuple[int, str | None],
     retry: str | None,
     notes: Notes,
     said: dict[str, Any],
@@ -250,7 +254,7 @@ def _carried_out(
     settings = Settings(Limits(*limits), notes.told)
     with ExitStack() as stack:
         told = _Told(stack, path, retry)
-        executor = stack.enter_context(executor_of(workers, settings.limits))
+        executor = stack.enter_context(executor_of(where[0], settings.limits, where[1]))
         try:
             return carry_out(plan, path, executor, retry=retry, settings=settings, steps=told, options=said)
         except KeyboardInterrupt:

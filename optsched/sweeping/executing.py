@@ -17,7 +17,7 @@ from optsched import __version__
 from optsched.errors import InputError, OptschedError, UsageError, nearest
 from optsched.heuristics import AnyHeuristic
 from optsched.instances.solution_files import versions
-from optsched.processes import Executor, Limits, LocalExecutor
+from optsched.processes import DaskExecutor, Executor, Limits, LocalExecutor
 from optsched.solvers.profiles import AnyProfile, load_profile
 from optsched.studies.choices import Choice, Source
 from optsched.sweeping.agenda import RETRIED, Agenda, Settings, now
@@ -60,9 +60,17 @@ class _Silent:
         pass
 
 
-def executor_of(workers: int = 1, limits: Limits | None = None) -> Executor:
-    """What runs the jobs: processes of this machine."""
-    return LocalExecutor(workers, limits, preload=PRELOADED)
+def executor_of(workers: int = 1, limits: Limits | None = None, dask: str | None = None) -> Executor:
+    """What runs the jobs: processes of this machine, or with `dask` those of the cluster whose scheduler is there.
+
+    Raises
+    ------
+    UsageError
+        If Dask is not installed, or nobody answers at the address.
+    """
+    if dask is None:
+        return LocalExecutor(workers, limits, preload=PRELOADED)
+    return DaskExecutor(dask, limits, preload=PRELOADED)
 
 
 def sweep(
@@ -78,6 +86,7 @@ def sweep(
     run_limit: float | None = None,
     memory_limit: int | None = None,
     workers: int = 1,
+    dask: str | None = None,
     retry: str | None = None,
 ) -> Sweep:
     """Measure many gaps into a store: instances x problems x heuristics x seeds x parameters.
@@ -100,6 +109,8 @@ def sweep(
         Seconds and MiB after which the process of a run, or of solving, is killed.
     workers
         How many processes of this machine work at once.
+    dask
+        Address of the scheduler of a Dask cluster, to work there instead: `tcp://host:8786`.
     retry
         Compute again what is there and ended badly: `"failed"` (also crashed, or out of memory), `"timed-out"`, or
         `"all"` of these.
@@ -129,7 +140,7 @@ def sweep(
     limited = load_profile(profile).with_limits(time_limit=time_limit)
     plan = planned(instances, problems, heuristics, seeds, parameters=parameters, profile=limited)
     settings = Settings(Limits(run_limit, memory_limit))
-    with executor_of(workers, settings.limits) as executor:
+    with executor_of(workers, settings.limits, dask) as executor:
         agenda = carry_out(plan, store, executor, retry=retry, settings=settings)
     return load_sweep(store, agenda.sweep)
 

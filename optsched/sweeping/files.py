@@ -44,6 +44,7 @@ _WHOLE: dict[str, Rule] = {
     "run_limit": ("a number of seconds above 0", lambda value: is_number(value) and 0 < value < math.inf),
     "memory_limit": ("a whole number of MiB", _whole),
     "jobs": ("a whole number of processes", _whole),
+    "dask": ("the address of a scheduler, such as tcp://host:8786", is_text),
 }
 
 
@@ -58,7 +59,7 @@ class SweepFile:
     Attributes
     ----------
     options
-        What it says of the whole: `store`, `time_limit`, `run_limit`, `memory_limit`, `jobs`.
+        What it says of the whole: `store`, `time_limit`, `run_limit`, `memory_limit`, `jobs`, `dask`.
 
     Raises
     ------

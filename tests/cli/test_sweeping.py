@@ -85,8 +85,8 @@ def test_limits_are_handed_on() -> None:
     """Tests that what kills processes reaches the executor, and what stops runs reaches each job and the store."""
     args = [*SMALL, "--heuristic", "rand", "--run-limit", "5", "--memory-limit", "900", "-j", "3", "--time-limit", "7"]
     assert sweep(*args).exit_code == 0
-    ((workers, limits),) = Executor.made
-    assert (workers, limits.seconds, limits.memory_mb) == (3, 5, 900)
+    ((workers, limits, dask),) = Executor.made
+    assert (workers, limits.seconds, limits.memory_mb, dask) == (3, 5, 900, None)
     connection = sqlite3.connect("a.sqlite")
     rows = set(connection.execute("SELECT time_limit, run_limit, memory_limit FROM runs"))
     assert rows == {(7, 5, 900)}
@@ -184,6 +184,14 @@ def test_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "the file says what is measured: leave papers/guo-fig2, --problem out, or the file" in told.stderr
 
 
+def test_a_cluster(folder: Path) -> None:
+    """Tests that the address of a cluster is handed on, from the file too, where no processes of this machine are."""
+    (folder / "a.toml").write_text(FILE + 'dask = "tcp://a:1"\njobs = 2\n')
+    for args in (["a.toml"], ["a.toml", "--dask", "tcp://b:1"], ["a.toml", "-j", "3"]):
+        assert run("sweep", *args).exit_code == 0
+    assert [(made[0], made[2]) for made in Executor.made] == [(2, "tcp://a:1"), (2, "tcp://b:1"), (3, None)]
+
+
 def test_wrong_usage(folder: Path) -> None:
     """Tests that what is missing or wrong is told with what to do, before anything runs."""
     for args, code, told in (
@@ -191,6 +199,7 @@ def test_wrong_usage(folder: Path) -> None:
         (["--store", "a.sqlite"], 2, "say what is measured"),
         (["--store", "a.sqlite", "missing.toml"], 3, "missing.toml: cannot be read"),
         (["--store", "a.sqlite", "papers/guo-fig2", "--retry", "x"], 2, "--retry"),
+        (["--store", "a.sqlite", "papers/guo-fig2", "-j", "2", "--dask", "tcp://a:1"], 2, "leave one out"),
         (["--store", ".", "papers/guo-fig2"], 3, "is a folder"),
         (["--store", "a.sqlite", "papers/guo-fig2", "--param", "w=1"], 2, "has no parameter"),
     ):

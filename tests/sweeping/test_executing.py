@@ -20,7 +20,7 @@ from sweeps import InProcess, contents, count, memory_folder, small_plan
 
 import optsched
 from optsched.errors import InputError, UsageError
-from optsched.processes import LocalExecutor
+from optsched.processes import Limits, LocalExecutor
 from optsched.studies.choices import Family
 from optsched.sweeping import executing
 from optsched.sweeping.agenda import Agenda
@@ -82,11 +82,48 @@ def test_what_is_to_be_done_changes_nothing(tmp_path: Path) -> None:
         to_do(small_plan(), path, "faild")
 
 
-def test_executors() -> None:
-    """Tests that workers of this machine are the default."""
+def test_executors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that workers of this machine are the default, and that an address means a cluster."""
     executor = executor_of(2)
     assert isinstance(executor, LocalExecutor)
     assert executor.workers == 2
+    monkeypatch.setattr(executing, "DaskExecutor", lambda *given, **more: (given, more))
+    limits = Limits(5)
+    assert executor_of(2, limits, "tcp://a:1") == (("tcp://a:1", limits), {"preload": executing.PRELOADED})
+
+
+@pytest.mark.thorough
+def test_on_a_cluster(tmp_path: Path) -> None:
+    """Tests that a Dask cluster of three worker processes, one of which is killed mid-way, gives the results of this
+    process.
+    """
+    distributed = pytest.importorskip("distributed")
+    plan = small_plan(seeds=60)
+    seen: list[str] = []
+
+    class Steps:
+        def waits(self, told: str) -> None: ...
+
+        def begins(self, agenda: Agenda) -> None: ...
+
+        def ended(self, told: str, agenda: Agenda, left: str) -> None:
+            seen.append(told)
+            if len(seen) == 40:
+                os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+    with (
+        memory_folder(tmp_path) as folder,
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="CRITICAL"
+        ) as cluster,
+        distributed.Client(cluster.scheduler_address, set_as_default=False) as client,
+    ):
+        with executor_of(1, None, cluster.scheduler_address) as executor:
+            agenda = carry_out(plan, folder / "cluster.sqlite", executor, steps=Steps())
+        carry_out(plan, folder / "here.sqlite", InProcess())
+        assert agenda.ended == {"done": 240}
+        assert contents(folder / "cluster.sqlite") == contents(folder / "here.sqlite")
+        assert not check_store(folder / "cluster.sqlite").faults
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
