@@ -1,6 +1,6 @@
 """Strategies of hypothesis: small instances of each problem's family, which shrink to smaller ones.
 
-For property tests of your own scheduler:
+For property tests of your own scheduler::
 
     from hypothesis import given
     from optsched.testing.strategies import problems
