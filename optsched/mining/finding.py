@@ -22,6 +22,7 @@ from optsched.instances.files import from_document, to_json
 from optsched.mining.documents import Document
 from optsched.mining.judging import BEYOND_ZERO, Aim, Score
 from optsched.mining.shrinking import MINIMAL
+from optsched.processes.outcomes import Limits
 from optsched.solvers.profiles import Profile
 from optsched.studies.choices import Choice
 from optsched.studies.messages import differing
@@ -79,6 +80,8 @@ class Find:
         The name of the broken claim, where it was given by name.
     profile
         Of the solver.
+    limits
+        Of each run, which had a process of its own where there are any.
     score
         How bad it is: of which sort, and the gap.
     tried
@@ -101,6 +104,7 @@ class Find:
     aim: Aim
     claim: str | None
     profile: str | Path | Profile
+    limits: Limits
     score: Score
     tried: int
     command: str
@@ -285,9 +289,14 @@ class Find:
         return "\n".join(lines) + "\n"
 
     def _call(self, name: str, arguments: str) -> str:
-        profile = "" if self.profile == "exact" else f', profile="{self.profile}"'
+        options = [f"certify={list(self.rests_on) or True}"]
+        if self.profile != "exact":
+            options.append(f'profile="{self.profile}"')
+        for option, limit in (("run_limit", self.limits.seconds), ("memory_limit", self.limits.memory_mb)):
+            if limit is not None:
+                options.append(f"{option}={limit:g}")
         called = f'{json.dumps(self.choice.label)}, Path(__file__).with_name("{name}.json"), "{self.problem}"'
-        return f"optsched_gap({called}, {arguments}, certify={list(self.rests_on) or True}{profile})"
+        return f"optsched_gap({called}, {arguments}, {', '.join(options)})"
 
     def _limit(self) -> str:
         """The limit that holds today, as arguments of `optsched_gap`."""

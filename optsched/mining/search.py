@@ -15,6 +15,8 @@ from optsched.mining.starts import Starts, starts_of
 from optsched.mining.walking import SEARCHED, Clock, OutOfTime, Search
 from optsched.problems import problem_class
 from optsched.problems.base import resolve
+from optsched.processes.containing import in_force
+from optsched.processes.outcomes import Limits
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.studies.choices import Choice, chosen, seeds_of, users_function
 from optsched.studies.runs import check_served
@@ -128,6 +130,7 @@ def mine(
     if search.best is None:
         _check_posed(search, judge, starts)
         return None
+    limits = in_force() or Limits()
     options = {
         "claim": None if aim.claim is None else _name(claim),
         "worst": worst if worst != "relative" else None,
@@ -139,6 +142,8 @@ def mine(
         "most-tasks": most_tasks if most_tasks != MOST["tasks"] else None,
         "most-nodes": most_nodes if most_nodes != MOST["nodes"] else None,
         "profile": profile if profile != "exact" else None,
+        "run-limit": limits.seconds,
+        "memory-limit": limits.memory_mb,
         "budget": search.searched if budget is None or time_limit is not None else budget,
         "seed": seed,
     }
@@ -152,6 +157,7 @@ def mine(
         aim,
         claim if isinstance(claim, str) else None,
         profile,
+        limits,
         search.best.score,
         search.tried,
         command=_command(name, choice, given, family_parameters or {}, options),

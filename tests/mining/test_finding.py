@@ -16,6 +16,8 @@ from optsched.certificates import certify
 from optsched.errors import InputError, UsageError
 from optsched.instances.generate import known_optimum
 from optsched.problems import problem_class
+from optsched.processes.containing import contained
+from optsched.processes.outcomes import Limits
 from optsched.routes import solve
 
 PLACER = """
@@ -48,6 +50,12 @@ def of_numpy(report):
 
 def silent(report):
     "Nothing, which says that it is broken."
+
+
+def hanging(problem, rng):
+    "Nothing, for ever."
+    import time
+    time.sleep(1000)
 
 
 def sometimes(problem, rng):
@@ -166,6 +174,17 @@ def test_what_has_no_name_is_not_saved(folder: Path) -> None:
     (folder / "file").write_text("")
     with pytest.raises(InputError, match="cannot be made"):
         found.save(folder / "file")
+
+
+@pytest.mark.thorough
+def test_limits_of_runs_are_kept(folder: Path) -> None:
+    """Tests that a heuristic that hangs is found under a limit, and that command and test hold to it."""
+    with contained(Limits(1.5, None)):
+        found = found_by("placer_of_mine:hanging", "latency")
+    assert "--run-limit 1.5" in found.command
+    found.save(folder)
+    done = pytest_run(folder)
+    assert (done.returncode, "1 xfailed" in done.stdout) == (0, True), done.stdout
 
 
 @pytest.mark.parametrize(
