@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import optsched
 from optsched.errors import InputError, UsageError
 from optsched.pytest_plugin import GapCheck, own_name
 from optsched.studies.baselines import Baseline
@@ -161,6 +162,46 @@ def test_the_users_exception_is_the_cause(check: GapCheck) -> None:
         frame = frame.tb_next
     assert frame is not None
     assert frame.tb_frame.f_code.co_name == "broken"
+
+
+@pytest.mark.thorough
+def test_the_users_own_line_is_in_junit(project: Path) -> None:
+    """Tests that the line of the heuristic that raised is in what pytest shows and in the XML that CI servers read."""
+    module = project / "scheduler" / "placing.py"
+    text = module.read_text()
+    raising = 'raise LookupError("no such rack")'
+    module.write_text(text.replace("local = [node for node in holders[task] if free[node]]", raising))
+    red = pytest_run(project, "-k", "near", "--junitxml", "junit.xml")
+    failure = next(ET.parse(project / "junit.xml").iter("failure"))
+    for told in (red.stdout, failure.text or ""):
+        assert 'raise LookupError("no such rack")' in told
+        assert re.search(r"placing\.py:\d+: LookupError", told)
+        assert "The above exception was the direct cause of the following exception" in told
+
+
+def test_a_claimed_optimum(check: GapCheck) -> None:
+    """Tests that a placement is held to a proved optimum: one that is one passes, another does not."""
+    claimed: Any = {"instances": "papers/guo-fig2", "problem": "lsap", "max_gap": 0, "certify": True}
+    best = optsched.solve(optsched.problem("lsap", "papers/guo-fig2")).decision
+    check(lambda problem, rng: best, **claimed)
+    with pytest.raises(AssertionError, match="over an optimum of 0"):
+        check(lambda problem, rng: ["A", "B", "C"], **claimed)
+
+
+def test_waves(check: GapCheck) -> None:
+    """Tests that each wave is held to its own optimum, and all of them to the clairvoyant one, with the command."""
+    small: Any = {"instances": "generated/lsap-n20-t15-seed0", "problem": "lsap", "waves": True}
+    reports = check("lsap-sched", **small, max_gap="70%", certify=True)
+    assert [report.wave for report in reports] == [0, 1, None]
+    with pytest.raises(
+        AssertionError, match=r"(?s)lsap, seed 0, all waves: .*--seed 0 --waves --time-limit none"
+    ) as caught:
+        check("lsap-sched", **small, max_gap="60%")
+    assert "66.67 %" in str(caught.value)
+    with pytest.raises(UsageError, match="latency decides everything at once"):
+        check("labl", "papers/guo-fig2", "latency", max_gap=0, waves=True)
+    with pytest.raises(UsageError, match="a baseline is of one round"):
+        check("dl", **small, baseline=True)
 
 
 def test_references_that_are_not_proved(check: GapCheck) -> None:

@@ -15,6 +15,7 @@ from optsched.gaps import GapReport
 from optsched.instances.files import SUFFIXES
 from optsched.outside import own_traceback
 from optsched.placement import NONE, Placement
+from optsched.processes import Limits
 from optsched.processes.containing import TracedElsewhere
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile, profile_names
 from optsched.studies.choices import Choice
@@ -33,11 +34,12 @@ def lines(
     folder: str = "",
     profile: AnyProfile = "exact",
     time_limit: float | None = None,
+    contained: Limits | None = None,
 ) -> Iterator[str]:
     """A text on breaches: for each the worst run, its differences from the optimum, and how to see it again.
 
-    `folder` is where the command is to be typed, if that is not the current one; `profile` and `time_limit` are those
-    of the runs.
+    `folder` is where the command is to be typed, if that is not the current one; `profile`, `time_limit` and
+    `contained` are those of the runs.
     """
     go = f"cd {shlex.quote(folder)} && " if folder else ""
     by_label = {choice.label: choice for choice in choices}
@@ -45,12 +47,13 @@ def lines(
         entry = breach.worst
         report = entry.report
         where = report.problem.instance.name or entry.group
-        yield f"{entry.label} on {where}, {report.problem.name}, seed {report.seed}: {breach.told}"
+        wave = "" if not report.in_waves else f", {'all waves' if report.wave is None else f'wave {report.wave}'}"
+        yield f"{entry.label} on {where}, {report.problem.name}, seed {report.seed}{wave}: {breach.told}"
         if report.objective is not None and report.reference.value is not None:
             best = f"the {report.reference.kind} {_told(report.reference.value)}"
             yield f"  value {_told(report.objective)} against {best}"
         yield from (f"  {line}" for line in differing(report))
-        yield f"  see it again: {go}{again(entry, by_label.get(entry.label), profile, time_limit)}"
+        yield f"  see it again: {go}{again(entry, by_label.get(entry.label), profile, time_limit, contained)}"
     if len(breaches) > _SHOWN:
         yield f"and {len(breaches) - _SHOWN} more"
 
@@ -84,7 +87,11 @@ def differing(report: GapReport) -> Iterator[str]:
 
 
 def again(
-    entry: Measured, choice: Choice | None = None, profile: AnyProfile = "exact", time_limit: float | None = None
+    entry: Measured,
+    choice: Choice | None = None,
+    profile: AnyProfile = "exact",
+    time_limit: float | None = None,
+    contained: Limits | None = None,
 ) -> str:
     """The shell command that makes a run again, with all that decides it; where there is none, what to do first.
 
@@ -92,8 +99,8 @@ def again(
     ----------
     entry, choice
         The run, and its heuristic with its parameters.
-    profile, time_limit
-        What it was measured with.
+    profile, time_limit, contained
+        What it was measured with; `contained` are the limits of processes of their own.
     """
     report = entry.report
     problem, source = report.problem, report.problem.instance.source
@@ -114,7 +121,11 @@ def again(
     label = entry.label if choice is None else choice.label
     if "<" in label:
         return f"{label} has no name that a command could import: define it at the top of its module"
-    command += ["--heuristic", label, "--seed", str(report.seed), *_limits(profile, time_limit)]
+    command += ["--heuristic", label, "--seed", str(report.seed), *["--waves"] * report.in_waves]
+    command += _limits(profile, time_limit)
+    if contained is not None:
+        given = {"--run-limit": contained.seconds, "--memory-limit": contained.memory_mb}
+        command += [part for name, value in given.items() if value is not None for part in (name, f"{value:g}")]
     return before + " ".join(map(shlex.quote, command))
 
 

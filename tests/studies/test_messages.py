@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import optsched
 from optsched.cli import cli
 from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.processes import Limits
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 from optsched.studies.checks import Check
 from optsched.studies.choices import Family
@@ -146,6 +147,8 @@ def test_the_command_has_the_limits_of_the_run() -> None:
     ]
     for profile, seconds, told in cases:
         assert shlex.split(again(entry, None, profile, seconds))[-len(told) :] == told
+    limits = Limits(seconds=30, memory_mb=500)
+    assert again(entry, contained=limits).endswith("--time-limit none --run-limit 30 --memory-limit 500")
     check = Check.of("rand", "papers/guo-fig2", "lsap", max_absolute=0, profile="ci", seeds=20)
     assert "--profile ci --time-limit none" in "\n".join(check.planned().run().lines())
 
