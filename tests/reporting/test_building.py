@@ -109,6 +109,17 @@ def test_what_is_said_at_once(tmp_path: Path) -> None:
     assert first in shown
 
 
+def test_unfinished_sweeps() -> None:
+    """Tests that a store of which runs are missing is told at once."""
+
+    class Held(Study):
+        path, planned = "s.sqlite", 3
+
+    assert built(read(Held([record()])))[1] == ["2 runs of the sources are not finished"]
+    assert built(read(Held([record(), record(instance="b")])))[1] == ["1 run of the sources is not finished"]
+    assert built(read(Held([record(instance=name) for name in "abc"])))[1] == []
+
+
 def test_commands_of_a_part() -> None:
     """Tests that a problem's section ends with what gives it again, by the name of the problem."""
     rows = [record(instance=name, parameters={"levels": levels}) for name in "a" for levels in ([0, 1, 1], [0, 1, 2])]

@@ -114,6 +114,15 @@ def test_long_tables_are_cut_and_carried() -> None:
     assert "data-filtered" in text
 
 
+def test_huge_tables_are_not_carried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a page does without the link where the table is too large for it."""
+    table = Table("t", "T", ("n",), frozenset({"n"}), [counts(number) for number in range(9)])
+    report = Report("R", "S.", (Section("x", "X", (table,)),))
+    assert "data:text/csv" in page(report)
+    monkeypatch.setattr("optsched.reporting.page._CARRIED", 10)
+    assert "data:text/csv" not in page(report)
+
+
 def test_without_pictures() -> None:
     """Tests that the tables are there where nothing can be drawn, and what lines and notes look like."""
 

@@ -57,6 +57,14 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
     assert old.read_text() == "old"
 
 
+def test_a_full_disk(tmp_path: Path) -> None:
+    """Tests that where one file cannot be written to its end, no other is there either, and no part of one."""
+    (tmp_path / "full.md").symlink_to("/dev/full")
+    with pytest.raises(InputError, match="No space left on device"):
+        write_report(Study([record()]), [tmp_path / "whole.csv", tmp_path / "full.md"])
+    assert [path.name for path in tmp_path.iterdir()] == ["full.md"]
+
+
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a page without pictures is written where matplotlib is missing, and that it is said."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
