@@ -40,7 +40,7 @@ NOTHING = 5
 @click.option(
     "--budget",
     type=click.IntRange(1),
-    help="Instances that are tried; by default 1000, or all that --time-limit allows.",
+    help="Instances that are tried; by default 2000, or all that --time-limit allows.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the search.")
 @click.option(

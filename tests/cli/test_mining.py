@@ -27,6 +27,24 @@ def test_words_and_files(tmp_path: Path) -> None:
     assert "is there already" in again.stderr
 
 
+def test_help_tells_the_defaults() -> None:
+    """Tests that the help, which does not load the search, has the budget and the sizes that hold."""
+    from optsched.mining.search import BUDGET, MOST
+
+    told = " ".join(run("mine", "--help").stdout.split())
+    assert f"by default {BUDGET}, or all that --time-limit allows" in told
+    for option, number in (("tasks", MOST["tasks"]), ("nodes", MOST["nodes"])):
+        assert f"--most-{option} INTEGER RANGE [default: {number}; x>=1]" in told
+
+
+def test_several_runs_and_seconds() -> None:
+    """Tests that runs, their mean, and seconds in place of a budget reach the search."""
+    found = answer(*MINE[:3], "--heuristic", "rand", "--run-seeds", "0-2", "--over", "mean", "--budget", "20")
+    assert (found["seeds"], found["over"]) == ([0, 1, 2], "mean")
+    timed = run(*MINE[:-2], "--time-limit", "0.000001")
+    assert timed.exit_code == 5
+
+
 def test_json() -> None:
     """Tests that JSON holds the gap's record and the instance."""
     found = answer(*MINE)

@@ -91,7 +91,7 @@ def test_dl_in_the_sweeping_reading_keeps_it() -> None:
 @pytest.mark.thorough
 def test_flow_based_is_not_optimal() -> None:
     """Tests that the flow-based algorithm misses the least makespan (Fischer et al. 2010, note 1)."""
-    found = mine("flow-based", "latency", component="makespan")
+    found = mine("flow-based", "latency", component="makespan", budget=600)
     assert found is not None
     assert found.report.absolute_gap is not None
     assert found.report.absolute_gap[0]
