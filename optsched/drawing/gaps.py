@@ -279,22 +279,28 @@ def ratios(
         highest = _is_maximum(part, component)
         rows = found.setdefault(str(problem), {str(name): [] for name in part["heuristic"].unique()})
         keys = [part[name] for name in cells] + [occurrence.loc[part.index]]
-        for _, cell in part.groupby(keys, sort=False, dropna=False):
+        compared: dict[int, list[dict[str, Any]]] = {}
+        numbers = part.groupby(keys, sort=False, dropna=False).ngroup()
+        for number, row in zip(numbers.tolist(), _rows(part), strict=True):
+            compared.setdefault(number, []).append(row)
+        for cell in compared.values():
             for name, ratio in _cell_ratios(cell, component, against, highest):
                 rows[name].append(ratio)
     return {problem: {name: _runs(values) for name, values in rows.items()} for problem, rows in found.items()}
 
 
-def _cell_ratios(cell: pd.DataFrame, component: int, against: str, highest: bool) -> Iterable[tuple[str, float | str]]:
+def _cell_ratios(
+    cell: Sequence[Mapping[str, Any]], component: int, against: str, highest: bool
+) -> Iterable[tuple[str, float | str]]:
     """The ratio of each run to the best of those that are compared, or why there is none."""
     values = {}
-    for row in _rows(cell):
+    for row in cell:
         reason = _no_value(row)
         value = row[f"objective_{component}"]
         values[str(row["heuristic"])] = reason or ("unknown" if math.isnan(value) else value)
     known = [value for value in values.values() if not isinstance(value, str)]
     if against == "reference":
-        known = [value for value in cell[f"reference_{component}"].tolist() if not math.isnan(value)]
+        known = [value for row in cell if not math.isnan(value := row[f"reference_{component}"])]
     best = (max if highest else min)(known) if known else None
     for name, value in values.items():
         if isinstance(value, str):
