@@ -88,7 +88,10 @@ def starts_of(judge: Judge, family: str | None, given: Mapping[str, Any], most: 
     own = record(judge.name)
     if family is not None and family not in FAMILIES:
         raise UsageError(f'no family "{family}"; {nearest(family, list(FAMILIES))}')
-    names = [family] if family is not None else [name for name in (own.family, None if given else _ALL_FIELDS) if name]
+    names = [_ALL_FIELDS] if family is None else [family]
+    if family is None and own.family is not None:
+        # What is given is of the problem's own family.
+        names = [own.family] if given else [own.family, _ALL_FIELDS]
     refused: list[InputError] = []
     for name in names:
         known = FAMILIES[name].parameters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,14 @@ def test_the_family_with_all_fields() -> None:
     assert starts_of(judge_of("lsap-fair-sched", "lsap"), None, {}, MOST).family == "mixed"
     with pytest.raises(UsageError, match="no instance of family lsap can be posed as lsap for lsap-fair-sched"):
         starts_of(judge_of("lsap-fair-sched", "lsap"), "lsap", {}, MOST)
+
+
+def test_a_problem_without_a_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a problem of a package outside, which has no family, starts from the one with all fields."""
+    bare = replace(records()["lsap"], family=None, sizes={})
+    monkeypatch.setattr("optsched.mining.starts.record", lambda name: bare)
+    assert starts_of(judge_of("dl", "lsap"), None, {}, MOST).family == "mixed"
+    assert starts_of(judge_of("dl", "lsap"), None, {"nodes": 4}, MOST).draw(np.random.default_rng(0))
 
 
 def test_sizes_differ_and_given_ones_stay() -> None:
