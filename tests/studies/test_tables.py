@@ -14,11 +14,15 @@ from optsched import study
 from optsched.gaps import record_fields
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.printing import render
+from optsched.problems import Problem
+from optsched.registry import records
 from optsched.results import Proof
+from optsched.routes import frontier, solve
 from optsched.studies.choices import Family
 from optsched.studies.limits import GapLimit
 from optsched.studies.runs import measure, plan
 from optsched.studies.tables import GapReports, summed
+from optsched.testing.cases import cases
 
 
 def row(tasks: int, remote: int, name: str) -> Instance:
@@ -70,6 +74,35 @@ def test_frame_of_numbers() -> None:
     zero = frame[(frame["instance"] == "none") & (frame["problem"] == "lsap") & frame["feasible"]]
     assert zero["gap"].eq(math.inf).all(), "over an optimum of 0"
     assert zero["absolute_gap"].eq(2).all()
+
+
+def mixed(frame: pd.DataFrame) -> list[str]:
+    """The columns that are neither numbers nor, but for what is unknown, texts alone."""
+    kinds = {name: set(map(type, frame[name].dropna())) for name in frame.columns}
+    return [name for name, found in kinds.items() if frame[name].dtype.kind not in "bif" and not found <= {str}]
+
+
+@pytest.mark.parametrize("name", records())
+def test_no_frame_mixes_types(name: str) -> None:
+    """Tests that frames of gaps, solutions, placements, frontiers and instances hold numbers or texts in a column."""
+    problem = cases(records()[name], (2,))[0].problem
+    solution = solve(problem)
+    frames = {"solution": solution.frame()}
+    if records()[name].frontier:
+        frames["frontier"] = frontier(problem).frame()
+    if isinstance(problem, Problem):
+        frames |= problem.instance.to_frames()
+        if solution.decision is not None:
+            frames["placement"] = solution.decision.frame(problem)
+
+        def nowhere(problem: Any, rng: Any) -> list[None]:
+            return [None] * len(problem.tasks)
+
+        found = study([problem.instance], name, [nowhere, lambda problem, rng: solution.decision])
+        frames |= {"gaps": found.frame(), "summary": found.summary()}
+        components = len(problem.components)
+        assert [f"objective_{at}" in found.frame() for at in (1, 2)] == [True, components > 1]
+    assert {what: mixed(frame) for what, frame in frames.items() if mixed(frame)} == {}
 
 
 def test_nothing_measured() -> None:
