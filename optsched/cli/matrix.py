@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -121,29 +122,27 @@ class _Rows:
         self._write, self._form, self._drawn = write, form, drawn(output) and form == "table"
         self._names = [problem.name for problem in posed]
         self._first = max(len(printable(label)) for label in ("heuristic", *listed))
-        most = page_width(file=output is not None) if form == "table" else None
-        self._blocks = self._split(most)
-        self._lines = self._lines_of(self._blocks[0])
+        self._most = page_width(file=output is not None) if form == "table" else sys.maxsize
+        self._widths = [max(len(name), _WIDTH) for name in self._names]
+        self._on = self._block(0)
+        self._lines = self._lines_of(self._on)
         self._head = self._lines.head(self._drawn)
         self._row: list[str] = []
         self._rows: list[list[str]] = []
 
-    def _split(self, most: int | None) -> list[range]:
-        """Which problems are in which table."""
-        blocks, begin, width = [], 0, self._first
-        for at, name in enumerate(self._names):
-            own = max(len(name), _WIDTH) + 2
-            if most is not None and at > begin and width + own > most:
-                blocks.append(range(begin, at))
-                begin, width = at, self._first
-            width += own
-        return [*blocks, range(begin, len(self._names))]
+    def _block(self, begin: int) -> range:
+        """The problems, from one on, that a page has room for; one at least."""
+        width, end = self._first, begin
+        while end < len(self._names) and (end == begin or width + 2 + self._widths[end] <= self._most):
+            width += 2 + self._widths[end]
+            end += 1
+        return range(begin, end)
 
     def _lines_of(self, block: range) -> Lines:
         from optsched.printing import Lines
 
         names = [self._names[at] for at in block]
-        widths = [self._first, *(max(len(name), _WIDTH) for name in names)]
+        widths = [self._first, *(self._widths[at] for at in block)]
         return Lines(("heuristic", *names), widths, frozenset(names)).in_form(self._form)
 
     def add(self, cell: Cell) -> None:
@@ -157,13 +156,28 @@ class _Rows:
             self._put()
         if end := self._head + self._lines.foot():
             self._write(end)
-        for block in self._blocks[1:]:
+        # Of the problems that did not fit the cells are known by now.
+        self._widths = [
+            max([width, *(len(row[at + 1]) for row in self._rows)]) for at, width in enumerate(self._widths)
+        ]
+        block = self._on
+        while block.stop < len(self._names):
+            block = self._block(block.stop)
             lines = self._lines_of(block)
             rows = [lines.line([row[0], *(row[at + 1] for at in block)]) for row in self._rows]
             self._write(f"\n{lines.head(self._drawn)}{''.join(rows)}")
 
     def _put(self) -> None:
+        from optsched.studies.pages import elided
+
         row = [*self._row, *[""] * (len(self._names) + 1 - len(self._row))]
         head, self._head, self._row = self._head, "", []
         self._rows.append(row)
-        self._write(head + self._lines.line([row[0], *(row[at + 1] for at in self._blocks[0])]))
+        cells = [row[at + 1] for at in self._on]
+        line = self._lines.line([row[0], *cells])
+        if len(line) > self._most + 1:  # a long word; numbers are never cut
+            cut = zip(cells, (self._widths[at] for at in self._on), strict=True)
+            line = self._lines.line(
+                [row[0], *(elided(cell, width) if cell[:1].isalpha() else cell for cell, width in cut)]
+            )
+        self._write(head + line)

@@ -36,7 +36,10 @@ def page_width(file: bool = False) -> int:
 
     `file` is where a file is written, and no terminal counts.
     """
-    return int(os.environ.get("COLUMNS") or 80) if file else shutil.get_terminal_size().columns
+    if not file:
+        return shutil.get_terminal_size().columns
+    told = os.environ.get("COLUMNS", "")
+    return int(told) if told.isdecimal() and int(told) else 80
 
 
 def elided(text: str, most: int) -> str:

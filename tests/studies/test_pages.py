@@ -40,6 +40,9 @@ def test_page_is_that_of_the_terminal_or_80(monkeypatch: pytest.MonkeyPatch) -> 
     assert page_width(file=True) == 80
     monkeypatch.setenv("COLUMNS", "57")
     assert (page_width(), page_width(file=True)) == (57, 57)
+    for nonsense in ("", "0", "-5", "wide"):
+        monkeypatch.setenv("COLUMNS", nonsense)
+        assert page_width(file=True) == 80
 
 
 def test_names_keep_both_ends() -> None:
