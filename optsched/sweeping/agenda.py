@@ -199,7 +199,8 @@ class Agenda:
             raise KeyboardInterrupt
         row = optimum_row(posed, solution, outcome)
         with self._store.transaction():
-            self._store.put("instances", instance_row(posed.problem.instance))
+            if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", posed.problem.instance.sha256)):
+                self._store.put("instances", instance_row(posed.problem.instance))
             self._store.put(
                 "optima", {**row, **further, "solution": solution_text(solution, posed.problem.instance).decode()}
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from optsched.errors import InputError
+from optsched.errors import InputError, UsageError
 from optsched.heuristics import AnyHeuristic
 from optsched.instance import Instance
 from optsched.problems import Problem
@@ -20,6 +20,9 @@ from optsched.sweeping.keys import canonical, optimum_key, run_key
 __all__ = ["Planned", "Plan", "Posed", "planned"]
 
 Parameters = Mapping[str, Any]
+
+#: What SQLite holds as a whole number.
+LARGEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,8 @@ def planned(
     """
     variants = [parameters] if isinstance(parameters, Mapping) else list(parameters) or [{}]
     groups, drawn, loaded = groups_of(instances), seeds_of(seeds), load_profile(profile)
+    if max(drawn) > LARGEST_SEED:
+        raise UsageError(f"seed {max(drawn)}: a store takes whole numbers up to {LARGEST_SEED}")
     found: dict[tuple[str, ...], Planned] = {}
     known: dict[str, Posed] = {}
     for values in variants:

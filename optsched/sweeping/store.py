@@ -69,7 +69,8 @@ class Store:
             told = f"is a store of a newer optsched (version {version}; this one knows {VERSION}): update optsched"
             raise InputError([Fault("", told)], self.path)
         if application == APPLICATION:
-            if (self._connection.execute("PRAGMA quick_check(1)").fetchone() or [""])[0] != "ok":
+            # Who reads meets what is damaged; who adds to it should know beforehand.
+            if self._write and (self._connection.execute("PRAGMA quick_check(1)").fetchone() or [""])[0] != "ok":
                 raise sqlite3.DatabaseError("its pages contradict one another")
             return
         if application or self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -157,8 +158,9 @@ def _columns(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _cells(row: Mapping[str, Any]) -> list[Any]:
-    """Values as SQLite takes them: lists and objects as JSON."""
-    return [json.dumps(value, default=str) if isinstance(value, list | dict) else value for value in row.values()]
+    """Values as SQLite takes them: lists and objects as JSON, and of a text what Unicode has a form for."""
+    cells = [json.dumps(value, default=str) if isinstance(value, list | dict) else value for value in row.values()]
+    return [cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell for cell in cells]
 
 
 def _words(error: sqlite3.Error) -> str:

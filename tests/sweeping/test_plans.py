@@ -65,6 +65,8 @@ def test_faults_are_found_beforehand() -> None:
         planned("papers/guo-fig2", "lsap", "dll")
     with pytest.raises(InputError, match="no such file"):
         planned("nowhere", "lsap", "dl")
+    with pytest.raises(UsageError, match="up to 9223372036854775807"):
+        planned("papers/guo-fig2", "lsap", "dl", [2**63])
     with pytest.raises(UsageError, match="in processes of their own"):
         planned("papers/guo-fig2", "lsap", lambda problem, rng: [])
 

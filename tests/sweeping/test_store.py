@@ -15,6 +15,7 @@ from command_line import ENVIRONMENT
 
 from optsched.errors import InputError
 from optsched.sweeping import store as module
+from optsched.sweeping.checking import check_store
 from optsched.sweeping.schema import APPLICATION, VERSION
 from optsched.sweeping.store import Store, locked
 
@@ -51,10 +52,10 @@ def test_rows_come_back(path: Path) -> None:
     """Tests that rows are found again, that one with the same key takes its place, and that lists are JSON."""
     with Store(path, write=True) as store:
         with store.transaction():
-            store.put("instances", {**INSTANCE, "name": "renamed"})
+            store.put("instances", {**INSTANCE, "name": "re\udcffnamed"})
             store.put("instances", {**INSTANCE, "sha256": "b", "name": ["x", {"y": 1}]})
         assert [row["name"] for row in store.rows("SELECT * FROM instances ORDER BY sha256")] == [
-            "renamed",
+            "re\\udcffnamed",
             '["x", {"y": 1}]',
         ]
         assert store.faults() == []
@@ -134,7 +135,9 @@ def test_damaged(path: Path) -> None:
     path.write_bytes(whole[: len(whole) // 2])
     assert "is damaged" in told(path, write=True)
     path.write_bytes(whole[:8192] + b"\xff" * 40960 + whole[49152:])
-    assert "is damaged" in told(path)
+    assert "is damaged" in told(path, write=True)
+    with pytest.raises(InputError, match="is damaged"):
+        check_store(path)
     path.write_bytes(whole)
     assert Store(path).faults() == []
 
@@ -160,6 +163,27 @@ def test_rows_that_refer_to_nothing(path: Path) -> None:
     change(path, sweep, optimum)
     with Store(path) as store:
         assert store.faults() == ["table optima, row 1: refers to a row of instances that is not there"]
+
+
+def test_killed_within_a_result(path: Path) -> None:
+    """Tests that what a killed process has written of a result is taken back by whoever opens the store next."""
+    code = f"""
+import os
+from optsched.sweeping.store import Store
+with Store({str(path)!r}, write=True) as store, store.transaction():
+    store.execute("PRAGMA cache_size = 1")
+    for number in range(500):
+        store.put("instances", {{**{INSTANCE!r}, "sha256": str(number), "content": b"x" * 5000}})
+    os._exit(9)
+"""
+    before = path.stat().st_size
+    assert subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=False).returncode == 9
+    assert path.stat().st_size > before, "pages were written"
+    assert path.with_name("a.sqlite-journal").exists()
+    with Store(path) as store:
+        assert [row["sha256"] for row in store.rows("SELECT sha256 FROM instances")] == ["a"]
+        assert store.faults() == []
+    assert path.stat().st_size == before
 
 
 def test_a_full_disk(path: Path) -> None:
