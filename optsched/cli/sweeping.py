@@ -357,6 +357,10 @@ def _failure(what: str, status: str, runs: Sequence[Mapping[str, Any]]) -> str:
     return f"{what} {status} in {counted(len(runs), 'run')}, first on {where}{why}"
 
 
+#: What an optimum without a proof rests on.
+_WORDS = {"solver": "a solver's word", "enumeration": "enumeration", "nothing": "nothing"}
+
+
 def _check(path: str) -> None:
     """Check a store."""
     from optsched.brief import counted
@@ -366,6 +370,7 @@ def _check(path: str) -> None:
     with progress(sys.stderr) as step:
         found = check_store(path, step)
     optima = f"{found.optima} {'optimum' if found.optima == 1 else 'optima'}, {found.proved} of them proved anew"
+    optima += "".join(f", {count} on {_WORDS[kind]}" for kind, count in found.claimed.items())
     arguments.emit(f"{path}: {counted(found.runs, 'run')}, {optima}, {counted(found.instances, 'instance')}\n")
     if found.faults:
         raise InputError([Fault("", told) for told in found.faults], path)

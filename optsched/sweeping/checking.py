@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,8 @@ class Checked:
         How many there are.
     proved
         How many of the optima are proved anew, from the instance and the proof alone.
+    claimed
+        How many of the others rest on what: `solver`, `enumeration` or `nothing`.
     faults
         What is wrong, a line each.
     """
@@ -35,6 +38,7 @@ class Checked:
     optima: int
     instances: int
     proved: int
+    claimed: Mapping[str, int]
     faults: tuple[str, ...]
 
 
@@ -55,18 +59,20 @@ def check_store(path: str | os.PathLike[str], step: Callable[[str], None] = lamb
     """
     with Store(path) as store:
         faults = store.faults()
-        runs = optima = proved = 0
+        runs = optima = 0
+        rests: Counter[str] = Counter()
         for row in store.rows("SELECT * FROM runs"):
             runs += 1
             faults += [f"run {row['key'][:12]}: {told}" for told in _of_run(row)]
         for row in store.rows(OPTIMA):
             optima += 1
             step(f"{row['name']} {row['problem']}")
-            told, sound = _of_optimum(row, store.path)
+            told, rests_on = _of_optimum(row, store.path)
             faults += [f"optimum {row['key'][:12]} ({row['name']}, {row['problem']}): {line}" for line in told]
-            proved += sound
+            rests.update(rests_on)
         (counted,) = store.rows("SELECT count(*) AS instances FROM instances")
-        return Checked(runs, optima, counted["instances"], proved, tuple(faults))
+        proved = rests.pop(_PROVED, 0)
+        return Checked(runs, optima, counted["instances"], proved, dict(rests), tuple(faults))
 
 
 def _of_run(row: Mapping[str, Any]) -> Iterator[str]:
@@ -84,8 +90,12 @@ def _of_run(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"its record has another {name}"
 
 
-def _of_optimum(row: Mapping[str, Any], path: str) -> tuple[list[str], bool]:
-    """What is wrong with an optimum's row, and whether it is proved anew."""
+#: What an optimum rests on that needs nobody's word.
+_PROVED = "proof"
+
+
+def _of_optimum(row: Mapping[str, Any], path: str) -> tuple[list[str], list[str]]:
+    """What is wrong with an optimum's row, and what it rests on: nothing where it is contradicted."""
     faults = []
     try:
         parameters, solver = json.loads(row["parameters"]), json.loads(row["solver"])
@@ -95,5 +105,8 @@ def _of_optimum(row: Mapping[str, Any], path: str) -> tuple[list[str], bool]:
         problem, solution = optimum_of(row, path)
         verdict = certify(problem, solution)
     except (OptschedError, ValueError) as error:
-        return [*faults, str(error)], False
-    return [*faults, *verdict.contradicted], verdict.proved
+        return [*faults, str(error)], []
+    if not verdict.valid:
+        return [*faults, *verdict.contradicted], []
+    # As the verdict has them, the claim of the first component that nothing proved.
+    return faults, [verdict.claims[0].kind if verdict.claims else _PROVED]

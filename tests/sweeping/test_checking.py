@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from sweeps import InProcess
 
+from optsched.certificates import certify
+from optsched.certificates.checking import Claim, Verdict
 from optsched.errors import InputError
+from optsched.sweeping import checking
 from optsched.sweeping.checking import check_store
 from optsched.sweeping.executing import carry_out
 from optsched.sweeping.plans import planned
@@ -67,6 +70,17 @@ def test_each_change_is_found(path: Path, command: str, told: str) -> None:
     """Tests that a changed row is found, and where it is."""
     faults = change(path, command)
     assert any(told in fault for fault in faults), faults
+
+
+def test_what_nothing_proves(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that optima that nothing proves are counted by what they rest on, and are no fault."""
+    claimed = Verdict((), (Claim("solver", "its word"),))
+    names = iter(["lsap"])
+    monkeypatch.setattr(
+        checking, "certify", lambda problem, solution: claimed if next(names, None) else certify(problem, solution)
+    )
+    found = check_store(path)
+    assert (found.proved, dict(found.claimed), found.faults) == (3, {"solver": 1}, ())
 
 
 def test_a_false_proof_is_found(path: Path) -> None:
