@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import UsageError
+from optsched.errors import Fault, InputError, UsageError
 
 if TYPE_CHECKING:
     from optsched.instance import Instance
@@ -85,12 +85,13 @@ def solve(
             solution = solve(posed, profile, begin, route, time_limit)
         if file is not None:
             file.write(solution_text(solution, posed.instance))
-        if solution.limit is Limit.INTERRUPTED:
+        ended = told_end(solution)
+        if solution.limit is Limit.INTERRUPTED or ended is not None:  # an older file stays
             _show(posed, solution, form, notes)
-            ctx.exit(INTERRUPTED)
+            if ended is not None:
+                arguments.note(f"not solved: {ended}", "warning")
+            ctx.exit(INTERRUPTED if ended is None else NO_SOLUTION)
     _show(posed, solution, form, notes)
-    if (ended := told_end(solution)) is not None:
-        arguments.note(f"not solved: {ended}", "warning")
     codes = {Termination.NO_SOLUTION: NO_SOLUTION, Termination.ERROR: NO_SOLUTION, Termination.INFEASIBLE: INFEASIBLE}
     ctx.exit(codes.get(solution.termination, 0))
 
@@ -444,10 +445,16 @@ def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | Non
     negated = mps and meaning.component.sense is Sense.MAX
     within = "" if limit is None else f", at limit {options['limit']}"
     written_by = f"{problem.instance.name}: {problem.name}, {kind} model{within}; by optsched"
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder, "model")
-        (write_mps if mps else write_lp)(built, program, [written_by, *meaning.notes(negated)])
-        write_whole(target, program.read_bytes())
+    write = write_mps if mps else write_lp
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder, "model")
+            write(built, program, [written_by, *meaning.notes(negated)])
+            content = program.read_bytes()
+    except OSError as error:  # no room where temporary files go
+        told = f"cannot be written: {error.strerror or error} ({tempfile.gettempdir()})"
+        raise InputError([Fault("", told)], target) from None
+    write_whole(target, content)
     if negated or meaning.units != 1:
         for told in meaning.notes(negated):
             arguments.note(f"{target}: {told}")

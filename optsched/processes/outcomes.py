@@ -66,6 +66,18 @@ class Limits:
             told = str(error).replace("memory_mb=", "memory_limit=").replace("seconds=", "run_limit=")
             raise UsageError(told) from None
 
+    @property
+    def options(self) -> list[str]:
+        """What sets them on the command line.
+
+        Examples
+        --------
+        >>> Limits(2.5, 800).options
+        ['--run-limit', '2.5', '--memory-limit', '800']
+        """
+        given = {"--run-limit": self.seconds, "--memory-limit": self.memory_mb}
+        return [word for name, limit in given.items() if limit is not None for word in (name, f"{limit:g}")]
+
     def __bool__(self) -> bool:
         return self.seconds is not None or self.memory_mb is not None
 

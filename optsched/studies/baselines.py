@@ -236,7 +236,9 @@ def _held(path: Path) -> Iterator[None]:
         try:
             held.execute("BEGIN EXCLUSIVE")
         except sqlite3.Error as error:
-            told = f"another process has been recording in it for {PATIENCE:g} s ({lock}: {error})"
+            busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+            told = f"another process has been recording in it for {PATIENCE:g} s" if busy else "cannot be written"
+            told += f" ({lock}: {error})"
             raise InputError([Fault("", told)], str(path)) from None
         yield
 

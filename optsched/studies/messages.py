@@ -123,9 +123,7 @@ def again(
         return f"{label} has no name that a command could import: define it at the top of its module"
     command += ["--heuristic", label, "--seed", str(report.seed), *["--waves"] * report.in_waves]
     command += _limits(profile, time_limit)
-    if contained is not None:
-        given = {"--run-limit": contained.seconds, "--memory-limit": contained.memory_mb}
-        command += [part for name, value in given.items() if value is not None for part in (name, f"{value:g}")]
+    command += [] if contained is None else contained.options
     return before + " ".join(map(shlex.quote, command))
 
 

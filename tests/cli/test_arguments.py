@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,71 @@ def test_wrong_limit(limit: str) -> None:
     result = run("gap", "papers/guo-fig2", f"--time-limit={limit}")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "no number of seconds" in result.stderr
+
+
+# Hard limits ------------------------------------------------------------------------------------------------------
+
+FIGURE = "papers/guo-fig2"
+
+
+def test_hard_limits_of_gap() -> None:
+    """Tests that a heuristic that ends its process is a record with status and reason, and exit code 4."""
+    command = ["gap", FIGURE, "--problem", "lsap", "--heuristic", "dl", "--heuristic", "hostile_heuristics:leaves"]
+    result = run(*command, "--format", "json", "--run-limit", "60")
+    assert result.exit_code == 4
+    good, bad = json.loads(result.stdout)
+    assert (good["status"], good["reference_kind"]) == ("done", "optimum")
+    assert (bad["status"], bad["feasible"], bad["objective"], bad["reference"]) == ("crashed", False, None, 0)
+    assert bad["error"] == ('heuristic "hostile_heuristics:leaves" crashed: ended with exit code 0 before it answered')
+    assert f"optsched: error: guo-fig2, lsap, seed 0: {bad['error']}" in result.stderr
+
+
+@pytest.mark.thorough
+def test_hard_limits_of_other_commands(tmp_path: Path) -> None:
+    """Tests that each command with hard limits goes on, and tells of what was killed in its own way."""
+    hangs = ["--heuristic", "hostile_heuristics:hangs", "--run-limit", "0.7"]
+    matrix = run("matrix", FIGURE, "--problem", "lsap", "--heuristic", "dl", *hangs)
+    assert matrix.exit_code == 4
+    assert matrix.stdout.splitlines()[-1].split() == ["hostile_heuristics:hangs", "out-of-time"]
+    explain = run("explain", FIGURE, "--problem", "lsap", *hangs)
+    assert explain.exit_code == 4
+    assert "was out of time: killed after 0.7 s" in explain.stderr
+    summed = run("gap", "--family", "lsap", "--seeds", "0-1", "--problem", "lsap", *hangs)
+    assert summed.exit_code == 4
+    assert "2 out of time" in summed.stdout
+    mined = run("mine", "--problem", "lsap", *hangs, "--budget", "3", "--most-tasks", "2")
+    assert mined.exit_code == 0
+    assert "was out of time: killed after 0.7 s" in mined.stdout
+    assert mined.stdout.rstrip().endswith("--seed 0 --run-limit 0.7"), "the command does not hang either"
+    killed = run("gap", FIGURE, "--problem", "lsap", "--heuristic", "dl", "--run-limit", "0.001", "--max-gap", "inf")
+    assert killed.exit_code == 4
+    assert "warning: not solved: timed-out: killed after 0.001 s" in killed.stderr
+    frontier = run("frontier", FIGURE, "--problem", "latency", "--run-limit", "0.001", "--format", "json")
+    assert frontier.exit_code == 5
+    assert json.loads(frontier.stdout)["limit"] == "TIME"
+    checks = tmp_path / "checks.toml"
+    checks.write_text(
+        f'run_limit = 0.7\n[[check]]\nname = "hangs"\ninstances = "{FIGURE}"\nproblem = "lsap"\n'
+        'heuristic = ["dl", "hostile_heuristics:hangs"]\n'
+    )
+    checked = run("check", str(checks), "--junit", str(tmp_path / "found.xml"))
+    assert checked.exit_code == 4
+    assert "was out of time: killed after 0.7 s" in checked.stdout
+    assert "--heuristic hostile_heuristics:hangs --seed 0 --time-limit none --run-limit 0.7" in checked.stdout
+    assert "was out of time: killed after 0.7 s" in (tmp_path / "found.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--run-limit", "0"], "'0' is no number of seconds above 0"),
+        (["--run-limit", "soon"], "'soon' is no number of seconds above 0"),
+        (["--run-limit", "inf"], "'inf' is no number of seconds above 0"),
+        (["--memory-limit", "0"], "Invalid value for '--memory-limit'"),
+    ],
+)
+def test_hard_limits_that_are_none(given: list[str], told: str) -> None:
+    """Tests that what limits nothing is wrong usage."""
+    result = run("gap", FIGURE, *given)
+    assert result.exit_code == 2
+    assert told in result.stderr
