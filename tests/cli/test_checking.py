@@ -109,6 +109,7 @@ def test_from_green_to_red(folder: Path) -> None:
     )
     again = (
         "optsched gap traces/small.json --problem lsap --heuristic scheduler.placing:place --seed 0 --time-limit none"
+        " --run-limit 600"
     )
     assert f"  see it again: cd project && {again}\n" in red.stdout
     assert "the value is 6, 200 % from the optimum; recorded is 2 (0 %)" in red.stdout
