@@ -66,14 +66,14 @@ def built(
         sections.append(Section("matrices", "Gap matrices", tuple(matrices(cells))))
     if frontiers:
         points = (_frontier(number, record, entries) for number, record in enumerate(frontiers, 1))
-        own = Lines((again([], "report.html"), *map(asked, frontiers)), command=True, key="commands-frontiers")
+        own = Lines((again(problems, "report.html"), *map(asked, frontiers)), command=True, key="commands-frontiers")
         sections.append(Section("frontiers", "Frontiers", (*chain.from_iterable(points), own)))
     if entries:
         failed = failures(entries)
         lines: tuple[Part, ...] = (failed,) if failed.rows else ("Every run has a feasible placement.",)
         sections.append(Section("failed", "Failures", lines))
         sections.append(Section("each", "Runs", (all_runs(entries),)))
-    sections.append(_provenance(found, entries, told, again([], "report.html")))
+    sections.append(_provenance(found, entries, told, again(problems, "report.html")))
     heading = title or "Gaps to the proved optimum"
     return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections)), told
 
@@ -198,6 +198,10 @@ def _provenance(found: Found, entries: Sequence[Entry], told: Sequence[str], com
     of = f"The records are of optsched {', '.join(versions)}. " if versions else ""
     parts: list[Part] = [f"{of}The report was written by optsched {__version__}, with this command:"]
     parts += [Lines((command,), command=True), sources]
+    for source in found.sources:
+        if source.command:
+            parts.append(f"The runs of {source.name} were measured with {source.computed_with}, by this command:")
+            parts.append(Lines((source.command,), command=True))
     if told:
         parts.append(Lines(tuple(f"{line[0].upper()}{line[1:]}." for line in told)))
     notes = Counter(note for entry in entries for note in dict.fromkeys(entry.record.notes))

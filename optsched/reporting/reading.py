@@ -39,6 +39,8 @@ class Source:
         How many it holds.
     unfinished
         Runs of a store that have not ended.
+    command, computed_with
+        Of a store: what was typed for its last sweep, and the versions and the machine that computed it.
     """
 
     name: str
@@ -48,6 +50,8 @@ class Source:
     cells: int
     frontiers: int
     unfinished: int = 0
+    command: str = ""
+    computed_with: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,9 @@ def _read(given: Any) -> tuple[Source, list[Record | FrontierRecord]]:
             return _of_json(content, "stdin" if given == "-" else given, "records")
         from optsched.sweeping.results import load_sweep
 
-        given = load_sweep(given)
+        source, entries = _read(load_sweep(given))
+        command, computed_with = _measured(given)
+        return replace(source, command=command, computed_with=computed_with), entries
     stored = isinstance(getattr(given, "path", None), str)
     name, kind = (given.path, "store") if stored else (repr(given).strip("<>"), "study")
     documents = [{"version": __version__, **record} for record in given.records()]
@@ -136,6 +142,20 @@ def _read(given: Any) -> tuple[Source, list[Record | FrontierRecord]]:
         raise InputError([Fault("", told)], name)
     source, entries = _of_json(msgspec.json.encode(documents, enc_hook=_mapping), name, kind)
     return replace(source, unfinished=unfinished), entries
+
+
+def _measured(path: str) -> tuple[str, str]:
+    """The command of a store's last sweep, and what computed it."""
+    from optsched.sweeping.store import Store
+
+    with Store(path) as store:
+        (row,) = store.rows("SELECT command, versions, machine FROM sweeps ORDER BY id DESC LIMIT 1")
+    program, _, rest = row["command"].partition(" ")
+    command = f"optsched {rest}" if Path(program).name in ("__main__.py", "optsched") else row["command"]
+    versions, machine = (msgspec.json.decode(row[name]) for name in ("versions", "machine"))
+    parts = [f"{name} {version}" for name, version in versions.items()]
+    parts += [f"{name} {machine[name]}" for name in ("system", "cores") if name in machine]
+    return command, ", ".join(parts)
 
 
 def _mapping(value: Any) -> Any:

@@ -127,6 +127,10 @@ def test_commands_of_a_part() -> None:
     part = section(found, "lsap,levels=0:1:2").parts[-1]
     assert isinstance(part, Lines)
     assert part.lines[0] == "optsched report RECORDS.json --problem lsap --heuristic dl --to lsap.html"
+    found, _ = report(rows, problems=["lsap"])
+    whole = section(found, "Provenance").parts[1]
+    assert isinstance(whole, Lines)
+    assert whole.lines == ("optsched report RECORDS.json --problem lsap --to report.html",)
 
 
 def test_notes() -> None:

@@ -14,6 +14,7 @@ from report_records import Study, record, written
 
 import optsched
 from optsched.errors import InputError, UsageError
+from optsched.reporting.building import built
 from optsched.reporting.reading import read
 
 
@@ -53,10 +54,16 @@ def test_a_store(tmp_path: Path) -> None:
     assert (found.sources[0].kind, found.sources[0].name, found.sources[0].runs) == ("store", path, 4)
     assert [run.heuristic for run in found.runs] == ["dl", "fifo"] * 2
     assert {run.status for run in found.runs} == {"done"}
+    assert f"optsched {optsched.__version__}, python 3." in found.sources[0].computed_with
+    (measured,) = [part for part in built(found)[0].sections[-1].parts if str(part).startswith("The runs of ")]
+    assert str(measured).endswith(", by this command:")
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("UPDATE sweeps SET command = '/usr/bin/optsched sweep a.toml'")
+    assert read(path).sources[0].command == "optsched sweep a.toml"
     with closing(sqlite3.connect(path)) as store, store:
         store.execute("DELETE FROM runs WHERE heuristic = 'fifo'")
     assert (read(path).sources[0].runs, read(path).sources[0].unfinished) == (2, 2)
-    assert read(optsched.load_sweep(path, "all")).sources == read(path).sources
+    assert read(optsched.load_sweep(path, "all")).sources[0].unfinished == 2
     with closing(sqlite3.connect(path)) as store, store:
         store.execute("DELETE FROM runs")
     with pytest.raises(InputError, match=r"holds no finished run \(4 planned\)"):
