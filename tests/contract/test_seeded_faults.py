@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -13,8 +15,10 @@ import pulp
 import pyomo.environ as pyo
 import pytest
 from contract_page import shows, table
+from oracles.documents import drawn
 
 from optsched import gaps, registry
+from optsched.errors import InputError
 from optsched.heuristics import HEURISTICS
 from optsched.instances import solution_files
 from optsched.instances.files import from_document, to_document
@@ -403,7 +407,6 @@ PARTS: dict[str, tuple[Callable[[Any], None], str]] = {
     "initial loads": (without("nodes", "load", "out_in_use"), "flow flow-congestion latency"),
     "racks": (without("nodes", "rack"), "lsap worst-group flow flow-congestion"),
     "busy slots": (without("nodes", "idle_slots"), "lsap fair-lsap lsap-fairness flow flow-congestion"),
-    # With lost blocks no small instance of fair-lsap shows that the order of its tasks matters.
     "lost blocks": (no_lost, "lsap lsap-fairness worst-group flow flow-congestion latency traffic"),
     "weights": (without("groups", "weight"), "fair-lsap lsap-fairness"),
     "goals": (without("jobs", "goal"), "utility"),
@@ -411,6 +414,17 @@ PARTS: dict[str, tuple[Callable[[Any], None], str]] = {
     "pairs that are not allowed": (without("pairs", "allowed"), "generalized-assignment"),
     "the second resource": (no_second_resource, "generalized-assignment"),
     "lower limits": (without("arcs", "lower"), "min-cost-flow"),
+}
+
+#: What a problem reads too, and its family does not draw: idle slots and distances reach models, searches and proofs as
+#: arrays of the problem, of which other instances draw every entry; and with lost blocks no small instance of fair-lsap
+#: shows that the order of its tasks matters.
+UNDRAWN: dict[str, set[str]] = {
+    "fair-lsap": {"lost blocks"},
+    "worst-group": {"busy slots"},
+    "transmission-maps": {"busy slots", "racks"},
+    "transmission": {"busy slots", "racks"},
+    "traffic": {"busy slots"},
 }
 
 
@@ -753,6 +767,40 @@ def test_fault_is_told(record: Record, fault: str, monkeypatch: Patch) -> None:
     held = seeded.inject(record, monkeypatch) or record
     with pytest.raises(ContractBroken, match=rf"^{held.name}, {seeded.check}: "):
         CHECKS[seeded.check].function(held, seeded.seeds)
+
+
+def worth(problem: Any) -> list[Any]:
+    """What some decisions, always the same, are worth, and what each violates."""
+    rng, size = np.random.default_rng(0), len(problem.tasks)
+    nodes = [rng.integers(-1, len(problem.instance.cluster), size=size) for _ in range(20)]
+    judged = [(problem.violations(placement), placement) for placement in map(problem.placement, nodes)]
+    return [str(wrong) if wrong else problem.objective(placement) for wrong, placement in judged]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", [name for name in records() if places(records()[name])])
+def test_who_reads_a_part_is_named(name: str) -> None:
+    """Tests that PARTS names a problem for each part without which some decision is worth, or violates, another thing.
+
+    The documents of the oracles have all parts, those too that a family does not draw.
+    """
+    kind, reads = records()[name].problem_class, set()
+    for number in range(40):
+        posed = drawn(name, number)
+        document = json.loads(posed.text) | ({"parameters": {name: posed.call}} if posed.call else {})
+        try:
+            usual = worth(kind(from_document(document)))
+        except InputError:  # loads that are no whole numbers
+            continue
+        for part, (edit, _) in PARTS.items():
+            changed = copy.deepcopy(document)
+            try:
+                edit(changed)
+                if changed != document and worth(kind(from_document(changed))) != usual:
+                    reads.add(part)
+            except (KeyError, InputError):  # there is no such part, or nothing can be posed without it
+                continue
+    assert reads - {part for part, (_, names) in PARTS.items() if name in names.split()} == UNDRAWN.get(name, set())
 
 
 def test_every_field_of_the_record_has_a_fault() -> None:
