@@ -20,7 +20,7 @@ from optsched.instances.documents.writing import write_whole
 from optsched.instances.families.base import optimum_label
 from optsched.instances.files import from_document, to_json
 from optsched.mining.documents import Document
-from optsched.mining.judging import BEYOND_ZERO, Aim, Score
+from optsched.mining.judging import BEYOND_ZERO, Aim, Judged, Score
 from optsched.mining.shrinking import MINIMAL
 from optsched.processes.outcomes import Limits
 from optsched.solvers.profiles import Profile
@@ -68,12 +68,8 @@ class Find:
         The problem posed.
     choice
         The heuristic.
-    report
-        What it comes to, in the worst of its runs.
-    runs
-        What each of its runs comes to.
-    document
-        The instance.
+    found
+        The instance, and what each of its runs comes to.
     aim
         What was looked for.
     claim
@@ -82,8 +78,6 @@ class Find:
         Of the solver.
     limits
         Of each run, which had a process of its own where there are any.
-    score
-        How bad it is: of which sort, and the gap.
     tried
         How many instances were tried, with those of shrinking.
     command
@@ -98,14 +92,11 @@ class Find:
     problem: str
     parameters: Mapping[str, Any]
     choice: Choice
-    report: GapReport
-    runs: tuple[GapReport, ...]
-    document: Document
+    found: Judged
     aim: Aim
     claim: str | None
     profile: str | Path | Profile
     limits: Limits
-    score: Score
     tried: int
     command: str
     minimal: bool
@@ -113,6 +104,26 @@ class Find:
 
     def __repr__(self) -> str:
         return brief(f"Find: {self}")
+
+    @property
+    def report(self) -> GapReport:
+        """What it comes to, in the worst of its runs."""
+        return self.found.report
+
+    @property
+    def runs(self) -> tuple[GapReport, ...]:
+        """What each of its runs comes to."""
+        return self.found.runs
+
+    @property
+    def document(self) -> Document:
+        """The instance."""
+        return self.found.document
+
+    @property
+    def score(self) -> Score:
+        """How bad it is: of which sort, and the gap."""
+        return self.found.score
 
     @cached_property
     def rests_on(self) -> tuple[str, ...]:

@@ -29,6 +29,16 @@ BUDGET = 2000
 #: How large instances may become, unless told otherwise.
 MOST = {"tasks": 12, "nodes": 6}
 
+#: Of the command line: what need not be said.
+DEFAULTS = {
+    "worst": "relative",
+    "over": "worst",
+    "run-seeds": "0",
+    "most-tasks": MOST["tasks"],
+    "most-nodes": MOST["nodes"],
+    "profile": "exact",
+}
+
 
 def mine(
     heuristic: AnyHeuristic | Choice,
@@ -119,9 +129,7 @@ def mine(
     aim.check(name)
     if budget is None and time_limit is None:
         budget = BUDGET
-    for what, number in (("budget", budget), ("most_tasks", most_tasks), ("most_nodes", most_nodes)):
-        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
-            raise UsageError(f"{what}={number!r}: give a whole number, 1 or more")
+    _check_counts(budget=budget, most_tasks=most_tasks, most_nodes=most_nodes)
     most = {"tasks": most_tasks, "nodes": most_nodes}
     judge = Judge(name, given, choice, seeds_of(run_seeds), aim, load_profile(profile))
     starts = starts_of(judge, family, family_parameters or {}, most)
@@ -130,40 +138,19 @@ def mine(
     if search.best is None:
         _check_posed(search, judge, starts)
         return None
-    limits = in_force() or Limits()
-    options = {
-        "claim": None if aim.claim is None else _name(claim),
-        "worst": worst if worst != "relative" else None,
-        "component": component,
-        "over": over if over != "worst" else None,
-        "run-seeds": ",".join(map(str, judge.seeds)) if judge.seeds != (0,) else None,
-        "no-failures": not failures,
-        "family": family,
-        "most-tasks": most_tasks if most_tasks != MOST["tasks"] else None,
-        "most-nodes": most_nodes if most_nodes != MOST["nodes"] else None,
-        "profile": profile if profile != "exact" else None,
-        "run-limit": limits.seconds,
-        "memory-limit": limits.memory_mb,
-        "budget": search.searched if budget is None or time_limit is not None else budget,
-        "seed": seed,
-    }
-    return Find(
-        name,
-        given,
-        choice,
-        search.best.report,
-        search.best.runs,
-        search.best.document,
-        aim,
-        claim if isinstance(claim, str) else None,
-        profile,
-        limits,
-        search.best.score,
-        search.tried,
-        command=_command(name, choice, given, family_parameters or {}, options),
-        minimal=search.minimal,
-        interrupted=interrupted,
-    )
+    spent = search.searched if budget is None or time_limit is not None else budget
+    start = {"family": family, "most-tasks": most_tasks, "most-nodes": most_nodes, "profile": profile}
+    command = _command(judge, claim, family_parameters or {}, {**start, "budget": spent, "seed": seed})
+    named = claim if isinstance(claim, str) else None
+    state = (search.tried, command, search.minimal, interrupted)
+    return Find(name, given, choice, search.best, aim, named, profile, in_force() or Limits(), *state)
+
+
+def _check_counts(**counts: int | None) -> None:
+    """Raise UsageError unless each is a whole number, 1 or more, or not given."""
+    for what, number in counts.items():
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
+            raise UsageError(f"{what}={number!r}: give a whole number, 1 or more")
 
 
 def _spent(search: Search, judge: Judge, time_limit: float | None) -> bool:
@@ -195,19 +182,26 @@ def _check_posed(search: Search, judge: Judge, starts: Starts) -> None:
         )
 
 
-def _name(claim: Any) -> str:
-    return claim if isinstance(claim, str) else getattr(claim, "__qualname__", "claim")
-
-
-def _command(
-    name: str, choice: Choice, given: Mapping[str, Any], drawn_with: Mapping[str, Any], options: Mapping[str, Any]
-) -> str:
-    """The command line of a search: the options that are not None or False."""
-    words = ["optsched", "mine", "--problem", name, "--heuristic", choice.label]
-    for option, values in (("--param", given), ("--set", drawn_with)):
+def _command(judge: Judge, claim: Any, drawn_with: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """The command line of a search: what differs from the defaults, with `options` last."""
+    aim, limits = judge.aim, in_force() or Limits()
+    named = claim if isinstance(claim, str) else getattr(claim, "__qualname__", "claim")
+    options = {
+        "claim": None if claim is None else named,
+        "worst": aim.worst,
+        "component": aim.component,
+        "over": aim.over,
+        "run-seeds": ",".join(map(str, judge.seeds)),
+        "no-failures": not aim.failures,
+        "run-limit": limits.seconds,
+        "memory-limit": limits.memory_mb,
+        **options,
+    }
+    words = ["optsched", "mine", "--problem", judge.name, "--heuristic", judge.choice.label]
+    for option, values in (("--param", judge.parameters), ("--set", drawn_with)):
         for key, value in values.items():
             words += [option, f"{key}={','.join(map(str, value)) if isinstance(value, list | tuple) else value}"]
     for key, value in options.items():
-        if value is not None and value is not False:
+        if value is not None and value is not False and value != DEFAULTS.get(key):
             words += [f"--{key}"] + ([] if value is True else [str(value)])
     return shlex.join(words)
