@@ -249,7 +249,8 @@ def check_starts(record: Record, seeds: Sequence[int]) -> None:
                 limit = options.get("limit")
                 within = None if record.limit is None or limit is None else (record.limit.component, limit)
                 program = Program(where, kind, model, limit, component, case.best_of(component, within))
-                _from_unfinished(record, case, program, decision)
+                if limit is None:
+                    _from_unfinished(record, case, program, decision)
                 _at_start(record, case, program, decision)
 
 

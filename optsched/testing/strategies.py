@@ -32,7 +32,7 @@ from optsched.registry import record
 try:
     from hypothesis import note, reject
     from hypothesis import strategies as st
-except ImportError as error:  # pragma: no cover - the tests have it
+except ImportError as error:
     raise ImportError("optsched.testing.strategies needs hypothesis: pip install optsched[hypothesis]") from error
 
 __all__ = ["instances", "problems"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from typing import Any
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import optsched
@@ -55,8 +57,8 @@ def test_instances_of_a_family() -> None:
 @pytest.mark.parametrize(
     ("problem", "heuristic", "most"),
     [
-        ("latency", "round-robin", 2),
         ("generalized-assignment", None, 1),
+        pytest.param("latency", "round-robin", 2, marks=pytest.mark.thorough),
         pytest.param("lsap", "rand", 2, marks=pytest.mark.thorough),
     ],
 )
@@ -78,7 +80,7 @@ def test_the_instance_that_fails_is_told(capsys: pytest.CaptureFixture[str]) -> 
     """Tests that the falsifying example comes with its document, which loads as the same instance."""
     seen: list[Instance] = []
 
-    @settings(max_examples=20, database=None)
+    @settings(max_examples=3, database=None, phases=(Phase.generate, Phase.shrink))
     @given(problems("latency", w_rem=7))
     def fails(problem: Any) -> None:
         seen.append(problem.instance)
@@ -90,6 +92,14 @@ def test_the_instance_that_fails_is_told(capsys: pytest.CaptureFixture[str]) -> 
     (told,) = (line for line in caught.value.__notes__ if line.startswith("instance: "))
     assert optsched.load(json.loads(told.removeprefix("instance: "))).sha256 == seen[-1].sha256
     assert len(seen[-1].workload) == len(seen[-1].cluster) == 1
+
+
+def test_without_hypothesis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where hypothesis is not installed, one line says how to install it."""
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    monkeypatch.delitem(sys.modules, "optsched.testing.strategies")
+    with pytest.raises(ImportError, match=r"needs hypothesis: pip install optsched\[hypothesis\]"):
+        importlib.import_module("optsched.testing.strategies")
 
 
 def test_wrong_arguments() -> None:
