@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -119,3 +120,22 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     done = run("show", "nowhere", "--to", "a.svg")
     assert (done.exit_code, "optsched[plots]" in done.stderr) == (2, True)
+
+
+GALLERY = (Path(__file__).resolve().parents[2] / "docs" / "gallery.md").read_text(encoding="utf-8")
+COMMANDS = [line.split()[1:] for line in GALLERY.splitlines() if line.startswith("optsched ") and "jobs" not in line]
+
+
+def texts_of(picture: Path) -> list[str]:
+    """The texts of an SVG."""
+    return re.findall(r"<text [^>]*>([^<]*)</text>", picture.read_text(encoding="utf-8"))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_the_gallery_shows_what_its_commands_draw(tmp_path: Path, command: list[str]) -> None:
+    """Tests that a picture of the gallery has the texts that its command draws today."""
+    *asked, target = command
+    assert run(*asked, str(tmp_path / "a.svg")).exit_code == 0
+    committed = Path(__file__).resolve().parents[2] / target
+    assert texts_of(tmp_path / "a.svg") == texts_of(committed) != []
