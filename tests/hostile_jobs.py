@@ -200,6 +200,13 @@ def leave_thread(_job: Any = None) -> int:
     return os.getpid()
 
 
+def kernel_limits(_job: Any = None) -> tuple[int, int]:
+    """What the kernel lets it write and hold: the size of a core file, and private memory; -1 for all."""
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_CORE)[0], resource.getrlimit(resource.RLIMIT_DATA)[0]
+
+
 def pid(_job: Any = None) -> int:
     """Which process it is."""
     return os.getpid()

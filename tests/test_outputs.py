@@ -56,7 +56,7 @@ baseline = "gaps.json"
 """
 
 #: These are tried at once, the others with the thorough tests.
-QUICK = {"gap, JSON", "solve", "generate", "export, LP", "check, baseline"}
+QUICK = {"gap, JSON", "generate"}
 EACH = pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in COMMANDS]
 )

@@ -55,7 +55,7 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
-def limit_data(memory_mb: int | None) -> None:
+def limit_data(memory_mb: float | None) -> None:
     """Refuse this process what is far beyond its limit, leave no core file, and be the first to go for want of memory.
 
     On Linux only: macOS does not keep such limits, and Windows knows none.
@@ -67,12 +67,13 @@ def limit_data(memory_mb: int | None) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
-    if memory_mb is None:
-        return
-    held = psutil.Process().memory_info().data  # private and writable, what the limit counts
-    most = held + (memory_mb + _SLACK_MB + _SLACK_MB_PER_CPU * (os.cpu_count() or 1)) * MIB
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    most = hard
+    if memory_mb is not None:
+        held = psutil.Process().memory_info().data  # private and writable, what the limit counts
+        most = held + round((memory_mb + _SLACK_MB + _SLACK_MB_PER_CPU * (os.cpu_count() or 1)) * MIB)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
 def begin_peak() -> None:

@@ -14,6 +14,7 @@ import pickle
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing import Pipe
@@ -228,7 +229,9 @@ def _fork(control: Connection) -> tuple[int, Connection]:
     """A fork of this process that serves jobs."""
     ours, theirs = Pipe()
     parent = os.getpid()
-    pid = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12: libraries have threads, which all sleep
+        pid = os.fork()
     if pid == 0:
         try:
             ours.close()

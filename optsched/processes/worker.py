@@ -68,7 +68,7 @@ def serve(connection: Connection) -> None:
     kernel.adopt_orphans()
     receiver = Receiver(connection)
     send(connection, b"")
-    memory_mb = None
+    memory_mb: float | None = 0  # none that there is, so that what holds for every job is set with the first
     while True:
         try:
             asked = receiver.take()

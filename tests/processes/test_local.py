@@ -128,7 +128,7 @@ def test_traceback_of_what_was_raised() -> None:
     ("function", "status"),
     [
         (hostile_jobs.start_children, "done"),
-        (hostile_jobs.start_children_and_leave, "crashed"),
+        pytest.param(hostile_jobs.start_children_and_leave, "crashed", marks=thorough),
         pytest.param(hostile_jobs.start_children_and_sleep, "timed-out", marks=thorough),
     ],
 )
@@ -140,6 +140,19 @@ def test_nothing_outlives_a_job(function: Callable[[str], Any], status: str, tmp
     pids = [int(word) for word in note.read_text().split()]
     assert len(pids) == 3
     assert all(map(gone, pids))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux's kernel")
+def test_limits_of_the_kernel() -> None:
+    """Tests that no job leaves a core file, and that each is limited by its own limit on memory, or none."""
+    with LocalExecutor() as executor:
+        found = []
+        for limits in (None, SMALL, Limits(60)):
+            found += [outcome.value for _, outcome in executor.map(hostile_jobs.kernel_limits, [("x", 0)], limits)]
+    (core, free), (_, held), (_, freed) = found
+    assert core == 0
+    assert free == freed == -1
+    assert 200 * 2**20 < held < 100 * 2**30
 
 
 def test_each_run_has_a_process_of_its_own() -> None:

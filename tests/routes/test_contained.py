@@ -51,7 +51,9 @@ def doing(monkeypatch: pytest.MonkeyPatch) -> Any:
     return put
 
 
-@pytest.mark.parametrize("name", ["lsap", "latency", "lsap-fairness"])
+@pytest.mark.parametrize(
+    "name", ["latency", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("lsap", "lsap-fairness"))]
+)
 def test_same_as_without(name: str) -> None:
     """Tests that a solution, a frontier and what stands beside gaps are the same from another process."""
     problem: Any = optsched.problem(name, optsched.generate("lsap-fairness", nodes=4, tasks=6, seed=1))
@@ -72,9 +74,17 @@ def test_same_as_without(name: str) -> None:
 @pytest.mark.parametrize(
     ("function", "termination", "limit", "told"),
     [
-        (slowly, Termination.NO_SOLUTION, Limit.TIME, "timed-out: killed after 0.2 s"),
+        pytest.param(
+            slowly, Termination.NO_SOLUTION, Limit.TIME, "timed-out: killed after 0.2 s", marks=pytest.mark.thorough
+        ),
         (run_out, Termination.NO_SOLUTION, Limit.MEMORY, "out-of-memory: memory was refused: MemoryError"),
-        (crash, Termination.ERROR, None, "crashed: ended with exit code 5 before it answered"),
+        pytest.param(
+            crash,
+            Termination.ERROR,
+            None,
+            "crashed: ended with exit code 5 before it answered",
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_process_that_ended(
@@ -110,6 +120,7 @@ def test_start_is_held(doing: Any) -> None:
             optsched.solve(problem, start=[None] * len(problem.tasks))
 
 
+@pytest.mark.thorough
 def test_bug_of_a_solver_is_raised(doing: Any) -> None:
     """Tests that what a solver raises by mistake is no result."""
     doing(fail)
