@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import platform
+import shlex
 import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -246,7 +247,7 @@ def _listed(store: Store, plan: Plan, options: Mapping[str, Any]) -> Iterator[in
     """Enter a sweep in the store, and how it ended; gives its number."""
     row = {
         "plan": plan.digest,
-        "command": " ".join(sys.argv),
+        "command": shlex.join(sys.argv),
         "options": dict(options),
         "version": __version__,
         "versions": versions(),

@@ -74,3 +74,15 @@ def test_another_name() -> None:
     run = run_of(record, "mine", "lsap with racks")
     assert (run.heuristic, run.problem) == ("mine", "lsap with racks")
     assert run.reference == run_of(record).reference
+
+
+def test_an_unknown_gap() -> None:
+    """Tests that a run without a reference has no gap in frame and summary, and is counted as unknown."""
+    kept = Kept.of(study("papers/guo-table2", "fair-lsap", "dl").measured[0])
+    unknown = {"reference": None, "reference_kind": None, "absolute_gap": None, "relative_gap": None}
+    record = {**kept.record, **unknown}
+    run = run_of(record)
+    assert (run.outcome, run.gap, run.proof) == ("unknown", None, "unknown")
+    frame = frame_of([Kept(kept.group, kept.label, record)])
+    assert frame[["gap", "absolute_gap", "reference_1"]].isna().all(axis=None)
+    assert frame["objective_1"][0] == 50

@@ -9,6 +9,7 @@ import pytest
 from sweeps import TIMES
 
 import optsched
+from optsched.heuristics import HeuristicRun
 from optsched.results import Solution
 from optsched.solvers.profiles import load_profile
 from optsched.sweeping import jobs
@@ -51,6 +52,14 @@ def test_what_is_printed_is_no_data(capsys: pytest.CaptureFixture[str], monkeypa
     with pytest.raises(ZeroDivisionError):
         execute(run_job(packed()))
     assert capsys.readouterr() == ("", "said\n")
+
+
+def test_refused_memory_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a heuristic that was refused memory ends as such, and not as one that raised."""
+    ran = HeuristicRun("labl", {}, None, 0.0, error="raised", cause=MemoryError())
+    monkeypatch.setattr(jobs, "run", lambda *given, **more: ran)
+    with pytest.raises(MemoryError):
+        execute(run_job(packed()))
 
 
 def test_another_source_is_refused() -> None:
