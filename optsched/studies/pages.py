@@ -242,9 +242,12 @@ class GapPage:
             names = {
                 "heuristic": {label for _, labels in self._work for label in labels},
                 "problem": {problem.name for problem, _ in self._work},
+                "instance": {problem.instance.name for problem, _ in self._work},
             }
             away = {name for name, held in names.items() if len(held) == 1}
-            work, heading = self._work, " in ".join(min(names[name]) for name in names if name in away)
+            words = {"heuristic": "", "problem": "in ", "instance": "on "}
+            told = " ".join(words[name] + min(names[name]) for name in names if name in away)
+            work, heading = self._work, told.removeprefix("in ").removeprefix("on ")
         else:
             problem, reference = first.problem, first.reference
             here = (problem.instance.name, problem.name)

@@ -91,6 +91,10 @@ def test_one_heuristic_on_several_instances_is_one_table() -> None:
     assert lines[1].split() == ["instance", "objective", "reference", "proof", "gap"]
     assert [line.split()[0] for line in lines[3::2]] == ["lsap-n4-t4-seed0", "lsap-n4-t4-seed1"]
     assert lines[4::2] == ["  a note"] * 2, "below its row, where there is no room beside it"
+    one = GapPage([(kind(problems[0].instance), ["rand"]) for kind in (Lsap, Latency)])
+    (heading, head, *_) = one.rows([("rand", report(problems[0], "rand"))]).splitlines()
+    assert heading == "rand on lsap-n4-t4-seed0"
+    assert head.split()[0] == "problem"
     mixed = GapPage([(problems[0], ["dl"]), (Latency(problems[1].instance), ["labl"])], most=200)
     (head, *_) = mixed.rows([("dl", report(problems[0], "dl"))]).splitlines()
     assert head.split()[:3] == ["instance", "problem", "heuristic"]
