@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 __all__ = [
+    "CHARACTER",
     "KINDS",
     "LEGEND_SIZE",
     "MissingGlyphs",
     "begun",
     "check_kind",
+    "headed",
     "keyed",
     "look",
     "named",
@@ -74,6 +76,9 @@ _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 #: So many letters that all names share are left out.
 _SHARED = 3
+
+#: Inches of a character of one point, at the most of what is usual.
+CHARACTER = 0.0092
 
 #: So much of a long name is shown at its beginning and at its end.
 _HEAD_SHARE = 0.5
@@ -270,6 +275,14 @@ def named(axis: Axis, positions: Sequence[float], names: Sequence[str], **how: A
     axis.set_ticks(list(positions), list(names), **how)
     for label in axis.get_ticklabels():
         plain(label)
+
+
+def headed(figure: Figure, title: str) -> None:
+    """A title above all, broken where the figure is too narrow for it."""
+    from textwrap import wrap
+
+    most = max(12, int(figure.get_figwidth() / (9 * CHARACTER)))
+    plain(figure.suptitle("\n".join(wrap(title, most, max_lines=4, placeholder=" ...")), fontsize=9))
 
 
 def keyed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from optsched.drawing.figures import begun, keyed, look, plain, settings, short, whole_ticks
+from optsched.drawing.figures import begun, headed, keyed, look, settings, short, whole_ticks
 from optsched.printing import value
 from optsched.problems import PROBLEMS
 from optsched.results import Component, Proof, Sense, Value
@@ -95,7 +95,7 @@ def frontier_picture(
         axes.set_xlabel(_label(components[0], found.components[0]))
         axes.set_ylabel(_label(components[1], found.components[1]))
         axes.grid(alpha=0.3)
-        plain(axes.set_title(title, fontsize=9))
+        headed(figure, title)
     return figure
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optsched.drawing.figures import begun, named, plain, settings, short
+from optsched.drawing.figures import begun, headed, named, plain, settings, short
 from optsched.drawing.pages import wide
 from optsched.errors import UsageError
 from optsched.matrix import Cell, GapMatrix
@@ -41,8 +41,8 @@ def matrix_picture(matrix: GapMatrix) -> Figure:
     >>> import optsched
     >>> from optsched.matrix import gap_matrix, posable
     >>> figure = matrix_picture(gap_matrix(posable(optsched.load("papers/guo-fig2"), ["lsap", "latency"])))
-    >>> figure.axes[0].get_title()
-    "guo-fig2: gap to each problem's own optimum"
+    >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    ['lsap', 'latency']
     """
     cells = {pair: cell_of(cell) for pair, cell in matrix.cells.items()}
     title = f"{matrix.instance}: gap to each problem's own optimum"
@@ -119,7 +119,7 @@ def heat_map(
         axes.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
         axes.grid(which="minor", color="white", linewidth=1.2)
         axes.tick_params(which="minor", length=0)
-        plain(axes.set_title(title, fontsize=9))
+        headed(figure, title)
     return figure
 
 

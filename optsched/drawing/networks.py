@@ -81,7 +81,7 @@ def _drawn(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]
             supply = int(network.supply[node])
             name = short(str(network.node_ids[node]), 14) + (f"\n{supply:+d}" if supply else "")
             plain(axes.text(x, y, name, fontsize=7.5, ha="center", va="center", bbox=box, zorder=3))
-        plain(axes.set_title("\n".join(filter(None, [network.name or "network", title])), fontsize=9))
+        plain(axes.set_title("\n".join(filter(None, [short(network.name or "network", 40), title])), fontsize=9))
         what = "units of capacity, cost of a unit" if flow is not None else "capacity, cost of a unit"
         plain(axes.text(0, 1, f"on arcs: {what}", transform=axes.transAxes, fontsize=7))
     return figure
@@ -135,7 +135,8 @@ def _summary(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None
     grid = figure.subplots(rows, len(flows), squeeze=False)
     limited = network.capacity[network.capacity != UNBOUNDED]
     for column, (title, flow) in enumerate(flows):
-        sizes = f"{network.name or 'network'}: {counted(len(network), 'node')}, {counted(network.arcs, 'arc')}"
+        name = short(network.name or "network", 32)
+        sizes = f"{name}: {counted(len(network), 'node')}, {counted(network.arcs, 'arc')}"
         used = "" if flow is None else f"{np.count_nonzero(flow.units)} arcs with flow"
         lines = [sizes, title, used]
         plain(grid[0, column].set_title("\n".join(filter(None, lines)), fontsize=8.5, loc="left"))

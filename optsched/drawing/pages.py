@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from optsched.drawing.figures import LEGEND_SIZE, begun, keyed, plain
+from optsched.drawing.figures import CHARACTER, LEGEND_SIZE, begun, keyed, plain
 from optsched.drawing.scenes import IDLE, NODE, PLACED, RACK, REMOTE, RUNS, TAKEN, WORDS, Scene
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ LOOKS: dict[int, dict[str, Any]] = {
 #: Points of the texts in a panel, and of its title.
 TEXT, _TITLE = 7.0, 9.0
 
-#: Inches of a character of one point, at the most of what is usual; of a line of a title; between panels; of a legend.
-_CHARACTER, _LINE, _BETWEEN, _LEGEND = 0.0092, 0.165, 0.25, 0.32
+#: Inches of a line of a title, between panels, of a legend.
+_LINE, _BETWEEN, _LEGEND = 0.165, 0.25, 0.32
 
 #: Inches of a page before panels go to the next row, and the least of a panel.
 WIDEST, LEAST = 15.0, 2.8
@@ -43,14 +43,14 @@ def wide(text: str, size: float = TEXT) -> float:
     """Inches that a text takes; signs of East Asian scripts are twice as wide."""
     from unicodedata import east_asian_width
 
-    return _CHARACTER * size * sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+    return CHARACTER * size * sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def headings(scene: Scene, width: float) -> list[tuple[str, str]]:
     """The lines above a panel of a width, each with the weight of its letters."""
     lines = []
     for text, weight, size in [(scene.name, "bold", _TITLE), *((told, "normal", LEGEND_SIZE) for told in scene.told)]:
-        most = max(12, int(width / (_CHARACTER * size)))
+        most = max(12, int(width / (CHARACTER * size)))
         lines += [(line, weight) for line in textwrap.wrap(text, most, max_lines=3, placeholder=" ...") or [""]]
     return lines
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pictured import outside
 
 from optsched.drawing.figures import (
     MissingGlyphs,
     begun,
     check_kind,
+    headed,
     keyed,
     look,
     named,
@@ -123,6 +125,17 @@ def test_names_are_shown_as_they_are(name: str) -> None:
     written = picture(figure).decode()
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [name]
     assert written.count(f">{name}<") == 2
+
+
+def test_titles_are_broken() -> None:
+    """Tests that a title that is wider than the figure takes several lines, and a very long one ends in dots."""
+    with settings():
+        figure = begun(3, 2)
+        headed(figure, "word " * 100)
+    lines = figure.get_suptitle().splitlines()
+    assert len(lines) == 4
+    assert lines[-1].endswith(" ...")
+    assert outside(figure) == []
 
 
 def test_control_characters_are_spelled_out() -> None:

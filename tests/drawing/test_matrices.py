@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from pictured import outside
 
 import optsched
 from optsched.drawing.figures import picture
@@ -21,7 +22,8 @@ def matrix() -> GapMatrix:
 
 def test_every_cell_is_told(matrix: GapMatrix) -> None:
     """Tests that each cell has its gap, difference or word, and the star where it was made elsewhere."""
-    axes = matrix_picture(matrix).axes[0]
+    figure = matrix_picture(matrix)
+    axes = figure.axes[0]
     shown = [text.get_text() for text in axes.texts]
     expected = [cell_of(matrix[row, column])[0] for row in matrix.heuristics for column in matrix.problems]
     assert shown == expected
@@ -30,7 +32,8 @@ def test_every_cell_is_told(matrix: GapMatrix) -> None:
     assert cell_of(matrix["dl", "lsap"])[0] == "+1"
     assert cell_of(matrix["dl", "lsap"])[1] == math.inf
     assert [label.get_text() for label in axes.get_xticklabels()] == ["lsap", "latency"]
-    assert axes.get_title() == "guo-fig2: gap to each problem's own optimum"
+    assert figure.get_suptitle().replace("\n", " ") == "guo-fig2: gap to each problem's own optimum"
+    assert outside(figure) == [], "a narrow picture has its title in several lines"
 
 
 def test_dark_is_large() -> None:
