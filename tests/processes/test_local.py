@@ -135,7 +135,7 @@ def test_traceback_of_what_was_raised() -> None:
 def test_nothing_outlives_a_job(function: Callable[[str], Any], status: str, tmp_path: Path) -> None:
     """Tests that processes which a job started are killed with it, those of another session and orphans too."""
     note = tmp_path / "pids"
-    outcome = run(function, str(note), Limits(seconds=20 if status != "timed-out" else 2))
+    outcome = run(function, str(note), Limits(seconds=60 if status != "timed-out" else 6))
     assert outcome.status == status
     pids = [int(word) for word in note.read_text().split()]
     assert len(pids) == 3

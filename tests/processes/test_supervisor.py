@@ -27,7 +27,7 @@ def test_kernel_took_the_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_workers_that_are_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that all is contained as well where workers are started afresh, as on macOS and Windows."""
     monkeypatch.setattr(local, "FORKS", False)
-    with LocalExecutor(1, Limits(1, 250)) as executor:
+    with LocalExecutor(1, Limits(5, 250)) as executor:
         jobs = [(str(number), number) for number in range(3)]
         assert [outcome.value for _, outcome in executor.map(hostile_jobs.double, jobs)] == [0, 2, 4]
         for function, status in [
