@@ -197,7 +197,7 @@ def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: Non
     InputError
         If the file beside it cannot be written.
     """
-    beside = f"{os.fspath(path)}-lock"
+    beside = f"{os.path.realpath(path)}-lock"  # the same by whichever name the store is called
     connection = None
     try:
         connection = sqlite3.connect(beside, timeout=0, isolation_level=None)

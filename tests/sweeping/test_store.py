@@ -250,6 +250,18 @@ def test_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(waited) == 1
 
 
+def test_one_at_a_time_by_any_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a store that is called by a link is the same store."""
+    link = path.with_name("link.sqlite")
+    link.symlink_to(path)
+
+    def waits() -> None:
+        raise TimeoutError
+
+    with locked(path), pytest.raises(TimeoutError), locked(link, waits):
+        pass
+
+
 def test_application() -> None:
     """Tests that the file says what it is: the number that stands in its header is text."""
     assert APPLICATION.to_bytes(4, "big") == b"opsw"
