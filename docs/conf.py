@@ -67,6 +67,8 @@ python_maximum_signature_line_length = 88
 napoleon_google_docstring = False
 napoleon_attr_annotations = False
 default_role = "code"
+#: Else "--problem" in a help text is shown with a dash.
+smartquotes = False
 
 # Looks --------------------------------------------------------------------------------------------------------------
 
