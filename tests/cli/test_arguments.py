@@ -139,7 +139,7 @@ def test_hard_limits_of_other_commands(tmp_path: Path) -> None:
     mined = run("mine", "--problem", "lsap", *hangs, "--budget", "3", "--most-tasks", "2")
     assert mined.exit_code == 0
     assert "was out of time: killed after 0.7 s" in mined.stdout
-    assert mined.stdout.rstrip().endswith("--seed 0 --run-limit 0.7"), "the command does not hang either"
+    assert "--run-limit 0.7" in mined.stdout.splitlines()[-1], "the command does not hang either"
     killed = run("gap", FIGURE, "--problem", "lsap", "--heuristic", "dl", "--run-limit", "0.001", "--max-gap", "inf")
     assert killed.exit_code == 4
     assert "warning: not solved: timed-out: killed after 0.001 s" in killed.stderr
