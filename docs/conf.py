@@ -172,9 +172,15 @@ def imported() -> dict[str, str]:
 
 @cache
 def modules() -> list[ModuleType]:
-    """Every module of the package."""
-    found = pkgutil.walk_packages(optsched.__path__, "optsched.")
-    return [importlib.import_module(entry.name) for entry in found if not entry.name.endswith("__main__")]
+    """Every module of the package but those of an extra that is not installed."""
+    found = []
+    for entry in pkgutil.walk_packages(optsched.__path__, "optsched."):
+        try:
+            found += [importlib.import_module(entry.name)] * (not entry.name.endswith("__main__"))
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("optsched"):
+                raise
+    return found
 
 
 def exists(target: str) -> bool:
