@@ -71,8 +71,8 @@ def gap(
 ) -> None:
     """Measure heuristics against the proved optimum.
 
-    INSTANCE is a file, a folder, a pattern, or a name from `list instances`; without one and without --family the
-    shipped library is taken, less what is tagged `scale`.
+    INSTANCE is a file, a folder, a name from `list instances`, or a pattern of files or of such names ('papers/*');
+    without one and without --family the shipped library is taken, less what is tagged `scale`.
 
     Of one instance the table has a row for each problem and heuristic, as soon as it is there; where there are several
     seeds, with mean, worst and the 95 % confidence interval over them. Several instances it sums up: how often the

@@ -52,6 +52,9 @@ LARGEST_UNPACKED, LARGEST_RATIO = 2**27, 100
 
 SUFFIXES = (".json", ".json.gz", ".npz")
 
+#: So many names are told to choose from.
+_NAMES_SHOWN = 8
+
 _DECODER = msgspec.json.Decoder(InstanceDocument | NetworkDocument)
 _ENCODER = msgspec.json.Encoder()
 
@@ -62,8 +65,8 @@ def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Instance | FlowNet
     Parameters
     ----------
     path
-        A `.json`, `.json.gz` or `.npz` file, a name of the library (`papers/guo-fig2`) where no file bears it, or what
-        is in a file of JSON as a dictionary (`json.load`), of which nothing is kept or changed.
+        A `.json`, `.json.gz` or `.npz` file, a name of the library (`papers/guo-fig2`, or `guo-fig2` alone) where no
+        file bears it, or what is in a file of JSON as a dictionary (`json.load`), of which nothing is kept or changed.
 
     Returns
     -------
@@ -125,7 +128,7 @@ def _beginning(source: str) -> bytes:
 
 
 def _of_library(name: str) -> str | Path:
-    """The file of an entry of the library; the name itself if there is a file of that name.
+    """The file of an entry of the library, named whole or by its last part; the name if there is a file of that name.
 
     The caller then refuses it, since its suffix is that of no kind of file.
     """
@@ -134,14 +137,18 @@ def _of_library(name: str) -> str | Path:
         raise InputError([Fault("", f"is a folder; name its files: {name.rstrip('/')}/*.json")], name)
     if os.path.exists(name):
         return name
-    from optsched.instances.library import library
+    from optsched.instances.library import fitting, library
 
-    entries = library()
-    if name not in entries:
-        hint = nearest(name, list(entries))
+    found = fitting(name)
+    if len(found) > 1:
+        shown = ", ".join(entry.name for entry in found[:_NAMES_SHOWN]) + ", ..." * (len(found) > _NAMES_SHOWN)
+        told = f"fits {len(found)} instances of the library, and one is needed: {shown}"
+        raise InputError([Fault("", told)], name)
+    if not found:
+        hint = nearest(name, list(library()))
         told = hint if hint.startswith("did") else "optsched list instances"
         raise InputError([Fault("", f"there is no such file, and no such instance in the library; {told}")], name)
-    return entries[name].path
+    return found[0].path
 
 
 def parse(text: bytes | str, source: str = "") -> Instance | FlowNetwork:

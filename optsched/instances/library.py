@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +24,7 @@ from optsched.instances.files import content
 from optsched.resources import folder as data_folder
 from optsched.results import Number
 
-__all__ = ["INDEX", "NETWORK", "OPTIMA", "SCALE", "Entry", "ProvedOptimum", "library"]
+__all__ = ["INDEX", "NETWORK", "OPTIMA", "SCALE", "Entry", "ProvedOptimum", "fitting", "library"]
 
 #: Name of the index file, and the value of its `format`.
 INDEX, OPTIMA = "optima.json", "optsched-optima/1"
@@ -123,6 +124,25 @@ def library(folder: str | os.PathLike[str] | None = None) -> Mapping[str, Entry]
     if diagnosis.faults:
         raise InputError(diagnosis.faults, str(index))
     return MappingProxyType(entries)
+
+
+def fitting(pattern: str) -> list[Entry]:
+    """The shipped instances whose name, or the part of it after the folder, fits a pattern; in the order of the index.
+
+    Tables print the last part alone, so that it is a name, too, wherever it is that of one instance.
+
+    Examples
+    --------
+    >>> [entry.name for entry in fitting("examples/weights-*")]
+    ['examples/weights-decimal', 'examples/weights-whole']
+    >>> [entry.name for entry in fitting("guo-fig2")]
+    ['papers/guo-fig2']
+    """
+    return [
+        entry
+        for name, entry in library().items()
+        if fnmatchcase(name, pattern) or fnmatchcase(name.rsplit("/", 1)[-1], pattern)
+    ]
 
 
 def _entry(name: str, entry: _Entry, folder: Path, faults: list[Fault]) -> Entry:

@@ -16,6 +16,7 @@ from optsched.errors import Fault, InputError, UsageError, described
 from optsched.heuristics import AnyHeuristic, Heuristic, heuristic
 from optsched.instance import Instance
 from optsched.instances.files import SUFFIXES, load
+from optsched.instances.library import NETWORK, fitting
 from optsched.problems.base import resolve
 from optsched.running.run import users_own
 
@@ -255,8 +256,8 @@ class Group:
     instances: tuple[Instance, ...]
 
 
-#: What instances may be given as: a name of the library, a file, a folder, a pattern (`traces/*.json`), an instance, a
-#: family, or a group that was made of these.
+#: What instances may be given as: a name of the library, a file, a folder, a pattern of files (`traces/*.json`) or of
+#: names of the library (`papers/*`) where it fits no file, an instance, a family, or a group that was made of these.
 Source = str | os.PathLike[str] | Instance | Family | Group
 
 
@@ -326,7 +327,8 @@ def _paths(source: str) -> list[str]:
         told = f"holds no instance: no file whose name ends in {', '.join(SUFFIXES)}"
     elif glob.has_magic(source) and not os.path.exists(source):
         found = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))
-        told = "fits no file"
+        found = found or [entry.name for entry in fitting(source) if NETWORK not in entry.tags]
+        told = "fits no file, and no instance of the library"
     else:
         return [source]
     if not found:

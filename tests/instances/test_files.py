@@ -198,3 +198,14 @@ def test_packed_bombs_are_quick(tmp_path: Path) -> None:
         for name in range(5):
             archive.writestr(f"{name}.npy", bytes(2**25))
     assert outcome(path) == f"{path}: unpacks to 167772160 bytes; at most 134217728 are read"
+
+
+def test_names_of_the_library_by_their_last_part() -> None:
+    """Tests that a name that tables print is one, and that what fits several names them all, and none."""
+    whole = to_json(load("papers/guo-fig2"))
+    assert to_json(load("guo-fig2")) == to_json(load("guo-fig2*")) == whole
+    assert isinstance(load("negative-cycle"), FlowNetwork)
+    with pytest.raises(InputError, match=r"^examples/weights-\*: fits 2 .*: .*weights-decimal, .*weights-whole$"):
+        load("examples/weights-*")
+    with pytest.raises(InputError, match=r"^\*: fits \d\d instances of the library, .*, \.\.\.$"):
+        load("*")

@@ -13,6 +13,7 @@ import pytest
 import optsched
 from optsched.errors import InputError, UsageError
 from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.library import NETWORK, library
 from optsched.studies.choices import Family, chosen, distinct, groups_of, seeds_of
 from optsched.studies.runs import plan
 
@@ -195,3 +196,20 @@ def test_seeds_of_an_iterator() -> None:
     (group,) = groups_of(Family("lsap", iter([1, 2]), {"nodes": 3, "tasks": 2}))
     assert group.label == "lsap,nodes=3,tasks=2 (2 seeds)"
     assert len(group.instances) == 2
+
+
+def test_patterns_of_library_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a pattern that fits no file fits names of the library, less networks; that files go first."""
+    monkeypatch.chdir(tmp_path)
+    shipped = [name for name, entry in library().items() if NETWORK not in entry.tags]
+    assert [group.label for group in groups_of("papers/*")] == [name for name in shipped if name.startswith("papers/")]
+    assert [group.label for group in groups_of(["exam*-dec*", "papers/guo-fig2", "*-fig2"])] == [
+        "examples/weights-decimal",
+        "papers/guo-fig2",
+    ]
+    assert {group.label for group in groups_of("examples/*")} == {n for n in shipped if n.startswith("examples/")}
+    with pytest.raises(InputError, match=r"^\./papers/\*: fits no file, and no instance of the library$"):
+        groups_of("./papers/*")
+    (tmp_path / "papers").mkdir()
+    optsched.save(tiny("own"), tmp_path / "papers" / "own.json")
+    assert [group.label for group in groups_of("papers/*")] == ["papers/own.json"]

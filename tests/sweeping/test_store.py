@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -216,17 +219,49 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
             pass
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="who may do everything may write everywhere")
+@contextmanager
+def no_superuser(file: Path) -> Iterator[Path]:
+    """The file in a folder where nobody may write, who may do everything being somebody else meanwhile."""
+    superuser, nobody = os.geteuid() == 0, 65534
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copy(file, folder)
+        if superuser:
+            for owned in (folder, folder / file.name):
+                os.chown(owned, nobody, -1)
+            os.seteuid(nobody)
+        folder.chmod(0o500)
+        try:
+            yield folder / file.name
+        finally:
+            folder.chmod(0o700)
+            if superuser:
+                os.seteuid(0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are told otherwise there")
 def test_a_read_only_folder(path: Path) -> None:
     """Tests that a store in a folder without right to write can be read, and not swept into."""
-    path.parent.chmod(0o500)
-    try:
-        with Store(path) as store:
+    with no_superuser(path) as file:
+        with Store(file) as store:
             assert len(list(store.rows("SELECT * FROM instances"))) == 1
-        with pytest.raises(InputError, match="check the path, its folder and who may write there"), locked(path):
+        with pytest.raises(InputError, match="check the path, its folder and who may write there"), locked(file):
             pass
-    finally:
-        path.parent.chmod(0o700)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are told otherwise there")
+def test_a_read_only_store(path: Path) -> None:
+    """Tests that a store that nobody may write to can be read, and that writing is told."""
+    with no_superuser(path) as file:
+        file.chmod(0o400)
+        with Store(file) as store:
+            assert len(list(store.rows("SELECT * FROM instances"))) == 1
+        with (
+            pytest.raises(InputError, match="who may write there"),
+            Store(file, write=True) as store,
+            store.transaction(),
+        ):
+            store.put("instances", INSTANCE | {"sha256": "other"})
 
 
 def test_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
