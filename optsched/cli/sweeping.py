@@ -145,9 +145,9 @@ def sweep(
 
 def _store(given: str | None, options: Mapping[str, Any], folder: Path) -> str:
     """Where the results go, also from another folder."""
-    if given is not None:
+    if given:
         return given if folder == Path.cwd() else os.path.abspath(given)
-    if "store" not in options:
+    if given is not None or "store" not in options:
         raise UsageError("say where the results go: --store FILE, such as sweep.sqlite")
     return os.path.relpath(folder / options["store"]) if folder == Path.cwd() else str(folder / options["store"])
 

@@ -27,6 +27,7 @@ from optsched.sweeping.pace import Pace, in_words
 from optsched.sweeping.plans import Parameters, Plan, planned
 from optsched.sweeping.results import Sweep, load_sweep
 from optsched.sweeping.rows import planned_row
+from optsched.sweeping.sources import look_anew
 from optsched.sweeping.store import Store, locked
 
 __all__ = ["PRELOADED", "Steps", "carry_out", "executor_of", "sweep", "to_do"]
@@ -138,6 +139,7 @@ def sweep(
                  dl 0.125   done
     lsap-fair-sched 0.000   done
     """
+    look_anew()
     limited = load_profile(profile).with_limits(time_limit=time_limit)
     plan = planned(instances, problems, heuristics, seeds, parameters=parameters, profile=limited)
     settings = Settings(Limits(run_limit, memory_limit))
@@ -163,8 +165,8 @@ def to_do(plan: Plan, store: str | os.PathLike[str], retry: str | None = None) -
 
 
 def _begun(store: str | os.PathLike[str]) -> bool:
-    """Whether there is a file that is not empty, as one is where a sweep was killed at its very beginning."""
-    return os.path.exists(store) and (os.path.isdir(store) or os.path.getsize(store) > 0)
+    """Whether there is something other than an empty file, as one is where a sweep was killed at its very beginning."""
+    return os.path.exists(store) and not (os.path.isfile(store) and os.path.getsize(store) == 0)
 
 
 def carry_out(

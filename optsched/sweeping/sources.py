@@ -21,7 +21,7 @@ from pathlib import Path
 from optsched.errors import UsageError
 from optsched.heuristics import HEURISTICS, Heuristic, heuristic
 
-__all__ = ["digest_of", "named", "source_digest"]
+__all__ = ["digest_of", "look_anew", "named", "source_digest"]
 
 #: This package: of its modules only heuristics count by their text.
 _OURS = __name__.partition(".")[0]
@@ -61,7 +61,7 @@ def _callable(entry: Heuristic) -> object:
 
 
 def source_digest(name: str) -> str:
-    """The digest (hexadecimal) of a heuristic's source, as it lies on the disk now; a process looks once.
+    """The digest (hexadecimal) of a heuristic's source, as it lies on the disk; a process looks once for each sweep.
 
     Parameters
     ----------
@@ -82,6 +82,12 @@ def source_digest(name: str) -> str:
     return digest_of(name.partition(":")[0] if ":" in name else defined)
 
 
+def look_anew() -> None:
+    """Have all sources looked at again: in a notebook they are edited between two sweeps."""
+    importlib.invalidate_caches()
+    digest_of.cache_clear()
+
+
 @lru_cache(maxsize=256)
 def digest_of(module: str) -> str:
     """The digest of a module's text and of what it needs; see the head of this module."""
@@ -94,15 +100,19 @@ def _parts(first: str) -> Iterator[tuple[str, str]]:
     waiting, seen = [first], {first}
     while waiting:
         module = waiting.pop()
-        spec = _spec(module)
-        if spec is None or not spec.origin or module.partition(".")[0] in sys.stdlib_module_names:
+        package = module.partition(".")[0]
+        if package in sys.stdlib_module_names:
             continue
-        if module != first and module.partition(".")[0] == _OURS and not f"{module}.".startswith(f"{_HEURISTICS}."):
+        if module != first and package == _OURS and not f"{module}.".startswith(f"{_HEURISTICS}."):
+            continue
+        # The package goes first: to find a module within it, Python would run its text.
+        if package != first.partition(".")[0] and any(_installed(_spec(name)) for name in (package, module)):
+            yield from _versions(package)
+            continue
+        spec = _spec(module)
+        if spec is None or not spec.origin:
             continue
         path = Path(spec.origin)
-        if _installed(path) and module.partition(".")[0] != first.partition(".")[0]:
-            yield from _versions(module.partition(".")[0])
-            continue
         try:
             data = path.read_bytes()
         except OSError:
@@ -116,13 +126,13 @@ def _parts(first: str) -> Iterator[tuple[str, str]]:
 
 
 def _spec(module: str) -> ModuleSpec | None:
-    """Where a module is found; None where there is none, as of a name that is no module."""
+    """Where a module is found; None where there is none, as of a name that is no module, or its package fails."""
     loaded = sys.modules.get(module)
     if loaded is not None and loaded.__spec__ is not None:
         return loaded.__spec__
     try:
         return importlib.util.find_spec(module)
-    except (ImportError, AttributeError, ValueError):
+    except Exception:  # whatever the text of the packages above it raises
         return None
 
 
@@ -150,8 +160,10 @@ def _imports(data: bytes, module: str, is_package: bool) -> Iterator[str]:
 _PATHS = {name: Path(path).resolve() for name, path in sysconfig.get_paths().items()}
 
 
-def _installed(path: Path) -> bool:
-    resolved = path.resolve()
+def _installed(spec: ModuleSpec | None) -> bool:
+    if spec is None or not spec.origin:
+        return False
+    resolved = Path(spec.origin).resolve()
     return any(resolved.is_relative_to(_PATHS[name]) for name in ("purelib", "platlib"))
 
 

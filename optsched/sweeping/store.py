@@ -49,6 +49,8 @@ class Store:
             raise InputError([Fault("", "there is no such store; optsched sweep --store makes one")], self.path)
         if os.path.isdir(self.path):
             raise InputError([Fault("", "is a folder; name a file, such as sweep.sqlite")], self.path)
+        if os.path.exists(self.path) and not os.path.isfile(self.path):
+            raise InputError([Fault("", "is a device or a pipe; name a file, such as sweep.sqlite")], self.path)
         with self._told():
             mode = "rwc" if write else "rw"  # a hot journal must be rolled back by whoever reads, too
             uri = f"{Path(self.path).absolute().as_uri()}?mode={mode}"

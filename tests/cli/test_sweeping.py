@@ -196,6 +196,7 @@ def test_wrong_usage(folder: Path) -> None:
     """Tests that what is missing or wrong is told with what to do, before anything runs."""
     for args, code, told in (
         (["papers/guo-fig2"], 2, "say where the results go: --store FILE"),
+        (["papers/guo-fig2", "--store", ""], 2, "say where the results go: --store FILE"),
         (["--store", "a.sqlite"], 2, "say what is measured"),
         (["--store", "a.sqlite", "missing.toml"], 3, "missing.toml: cannot be read"),
         (["--store", "a.sqlite", "papers/guo-fig2", "--retry", "x"], 2, "--retry"),

@@ -78,8 +78,25 @@ def test_what_is_to_be_done_changes_nothing(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["a.sqlite"], "no lock beside what is no store"
     with pytest.raises(InputError, match="is a folder"):
         to_do(small_plan(), tmp_path)
+    with pytest.raises(InputError, match="/dev/null: is a device or a pipe; name a file"):
+        carry_out(small_plan(), "/dev/null", InProcess())
+    assert not Path("/dev/null-lock").exists()
     with pytest.raises(UsageError, match='did you mean "failed"'):
         to_do(small_plan(), path, "faild")
+
+
+def test_an_edit_between_two_sweeps_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a heuristic that was edited is not taken from the store, as it would be told in a notebook."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    found = []
+    for node in (0, 1):
+        Path("between.py").write_text(f"def run(problem, rng):\n    return [{node}] * len(problem.tasks)\n")
+        result = optsched.sweep("a.sqlite", "papers/guo-fig2", "latency", "between:run")
+        found.append(result.records()[0]["objective"])
+    assert found[0] != found[1]
+    assert count(tmp_path / "a.sqlite") == 2
 
 
 def test_executors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from optsched.errors import UsageError
 from optsched.heuristics import Heuristic, heuristic
 from optsched.sweeping import sources
-from optsched.sweeping.sources import digest_of, named, source_digest
+from optsched.sweeping.sources import digest_of, look_anew, named, source_digest
 
 #: A project of a user's own: a module that imports another two, one of them within a function.
 FIRST = "from . import second\nimport numpy\nimport json\n\ndef run(problem, rng):\n    return second.run(problem)\n"
@@ -74,6 +74,27 @@ def test_a_process_looks_once(project: Path) -> None:
     before = digest()
     (project / "mine/first.py").write_text(FIRST + "\n# edited\n")
     assert source_digest("mine.first:run") == before
+
+
+def test_sources_are_looked_at_anew(project: Path) -> None:
+    """Tests that an edit between two sweeps of one process, as in a notebook, counts."""
+    before = source_digest("mine.first:run")
+    (project / "mine/deep/third.py").write_text("# edited\n")
+    look_anew()
+    assert source_digest("mine.first:run") != before
+
+
+def test_other_packages_are_not_run(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an installed package is not imported to find its modules, and that one's own may raise anything."""
+    (project / "site/heavy").mkdir(parents=True)
+    (project / "site/heavy/__init__.py").write_text("import sys\nsys.exit(3)\n")
+    (project / "mine/deep/__init__.py").write_text("raise RuntimeError('no graphics card')\n")
+    (project / "mine/first.py").write_text("def run(problem, rng):\n    import heavy.part, mine.deep.third\n")
+    monkeypatch.syspath_prepend(project / "site")
+    monkeypatch.setitem(sources._PATHS, "purelib", project / "site")
+    before = digest()
+    (project / "mine/deep/__init__.py").write_text("raise OSError\n")
+    assert digest() != before
 
 
 def test_a_version_of_another_package_counts(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
