@@ -58,6 +58,7 @@ class _CommandLine(arguments.Commands):
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> NoReturn:
         extra["standalone_mode"] = False
+        _open_streams()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows names all the same
@@ -93,6 +94,13 @@ class _CommandLine(arguments.Commands):
             traceback.print_exc()
             return _tell(BUG, f"bug: {type(error).__name__}: {error}; please report it with what is above")
         return code if isinstance(code, int) else 0
+
+
+def _open_streams() -> None:
+    """Lead to nowhere the streams that whoever started this has closed: for Python they are none at all."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - it stays open
 
 
 def _drop_stdout() -> None:

@@ -26,17 +26,27 @@ def start(module: str) -> tuple[subprocess.Popen[bytes], Connection]:
     OSError
         If the machine has no more processes or handles.
     """
+    _occupy_streams()
     ours, theirs = Pipe()
     handle = theirs.fileno()
     command = [sys.executable, "-P", "-c", _BEGIN, os.pathsep.join(sys.path), module, str(handle)]
     try:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **_inheriting(handle))
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=2, **_inheriting(handle))
     except BaseException:
         ours.close()
         raise
     finally:
         theirs.close()
     return process, ours
+
+
+def _occupy_streams() -> None:
+    """Lead to nowhere the streams that this process was started without: a connection would take their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
 
 
 def connection_of(handle: int) -> Connection:

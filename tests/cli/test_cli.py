@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -189,6 +190,20 @@ def test_closed_pipe_is_quiet() -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait() == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="closes streams by a shell")
+@pytest.mark.parametrize(
+    "closed", ["<&- >&- 2>&-", *(pytest.param(one, marks=pytest.mark.thorough) for one in ("<&-", ">&-", "2>&-"))]
+)
+def test_closed_streams_keep_nothing_from_being_done(closed: str, tmp_path: Path) -> None:
+    """Tests that a command works, in processes of its own, too, where whoever started it has closed its streams."""
+    target = tmp_path / "found.json"
+    gap = f"gap {TINY} --problem lsap --heuristic dl --run-limit 60 --format json --output {target}"
+    command = f"exec {shlex.join(PROGRAM)} {gap} {closed}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert json.loads(target.read_text())[0]["status"] == "done"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
