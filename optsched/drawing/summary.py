@@ -23,7 +23,7 @@ __all__ = ["by_rack", "summary"]
 #: Inches of a panel.
 _WIDE = 4.2
 
-#: Bars of a histogram; fields of the heat map where there are no racks.
+#: Bars of a histogram; fields of the heat map where racks tell no nodes apart.
 _BARS, _FIELDS = 30, 400
 
 #: What the first bars are called.
@@ -117,12 +117,12 @@ def _histogram(axes: Axes, values: Floats, what: str, all_values: Sequence[Float
 def by_rack(instance: Instance, per_node: Floats) -> tuple[Floats, str]:
     """The mean of a number over the nodes of each rack, in the order of the file, and in words what a field is.
 
-    Nodes without a rack are the last field. Where there are no racks, a field is as many neighbouring nodes as make at
-    most 400 fields.
+    Nodes without a rack are the last field. Where all nodes are in one rack or in none, a field is as many neighbouring
+    nodes as make at most 400 fields.
     """
     (rack, ids, noun), count = grouped(instance), len(instance.cluster)
     racks = len(ids)
-    if racks and bool((rack >= 0).any()):
+    if len(np.unique(rack)) > 1:
         field = np.where(rack >= 0, rack, racks)
         told = f"a field a {noun}" + (", the last one the nodes without" if bool((rack < 0).any()) else "")
     else:

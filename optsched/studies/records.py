@@ -68,7 +68,7 @@ def frame_of(kept: Iterable[Kept], beside: Sequence[str] = ()) -> pd.DataFrame:
     runs = list(kept)
     columns = max((len(run.record["components"]) for run in runs), default=1)
     frame = pd.DataFrame([_row(run, columns, beside) for run in runs])
-    texts = {"group", "instance", "problem", "parameters", "heuristic", "error", "proof", "termination"}
+    texts = {"group", "instance", "problem", "parameters", "heuristic", "status", "error", "proof", "termination"}
     for name in frame.columns:
         if name not in texts | {"seed", "feasible", "starved"} and not name.startswith("component_"):
             frame[name] = frame[name].astype(float)
@@ -87,6 +87,7 @@ def _row(run: Kept, columns: int, beside: Sequence[str]) -> dict[str, Any]:
         "seed": record["seed"],
         "feasible": record["feasible"],
         "starved": record["status"] == "starved",
+        "status": record["status"],
         "error": record["error"],
         "proof": record["certificate"],
         "termination": record["termination"],

@@ -133,10 +133,10 @@ class GapReports(Sequence[GapReport]):
         Returns
         -------
         pandas.DataFrame
-            `group`, `instance`, `problem`, `parameters` (JSON), `heuristic`, `seed`, `feasible`, `starved`, `error`,
-            `proof`, `termination`, `gap` (relative, of the first component that differs; infinite beside a reference
-            of 0), `absolute_gap` (the same as a difference), then for each component i, from 1, `component_i` (its
-            name), `objective_i`, `reference_i`, `absolute_gap_i`, `relative_gap_i`, `waiting` (tasks that the heuristic
+            `group`, `instance`, `problem`, `parameters` (JSON), `heuristic`, `seed`, `feasible`, `starved`, `status`
+            (`done`, `out-of-time`, ..., as in records), `error`, `proof`, `termination`, `gap` (relative, of the first
+            component that differs; infinite beside a reference of 0), `absolute_gap` (the same as a difference), then
+            for each component i, from 1, `component_i` (its name), `objective_i`, `reference_i`, `absolute_gap_i`, `relative_gap_i`, `waiting` (tasks that the heuristic
             left), `map_node`, `map_rack`, `map_remote` (how near maps are to their data), `reduce_...`, the same of
             the reference (`reference_map_node`, ...), what a gap says beside itself, and the seconds. Numbers are
             doubles, NaN where unknown.

@@ -81,12 +81,10 @@ class Sweep:
         return [kept.record for kept, _ in self._kept]
 
     def frame(self) -> pd.DataFrame:
-        """A row for each run, one number a column: that of `optsched.GapReports`, with the status of each run."""
+        """A row for each run, one number a column: that of `optsched.GapReports`."""
         names = dict.fromkeys(kept.record["problem"] for kept, _ in self._kept)
         beside = dict.fromkeys(field for name in names for field in fields_beside(problem_class(name)))
-        frame = frame_of((kept for kept, _ in self._kept), list(beside))
-        frame["status"] = [kept.record["status"] for kept, _ in self._kept]
-        return frame
+        return frame_of((kept for kept, _ in self._kept), list(beside))
 
     def summary(self) -> pd.DataFrame:
         """A row for each problem and heuristic: that of `optsched.GapReports`, each variant of a problem by itself."""

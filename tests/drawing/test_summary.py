@@ -48,6 +48,8 @@ def test_by_rack() -> None:
     assert (held.tolist(), told) == ([3, 5, 6], "a field a rack, the last one the nodes without")
     few = racked(nodes=[{"id": "a"}, {"id": "b"}], tasks=[])
     assert by_rack(few, np.array([1.0, 3])) == (pytest.approx([1, 3]), "a field a node")
+    one = racked(nodes=[{"id": "a", "rack": "r"}, {"id": "b", "rack": "r"}], tasks=[])
+    assert by_rack(one, np.array([1.0, 3])) == (pytest.approx([1, 3]), "a field a node"), "one rack tells nothing"
     many = optsched.generate("latency", nodes=1001, tasks=1)
     held, told = by_rack(many, np.arange(1001.0))
     assert (len(held), told) == (334, "a field 3 nodes")

@@ -57,11 +57,13 @@ def test_frame_of_numbers() -> None:
     found = study(["papers/guo-fig2", ROWS[3]], ["lsap", "latency"], [turned, broken], seeds=2)
     frame = found.frame()
     assert len(frame) == len(found) == 16
-    texts = ["group", "instance", "problem", "parameters", "heuristic", "error", "proof", "termination"]
+    texts = ["group", "instance", "problem", "parameters", "heuristic", "status", "error", "proof", "termination"]
     texts += [name for name in frame.columns if name.startswith("component_")]
     for name in frame.columns.difference(texts):
         assert frame[name].dtype.kind in "bif", name
-    assert frame.loc[frame["heuristic"].str.endswith("broken"), "objective_1"].isna().all()
+    failed = frame["heuristic"].str.endswith("broken")
+    assert frame.loc[failed, "objective_1"].isna().all()
+    assert (frame["status"] == "failed").equals(failed)
     latency = frame[(frame["problem"] == "latency") & frame["feasible"]]
     assert latency["component_2"].eq("work").all()
     assert frame.loc[frame["problem"] == "lsap", "objective_2"].isna().all()
