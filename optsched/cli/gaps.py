@@ -148,7 +148,7 @@ def _planned(
     choices = [choice_of(text) for text in dict.fromkeys(heuristics)]
     check_served(choices, chosen, listed=not problems)
     notes = Notes()
-    on = posed(groups_of(given or _shipped()), chosen, values, bool(problems), notes.left_out)
+    on = posed(groups_of(given or _shipped()), chosen, values, bool(problems), notes.left_out, strict=bool(given))
     work = work_on(on, choices, strict=bool(given))
     if given:  # the shipped ones are as they are meant
         look_at(work, bool(choices), waves, notes)

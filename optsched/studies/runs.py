@@ -80,33 +80,42 @@ def posed(
     parameters: Mapping[str, Mapping[str, Any]],
     needed: bool,
     refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
+    strict: bool = True,
 ) -> list[tuple[str, Problem]]:
     """The problems on each instance, with its group.
 
     Where they were not asked for by name (`needed`), only those that can be posed; `refused` is told of the others.
+    Where the instances were not chosen (not `strict`), those without a problem's fields are passed over.
 
     Raises
     ------
     InputError
-        For what was asked for and cannot be posed, and for an instance of which nothing can be.
+        For what was asked for and cannot be posed, and for an instance of which nothing can be; where instances are
+        passed over, for a problem that none of them can pose.
     """
     found: list[tuple[str, Any]] = []
     errors: list[InputError] = []
+    passed: dict[str, InputError] = {}
     for label, instance in ((group.label, instance) for group in groups for instance in group.instances):
         missing: list[InputError] = []
         for name in names:
             try:
                 found.append((label, problem_class(name)(instance, **parameters.get(name, {}))))
             except InputError as error:
-                missing.append(error if error.source else error.with_source(instance.name))
+                told = error if error.source else error.with_source(instance.name)
+                if needed and not strict and isinstance(error, MissingField):
+                    passed.setdefault(name, told)
+                    continue
+                missing.append(told)
                 if not needed:
                     refused(instance, name, error)
         if needed:
             errors += missing
         elif len(missing) == len(names):
-            told = f"none of {', '.join(names)} can be posed; `optsched describe` says which fields are missing"
-            errors.append(MissingField([Fault("", told)], instance.name))
-    raise_all(errors)
+            words = f"none of {', '.join(names)} can be posed; `optsched describe` says which fields are missing"
+            errors.append(MissingField([Fault("", words)], instance.name))
+    on = {problem.name for _, problem in found}
+    raise_all([*errors, *(error for name, error in passed.items() if name not in on)])
     return found
 
 

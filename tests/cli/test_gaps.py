@@ -257,6 +257,25 @@ def test_problem_that_cannot_be_posed() -> None:
     assert {entry["problem"] for entry in records("papers/guo-fig2")} == {"lsap", "latency"}
 
 
+def test_library_passes_over_instances_that_cannot_pose_the_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a problem named for the whole library is posed where it can be, and nowhere is one error."""
+    monkeypatch.setattr("optsched.cli.gaps._shipped", lambda: ["papers/guo-fig2", "papers/guo-table2"])
+    assert {entry["instance"] for entry in records("--problem", "fair-lsap")} == {"guo-table2"}
+    assert {
+        (entry["instance"], entry["problem"]) for entry in records("--problem", "fair-lsap", "--problem", "lsap")
+    } == {
+        ("guo-fig2", "lsap"),
+        ("guo-table2", "lsap"),
+        ("guo-table2", "fair-lsap"),
+    }
+    result = run("--problem", "transmission")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "guo-fig2: transmission: topology" in result.stderr
+    assert "guo-table2" not in result.stderr, "told once, and not for each instance"
+    result = run("--problem", "lsap", "--param", "levels=2,1,0")
+    assert result.exit_code == 2, "a parameter that is wrong is no field that is missing"
+
+
 def test_instance_of_which_nothing_can_be_posed(tmp_path: Path) -> None:
     """Tests that an instance that no problem takes is bad input."""
     file = small(tmp_path / "odd.json", parameters={"lsap": {"levels": [3, 2, 1]}, "latency": {"w_loc": -1}})
