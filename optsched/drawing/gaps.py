@@ -369,9 +369,6 @@ def _no_value(row: Mapping[str, Any]) -> str | None:
     status = row.get("status")
     if isinstance(status, str):
         return None if status == "done" else status.replace("-", " ")
-    status = row.get("status")
-    if isinstance(status, str) and status != "done":
-        return status.replace("-", " ")
     if isinstance(row.get("error"), str) and row["error"]:
         return "failed"
     if not row["feasible"]:
