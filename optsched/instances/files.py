@@ -229,6 +229,14 @@ def save(noun: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
     ------
     InputError
         If the name ends otherwise, or the file cannot be written there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(load("papers/guo-fig2"), f"{folder}/copy.json.gz")
+    ...     print(load(f"{folder}/copy.json.gz"))
+    guo-fig2: 3 tasks, 3 nodes
     """
     expect(noun, (Instance, FlowNetwork), "save takes an instance or a flow network")
     expect(path, (str, os.PathLike), "save takes a path")

@@ -95,6 +95,17 @@ class GapReports(Sequence[GapReport]):
     ----------
     measured
         Each with its group of instances, and what its heuristic was called.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> found = optsched.study("papers/guo-table2", "fair-lsap", ["dl", "lsap-fair-sched"])
+    >>> found, len(found[:1]), found[1].within(0)
+    (<GapReports: 2 runs of 2 heuristics in 1 problem on 1 instance>, 1, True)
+    >>> print(found.summary()[["heuristic", "optimal", "mean"]].to_string(index=False))
+          heuristic  optimal  mean
+                 dl        0 0.125
+    lsap-fair-sched        1 0.000
     """
 
     def __init__(self, measured: Iterable[Measured]) -> None:
@@ -136,10 +147,10 @@ class GapReports(Sequence[GapReport]):
             `group`, `instance`, `problem`, `parameters` (JSON), `heuristic`, `seed`, `feasible`, `starved`, `status`
             (`done`, `out-of-time`, ..., as in records), `error`, `proof`, `termination`, `gap` (relative, of the first
             component that differs; infinite beside a reference of 0), `absolute_gap` (the same as a difference), then
-            for each component i, from 1, `component_i` (its name), `objective_i`, `reference_i`, `absolute_gap_i`, `relative_gap_i`, `waiting` (tasks that the heuristic
-            left), `map_node`, `map_rack`, `map_remote` (how near maps are to their data), `reduce_...`, the same of
-            the reference (`reference_map_node`, ...), what a gap says beside itself, and the seconds. Numbers are
-            doubles, NaN where unknown.
+            for each component i, from 1, `component_i` (its name), `objective_i`, `reference_i`, `absolute_gap_i`,
+            `relative_gap_i`, `waiting` (tasks that the heuristic left), `map_node`, `map_rack`, `map_remote` (how near
+            maps are to their data), `reduce_...`, the same of the reference (`reference_map_node`, ...), what a gap
+            says beside itself, and the seconds. Numbers are doubles, NaN where unknown.
         """
         beside = list(dict.fromkeys(name for report in self for name in fields_beside(report.problem)))
         return frame_of(map(Kept.of, self.measured), beside)

@@ -147,6 +147,16 @@ def load_sweep(path: str | os.PathLike[str], sweep: int | str = "last") -> Sweep
         If there is no such store, or it cannot be read.
     UsageError
         If it has no such sweep.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from optsched.sweeping.executing import sweep
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = sweep(f"{folder}/gaps.sqlite", "papers/guo-table2", "fair-lsap", "dl")
+    ...     found = load_sweep(f"{folder}/gaps.sqlite")
+    >>> found.finished, len(found), found.frame()["gap"].round(3).tolist()
+    (True, 1, [0.125])
     """
     with Store(path) as store:
         plans = {row["id"]: row["plan"] for row in store.rows("SELECT id, plan FROM sweeps ORDER BY id")}

@@ -103,6 +103,12 @@ def instances(
     ------
     UsageError
         If there is no such problem, family or setting, or a size is none.
+
+    Examples
+    --------
+    >>> from hypothesis import find, settings
+    >>> find(instances("lsap"), lambda instance: len(instance.cluster) > 1, settings=settings(derandomize=True))
+    <Instance drawn: 1 task, 2 nodes>
     """
     return _drawn(problem, family, most_nodes, most_tasks, dict(sizes or {}), {}).map(lambda posed: posed.instance)
 
