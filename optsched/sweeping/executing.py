@@ -40,7 +40,7 @@ class Steps(Protocol):
     """Told how a sweep goes."""
 
     def waits(self, told: str, /) -> None:
-        """Another sweep is on in the store, and this one waits for its end."""
+        """Another sweep is on in the store, or another program holds it, and this one waits for its end."""
 
     def begins(self, agenda: Agenda, /) -> None:
         """It is known what is to be done."""
@@ -212,7 +212,10 @@ def carry_out(
     steps = steps or _Silent()
     if _begun(store):
         Store(store).__exit__(None, None, None)  # what is no store gets no lock beside it
-    with locked(store, lambda: steps.waits(_other(store))), Store(store, write=True) as opened:
+    with (
+        locked(store, lambda: steps.waits(_other(store))),
+        Store(store, write=True, waits=lambda: steps.waits("another program holds it")) as opened,
+    ):
         agenda = Agenda(plan, opened, retry, settings)
         steps.begins(agenda)
         with _listed(opened, plan, options or {}) as agenda.sweep:

@@ -35,6 +35,9 @@ class Store:
         The file.
     write
         Whether results are to be put in; then the file is made where there is none.
+    waits
+        Called where another program holds the store for long, once for each time; then there is no end to the wait.
+        Without it that is an error, as it is for whoever opens the store.
 
     Raises
     ------
@@ -42,9 +45,11 @@ class Store:
         If it cannot be opened, is no store or a damaged one, or is of a newer version of optsched.
     """
 
-    def __init__(self, path: str | os.PathLike[str], write: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], write: bool = False, waits: Callable[[], None] | None = None
+    ) -> None:
         self.path = os.fspath(path)
-        self._write = write
+        self._write, self._waits = write, waits
         if not write and not os.path.exists(self.path):
             raise InputError([Fault("", "there is no such store; optsched sweep --store makes one")], self.path)
         if os.path.isdir(self.path):
@@ -108,14 +113,27 @@ class Store:
     def transaction(self) -> Iterator[None]:
         """What is put in within is there as a whole, on the disk, or not at all."""
         with self._told():
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._patiently("BEGIN IMMEDIATE")
             try:
                 yield
-                self._connection.execute("COMMIT")
+                self._patiently("COMMIT")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back already
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def _patiently(self, command: str, *values: Any) -> sqlite3.Cursor:
+        """Have a command done for which other programs may have to let go of the store first."""
+        told = False
+        while True:
+            try:
+                return self._connection.execute(command, values)
+            except sqlite3.OperationalError as error:
+                if self._waits is None or not _busy(error):
+                    raise
+            if not told:
+                self._waits()
+                told = True
 
     def put(self, table: str, row: Mapping[str, Any]) -> None:
         """Put a row in, in the place of one with the same first column, its key."""
@@ -139,7 +157,7 @@ class Store:
     def rows(self, query: str, *values: Any) -> Iterator[dict[str, Any]]:
         """What a query finds, a row a dictionary."""
         with self._told():
-            cursor = self._connection.execute(query, values)
+            cursor = self._patiently(query, *values)
             names = [column[0] for column in cursor.description]
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
@@ -176,9 +194,13 @@ def _words(error: sqlite3.Error) -> str:
         return "cannot be written: the disk is full; what was finished is kept, so make room and sweep again"
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return f"cannot be opened or written ({error}): check the path, its folder and who may write there"
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+    if _busy(error):
         return f"is held by another program for more than {_PATIENCE:g} s: close it there"
     return f"cannot be used: {error}"
+
+
+def _busy(error: sqlite3.Error) -> bool:
+    return (getattr(error, "sqlite_errorname", "") or "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
 
 
 @contextmanager
@@ -209,7 +231,7 @@ def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: Non
                 connection.execute("BEGIN EXCLUSIVE")
                 break
             except sqlite3.OperationalError as error:
-                if not (getattr(error, "sqlite_errorname", "") or "").startswith("SQLITE_BUSY"):
+                if not _busy(error):
                     raise
             if not told:
                 waits()

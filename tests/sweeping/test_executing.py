@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import ENVIRONMENT
@@ -151,8 +152,8 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     class Full(Store):
         """Its disk has room for no further page."""
 
-        def __init__(self, path: object, write: bool = False) -> None:
-            super().__init__(path, write)  # type: ignore[arg-type]
+        def __init__(self, *given: Any, **more: Any) -> None:
+            super().__init__(*given, **more)
             pages = next(self.rows("PRAGMA page_count"))["page_count"]
             next(self.rows(f"PRAGMA max_page_count = {pages + 2}"))
 

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -207,6 +208,28 @@ def test_held_by_another_program(path: Path, monkeypatch: pytest.MonkeyPatch) ->
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     assert "is held by another program" in told(path)
+    other.close()
+
+
+def test_who_reads_for_long_holds_up_and_ends_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a result waits for a program that holds the store, is told so once, and is put in then."""
+    monkeypatch.setattr(module, "_PATIENCE", 0.01)
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    tries: list[str] = []
+
+    def waits() -> None:
+        tries.append("told")
+        threading.Timer(0.1, other.execute, ["ROLLBACK"]).start()
+
+    with Store(path, write=True, waits=waits) as store:
+        for begin in ("BEGIN", "BEGIN EXCLUSIVE"):
+            other.execute(begin)
+            other.execute("SELECT count(*) FROM instances").fetchall()
+            with store.transaction():
+                store.put("instances", {**INSTANCE, "sha256": begin})
+        other.execute("BEGIN EXCLUSIVE")
+        assert len(list(store.rows("SELECT * FROM instances"))) == 3
+    assert tries == ["told"] * 3
     other.close()
 
 
