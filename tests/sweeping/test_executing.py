@@ -132,7 +132,7 @@ def test_on_a_cluster(tmp_path: Path) -> None:
     with (
         memory_folder(tmp_path) as folder,
         distributed.LocalCluster(
-            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="CRITICAL"
+            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
         ) as cluster,
         distributed.Client(cluster.scheduler_address, set_as_default=False) as client,
     ):
