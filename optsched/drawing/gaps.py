@@ -5,7 +5,8 @@ says how many there are and why.
 
 - *infeasible*, *starved*, *failed*, and where a column `status` says so *out of time*, *out of memory*, *crashed*: the
   run has no value.
-- *over 0*: a difference from an optimum of 0, of which no share can be told (`absolute=True` tells it).
+- *over 0*: a difference from an optimum of 0, of which no share can be told (`absolute=True` tells it, and a panel
+  that would have nothing to show but these is of differences by itself).
 - *unknown*: no reference is known, or an earlier component differs already.
 """
 
@@ -85,7 +86,8 @@ def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: 
     component
         Which component's gaps, from 1.
     absolute
-        Differences instead of shares of the reference: where that may be 0.
+        Differences instead of shares of the reference: where that may be 0. A panel is of differences in any case if
+        they are above an optimum of 0 alone, so that there is no share to draw.
 
     Returns
     -------
@@ -104,14 +106,14 @@ def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: 
     ['dl', 'fair']
     """
     frame = _checked(frame, component)
-    panels = runs_of(frame, component, absolute)
+    panels, differing = _drawable(frame, component, absolute)
     heights = [_ROW * len(rows) + 0.75 for rows in panels.values()]
     with settings():
         figure, places = _panels(heights, 7.0)
         for axes, (problem, rows) in zip(places, panels.items(), strict=True):
-            _boxes(axes, rows, 1 if absolute else 100)
+            _boxes(axes, rows, 1 if problem in differing else 100)
             plain(axes.set_title(problem, fontsize=9))
-            axes.set_xlabel(_gap_label(frame, problem, component, absolute))
+            axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
     return figure
 
 
@@ -179,14 +181,14 @@ def distribution(frame: pd.DataFrame | GapReports, *, component: int = 1, absolu
     ['dl', 'fair']
     """
     frame = _checked(frame, component)
-    factor = 1 if absolute else 100
-    panels = runs_of(frame, component, absolute)
+    panels, differing = _drawable(frame, component, absolute)
+    factors = {problem: 1 if problem in differing else 100 for problem in panels}
 
     def finish(axes: Axes, problem: str) -> None:
-        axes.set_xlabel(_gap_label(frame, problem, component, absolute))
+        axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
         axes.set_ylabel("share of the runs (%)")
 
-    return _curves(panels, factor, 0, finish, _spread)
+    return _curves(panels, factors, 0, finish, _spread)
 
 
 def gaps_picture(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
@@ -200,20 +202,20 @@ def gaps_picture(frame: pd.DataFrame | GapReports, *, component: int = 1, absolu
     ['fair-lsap', 'fair-lsap']
     """
     frame = _checked(frame, component)
-    factor = 1 if absolute else 100
-    panels = runs_of(frame, component, absolute)
+    panels, differing = _drawable(frame, component, absolute)
     looks = {name: look(number) for number, name in enumerate(frame["heuristic"].astype(str).unique())}
     heights = [max(_PANEL, _ROW * len(rows) + 0.75) for rows in panels.values()]
     with settings():
         figure = begun(14.0, sum(heights) + 0.2, ", ".join(panels))
         grid = figure.subplots(len(panels), 2, squeeze=False, height_ratios=heights)
         for (left, right), (problem, rows) in zip(grid, panels.items(), strict=True):
+            factor = 1 if problem in differing else 100
             _boxes(left, rows, factor)
             _spread(right, [factor * value for runs in rows.values() for value in runs.values])
             _steps_of(right, rows, looks, factor, 0)
             right.set_ylabel("share of the runs (%)")
             for axes in (left, right):
-                axes.set_xlabel(_gap_label(frame, problem, component, absolute))
+                axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
                 plain(axes.set_title(problem, fontsize=9))
     return figure
 
@@ -261,7 +263,7 @@ def performance_profile(
         axes.set_xlabel(f"at most so many times {rival}")
         axes.set_ylabel("share of the runs (%)")
 
-    return _curves(panels, 1, 1, finish, _doubling)
+    return _curves(panels, dict.fromkeys(panels, 1), 1, finish, _doubling)
 
 
 def ratios(
@@ -340,6 +342,24 @@ def runs_of(frame: pd.DataFrame | GapReports, component: int = 1, absolute: bool
         rows = found.setdefault(str(row["problem"]), {})
         rows.setdefault(str(row["heuristic"]), []).append(_gap(row, component, absolute))
     return {problem: {name: _runs(values) for name, values in rows.items()} for problem, rows in found.items()}
+
+
+def _drawable(frame: pd.DataFrame, component: int, absolute: bool) -> tuple[Panels, set[str]]:
+    """The gaps to draw, and the problems whose gaps are differences: with `absolute` all, else those without a share.
+
+    Without a share are those with runs above an optimum of 0 and none with a gap in per cent but 0.
+    """
+    panels = runs_of(frame, component, absolute)
+    if absolute:
+        return panels, set(panels)
+    differing = {
+        problem
+        for problem, rows in panels.items()
+        if any("over 0" in runs.without for runs in rows.values())
+        and not any(any(runs.values) for runs in rows.values())
+    }
+    differences = runs_of(frame, component, absolute=True)
+    return {problem: (differences if problem in differing else panels)[problem] for problem in panels}, differing
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -458,7 +478,7 @@ def _doubling(axes: Axes, values: Sequence[float]) -> None:
 
 def _curves(
     panels: Panels,
-    factor: float,
+    factors: Mapping[str, float],
     start: float,
     finish: Callable[[Axes, str], None],
     scale: Callable[[Axes, Sequence[float]], None],
@@ -469,8 +489,8 @@ def _curves(
     with settings():
         figure, places = _panels([max(_PANEL, _LINE * len(rows) + 0.9) for rows in panels.values()], 7.0)
         for axes, (problem, rows) in zip(places, panels.items(), strict=True):
-            scale(axes, [factor * value for runs in rows.values() for value in runs.values])
-            _steps_of(axes, rows, looks, factor, start)
+            scale(axes, [factors[problem] * value for runs in rows.values() for value in runs.values])
+            _steps_of(axes, rows, looks, factors[problem], start)
             plain(axes.set_title(problem, fontsize=9))
             finish(axes, problem)
     return figure

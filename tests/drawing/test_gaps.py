@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 import optsched
 from optsched.drawing.figures import picture
-from optsched.drawing.gaps import Runs, box_plot, distribution, performance_profile, ratios, runs_of
+from optsched.drawing.gaps import Runs, box_plot, distribution, gaps_picture, performance_profile, ratios, runs_of
 from optsched.errors import UsageError
 
 NAN = math.nan
@@ -84,6 +86,33 @@ def test_box_plot_of_differences() -> None:
     assert axes.get_xlabel() == "difference in locality-cost from the optimum"
     assert axes.patches[0].get_path().vertices[:, 0].max() == 3.5
     assert all(tick == int(tick) for tick in axes.get_xticks())
+
+
+#: Two problems: of one the optimum is always 0, of the other once.
+ABOVE_0 = frame(
+    row("a", 0, 0),
+    row("a", 3, 0, instance="two"),
+    row("b", 5, 0),
+    row("a", 3, 0, problem="flow"),
+    row("a", 15, problem="flow", instance="two"),
+)
+
+
+@pytest.mark.parametrize(("make", "each"), [(box_plot, 1), (distribution, 1), (gaps_picture, 2)])
+def test_panel_above_an_optimum_of_0_is_of_differences(make: Callable[..., Figure], each: int) -> None:
+    """Tests that a panel is not empty because no per cent can be told: it has differences, and says so."""
+    axes = make(ABOVE_0).axes
+    assert len(axes) == 2 * each
+    for above, other in zip(axes[:each], axes[each:], strict=True):
+        assert above.get_xlabel() == "difference in locality-cost from the optimum"
+        assert above.get_xlim()[1] > 5
+        assert other.get_xlabel() == "gap in locality-cost (% of the optimum)"
+
+
+def test_panel_of_optima_alone_is_of_shares() -> None:
+    """Tests that nothing above an optimum of 0 leaves the axis in per cent: 0 is 0 % there, too."""
+    axes = box_plot(frame(row("a", 0, 0), row("a", 10))).axes[0]
+    assert axes.get_xlabel() == "gap in locality-cost (% of the optimum)"
 
 
 def test_a_bound_is_no_optimum() -> None:
