@@ -127,6 +127,20 @@ measured_options = _together(
     ),
     param_option,
 )
+
+#: Instances of a family beside those that are named, and how often each heuristic runs on each.
+drawn_options = _together(
+    click.option(
+        "--family",
+        metavar="F",
+        help="Generated instances beside INSTANCE; see `list families`.",
+        shell_complete=completing.families,
+    ),
+    click.option("--seeds", metavar="A-B", help="Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9."),
+    click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family."),
+    click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them."),
+)
 gap_limit_options = _together(
     _profile,
     click.option(

@@ -29,16 +29,7 @@ MOST = 10
 @click.command()
 @click.argument("instances", nargs=-1, metavar="[INSTANCE]...", shell_complete=completing.instances)
 @arguments.measured_options
-@click.option(
-    "--family",
-    metavar="F",
-    help="Generated instances beside INSTANCE; see `list families`.",
-    shell_complete=completing.families,
-)
-@click.option("--seeds", metavar="A-B", help="Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9.")
-@click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family.")
-@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
+@arguments.drawn_options
 @arguments.gap_limit_options
 @arguments.run_limit_options
 @click.option("--max-gap", metavar="X", help="Exit code 4 if a relative gap is over X (0.05, or 5%), or unknown.")

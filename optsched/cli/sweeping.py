@@ -45,16 +45,7 @@ _MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with"
     shell_complete=completing.files,
 )
 @arguments.measured_options
-@click.option(
-    "--family",
-    metavar="F",
-    help="Generated instances beside INSTANCE; see `list families`.",
-    shell_complete=completing.families,
-)
-@click.option("--seeds", metavar="A-B", help="Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9.")
-@click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family.")
-@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
+@arguments.drawn_options
 @arguments.gap_limit_options
 @arguments.kill_options
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes that work at once; by default 1.")

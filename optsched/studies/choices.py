@@ -302,7 +302,7 @@ def _told_apart(instance: Instance, label: str, names: Sequence[str]) -> Instanc
 
 
 def _expanded(sources: Iterable[Source], errors: list[InputError]) -> Iterator[str | Instance | Family | Group]:
-    """Folders and patterns as the files that they hold, each path once; those without any are noted."""
+    """Folders and patterns as the files and names that they hold, each once; those without any are noted."""
     seen: set[str] = set()
     for source in sources:
         if isinstance(source, Instance | Family | Group):
@@ -329,8 +329,11 @@ def _paths(source: str) -> list[str]:
         found = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))
         found = found or [entry.name for entry in fitting(source) if NETWORK not in entry.tags]
         told = "fits no file, and no instance of the library"
-    else:
+    elif source.endswith(SUFFIXES) or os.path.exists(source):
         return [source]
+    else:  # of the library: its whole name, which is that of no other instance
+        found = [entry.name for entry in fitting(source)]
+        return found if len(found) == 1 else [source]
     if not found:
         raise InputError([Fault("", told)], source)
     return found

@@ -203,7 +203,7 @@ def test_patterns_of_library_names(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     shipped = [name for name, entry in library().items() if NETWORK not in entry.tags]
     assert [group.label for group in groups_of("papers/*")] == [name for name in shipped if name.startswith("papers/")]
-    assert [group.label for group in groups_of(["exam*-dec*", "papers/guo-fig2", "*-fig2"])] == [
+    assert [group.label for group in groups_of(["exam*-dec*", "guo-fig2", "papers/guo-fig2", "*-fig2"])] == [
         "examples/weights-decimal",
         "papers/guo-fig2",
     ]

@@ -113,7 +113,7 @@ def test_the_command_shows_the_run_again(tmp_path: Path, monkeypatch: pytest.Mon
     optsched.save(made(3), "a row.json")
     cases = [
         (measured(str(tmp_path / "a row.json"), "rand,randomness=0.5"), 1),
-        (measured("papers/guo-table2", "dl", "worst-group", levels=(0, 1, 2)), 1),
+        (measured("guo-table2", "dl", "worst-group", levels=(0, 1, 2)), 1),
         (measured(Family("lsap", [4], {"nodes": 4, "tasks": 5}), "rand"), 2),
     ]
     for found, commands in cases:
