@@ -79,8 +79,8 @@ class SweepFile:
         if not isinstance(tables, list) or not tables or not all(isinstance(table, Mapping) for table in tables):
             faults.append(Fault("part", "is no list of tables: begin each part with [[part]]"))
             tables = []
-        #: Of each part the values, and where each of them stands.
-        self._parts: list[tuple[dict[str, Any], dict[str, str]]] = []
+        #: Of each part the values, where each of them stands, and where the part does.
+        self._parts: list[tuple[dict[str, Any], dict[str, str], str]] = []
         for number, table in enumerate(tables):
             place = f"part[{number}]."
             own = formed(table, _PART, place, faults)
@@ -88,7 +88,7 @@ class SweepFile:
             if not {"instances", "family"} & ({*shared, *table}):
                 inside = place if "part" in document else ""
                 faults.append(Fault(f"{inside}instances", f"is missing: give {MEASURED['instances'][0]}, or a family"))
-            self._parts.append(({**values, **own}, places))
+            self._parts.append(({**values, **own}, places, place.rstrip(".") if "part" in document else ""))
         if faults:
             raise InputError(faults, self.path)
 
@@ -113,11 +113,12 @@ class SweepFile:
         """
         faults: list[Fault] = []
         plan = Plan(())
-        for values, places in self._parts:
+        for values, places, place in self._parts:
+            before = len(faults)
             looking = Looking(values, places, faults)
             choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
             sound = looking.sound(CHECKS)
-            if not faults:
+            if len(faults) == before:
                 parameters, profile = sound.get("parameters", {}), limited(sound.get("profile"))
                 seeds = sound.get("seeds", 1)
                 try:
@@ -125,7 +126,7 @@ class SweepFile:
                         groups, problems, choices, seeds, parameters=parameters, profile=profile, refused=refused
                     )
                 except (UsageError, InputError) as error:
-                    faults += [Fault("", line) for line in str(error).split("\n")]
+                    faults += [Fault(place, line) for line in str(error).split("\n")]
                 else:
                     plan += found
         if faults:

@@ -154,10 +154,17 @@ def planned(
         raise UsageError(f"seed {max(drawn)}: a store takes whole numbers up to {LARGEST_SEED}")
     found: dict[tuple[str, ...], Planned] = {}
     known: dict[str, Posed] = {}
+    faults: dict[str, None] = {}
     for values in variants:
-        for run in _of_variant(groups, problems, heuristics, drawn, values, len(variants) > 1, loaded, known, refused):
-            # A problem that has none of the parameters that vary is the same in all variants.
-            found.setdefault((run.key, *run.called), run)
+        runs = _of_variant(groups, problems, heuristics, drawn, values, len(variants) > 1, loaded, known, refused)
+        try:
+            for run in runs:
+                # A problem that has none of the parameters that vary is the same in all variants.
+                found.setdefault((run.key, *run.called), run)
+        except UsageError as error:
+            faults.update(dict.fromkeys(str(error).split("\n")))
+    if faults:
+        raise UsageError(*faults)
     return Plan(tuple(found.values()))
 
 

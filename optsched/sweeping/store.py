@@ -1,7 +1,8 @@
 """The store of a sweep: an SQLite file in which each result is one transaction, so that what is finished is never lost.
 
 A rollback journal is used, not a write-ahead log: between two results the store is one file that can be copied, and
-network drives do. Whoever sweeps holds a lock (a file beside the store); reading is free meanwhile.
+network drives do. Whoever sweeps holds a lock (a file beside the store); others may read meanwhile, and
+where they do so for long, what is to be put in waits for them.
 """
 
 from __future__ import annotations

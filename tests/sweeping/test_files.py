@@ -120,3 +120,12 @@ def test_what_is_not_there(file: Path) -> None:
     assert [line.partition(":")[0] for line in lines] == ["part[0].heuristic", "part[0].instances", "part[1].problem"]
     (line,) = told(file, 'instances = "papers/guo-fig2"\nheuristic = "dl"\nproblem = "latency"')
     assert line.startswith("heuristic dl serves ")
+
+
+def test_every_part_and_variant_is_tried(file: Path) -> None:
+    """Tests that what does not go together is told of each part, with its place, and of each choice of parameters."""
+    part = '[[part]]\ninstances = "papers/guo-fig2"\nproblem = "latency"\n'
+    text = f'{part}heuristic = "labl"\nparameters = [{{w_remm = 3}}, {{w_rem = "x"}}]\n{part}heuristic = "dl"\n'
+    lines = told(file, text)
+    assert [line.partition(": ")[0] for line in lines] == ["part[0]", "part[0]", "part[1]"]
+    assert [word in line for word, line in zip(("w_remm", "w_rem='x'", "serves"), lines, strict=True)] == [True] * 3
