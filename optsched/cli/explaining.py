@@ -54,7 +54,7 @@ NO_SOLUTION, INFEASIBLE = 5, 6
     default=4,
     show_default=True,
     metavar="N",
-    help="Solve so many times again, with one more slot or replica, for what it would be worth.",
+    help="Solve so many times again, with one more slot, replica or room, for what it would be worth.",
 )
 @click.option(
     "--to",
@@ -85,8 +85,8 @@ def explain(
     """Why a heuristic is no better: what an optimum does differently, and what each difference costs.
 
     The tasks that an optimum places differently make chains of moves (one task takes the slot that the next one leaves)
-    and cycles. Each has a gain, and the gains add up to the gap. What one more slot or replica would be worth is found
-    by solving again. --to draws the chains and cycles.
+    and cycles. Each has a gain, and the gains add up to the gap. What one more slot or replica, or room for one more
+    task, would be worth is found by solving again. --to draws the chains and cycles.
 
     Where no placement is feasible, no heuristic is needed: a few tasks are named that cannot be placed together, and
     the exit code is 6.
@@ -164,8 +164,8 @@ def words(found: Explanation, most: int) -> str:
 
 
 def explanation_table(found: Explanation, most: int) -> Table:
-    """A row for each move of the chains that are shown, one for the rest, and one for all; or one for each conflicting
-    task.
+    """A row for each move of the chains that are shown, one for the rest, one for all, and one for each change of the
+    cluster ("if"); or one for each conflicting task.
     """
     from optsched.explaining.chains import total_gain
     from optsched.printing import Table, number, value
@@ -188,5 +188,9 @@ def explanation_table(found: Explanation, most: int) -> Table:
         together = value(total_gain(found.problem, left))
         rows.append((f"{len(left)} more", "", together, f"{tasks} tasks", "", "", "", "", "", ""))
     rows.append(("all", "", value(found.gap), f"{found.moved} tasks", "", "", "", "", "", ""))
+    for worth in found.worths:
+        change = " ".join([worth.change, *(f"{number(amount)} {resource}" for resource, amount in worth.more.items())])
+        gain = "-" if worth.gain is None else value(worth.gain)
+        rows.append(("if", change, gain, worth.of, "", worth.node, "", "", "", ""))
     columns = ("chain", "kind", "gain", "task", "from", "to", "paid", "pays", "data before", "data after")
     return Table(columns, rows, frozenset({"gain", "paid", "pays"}))

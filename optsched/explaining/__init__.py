@@ -30,6 +30,9 @@ __all__ = ["Chain", "Conflict", "Difference", "Explanation", "Move", "Worth", "e
 #: What a placement is called that no heuristic made.
 GIVEN = "the placement"
 
+#: Why no change of the instance was solved, though it was asked for.
+NO_CHANGE = "no slots are all taken, and no replica and no room for one task betters the optimum as it is placed"
+
 
 def explain(
     problem: Problem,
@@ -53,7 +56,8 @@ def explain(
     seed, reference, profile, time_limit
         As for `optsched.gap`.
     worth
-        So many changes of the instance (one more slot, one more replica) are solved for what they would be worth.
+        So many changes of the instance (one more slot, one more replica, room for one more task) are solved for what
+        they would be worth.
     **parameters
         Of the heuristic.
 
@@ -155,15 +159,20 @@ def explained(report: GapReport, worth: int = 0) -> Explanation:
         found = difference(problem, run.placement, best.decision)
     elif not best.optimal:
         better = None
-    return Explanation(problem, report, run.name, better, found, tuple(_worths(report, found, worth)))
+    changes, why = _worths(report, found, worth)
+    return Explanation(problem, report, run.name, better, found, tuple(changes), why)
 
 
-def _worths(report: GapReport, found: Difference | None, most: int) -> list[Worth]:
-    """What changes would be worth; nothing where no optimum is proved to compare with."""
+def _worths(report: GapReport, found: Difference | None, most: int) -> tuple[list[Worth], str | None]:
+    """What changes would be worth; and why nothing is told, where it was asked for."""
     problem, best = report.problem, report.reference.solution
-    whole = report.in_waves and report.wave is None  # all waves together are no instance that could be changed
-    if not most or whole or not best.optimal or not isinstance(best.decision, Placement):
-        return []
+    if not most:
+        return [], None
+    if report.in_waves and report.wave is None:
+        return [], "all waves together are no instance that could be changed"
+    if not best.optimal or not isinstance(best.decision, Placement):
+        return [], "the optimum is not proved"
     last = problem.nodes_of(best.decision) if found is None else found.there
     moved = [position for chain in found.chains for position in chain.positions] if found is not None else []
-    return worths(problem, best, last, np.array(moved, dtype=np.int64), most, report.reference.profile)
+    changes = worths(problem, best, last, np.array(moved, dtype=np.int64), most, report.reference.profile)
+    return changes, None if changes else NO_CHANGE

@@ -74,7 +74,9 @@ class Explanation:
     difference
         The moves from the heuristic's placement to the better one; None where no better one is known.
     worths
-        What one more slot or replica would be worth, as far as it was asked for; the best first.
+        What one more slot, replica or room for a task would be worth, as far as it was asked for; the best first.
+    no_worth
+        Why there are no `worths` though they were asked for; else None.
     conflict
         Where nothing is feasible: a few tasks that cannot be placed together. None also where none was found.
     """
@@ -85,6 +87,7 @@ class Explanation:
     gap: Value | None
     difference: Difference | None
     worths: tuple[Worth, ...] = ()
+    no_worth: str | None = None
     conflict: Conflict | None = None
 
     @property
@@ -193,9 +196,11 @@ class Explanation:
                     "objective": _spelled(worth.objective),
                     "gain": _spelled(worth.gain),
                     "placed": worth.placed,
+                    "more": {resource: spelled(amount) for resource, amount in worth.more.items()},
                 }
                 for worth in self.worths
             ],
+            "no_worth": self.no_worth,
             "conflict": None if self.conflict is None else asdict(self.conflict),
         }
 

@@ -34,6 +34,8 @@ def sentences(explanation: Explanation, most: int = MOST) -> Iterator[str]:
     if explanation.worths:
         yield "Solved again with one change of the cluster:"
         yield from (f"  -  {_worth(explanation.problem, worth)}" for worth in explanation.worths)
+    if explanation.no_worth is not None:
+        yield f"No change of the cluster was tried: {explanation.no_worth}."
 
 
 def _differences(explanation: Explanation, most: int) -> Iterator[str]:
@@ -138,6 +140,9 @@ def gained(problem: Problem, gain: Value) -> str:
 def _worth(problem: Problem, worth: Worth) -> str:
     if worth.change == "slot":
         what = f"one more {worth.of} slot on {worth.node}"
+    elif worth.change == "capacity":
+        amounts = " and ".join(f"{_shown(amount)} more {resource}" for resource, amount in worth.more.items())
+        what = f"{amounts} on {worth.node}, room for {worth.of}"
     else:
         what = f"one more replica of {worth.of}, on {worth.node}"
     if worth.gain is None:

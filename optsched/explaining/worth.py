@@ -1,4 +1,4 @@
-"""What one more slot here or one more replica there would be worth, each verified by solving the changed instance.
+"""What a slot, a replica or room for one task more would be worth, each verified by solving the changed instance.
 
 Prices of a certificate and the optimum's own placement say where to look. What they promise is no answer: a price is
 the most that a slot can be worth, and what the same placement saves is the least that a replica is. What is reported is
@@ -7,22 +7,25 @@ what solving again gives.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, islice, zip_longest
 
 import numpy as np
 
+from optsched.certificates.checking import proved_bound
 from optsched.deadline import check
+from optsched.errors import CertificateInvalid
 from optsched.explaining.chains import better_by, own_costs_of
+from optsched.explaining.room import again, rooms
 from optsched.gaps import Reference
 from optsched.instance import KINDS, MAP, Instance, Ints, Ragged
-from optsched.placement import NONE
+from optsched.placement import NONE, Placement
 from optsched.problems import Problem
 from optsched.problems.base import exact
-from optsched.results import Number, Sense, Solution, Value
+from optsched.registry import record_of
+from optsched.results import Certificate, Number, Sense, Solution, Value
 from optsched.solvers.profiles import Profile
 
 __all__ = ["Worth", "worths", "with_replica", "with_slot"]
@@ -39,20 +42,24 @@ class Worth:
     ----------
     change
         `slot`: one more slot, also idle, for one kind of task on a node. `replica`: one more replica of a task's block.
+        `capacity`: as much more of a node's capacities as one task more needs there.
     node
         Id of the node.
     of
-        `map` or `reduce` for a slot, the id of the task for a replica.
+        `map` or `reduce` for a slot, else the id of the task.
     promised
         For a slot its price in the certificate, the most that it can be worth as long as no more tasks are placed; for
-        a replica by how much the optimum's own placement gets better, the least that it is worth. One number a
-        component; None where there is no price, and where tasks pay something else once there is a slot more.
+        a replica, and for capacity with that task moved there, by how much the optimum's own placement gets better, the
+        least that it is worth. One number a component; None where there is no price, and where tasks pay something
+        else once there is a slot more.
     objective
         The optimum of the changed instance; None where it was not proved within the limit.
     gain
         By how much the optimum is better, one number a component; None where it was not proved.
     placed
         How many tasks more the optimum places: their cost is in `objective`, and a gain may be negative for it.
+    more
+        For capacity: by how much each resource grows.
     """
 
     change: str
@@ -62,6 +69,7 @@ class Worth:
     objective: Value | None
     gain: Value | None
     placed: int
+    more: Mapping[str, Number] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +79,12 @@ class _Candidate:
     of: str
     promised: Value | None
     problem: Problem
+    placement: Placement  # of the optimum, or made of it: perhaps the optimum of the changed instance, too
+    more: Mapping[str, Number] = field(default_factory=dict)
 
 
 def worths(problem: Problem, best: Solution, last: Ints, prefer: Ints, most: int, profile: Profile) -> list[Worth]:
-    """What slots and replicas would be worth, the best first, by at most `most` solves.
+    """What slots, replicas and room would be worth, the best first, by at most `most` solves.
 
     Parameters
     ----------
@@ -90,26 +100,55 @@ def worths(problem: Problem, best: Solution, last: Ints, prefer: Ints, most: int
         Limits and options of the solver, for each of them.
     """
     assert best.objective is not None
+    assert isinstance(best.decision, Placement)
     slots, replicas = _slots(problem, best, last, prefer), _replicas(problem, last, prefer, most)
-    taken = chain.from_iterable(zip_longest(slots, replicas))
+    taken = chain.from_iterable(zip_longest(slots, replicas, _capacities(problem, last)))
     found = []
     for candidate in islice((entry for entry in taken if entry is not None), most):
         check()
-        solved = Reference.solved(candidate.problem, profile).solution
         node = str(problem.instance.cluster.node_ids[candidate.node])
         gain, objective, placed = None, None, 0
-        if solved.optimal and solved.objective is not None:
-            objective, gain = solved.objective, better_by(problem, best.objective, solved.objective)
-            placed = _placed(solved) - _placed(best)
-        found.append(Worth(candidate.change, node, candidate.of, candidate.promised, objective, gain, placed))
+        optimum = _proved(candidate, best) or _solved(candidate, profile)
+        if optimum is not None:
+            objective, gain = optimum[1], better_by(problem, best.objective, optimum[1])
+            placed = optimum[0].placed - best.decision.placed
+        found.append(
+            Worth(candidate.change, node, candidate.of, candidate.promised, objective, gain, placed, candidate.more)
+        )
     # What places more tasks is not comparable, and comes after the others; what was not proved comes last.
     nothing: Value = (0,) * len(problem.components)
     found.sort(key=lambda worth: (worth.gain is not None, not worth.placed, worth.gain or nothing), reverse=True)
     return found
 
 
-def _placed(solution: Solution) -> int:
-    return solution.decision.placed  # type: ignore[union-attr]
+def _proved(candidate: _Candidate, best: Solution) -> tuple[Placement, Value] | None:
+    """A candidate's placement and its value, where the optimum's certificates prove that there is no better one."""
+    problem, placement = candidate.problem, candidate.placement
+    if problem.violations(placement):
+        return None
+    value = problem.objective(placement)
+    kinds = record_of(type(problem)).provers
+    for part, entry in zip(problem.components, value, strict=True):
+        held = (proof for proof in best.certificates if proof.component == part.name and str(proof.kind) in kinds)
+        if not any(_bound(problem, proof, value) == entry for proof in held):
+            return None
+    return placement, value
+
+
+def _bound(problem: Problem, certificate: Certificate, value: Value) -> Number | None:
+    """What a certificate of another instance proves on this one; None where it says nothing of it."""
+    try:
+        return proved_bound(problem, certificate, value)
+    except CertificateInvalid:
+        return None
+
+
+def _solved(candidate: _Candidate, profile: Profile) -> tuple[Placement, Value] | None:
+    """The optimum of the changed instance and its value; None where it is not proved within the limits."""
+    solved = Reference.solved(candidate.problem, profile).solution
+    if not solved.optimal or solved.objective is None or not isinstance(solved.decision, Placement):
+        return None
+    return solved.decision, solved.objective
 
 
 def with_slot(instance: Instance, node: int, kind: int = MAP) -> Instance:
@@ -138,15 +177,9 @@ def with_replica(instance: Instance, task: int, node: int) -> Instance:
     return replace(instance, workload=replace(instance.workload, replicas=replicas))
 
 
-def _again(problem: Problem, instance: Instance) -> Problem:
-    """The same problem on a changed instance."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it has warned when it was posed first
-        return type(problem)(instance, **problem.parameters)
-
-
 def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterator[_Candidate]:
     """Nodes by the price of a slot, then those that hold as many tasks as they may, most of the preferred first."""
+    assert isinstance(best.decision, Placement)
     kinds = problem.instance.workload.kind[problem.tasks]
     for name, slots in problem.offered.items():
         kind = KINDS.index(name)
@@ -157,10 +190,10 @@ def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterat
         full = np.flatnonzero((used >= slots) & (used > 0))
         dear = sorted(prices, key=lambda node: -prices[node])
         for node in dict.fromkeys([*dear, *full[np.argsort(-wanted[full], kind="stable")].tolist()]):
-            changed = _again(problem, with_slot(problem.instance, node, kind))
+            changed = again(problem, with_slot(problem.instance, node, kind))
             if not np.array_equal(changed.offered[name], slots):
                 priced = node in prices and changed.due == problem.due and _same_costs(problem, changed, node)
-                yield _Candidate("slot", node, name, (prices[node],) if priced else None, changed)
+                yield _Candidate("slot", node, name, (prices[node],) if priced else None, changed, best.decision)
 
 
 def _same_costs(problem: Problem, changed: Problem, node: int) -> bool:
@@ -197,11 +230,18 @@ def _replicas(problem: Problem, last: Ints, prefer: Ints, most: int) -> Iterator
         if looked == LOOKED_AT * most:
             return
         looked += 1
-        changed = _again(problem, with_replica(problem.instance, int(problem.tasks[position]), node))
+        changed = again(problem, with_replica(problem.instance, int(problem.tasks[position]), node))
         gain = better_by(problem, start, changed.objective(changed.placement(last)))
         if gain > (0,) * len(gain):
             task = str(problem.instance.workload.task_ids[problem.tasks[position]])
-            yield _Candidate("replica", node, task, gain, changed)
+            yield _Candidate("replica", node, task, gain, changed, changed.placement(last))
+
+
+def _capacities(problem: Problem, last: Ints) -> Iterator[_Candidate]:
+    """Room for one task more on each node where that helps."""
+    for room in rooms(problem, last):
+        task = str(problem.instance.workload.task_ids[problem.tasks[room.position]])
+        yield _Candidate("capacity", room.node, task, room.gain, room.problem, room.placement, room.more)
 
 
 def _paying(problem: Problem, last: Ints, prefer: Ints) -> list[int]:

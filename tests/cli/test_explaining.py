@@ -29,13 +29,18 @@ def test_words() -> None:
 
 
 def test_table() -> None:
-    """Tests a row a move, the gain in the first row of each chain, and the two rows that sum up."""
+    """Tests a row a move, the gain in the first row of each chain, two rows that sum up, and one for each change."""
     rows = [line.split() for line in run(*EXAMPLE, "--format", "table", "--most", "1").stdout.splitlines()]
     assert rows[0][:6] == ["chain", "kind", "gain", "task", "from", "to"]
     assert rows[2] == ["1", "cycle", "2", "t1", "-", "n18", "-", "0", "-", "node"]
     assert rows[3][:3] == ["t7", "n18", "n4"]
-    assert rows[-2] == ["2", "more", "4", "7", "tasks"]
-    assert rows[-1] == ["all", "6", "11", "tasks"]
+    assert rows[-6] == ["2", "more", "4", "7", "tasks"]
+    assert rows[-5] == ["all", "6", "11", "tasks"]
+    assert [row[:2] for row in rows[-4:]] == [["if", "replica"]] * 2 + [["if", "slot"]] * 2
+    changes = answer(*EXAMPLE)["worths"]
+    assert [(row[1], int(row[2]), row[3], row[4]) for row in rows[-4:]] == [
+        (entry["change"], entry["gain"][0], entry["of"], entry["node"]) for entry in changes
+    ]
 
 
 def test_json_adds_up(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def test_the_record_in_ids() -> None:
         "fewest": True,
         "rest": {"chains": 0, "moves": 0, "gain": [0]},
         "worths": [],
+        "no_worth": None,
         "conflict": None,
     }
     first, second = chains[0].pop("moves")
