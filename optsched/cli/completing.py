@@ -81,11 +81,12 @@ def profiles(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 
 def instances(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of the library, and files of instances; where neither begins so, whatever file there is."""
+    """Names of the library, and files of instances; else the last parts of such names, else whatever file there is."""
     from optsched.resources import folder
 
     names = json.loads((folder("instances") / "optima.json").read_text(encoding="utf-8"))["instances"]
-    return _begun([*names, *_files_of_instances(incomplete)], incomplete) or files(ctx, param, incomplete)
+    begun = _begun([*names, *_files_of_instances(incomplete)], incomplete)
+    return begun or _begun((Path(name).name for name in names), incomplete) or files(ctx, param, incomplete)
 
 
 def _files_of_instances(incomplete: str) -> list[str]:

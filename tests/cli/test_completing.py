@@ -69,6 +69,7 @@ def test_instances_of_the_library_and_files(tmp_path: Path, monkeypatch: pytest.
     Path("mined/packed.json.gz").touch()
     assert values("gap", "") == [*LIBRARY, "mine.npz", "mined/", "papers.json"]
     assert values("gap", "papers") == [*(name for name in LIBRARY if name.startswith("papers")), "papers.json"]
+    assert values("gap", "guo-fig2") == ["guo-fig2"], "the last part, where nothing else begins so"
     assert values("gap", "papers/guo-fig2", "min") == ["mine.npz", "mined/"]
     assert values("describe", "mined/") == ["mined/packed.json.gz"]
     assert values("describe", "./mined/p") == ["./mined/packed.json.gz"]
