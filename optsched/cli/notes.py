@@ -32,6 +32,9 @@ _LEFT_OUT = "{} left out: "
 #: From so many MB on, a terabyte, the size of a task's data was hardly meant: a block of 128 MB has 134,217,728 bytes.
 _LARGE = 1_000_000
 
+#: An importer whose label of sizes has this has converted them; a terabyte is then what the trace says.
+_MEGABYTE = "10^6 bytes"
+
 
 class Notes:
     """Collects what is to be told of some instances, and tells it once."""
@@ -95,7 +98,7 @@ class Notes:
         if problem.remark is not None:
             self.add("remark", instance, problem.remark)
         large = _large_size(instance)
-        if large:
+        if large and _MEGABYTE not in instance.labels.get("size", ""):
             self.add("bytes", instance, f"sizes look like bytes ({large}); they are read as MB")
 
     def of_labels(self, noun: Instance | FlowNetwork) -> None:

@@ -228,6 +228,15 @@ def test_sizes_that_look_like_bytes(tmp_path: Path, changes: dict[str, Any], pla
     assert told("solve", usual, "--problem", "lsap") == []
 
 
+def test_imported_sizes_are_megabytes(tmp_path: Path) -> None:
+    """Tests that a reduce of eight terabytes, as a SWIM workload of 2009 has one, is not taken for bytes."""
+    (tmp_path / "large.tsv").write_text("job0\t0\t0\t134217728\t8822022000000\t1048576\n")
+    file = str(tmp_path / "large.json")
+    told("import", "swim", str(tmp_path / "large.tsv"), "--nodes", "3", "--output", file)
+    found = told("solve", file, "--problem", "lsap")
+    assert not any("look like bytes" in line for line in found)
+
+
 def test_notes_are_in_records(tmp_path: Path) -> None:
     """Tests that records tell what stderr does: of their own problem, of the instance, and of what was left out."""
     tasks = [{"id": f"t{row}", "replicas": ["a"]} for row in range(3)]
