@@ -62,7 +62,7 @@ def gap(
 ) -> None:
     """Measure heuristics against the proved optimum.
 
-    INSTANCE is a file, a folder, a name from `list instances`, or a pattern of files or of such names ('papers/*');
+    INSTANCE is a file, a folder, a name from `list instances`, or a pattern of files or of such names (`'papers/*'`);
     without one and without --family the shipped library is taken, less what is tagged `scale`.
 
     Of one instance the table has a row for each problem and heuristic, as soon as it is there; where there are several
