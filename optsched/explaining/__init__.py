@@ -31,7 +31,7 @@ __all__ = ["Chain", "Conflict", "Difference", "Explanation", "Move", "Worth", "e
 GIVEN = "the placement"
 
 #: Why no change of the instance was solved, though it was asked for.
-NO_CHANGE = "no slots are all taken, and no replica and no room for one task betters the optimum as it is placed"
+NO_CHANGE = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
 
 
 def explain(

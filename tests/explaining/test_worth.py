@@ -214,7 +214,7 @@ def test_nothing_to_try_is_told() -> None:
     workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
     found = explain(problem("latency", Instance(Cluster(["a"]), workload)), ["a"], worth=3)
     assert found.worths == ()
-    told = "no slots are all taken, and no replica and no room for one task betters the optimum as it is placed"
+    told = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
     assert found.to_dict()["no_worth"] == told
     assert str(found).endswith(f"No change of the cluster was tried: {told}.")
 
