@@ -142,7 +142,7 @@ def sweep(
     look_anew()
     limited = load_profile(profile).with_limits(time_limit=time_limit)
     plan = planned(instances, problems, heuristics, seeds, parameters=parameters, profile=limited)
-    settings = Settings(Limits(run_limit, memory_limit))
+    settings = Settings(Limits.of_runs(run_limit, memory_limit) or Limits())
     with executor_of(workers, settings.limits, dask) as executor:
         agenda = carry_out(plan, store, executor, retry=retry, settings=settings)
     return load_sweep(store, agenda.sweep)
