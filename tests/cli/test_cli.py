@@ -80,7 +80,7 @@ print("loaded:", *sys.modules, file=sys.stderr)
     routes = {name for name in loaded if name.startswith("optsched.routes.")}
     shared = {f"optsched.routes.{name}" for name in ("base", "call", "contained")}
     assert len(routes - shared) <= 1
-    assert not {"psutil", "cloudpickle", "multiprocessing"} & loaded
+    assert not {"psutil", "cloudpickle", "optsched.processes.local"} & loaded
     if not needed:
         assert "scipy" not in loaded
 
