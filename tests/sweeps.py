@@ -56,11 +56,12 @@ def count(path: Path, table: str = "runs") -> int:
     """How many rows a table has by now; 0 where there is no store yet."""
     if not path.exists():
         return 0
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=30)
+    # Not mode=ro: who reads what was killed within a commit has to roll it back.
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=30)
     try:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
+            return 0  # killed before there were tables
         return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
-    except sqlite3.OperationalError:  # killed before there were tables
-        return 0
     finally:
         connection.close()
 
