@@ -181,7 +181,7 @@ def _of_json(content: bytes, name: str, kind: str) -> tuple[Source, list[Record 
     try:
         document = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        told = f"is no JSON and no store of a sweep: {str(error)[:1].lower()}{str(error)[1:]}"
+        told = f"is no JSON and no store of a sweep ({error})"
         if Path(name).suffix == ".csv":
             told += "; records are read as JSON (--format json)"
         if Path(name).suffix == ".partial":

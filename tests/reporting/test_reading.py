@@ -94,6 +94,7 @@ def test_stores_that_are_none(tmp_path: Path) -> None:
         ('[{"format": "optsched/1"}]', "[0]: is an instance: measure it first"),
         ('{"format": "optsched/1"}', "records.json: is an instance"),
         ("[" * 100_000, "is no JSON"),
+        ("[NaN]", "store of a sweep (JSON is malformed"),
     ],
 )
 def test_files_that_are_no_source(tmp_path: Path, content: str | bytes, told: str) -> None:
