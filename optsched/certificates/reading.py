@@ -13,7 +13,19 @@ from optsched.instance import LARGEST, Ints
 from optsched.problems.base import exact
 from optsched.results import Number
 
-__all__ = ["denominator", "entries", "integer", "mapping", "number", "price_table", "priced", "prices_of", "written"]
+__all__ = [
+    "as_mapping",
+    "denominator",
+    "entries",
+    "integer",
+    "items",
+    "mapping",
+    "number",
+    "price_table",
+    "priced",
+    "prices_of",
+    "written",
+]
 
 T = TypeVar("T")
 
@@ -26,6 +38,21 @@ def mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     value = data.get(key)
     if not isinstance(value, Mapping):
         raise CertificateInvalid(f"{key}: must be an object, not {value!r}")
+    return value
+
+
+def as_mapping(entry: Any, place: str) -> Mapping[str, Any]:
+    """An entry of the list called `place`, which holds objects."""
+    if not isinstance(entry, Mapping):
+        raise CertificateInvalid(f"{place}: must hold objects, not {entry!r}")
+    return entry
+
+
+def items(data: Mapping[str, Any], key: str) -> Sequence[Any]:
+    """The list called `key`."""
+    value = data.get(key)
+    if not isinstance(value, list | tuple):
+        raise CertificateInvalid(f"{key}: must be a list, not {value!r}")
     return value
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.certificates.reading import integer, mapping, price_table, priced, prices_of
+from optsched.certificates.reading import as_mapping, integer, items, mapping, price_table, priced, prices_of
 from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Ints
 from optsched.problems.base import exact
@@ -68,28 +68,18 @@ def _read(prices: Ints) -> Ints:
 def transmission_proof(problem: Transmission, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's tree proves."""
     bounds, data = ReduceBounds(problem), certificate.data
-    order = _order(problem, _items(data, "order"))
+    order = _order(problem, items(data, "order"))
     states: dict[tuple[int, ...], list[Ints]] = {}
-    for entry in _items(data, "states"):
-        if not isinstance(entry, Mapping):
-            raise CertificateInvalid(f"states: must hold objects, not {entry!r}")
-        prices = []
-        for some in _items(entry, "prices"):
-            if not isinstance(some, Mapping):
-                raise CertificateInvalid(f"prices: must hold objects, not {some!r}")
+    for state in items(data, "states"):
+        entry, prices = as_mapping(state, "states"), []
+        for given in items(entry, "prices"):
+            some = as_mapping(given, "prices")
             nodes = prices_of(some, "nodes", problem.instance.node_index, place="prices.nodes")[bounds.hosts]
             prices.append(np.append(nodes, integer(some, "unplaced"))[: len(bounds.free)])
-        states[_state(bounds, _items(entry, "on"))] = prices
+        states[_state(bounds, items(entry, "on"))] = prices
     charges = _charges(problem, mapping(data, "charges")) if "charges" in data else None
     claim = math.ceil(certificate.claim * problem.grid)
     return exact(bounds.proved(Branching(order, states, charges), claim), problem.grid)
-
-
-def _items(data: Mapping[str, Any], key: str) -> Sequence[Any]:
-    value = data.get(key)
-    if not isinstance(value, list | tuple):
-        raise CertificateInvalid(f"{key}: must be a list, not {value!r}")
-    return value
 
 
 def _order(problem: Transmission, named: Sequence[Any]) -> Ints:

@@ -1,0 +1,128 @@
+"""Trees of cases: branches on whole numbers, and multipliers that settle what is in them, checked exactly.
+
+A tree is a list of steps in preorder. Each step is about a box of whole numbers: the first about all, and after a step
+that branches on a variable come those of the part where it is `at` or less, and then those of the part where it is
+more. A step first settles its box by some of the tree's multipliers, one after another: they bound what is in it and
+narrow it (`problems.relaxations`). A step that does not branch is a leaf. So the parts of a box are all there, whatever
+the tree says, and a wrong multiplier makes the bound weaker, never wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from optsched.certificates.reading import as_mapping, integer, items
+from optsched.errors import CertificateInvalid
+from optsched.instance import Ints
+from optsched.problems.relaxations import Box, Relaxation
+
+__all__ = ["Branch", "Step", "Tree"]
+
+#: Boxes that wait are at most so many, and together of at most so many numbers: the checker must not fill the memory.
+_MOST_WAITING, _MOST_NUMBERS = 10_000, 2**28
+
+
+class Branch(NamedTuple):
+    """A variable, and the value up to which the first part has it."""
+
+    variable: int
+    at: int
+
+
+class Step(NamedTuple):
+    """Positions of the multipliers that settle the box, in order; and how it is parted, None for a leaf."""
+
+    by: Sequence[int] = ()
+    branch: Branch | None = None
+
+
+class Tree(NamedTuple):
+    """Multipliers, int64 each, and the steps in preorder.
+
+    Examples
+    --------
+    Twice x + y is 3 in no whole numbers. The linear relaxation does not see it before x + y is 0 or less, or more:
+
+    >>> import numpy as np
+    >>> from optsched.problems.relaxations import IntegerProgram
+    >>> one, at = np.ones(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    >>> program = IntegerProgram(one, at, np.arange(2), 2 * one, 3 * one[:1], 3 * one[:1], 0 * one, one)
+    >>> ray = [np.array([0, 1]), np.array([0, -1])]
+    >>> leaf = Step((0, 1))
+    >>> Tree(ray, [Step((), Branch(0, 0)), leaf, leaf]).bound(program, 5)
+    5
+    """
+
+    multipliers: Sequence[Ints]
+    steps: Sequence[Step]
+
+    def bound(self, relaxation: Relaxation, limit: int) -> int:
+        """What every solution costs at least, in units: `limit`, or what the weakest leaf proves if that is less.
+
+        Raises
+        ------
+        CertificateInvalid
+            If the steps are no tree, or a leaf proves nothing.
+        """
+        least = limit
+        waiting: list[tuple[Box, int | None]] = [(relaxation.box, None)]
+        for number, step in enumerate(self.steps):
+            if not waiting:
+                raise CertificateInvalid(f"steps: every box is settled before step {number}")
+            box, bound = waiting.pop()
+            for which in step.by:
+                found = relaxation.settle(box, self.multipliers[which], limit)
+                bound = found if bound is None or (found is not None and found > bound) else bound
+            bound = limit if box.empty else bound
+            if step.branch is not None:
+                waiting += [(part, bound) for part in reversed(box.split(*step.branch))]
+                _refuse_many(waiting)
+            elif bound is None:
+                raise CertificateInvalid(f"steps: the leaf at step {number} proves nothing")
+            else:
+                least = min(least, bound)
+        if waiting:
+            raise CertificateInvalid(f"steps: {len(waiting)} boxes are left after the last step")
+        return least
+
+    def written(self, name: Callable[[int], Any], multipliers: Callable[[Ints], Any]) -> dict[str, Any]:
+        """The tree as a certificate holds it: `name` names a variable, `multipliers` writes some multipliers."""
+        steps: list[dict[str, Any]] = []
+        for by, branch in self.steps:
+            step: dict[str, Any] = {"by": list(by)} if by else {}
+            if branch is not None:
+                step |= {"branch": name(branch.variable), "at": branch.at}
+            steps.append(step)
+        return {"multipliers": [multipliers(some) for some in self.multipliers], "steps": steps}
+
+    @classmethod
+    def read(
+        cls, data: Mapping[str, Any], variable: Callable[[Any], int], multipliers: Callable[[Mapping[str, Any]], Ints]
+    ) -> Tree:
+        """What `written` wrote.
+
+        Parameters
+        ----------
+        data
+            Of a certificate; anybody may have written it.
+        variable, multipliers
+            Read the name of a variable, and some multipliers; they raise CertificateInvalid for what is none.
+        """
+        some = [multipliers(as_mapping(entry, "multipliers")) for entry in items(data, "multipliers")]
+
+        def step(given: Mapping[str, Any]) -> Step:
+            by = items(given, "by") if "by" in given else ()
+            for which in by:
+                if isinstance(which, bool) or not isinstance(which, int) or not 0 <= which < len(some):
+                    raise CertificateInvalid(f"steps: there are no multipliers {which!r}")
+            if "branch" not in given:
+                return Step(tuple(by))
+            return Step(tuple(by), Branch(variable(given["branch"]), integer(given, "at")))
+
+        return cls(some, [step(as_mapping(entry, "steps")) for entry in items(data, "steps")])
+
+
+def _refuse_many(waiting: Sequence[tuple[Box, int | None]]) -> None:
+    if len(waiting) > _MOST_WAITING or len(waiting) * 2 * len(waiting[-1][0].lower) > _MOST_NUMBERS:
+        raise CertificateInvalid("steps: boxes within too many others")
