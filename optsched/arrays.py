@@ -115,6 +115,13 @@ class Ragged(Part):
         """
         return cls(np.append(0, np.cumsum(lengths, dtype=np.int64)), values)
 
+    @classmethod
+    def _own(cls, starts: Ints, values: npt.NDArray[Any]) -> Ragged:
+        """From arrays that nobody else holds, which are not copied."""
+        starts.setflags(write=False)
+        values.setflags(write=False)
+        return cls(starts, values)
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 
@@ -143,12 +150,12 @@ class Ragged(Part):
         lengths = self.lengths[rows]
         starts = np.append(0, np.cumsum(lengths, dtype=np.int64))
         picks = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
-        return Ragged(starts, self.values[picks])
+        return Ragged._own(starts, self.values[picks])
 
     def kept(self, keep: Bools) -> Ragged:
         """The same rows with only the entries where `keep` (shape (total,)) holds."""
         starts = np.append(0, np.cumsum(keep, dtype=np.int64))[self.starts]
-        return Ragged(starts, self.values[keep])
+        return Ragged._own(starts, self.values[np.flatnonzero(keep)])
 
     def padded(self, rows: int) -> Ragged:
         """The same rows, and so many empty ones after them."""

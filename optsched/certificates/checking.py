@@ -193,6 +193,8 @@ class _Checking:
         self.noun = problem.decided.noun
         self.checks: list[Finding] = []
         self.claims: list[Claim] = []
+        #: Value of the decision, once it is known to be feasible.
+        self.worth: Value | None = None
 
     def check(self, what: str, holds: bool, found: str, proof: bool = False) -> None:
         self.checks.append(Finding(what, holds, found, proof))
@@ -227,7 +229,7 @@ class _Checking:
         found = "; ".join(str(violation) for violation in violations[:3]) if violations else "feasible"
         self.check(noun, not violations, found)
         if not violations:
-            value = problem.evaluate(solution.decision)
+            self.worth = value = problem.objective(solution.decision)
             self.check("objective", value == solution.objective, f"the {noun}'s value is {_show(value)}")
 
     def bounds(self) -> None:
@@ -277,22 +279,22 @@ class _Checking:
         except CertificateInvalid as error:
             self.check(what, False, str(error))
             return
-        holds = _at_least(component, value, certificate.claim) and not self.beaten(component, value)
-        self.check(
-            what, holds, f"proves {value}, claimed {certificate.claim}{self.beaten(component, value)}", proof=True
-        )
+        beaten = self.beaten(component, value)
+        holds = _at_least(component, value, certificate.claim) and not beaten
+        self.check(what, holds, f"proves {value}, claimed {certificate.claim}{beaten}", proof=True)
 
     def beaten(self, component: Component, value: Number) -> str:
         """That the decision is better than what is said to be proved, as words; empty where it is not.
 
         A bound of a later component is about decisions whose earlier components are at their bounds.
         """
-        problem, solution = self.problem, self.solution
-        decision, position = solution.decision, problem.components.index(component)
-        if not isinstance(decision, problem.decided) or problem.violations(decision):
-            return ""
-        worth = problem.evaluate(decision)
-        if worth[:position] != solution.bound[:position] or _at_least(component, worth[position], value):
+        problem, solution, worth = self.problem, self.solution, self.worth
+        position = problem.components.index(component)
+        if (
+            worth is None
+            or worth[:position] != solution.bound[:position]
+            or _at_least(component, worth[position], value)
+        ):
             return ""
         return f", but the {self.noun} is worth {worth[position]}"
 

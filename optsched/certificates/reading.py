@@ -10,6 +10,7 @@ import numpy as np
 
 from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Ints
+from optsched.placement import NONE
 from optsched.problems.base import exact
 from optsched.results import Number
 
@@ -92,7 +93,9 @@ def written(value: Number) -> int | str:
 
 def priced(ids: Sequence[str] | np.ndarray, prices: Ints) -> dict[str, int]:
     """The prices that are not 0, by id: how a certificate holds them."""
-    return {str(ids[position]): int(prices[position]) for position in np.flatnonzero(prices).tolist()}
+    held = np.flatnonzero(prices)
+    names = np.asarray(ids)[held].tolist() if len(held) else []
+    return dict(zip(names, prices[held].tolist(), strict=True))
 
 
 def entries(
@@ -127,7 +130,13 @@ def prices_of(
 ) -> Ints:
     """A price for each of `ids`, 0 where the object called `key` gives none; see `entries`."""
     found = np.zeros(len(ids), dtype=np.int64)
-    for position, price in entries(data, key, ids, noun, integer, place):
+    given = mapping(data, key)
+    position_of = ids if isinstance(ids, Mapping) else {name: position for position, name in enumerate(ids)}
+    positions, prices = [position_of.get(name, NONE) for name in given], list(given.values())
+    if NONE not in positions and set(map(type, prices)) <= {int} and max(map(abs, prices), default=0) <= LARGEST:
+        found[positions] = prices
+        return found
+    for position, price in entries(data, key, position_of, noun, integer, place):  # which tells what is wrong
         found[position] = price
     return found
 

@@ -22,7 +22,7 @@ import numpy as np
 from optsched.errors import Fault, InputError, TooLarge
 from optsched.instance import KINDS, LARGEST, Bools, Ints, Ragged
 from optsched.placement import NONE, Placement
-from optsched.problems.base import OwnCosts, Problem, exact, exact_product, overfull
+from optsched.problems.base import OwnCosts, Problem, exact, exact_product, exact_sum, overfull
 from optsched.results import Bound, Value, Violation
 
 __all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TabledProblem", "TaskClasses", "minimum_by_row"]
@@ -208,7 +208,11 @@ class AssignmentProblem(Problem):
         placed = np.flatnonzero(nodes != NONE)
         counts = np.bincount(self.pool[placed], minlength=len(self.pools)).tolist()
         pools = sum(pool.cost(number) for pool, number in zip(self.pools, counts, strict=True))
-        return int((self.pair_units(placed, nodes[placed]) + self.surcharge[nodes[placed]]).sum()) + pools
+        return self.units_on(placed, nodes[placed]) + int(self.surcharge[nodes[placed]].sum()) + pools
+
+    def units_on(self, positions: Ints, nodes: Ints) -> int:
+        """Sum of the pair units of different tasks (positions in `tasks`), each on its node."""
+        return int(self.pair_units(positions, nodes).sum())
 
     def objective(self, placement: Placement) -> Value:
         return (exact(self.units(placement), self.grid),)
@@ -242,7 +246,7 @@ class AssignmentProblem(Problem):
             for units, size in pool.tiers
         )
         slots = exact_product(node_prices, self.capacity)
-        rents: int = sum(surplus[surplus > 0].tolist()) + slots + rent
+        rents: int = exact_sum(surplus[surplus > 0]) + slots + rent
         return count_price * self.count - rents
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
@@ -339,17 +343,22 @@ class LevelledProblem(AssignmentProblem):
     levels: tuple[int, int, int]
 
     def prepare(self) -> None:
-        nodes = len(self.instance.cluster)
         self.rack = self.instance.cluster.rack
-        racks = max(len(self.instance.cluster.rack_ids), 1)
-        replicas = self.replicas
-        self._node_keys = np.sort(replicas.row_of * nodes + replicas.values)
-        rack_of_replica = self.rack[replicas.values]
-        known = rack_of_replica >= 0
-        keys = np.sort(replicas.row_of[known] * racks + rack_of_replica[known])
-        self._rack_keys = keys[np.diff(keys, prepend=-1) > 0]  # at a million tasks ten times as fast as np.unique
-        self._racks = racks
+        self._racks = max(len(self.instance.cluster.rack_ids), 1)
         super().prepare()
+
+    @cached_property
+    def _node_keys(self) -> Ints:
+        """Each pair of a task and a node with its replica as one number, increasing."""
+        return np.sort(self.replicas.row_of * len(self.rack) + self.replicas.values)
+
+    @cached_property
+    def _rack_keys(self) -> Ints:
+        """Each pair of a task and a rack with a replica of it as one number, increasing."""
+        rack_of_replica = self.rack[self.replicas.values]
+        known = rack_of_replica >= 0
+        keys = np.sort(self.replicas.row_of[known] * self._racks + rack_of_replica[known])
+        return keys[np.diff(keys, prepend=-1) > 0]  # at a million tasks ten times as fast as np.unique
 
     @cached_property
     def idle_replicas(self) -> Ragged:
@@ -380,10 +389,23 @@ class LevelledProblem(AssignmentProblem):
     def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
         return np.array(self.levels, dtype=np.int64)[self.locality(positions, nodes)]
 
+    def units_on(self, positions: Ints, nodes: Ints) -> int:
+        on_node, in_rack, off_rack = self.levels
+        if in_rack < off_rack or not self.capacity[nodes].all():
+            return super().units_on(positions, nodes)
+        target = np.full(len(self.tasks), NONE, dtype=np.int64)
+        target[positions] = nodes
+        near = self.idle_replicas  # each node of a task once, so that no task counts twice
+        local = int(np.count_nonzero(near.values == target[near.row_of]))
+        return off_rack * len(positions) - (off_rack - on_node) * local
+
     def cheapest_units(self, prices: Ints) -> Ints:
         on_node, in_rack, off_rack = self.levels
         idle = np.flatnonzero(self.capacity > 0)
         anywhere = off_rack + int(prices[idle].min())
+        if in_rack == off_rack:
+            local = on_node + minimum_by_row(self.idle_replicas, prices, anywhere - on_node)
+            return np.minimum(local, anywhere)
         rack_price = np.full(self._racks, anywhere, dtype=np.int64)
         np.minimum.at(rack_price, self.rack[idle[self.rack[idle] >= 0]], prices[idle[self.rack[idle] >= 0]])
         local = on_node + minimum_by_row(self.idle_replicas, prices, anywhere - on_node)

@@ -76,6 +76,10 @@ def exact_product(prices: Ints | Sequence[int], amounts: Ints | Sequence[int]) -
     >>> exact_product([2**62, 1], [4, 5]) == 2**64 + 5
     True
     """
+    if isinstance(prices, np.ndarray) and isinstance(amounts, np.ndarray) and prices.size:
+        largest = [max(abs(int(column.min())), abs(int(column.max()))) for column in (prices, amounts)]
+        if largest[0] * largest[1] * prices.size <= LARGEST:  # no product, and no sum of them, is past int64
+            return int(np.vdot(prices, amounts))
     both = (column.ravel().tolist() if isinstance(column, np.ndarray) else column for column in (prices, amounts))
     return sum(price * amount for price, amount in zip(*both, strict=True))
 
@@ -562,7 +566,8 @@ class Problem(BaseProblem[Instance, Placement]):
         if isinstance(instance, Instance):
             self.tasks = pending_of(instance, *self.kinds)
             self.tasks.setflags(write=False)
-            self.replicas = instance.replicas.take(self.tasks)
+            all_of_them = len(self.tasks) == len(instance.workload)
+            self.replicas = instance.replicas if all_of_them else instance.replicas.take(self.tasks)
         super().__init__(instance, **parameters)
 
     @abstractmethod

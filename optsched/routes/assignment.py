@@ -28,13 +28,16 @@ def routes(problem: AssignmentProblem) -> tuple[str, ...]:
 def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
     """By an engine or a model; prices prove it, the engine's own or those of shortest paths."""
     problem = call.problem
-    placement, certificate = _fallback(problem)
+    placement, certificate = None, None
     found: Told = Found()
     with call.until_stopped():
         nodes, prices, found = _found(call, profile)
         if nodes is not None:
             placement = problem.placement(nodes)
             certificate = _proof(problem, placement, prices)
+    if certificate is None:
+        held, certificate = _fallback(problem)
+        placement = placement or held
     return call.answered(placement, (certificate,), found)
 
 
@@ -49,12 +52,12 @@ def _found(call: Call[AssignmentProblem], profile: Profile) -> tuple[Ints | None
 
 def _proof(problem: AssignmentProblem, placement: Placement, prices: Prices | None) -> Certificate:
     """The dual certificate of an optimal placement: by the engine's prices if they close it, else by shortest paths."""
-    units = problem.units(placement)
-    if prices is None or problem.price_bound(*prices) != units:
-        prices = prices_of(problem, placement)
-    if prices is None:
-        return _fallback(problem)[1]
-    return assignment_certificate(problem, *prices)
+    if prices is not None:
+        certificate = assignment_certificate(problem, *prices)
+        if (certificate.claim,) == problem.objective(placement):
+            return certificate
+    prices = prices_of(problem, placement)
+    return _fallback(problem)[1] if prices is None else assignment_certificate(problem, *prices)
 
 
 def _fallback(problem: AssignmentProblem) -> tuple[Placement, Certificate]:

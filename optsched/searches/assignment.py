@@ -413,15 +413,18 @@ def solve_assignment(
 
 def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
     local = problem.idle_replicas
+    near = np.flatnonzero(local.lengths)  # others have no data on a node with an idle slot
+    starts = np.append(local.starts[near], len(local.values))
     if len(local.values) <= FEW_PAIRS:
-        matching = few_b_matching(local.starts, local.values, problem.capacity)
+        matching = few_b_matching(starts, local.values, problem.capacity)
         solver = {"name": "augmenting paths"}
     else:
         import scipy
 
-        matching = maximum_b_matching(local.starts, local.values, problem.capacity, len(problem.capacity))
+        matching = maximum_b_matching(starts, local.values, problem.capacity, len(problem.capacity))
         solver = {"name": "SciPy maximum_bipartite_matching", "version": scipy.__version__}
-    nodes = matching.node.copy()
+    nodes = np.full(len(local), NONE, dtype=np.int64)
+    nodes[near] = matching.node
     fill_idle_slots(nodes, problem.capacity, problem.count)
     on_node, _, off_rack = problem.levels
     saving = off_rack - on_node

@@ -192,7 +192,11 @@ def _matched_to_slots(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capac
     if not len(slot):
         return np.full(tasks, -1, dtype=np.int64)
     ends = (np.ones(len(slot), dtype=np.int8), slot.astype(np.int32), start[indptr].astype(np.int32))
-    matched = maximum_bipartite_matching(sp.csr_array(ends, shape=(tasks, first_slot[-1])), perm_type="column")
+    graph = sp.csr_array(ends, shape=(tasks, first_slot[-1]))
+    if first_slot[-1] < tasks:  # paths begin at the rows: up to ten times as fast where these are fewer
+        matched = maximum_bipartite_matching(graph.T.tocsr(), perm_type="row")
+    else:
+        matched = maximum_bipartite_matching(graph, perm_type="column")
     node_of = np.append(np.repeat(np.arange(len(capacity)), capacity), -1)
     return np.asarray(node_of[matched], dtype=np.int64)
 
@@ -219,20 +223,20 @@ def _matched_by_flow(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capaci
 
 
 def _reached(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], node: Ints, nodes: int) -> Bools:
-    """Nodes on alternating paths from unmatched tasks: on to a node that accepts one, back to the tasks on it.
-
-    The search has only nodes, with an arc from the node of each matched task to the other nodes that accept it.
-    """
+    """Nodes on alternating paths from unmatched tasks: on to a node that accepts one, back to the tasks on it."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import breadth_first_order
 
-    row = np.repeat(node, np.diff(indptr))
-    tail, head = np.where(row < 0, nodes, row), indices
-    kept = tail != head
-    graph = sp.csr_array((np.ones(kept.sum(), dtype=np.int8), (tail[kept], head[kept])), shape=(nodes + 1, nodes + 1))
-    reached = np.zeros(nodes + 1, dtype=bool)
-    reached[breadth_first_order(graph, nodes, return_predecessors=False)] = True
-    return reached[:nodes]
+    # Vertices: tasks, nodes, and where the search begins. A row of the CSR matrix for each, in this order.
+    tasks, matched, free = len(node), np.flatnonzero(node >= 0), np.flatnonzero(node < 0)
+    on_node = matched[np.argsort(node[matched], kind="stable")]
+    count = np.concatenate([np.diff(indptr), np.bincount(node[matched], minlength=nodes), [len(free)]])
+    head = np.concatenate([indices + tasks, on_node, free]).astype(np.int32)
+    start = np.concatenate([[0], np.cumsum(count)]).astype(np.int32)
+    graph = sp.csr_array((np.ones(len(head)), head, start), shape=(tasks + nodes + 1, tasks + nodes + 1))
+    reached = np.zeros(tasks + nodes + 1, dtype=bool)
+    reached[breadth_first_order(graph, tasks + nodes, return_predecessors=False)] = True
+    return reached[tasks:-1]
 
 
 def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int, row: Ints | None = None) -> Ints:

@@ -12,6 +12,7 @@ import time
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -191,10 +192,19 @@ def load_profile(name: AnyProfile) -> Profile:
         return name
     expect(name, (str, Path), "a profile is a name, a path or a Profile")
     path = Path(name)
-    if path.suffix != ".toml":
-        if str(name) not in profile_names():
-            raise UsageError(f'no solver profile "{name}": {nearest(str(name), profile_names())}')
-        path = folder("solvers") / f"{name}.toml"
+    return _read(path) if path.suffix == ".toml" else _shipped(str(name))
+
+
+@cache
+def _shipped(name: str) -> Profile:
+    """The shipped profile of a name, which is read once: reading it takes longer than solving a small instance."""
+    if name not in profile_names():
+        raise UsageError(f'no solver profile "{name}": {nearest(name, profile_names())}')
+    return _read(folder("solvers") / f"{name}.toml")
+
+
+def _read(path: Path) -> Profile:
+    """The profile that a file holds."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

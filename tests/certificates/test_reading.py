@@ -64,8 +64,10 @@ def test_prices_by_id() -> None:
         reading.prices_of({"of": {"z": 1}}, "of", index)
     with pytest.raises(CertificateInvalid, match=r'^charges.of: there is no pool "z"'):
         reading.prices_of({"of": {"z": 1}}, "of", ["a"], "pool", "charges.of")
-    with pytest.raises(CertificateInvalid, match=r"^b: must be an integer up to 2\^53"):
-        reading.prices_of({"of": {"b": "1"}}, "of", index)
+    for wrong in ("1", True, 2**53 + 1, 2**70, 1.0):
+        with pytest.raises(CertificateInvalid, match=r"^b: must be an integer up to 2\^53"):
+            reading.prices_of({"of": {"a": 1, "b": wrong}}, "of", index)
+    assert reading.priced(np.array(["a", "b"]), np.array([2**53, 0])) == {"a": 2**53}
 
 
 def test_tables_of_prices() -> None:

@@ -123,3 +123,29 @@ def test_classes_of_rows_are_those_of_keys() -> None:
         )
         for part in ("of_task", "first", "size"):
             assert np.array_equal(getattr(one, part), getattr(other, part))
+
+
+def test_cost_of_two_levels_is_that_of_its_pairs() -> None:
+    """Tests that with racks as dear as anywhere the sum is as by pairs, also off idle nodes, and so is the bound."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        idle = rng.integers(0, 3, 4).tolist()
+        rows = [sorted(rng.choice(4, int(rng.integers(0, 4)), replace=False).tolist()) for _ in range(6)]
+        flat, racks = racked(idle, rows, levels=(1, 4, 4)), racked(idle, rows, levels=(1, 4, 5))
+        placement = flat.placement(rng.integers(-1, 4, 6))
+        placed = np.flatnonzero(flat.nodes_of(placement) >= 0)
+        units = flat.pair_units(placed, flat.nodes_of(placement)[placed])
+        assert flat.units(placement) == units.sum()
+        if not sum(idle):
+            continue
+        prices = rng.integers(0, 5, 4)
+        each = [
+            min(
+                int(flat.pair_units(np.array([task]), np.array([node]))[0] + prices[node])
+                for node in range(4)
+                if idle[node]
+            )
+            for task in range(6)
+        ]
+        assert flat.cheapest_units(prices).tolist() == each
+        assert (racks.cheapest_units(prices) >= flat.cheapest_units(prices)).all()

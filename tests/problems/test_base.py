@@ -14,7 +14,18 @@ from optsched.errors import InputError, MissingField, UsageError
 from optsched.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.placement import Placement
 from optsched.problems import PROBLEMS, FairLsap, Flow, Latency, Lsap, problem, problem_class
-from optsched.problems.base import GRID, choice, exact, expect_problem, number, on_grid, sequence, switch, table_row
+from optsched.problems.base import (
+    GRID,
+    choice,
+    exact,
+    exact_product,
+    expect_problem,
+    number,
+    on_grid,
+    sequence,
+    switch,
+    table_row,
+)
 
 
 def simple(parameters: dict[str, Any] | None = None, tasks: int = 2) -> Instance:
@@ -228,3 +239,14 @@ def test_what_a_problem_without_slots_says() -> None:
     """Tests that such a problem offers nothing to policies, wants nothing filled, and is never plainly infeasible."""
     posed = Latency(Instance(Cluster(["a"]), Workload(["t"])))
     assert (dict(posed.offered), posed.due, posed.plainly_infeasible) == ({}, 0, None)
+
+
+def test_products_of_columns_are_exact() -> None:
+    """Tests that a sum of products is the same by columns and by lists, on either side of what int64 holds."""
+    for largest in (3, 2**26, 2**40, 2**62):
+        prices, amounts = np.array([-largest, largest, 1]), np.array([1, largest, 7])
+        expected = -largest + largest * largest + 7
+        assert exact_product(prices, amounts) == exact_product(prices.tolist(), amounts.tolist()) == expected
+    assert exact_product(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)) == 0
+    assert exact_product(np.array([[1, 2], [3, 4]]), np.array([[5, 6], [7, 8]])) == 70
+    assert exact_product(np.array([-(2**63)]), np.array([1])) == -(2**63)
