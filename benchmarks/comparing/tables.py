@@ -1,0 +1,166 @@
+"""What was measured as Markdown tables: every way of every row, the default beside the best of the others, growth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from study_tables import table
+
+from comparing.peers import PEERS
+from comparing.running import Comparison, Result
+
+__all__ = ["cpu", "exponent", "growth_table", "standing_table", "ways_table"]
+
+_HEADER = ("instance", "way", "proof", "load", "pose", "solve", "first", "certify", "wall", "MB", "times default")
+
+
+def cpu(told: Result, *phases: str) -> float | None:
+    """Processor seconds of phases together; None where one was not measured."""
+    found = told.get("phases", {})
+    return sum(found[name]["cpu"] for name in phases) if all(name in found for name in phases) else None
+
+
+def _work(told: Result) -> float | None:
+    """What ways are compared by: posing and solving, or reading where that is all."""
+    posed = cpu(told, "pose", "solve")
+    return cpu(told, "load") if posed is None else posed
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.2g}" if value < 0.0995 else f"{value:.3g}"
+
+
+def _times(value: float | None, base: float | None) -> str:
+    return "" if value is None or not base else f"{value / base:.3g}"
+
+
+def _line(label: str, way: str, told: Result, default: Result) -> list[str]:
+    if "phases" not in told:
+        return [label, way, told.get("ended", ""), *[""] * 8]
+    phases = told["phases"]
+    main = "solve" if "solve" in phases else "load"
+    proof = told.get("ended") or told.get("proof") or ("bound only" if way in PEERS and PEERS[way].bound else "")
+    return [
+        label,
+        way,
+        proof,
+        *(_seconds(cpu(told, name)) for name in ("load", "pose", "solve")),
+        _seconds(phases[main]["first"]),
+        _seconds(cpu(told.get("certificate", {}), "certify")),
+        _seconds(phases[main]["wall"]),
+        "" if told["memory_mb"] is None else f"{told['memory_mb']:.0f}",
+        _times(_work(told), _work(default)),
+    ]
+
+
+def ways_table(comparisons: Iterable[Comparison]) -> str:
+    """Every way of every row: processor seconds of each phase, wall clock of solving, most memory."""
+    lines = [
+        _line(comparison.row.label if place == 0 else "", way, told, comparison.ways.get("default", {}))
+        for comparison in comparisons
+        for place, (way, told) in enumerate(comparison.ways.items())
+    ]
+    return table(_HEADER, lines, text_columns=3)
+
+
+def _least(comparison: Comparison, ours: bool) -> tuple[str, float] | None:
+    """The quickest other route, or the quickest other tool that finds the optimum."""
+    found = [
+        (seconds, way)
+        for way, told in comparison.ways.items()
+        if way.startswith("route ") == ours and way != "default" and not way.startswith("heuristic ")
+        and not (way in PEERS and PEERS[way].bound) and told.get("answer") is not None
+        and (seconds := _work(told)) is not None
+    ]  # fmt: skip
+    return (min(found)[1], min(found)[0]) if found else None
+
+
+def standing_table(comparisons: Iterable[Comparison]) -> str:
+    """The default beside the best other tool and the best other route: ratios of posing and solving."""
+    header = ("problem", "instance", "engine", "solve", "certify", "MB", "best peer", "s", "ours / peer",
+              "with certifying", "best other route", "s", "ours / route")  # fmt: skip
+    lines = []
+    for comparison in comparisons:
+        told = comparison.ways.get("default", {})
+        work, checked = _work(told), cpu(told.get("certificate", {}), "certify")
+        if comparison.row.kind in ("heuristics", "files"):
+            continue
+        peer, route = _least(comparison, ours=False), _least(comparison, ours=True)
+        both = None if work is None or checked is None else work + checked
+        kind = " (frontier)" if comparison.row.kind == "frontier" else ""
+        lines.append([
+            comparison.row.problem + kind, comparison.row.label, told.get("engine", ""),
+            told.get("ended", "") or _seconds(work), _seconds(checked),
+            f"{told['memory_mb']:.0f}" if told.get("memory_mb") else "",
+            *(("none", "", "", "") if peer is None else
+              (peer[0], _seconds(peer[1]), _times(work, peer[1]), _times(both, peer[1]))),
+            *(("none", "", "") if route is None else (route[0], _seconds(route[1]), _times(work, route[1]))),
+        ])  # fmt: skip
+    return table(header, lines, text_columns=3)
+
+
+def exponent(points: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
+    """Exponent and logarithm of the factor of the power law that fits best (least squares on logarithms).
+
+    >>> exponent([(1, 3), (2, 12), (4, 48)])[0]
+    2.0
+    >>> exponent([(1, 3), (1, 4)]) is None
+    True
+    """
+    logs = [(math.log(size), math.log(seconds)) for size, seconds in points if size > 0 and seconds > 0]
+    if len({size for size, _ in logs}) < 2:
+        return None
+    middle = [sum(axis) / len(logs) for axis in zip(*logs, strict=True)]
+    spread = sum((size - middle[0]) ** 2 for size, _ in logs)
+    slope = sum((size - middle[0]) * (value - middle[1]) for size, value in logs) / spread
+    return slope, middle[1] - slope * middle[0]
+
+
+def _series(comparisons: Iterable[Comparison]) -> Iterator[tuple[tuple[str, str], list[Comparison]]]:
+    def key(comparison: Comparison) -> tuple[str, str]:
+        return comparison.row.problem, comparison.row.series
+
+    for name, found in groupby(comparisons, key):
+        yield name, list(found)
+
+
+def _reached(points: Sequence[tuple[float, float]], limit: float) -> str:
+    """The size at which a limit is reached if it grows on as it did."""
+    fit = exponent(points)
+    if fit is None or fit[0] <= 0:
+        return ""
+    size = math.exp(min((math.log(limit) - fit[1]) / fit[0], 100))
+    return f"{size:.1g}" if size < 1e15 else ""
+
+
+def growth_table(comparisons: Iterable[Comparison]) -> str:
+    """Growth exponents of posing and solving, and of memory beside Python's own, of each way measured at two sizes.
+
+    The sizes of a minute and of 4 GB are where the fitted power laws reach these: an estimate, beyond what was run.
+    """
+    lines = []
+    for (problem, series), found in _series(comparisons):
+        for way in dict.fromkeys(way for comparison in found for way in comparison.ways):
+            told = [(entry.row.size, entry.ways[way]) for entry in found if "phases" in entry.ways.get(way, {})]
+            spent = [(size, seconds) for size, entry in told if (seconds := _work(entry)) is not None]
+            held = [(size, entry["memory_mb"] - entry["start_mb"]) for size, entry in told if entry["memory_mb"]]
+            fits = [fit and f"{fit[0]:.2f}" for fit in (exponent(spent), exponent(held))]
+            if fits[0] is None:
+                continue
+            sizes = ", ".join(f"{size:,}" for size, _ in spent)
+            lines.append(
+                [problem, series, way, sizes, fits[0], fits[1] or "", _reached(spent, 60), _reached(held, 4096)]
+            )
+    header = (
+        "problem",
+        "series",
+        "way",
+        "sizes",
+        "time grows as n to the",
+        "memory as n to the",
+        "a minute near",
+        "4 GB near",
+    )
+    return table(header, lines, text_columns=4)

@@ -1,0 +1,190 @@
+"""The comparison with other tools: every problem has rows, all ways find one optimum, and one that does not is told."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from optsched.registry import SHIPPED
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module", name="compare")
+def _compare() -> Iterator[ModuleType]:
+    """The program, whose ways run in this process: a fault of theirs is not hidden by a limit, and nothing starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "benchmarks"))
+        program = importlib.import_module("compare")
+        ours, peers = (importlib.import_module(f"comparing.{name}") for name in ("ours", "peers"))
+
+        class Here(program.Tools):  # type: ignore[misc, name-defined]
+            def ours(self, task: str, row: Any, folder: Path, way: str = "") -> dict[str, Any]:
+                again = program.Row.from_json(json.loads(json.dumps(row.as_json())))
+                if task == "prepare":
+                    return dict(ours.prepared(again, folder))
+                if task == "certify":
+                    return dict(ours.certified(again, folder, rounds=1))
+                return dict(ours.measured(again, way, folder, rounds=1))
+
+            def peer(self, way: str, folder: Path, given: str) -> dict[str, Any]:
+                return dict(peers.measured(way, str(folder / f"{peers.PEERS[way].form}.npz"), int(given), rounds=1))
+
+        patch.setattr(program, "Tools", Here)
+        patch.setattr(program, "installed", lambda: {"scipy": "1", "networkx": "1"})
+        yield program
+
+
+def test_every_problem_has_rows(compare: ModuleType) -> None:
+    """Tests that each problem of the registry is compared at two sizes or more, in growing order."""
+    found = compare.rows(("small", "anchors"))
+    for record in SHIPPED:
+        sizes = [row.size for row in found if row.problem == record.name and row.kind == "solve"]
+        assert len(set(sizes)) >= 2, f"{record.name} needs rows in benchmarks/comparing/rows.py"
+    keys = [row.key for row in compare.rows(compare.SETTINGS)]
+    assert len(keys) == len(set(keys)), "two rows are called the same"
+
+
+def test_all_ways_agree(compare: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that default, SciPy and networkx agree on each problem, that it is certified, and what the file holds."""
+    file = tmp_path / "result.json"
+    given = ["--sizes", "tiny", "--repeats", "1", "--way", "[Sn]*", "--row", "*tiny / *", "--json", str(file)]
+    assert compare.main(given) == 0
+    document = json.loads(file.read_text())
+    assert document["format"] == compare.FORMAT
+    assert {"optsched", "scipy"} <= set(document["versions"])
+    assert document["machine"]["cores"] >= 1
+    solved = {row["problem"]: row["ways"] for row in document["rows"] if row["kind"] == "solve"}
+    assert set(solved) == {record.name for record in SHIPPED}
+    for ways in solved.values():
+        assert set(ways["default"]["phases"]) == {"load", "pose", "solve", "write"}
+        assert set(ways["default"]["certificate"]["phases"]) == {"load", "read", "pose", "certify"}
+    peers = {way for ways in solved.values() for way in ways if way != "default"}
+    assert peers == {
+        "SciPy maximum_bipartite_matching",
+        "SciPy min_weight_full_bipartite_matching",
+        "SciPy linear_sum_assignment",
+        "SciPy maximum_flow, bound at a given makespan",
+        "networkx hopcroft_karp",
+        "networkx network_simplex",
+        "networkx network_simplex (table)",
+    }
+    printed = capsys.readouterr().out
+    assert all(f"\n### {record.name}\n" in printed for record in SHIPPED)
+    assert compare.main([*given, "--problem", "lsap"]) == 0
+    assert capsys.readouterr().err == "", "what the file holds was measured again"
+
+
+@pytest.mark.parametrize(("way", "row"), [("networkx hopcroft_karp", "lsap"), ("SciPy maximum_flow*", "latency")])
+def test_a_wrong_optimum_is_told(
+    compare: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], way: str, row: str
+) -> None:
+    """Tests that a peer with another optimum, or a bound above it, makes the program fail, by both names."""
+    peers = sys.modules["comparing.peers"]
+    (name,) = [name for name in peers.PEERS if name.startswith(way.rstrip("*"))]
+    right = peers.PEERS[name]
+
+    def wrong(posed: Any) -> tuple[int, ...]:
+        *first, last = right.solve(posed)
+        return (*first, last + 100)
+
+    replaced = peers.Peer(right.form, right.package, right.pose, wrong, bound=right.bound)
+    monkeypatch.setitem(peers.PEERS, name, replaced)
+    assert compare.main(["--problem", row, "--sizes", "tiny", "--repeats", "1", "--way", way]) == 1
+    told = capsys.readouterr().err
+    assert f"DIFFERENT: {row} / solve / tiny" in told
+    assert name in told
+    assert "default" in told
+
+
+def test_limits_and_what_is_hopeless(compare: ModuleType, tmp_path: Path) -> None:
+    """Tests that a way over the limit is killed and left out at larger sizes, and that a command's failure is told."""
+    running = sys.modules["comparing.running"]
+    told = running._contained([sys.executable, "-c", "import time; time.sleep(60)"], compare.Limits(0.3))
+    assert told["ended"].startswith("timed-out")
+    assert running.started([sys.executable, "-c", "raise SystemExit('no such thing')"]) == {"ended": "no such thing"}
+    fast, slow = ({"phases": {"pose": {"cpu": 0.0}, "solve": {"cpu": cpu}}} for cpu in (0.1, 9.0))
+    left_out: dict[str, str] = {}
+    running._leave_out({"default": fast, "slow": slow, "killed": told}, left_out)
+    assert left_out["slow"] == "left out: 90 times the default at a smaller size"
+    assert left_out["killed"].startswith("left out: at a smaller size timed-out")
+    assert set(left_out) == {"slow", "killed"}
+
+
+def test_growth(compare: ModuleType) -> None:
+    """Tests the exponents of a known power law, and the size at which it reaches a minute."""
+    tables, row = sys.modules["comparing.tables"], compare.rows(("small",), ("lsap",))[0]
+    found = []
+    for size in (10, 100, 1000):
+        phases = {"pose": {"cpu": 0.0}, "solve": {"cpu": 1e-4 * size**1.5}}
+        ways = {"default": {"phases": phases, "memory_mb": 50 + size, "start_mb": 50}}
+        found.append(running_comparison(compare, row, size, ways))
+    line = tables.growth_table(found).splitlines()[2]
+    assert line == "| lsap | two levels | default | 10, 100, 1,000 | 1.50 | 1.00 | 7e+03 | 4e+03 |"
+
+
+def running_comparison(compare: ModuleType, row: Any, size: int, ways: dict[str, Any]) -> Any:
+    """A comparison at another size than the row's."""
+    return compare.Comparison(compare.Row(**{**row.as_json(), "size": size}), ways)
+
+
+def test_plot(compare: ModuleType, tmp_path: Path) -> None:
+    """Tests that the picture names every way that it has, in a panel for each series."""
+    row = compare.rows(("small",), ("flow",))[0]
+    ways = {way: {"phases": {"pose": {"cpu": 0.1}, "solve": {"cpu": 1.0}}} for way in ("default", "POT emd")}
+    compare.write_plot([running_comparison(compare, row, size, ways) for size in (10, 100)], tmp_path / "plot.svg")
+    drawn = (tmp_path / "plot.svg").read_text()
+    assert "<!-- POT emd -->" in drawn
+    assert "<!-- flow: half idle -->" in drawn
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--sizes", "huge"], "--sizes huge: give some of tiny, small, anchors, large"),
+        (["--repeats", "0"], "--repeats 0: give a whole number, 1 or more"),
+        (["--limit", "0"], "give a number of seconds above 0"),
+        (["--problem", "lsapp"], "invalid choice: 'lsapp'"),
+    ],
+)
+def test_wrong_options(compare: ModuleType, capsys: pytest.CaptureFixture[str], given: list[str], told: str) -> None:
+    """Tests that a wrong option is one line with what to give."""
+    with pytest.raises(SystemExit):
+        compare.main(given)
+    assert told in capsys.readouterr().err
+
+
+def test_files_of_something_else_are_refused(compare: ModuleType, tmp_path: Path) -> None:
+    """Tests that a result of other versions, and a file that is no result, are neither continued nor overwritten."""
+    file = tmp_path / "result.json"
+    for content, told in (("{}", "not a result of this program"), (None, "other versions or on another machine")):
+        if content is None:
+            content = json.dumps({"format": compare.FORMAT, "versions": {}, "machine": {}, "rows": []})
+        file.write_text(content)
+        with pytest.raises(SystemExit, match=told):
+            compare.main(["--problem", "lsap", "--sizes", "tiny", "--json", str(file)])
+        assert file.read_text() == content
+
+
+@pytest.mark.thorough
+def test_in_processes_of_their_own(tmp_path: Path) -> None:
+    """Tests the program as a command: each way in a process of its own, and the certificate without solvers."""
+    import subprocess
+
+    command = [sys.executable, str(ROOT / "benchmarks" / "compare.py"), "--problem", "flow", "--sizes", "tiny"]
+    command += ["--repeats", "1", "--row", "*/ tiny /*", "--json", str(tmp_path / "result.json")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    (row,) = json.loads((tmp_path / "result.json").read_text())["rows"]
+    answers = {tuple(told["answer"]) for told in row["ways"].values()}
+    assert len(answers) == 1, answers
+    assert {"default", "route arrays", "route pyomo", "route pulp", "SciPy linear_sum_assignment"} <= set(row["ways"])
+    assert row["ways"]["default"]["certificate"]["proved"] is True
+    assert all(told["memory_mb"] > 0 for told in row["ways"].values())
+    assert "### Beside the best" in ended.stdout
