@@ -60,6 +60,7 @@ def test_citation_names_this_version() -> None:
 
 #: What is run, not imported: a word that runs it, and where.
 RUN = {
+    "POT": ("import ot", "benchmarks/comparing/peers.py"),  # called otherwise than it is imported
     "build": ('"-m", "build"', "tests/test_wheel.py"),
     "coverage": ("coverage", ".ci/run"),
     "hatchling": ("hatchling", "pyproject.toml"),
