@@ -14,6 +14,7 @@ import numpy as np
 
 from optsched.certificates import Enumerated, Verdict, certify
 from optsched.errors import InputError, OutOfTime, TooLarge
+from optsched.fronts import Frontier, Leximin
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import AnyProblem, Problem
@@ -34,7 +35,10 @@ FEW, MANY = 2000, 200_000
 
 
 def examine(
-    problem: AnyProblem, solution: Solution, against: dict[str, Decision] | None = None, most: int = MANY
+    problem: AnyProblem,
+    solution: Solution | Frontier | Leximin,
+    against: dict[str, Decision] | None = None,
+    most: int = MANY,
 ) -> Verdict:
     """Certify a solution and, where something in it is only claimed, look for what contradicts it.
 
@@ -70,13 +74,28 @@ def examine(
     verdict = certify(problem, solution, against)
     if not verdict.valid or not verdict.claims:
         return verdict
-    tried = enumerated(problem, most)
+    tried = _tried(problem, solution, most)
     if tried is not None:
         verdict = certify(problem, solution, against, tried)
         if not verdict.valid or not verdict.claims:
             return verdict
-    start = solution.decision if isinstance(solution.decision, problem.decided) else None
+    held = solution.decision if isinstance(solution, Solution) else None
+    start = held if isinstance(held, problem.decided) else None
     return certify(problem, solution, {**(against or {}), **quick_decisions(problem, start)}, tried)
+
+
+def _tried(problem: AnyProblem, claimed: Solution | Frontier | Leximin, most: int) -> Enumerated | None:
+    """What trying every placement says of a claim; None where there are more than `most`."""
+    from optsched.searches.enumeration import highest_vector, pareto_values
+
+    if isinstance(claimed, Solution):
+        return enumerated(problem, most)
+    try:
+        if isinstance(claimed, Frontier):
+            return Enumerated(front=tuple(pareto_values(problem, most)))  # type: ignore[arg-type]
+        return Enumerated(vector=highest_vector(problem, most))  # type: ignore[arg-type]
+    except TooLarge:
+        return None
 
 
 def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from optsched.brief import brief
 from optsched.placement import NetworkFlow, Placement
@@ -214,6 +214,8 @@ class Solution:
     solver
         Names, versions and options of whatever computed.
     """
+
+    noun: ClassVar[str] = "solution"
 
     problem: str
     parameters: Mapping[str, Any]

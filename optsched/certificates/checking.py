@@ -1,13 +1,14 @@
-"""Checks a solution: right instance, feasible decision, true value, proved bounds, honest termination."""
+"""Checks what is claimed: right instance, feasible decision, true value, proved bounds, honest termination."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
 from optsched.errors import CertificateInvalid, expect
+from optsched.fronts import Frontier, Leximin
 from optsched.problems import AnyProblem
 from optsched.problems.base import expect_problem, stated
 from optsched.registry import imported, record_of
@@ -23,7 +24,18 @@ from optsched.results import (
     Value,
 )
 
-__all__ = ["Finding", "Claim", "Enumerated", "Verdict", "certify", "proved_bound"]
+__all__ = [
+    "NOTHING",
+    "Finding",
+    "Claim",
+    "Enumerated",
+    "Verdict",
+    "at_least",
+    "certify",
+    "identity",
+    "proved_bound",
+    "show",
+]
 
 #: What a claim rests on that has no certificate at all; the other kinds are those of `Proof`.
 NOTHING = "nothing"
@@ -49,9 +61,21 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Enumerated:
-    """What trying every decision gave: the value of the best one, None where none is feasible."""
+    """What trying every decision gave.
 
-    value: Value | None
+    Attributes
+    ----------
+    value
+        Of the best one; None where none is feasible.
+    front
+        Values of all Pareto-optimal ones, the best of the first component first.
+    vector
+        The highest ordered vector of utilities.
+    """
+
+    value: Value | None = None
+    front: tuple[Value, ...] = ()
+    vector: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +156,7 @@ def mark_of(check: Finding) -> str:
 
 def certify(
     problem: AnyProblem,
-    solution: Solution,
+    solution: Solution | Frontier | Leximin,
     against: Mapping[str, Decision] | None = None,
     enumerated: Enumerated | None = None,
 ) -> Verdict:
@@ -143,7 +167,8 @@ def certify(
     problem
         The problem, posed afresh on the instance with the parameters that are asked for.
     solution
-        What somebody claims, from `solve` or from a solution file.
+        What somebody claims: of `solve` or a solution file, a frontier or its file, or an ordered vector of utilities
+        or its file.
     against
         Decisions by the name of what found them: a feasible one contradicts INFEASIBLE, a better one a bound. They
         prove nothing. `optsched.doubts.examine` looks for some.
@@ -157,7 +182,9 @@ def certify(
 
     Notes
     -----
-    A bound needs no certificate where a cheap bound of the problem is as good.
+    A bound needs no certificate where a cheap bound of the problem is as good. Of a frontier every point is checked,
+    that nothing is between two of them or before the first, and, where it is called complete, that nothing is behind
+    the last; of an ordered vector each entry, the earlier ones given.
 
     Examples
     --------
@@ -172,17 +199,41 @@ def certify(
     True
     """
     expect_problem(problem, "certify")
-    expect(solution, Solution, "certify takes a solution", "solve first, or read one: solution_files.read_solution")
+    told = "solve first, or read one: solution_files.read_solution"
+    expect(solution, (Solution, Frontier, Leximin), "certify takes a solution", told)
     expect(against, (Mapping, NoneType), "certify compares with a dictionary of decisions by name")
     expect(enumerated, (Enumerated, NoneType), "certify takes what was enumerated", "doubts.enumerated(problem) has it")
+    if not isinstance(solution, Solution):
+        from optsched.certificates.fronts import certify_frontier, certify_leximin
+
+        if isinstance(solution, Frontier):
+            return certify_frontier(problem, solution, against, enumerated)
+        return certify_leximin(problem, solution, against, enumerated)
     checking = _Checking(problem, solution, enumerated)
-    checking.identity()
+    checking.checks += identity(problem, solution)
     if all(entry.holds for entry in checking.checks):
         checking.decision()
         checking.bounds()
         checking.rivals(against or {})
         checking.silence()
     return Verdict(tuple(checking.checks), tuple(checking.claims))
+
+
+def identity(problem: AnyProblem, claimed: Solution | Frontier | Leximin) -> Iterator[Finding]:
+    """Whether something that is claimed is of this problem, on this instance, with these parameters."""
+    noun = claimed.noun
+    yield Finding("problem", claimed.problem == problem.name, f'the {noun} is of "{claimed.problem}"')
+    digest = problem.instance.sha256
+    same = claimed.instance_sha256 == digest
+    other = "" if same else f", claimed {claimed.instance_sha256[:12]}"
+    yield Finding("instance", same, f"sha256 {digest[:12]}{other}")
+    differing = problem.differing(claimed.parameters)
+    told = [f"{name}={_shown(value)}" for name, value in problem.parameters.items()]
+    asked = ", ".join(told) or "none"
+    if differing:
+        others = ", ".join(f"{name}={_shown(claimed.parameters[name])}" for name in differing)
+        asked = f"the {noun} has {others}, asked for: {asked}"
+    yield Finding("parameters", not differing, asked)
 
 
 class _Checking:
@@ -199,22 +250,6 @@ class _Checking:
     def check(self, what: str, holds: bool, found: str, proof: bool = False) -> None:
         self.checks.append(Finding(what, holds, found, proof))
 
-    def identity(self) -> None:
-        """Whether the solution is of this problem, on this instance, with these parameters."""
-        problem, solution = self.problem, self.solution
-        self.check("problem", solution.problem == problem.name, f'the solution is of "{solution.problem}"')
-        digest = problem.instance.sha256
-        same = solution.instance_sha256 == digest
-        claimed = "" if same else f", claimed {solution.instance_sha256[:12]}"
-        self.check("instance", same, f"sha256 {digest[:12]}{claimed}")
-        differing = problem.differing(solution.parameters)
-        told = [f"{name}={_shown(value)}" for name, value in problem.parameters.items()]
-        asked = ", ".join(told) or "none"
-        if differing:
-            other = ", ".join(f"{name}={_shown(solution.parameters[name])}" for name in differing)
-            asked = f"the solution has {other}, asked for: {asked}"
-        self.check("parameters", not differing, asked)
-
     def decision(self) -> None:
         """Whether the decision is feasible and has the value that is claimed."""
         problem, solution, noun = self.problem, self.solution, self.noun
@@ -230,7 +265,7 @@ class _Checking:
         self.check(noun, not violations, found)
         if not violations:
             self.worth = value = problem.objective(solution.decision)
-            self.check("objective", value == solution.objective, f"the {noun}'s value is {_show(value)}")
+            self.check("objective", value == solution.objective, f"the {noun}'s value is {show(value)}")
 
     def bounds(self) -> None:
         """Each claimed bound against its certificate, and the termination against objective and bounds."""
@@ -266,7 +301,7 @@ class _Checking:
                 solution.objective is not None and solution.objective[:position] == solution.bound[:position]
             )
             if solution.objective is not None and given_earlier:
-                holds = _at_least(component, solution.objective[position], claim)
+                holds = at_least(component, solution.objective[position], claim)
                 found = f"objective {solution.objective[position]}, bound {claim}"
                 self.check(f"order of {component.name}", holds, found)
         self.termination()
@@ -280,7 +315,7 @@ class _Checking:
             self.check(what, False, str(error))
             return
         beaten = self.beaten(component, value)
-        holds = _at_least(component, value, certificate.claim) and not beaten
+        holds = at_least(component, value, certificate.claim) and not beaten
         self.check(what, holds, f"proves {value}, claimed {certificate.claim}{beaten}", proof=True)
 
     def beaten(self, component: Component, value: Number) -> str:
@@ -293,7 +328,7 @@ class _Checking:
         if (
             worth is None
             or worth[:position] != solution.bound[:position]
-            or _at_least(component, worth[position], value)
+            or at_least(component, worth[position], value)
         ):
             return ""
         return f", but the {self.noun} is worth {worth[position]}"
@@ -302,14 +337,14 @@ class _Checking:
         """A claim without a proof: a cheap bound may prove it, or trying every decision; else it is but a claim."""
         claim = certificate.claim
         for cheap in stated(self.problem, "cheap_bounds", tuple)():
-            if cheap.component == component.name and _at_least(component, cheap.value, claim):
+            if cheap.component == component.name and at_least(component, cheap.value, claim):
                 beaten = self.beaten(component, cheap.value)
                 found = f"proves {cheap.value}, claimed {claim}{beaten}"
                 self.check(f"cheap bound {cheap.name} of {component.name}", not beaten, found, proof=True)
                 return
         best = None if self.enumerated is None else self.enumerated.value
         if best is not None and best[:position] == self.solution.bound[:position]:
-            holds = _at_least(component, best[position], claim)
+            holds = at_least(component, best[position], claim)
             told = f"every {self.noun} was tried: {best[position]}, claimed {claim}"
             self.check(f"enumeration of {component.name}", holds, told, proof=True)
             return
@@ -374,7 +409,7 @@ class _Checking:
             position = problem.beaten(value, solution.bound)
             if position is not None:
                 component = problem.components[position].name
-                found = f"{solution.bound[position]} is claimed, but {name} found {_show(value)}"
+                found = f"{solution.bound[position]} is claimed, but {name} found {show(value)}"
                 self.check(f"bound of {component}", False, found)
                 return
         found = ", ".join(feasible)
@@ -389,12 +424,13 @@ class _Checking:
         self.claims.append(Claim(NOTHING, f"no bound is claimed{good}"))
 
 
-def _at_least(component: Component, value: Number, claim: Number) -> bool:
+def at_least(component: Component, value: Number, claim: Number) -> bool:
     """Whether `value` is on the feasible side of `claim`."""
     return value >= claim if component.sense is Sense.MIN else value <= claim
 
 
-def _show(value: Value) -> str:
+def show(value: Value) -> str:
+    """A value as messages tell it."""
     return ", ".join(str(entry) for entry in value)
 
 

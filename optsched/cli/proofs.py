@@ -1,4 +1,4 @@
-"""`optsched certify`: is what a solution file claims true?"""
+"""`optsched certify`: is what a file of a solution, a frontier or an ordered vector claims true?"""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from optsched.errors import Fault, InputError, nearest
 
 if TYPE_CHECKING:
     from optsched.certificates import Verdict
+    from optsched.fronts import Frontier, Leximin
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
     from optsched.results import Solution
@@ -42,17 +43,18 @@ def certify(
 ) -> None:
     """Check every claim of a solution file in exact arithmetic, without the solver that made it.
 
-    Told apart are what is proved, what is only claimed, and what is contradicted. Where something is only claimed,
-    quick heuristics look for what contradicts it, and all placements of a small instance are tried. The problem is
-    posed with the parameters of --param and of the instance, which the file's must equal. Exit code 4 where a claim is
-    false, or rests on a word that --allow does not name.
+    The files of `frontier --output` and `leximin --output` are checked part by part: each point or entry is attained
+    and proved, and none is missing. Told apart are what is proved, what is only claimed, and what is contradicted.
+    Where something is only claimed, quick heuristics look for what contradicts it, and all placements of a small
+    instance are tried. The problem is posed with the parameters of --param and of the instance, which the file's must
+    equal. Exit code 4 where a claim is false, or rests on a word that --allow does not name.
     """
     from optsched.certificates.checking import mark_of
-    from optsched.instances.solution_files import read_solution
+    from optsched.instances.claim_files import read_claim
     from optsched.printing import Table
 
     posed_on = arguments.load_any(instance)
-    verdict = _verdict(posed_on, read_solution(solution, posed_on), solution, params)
+    verdict = _verdict(posed_on, read_claim(solution, posed_on), solution, params)
     accepted = verdict.accepted(allowed)
     if form == "json":
         arguments.emit_json(
@@ -96,14 +98,16 @@ def _conclusion(verdict: Verdict, accepted: bool) -> str:
     )
 
 
-def _verdict(instance: Instance | FlowNetwork, solution: Solution, source: str, params: tuple[str, ...]) -> Verdict:
+def _verdict(
+    instance: Instance | FlowNetwork, solution: Solution | Frontier | Leximin, source: str, params: tuple[str, ...]
+) -> Verdict:
     """The verdict on a solution, with the problem posed by the instance's parameters and those asked for."""
     from optsched.certificates import Finding, Verdict
     from optsched.doubts import examine
     from optsched.problems import PROBLEMS, problem
 
     if solution.instance_sha256 != instance.sha256:  # the problem need not even apply to another instance
-        found = f"sha256 {instance.sha256[:12]}, the solution is of {solution.instance_sha256[:12]}"
+        found = f"sha256 {instance.sha256[:12]}, the {solution.noun} is of {solution.instance_sha256[:12]}"
         return Verdict((Finding("instance", False, found),), ())
     if solution.problem not in PROBLEMS:  # a name that came with the file is bad input, not wrong usage
         told = f'there is no problem "{solution.problem}"; {nearest(solution.problem, list(PROBLEMS))}'

@@ -183,6 +183,12 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
     shell_complete=completing.heuristics,
 )
 @arguments.format_option(*arguments.TABLES, "json")
+@click.option(
+    "--output",
+    metavar="FRONTIER.json",
+    help="Write the points with their placements and certificates as well.",
+    shell_complete=completing.files,
+)
 @click.pass_context
 def frontier(
     ctx: click.Context,
@@ -194,28 +200,36 @@ def frontier(
     plot: str | None,
     heuristics: tuple[str, ...],
     form: str,
+    output: str | None,
 ) -> None:
     """All Pareto-optimal points of a problem with two components, each with its proof.
 
-    --plot draws them as a staircase, points without a proof hollow, with what heuristics come to (seed 0).
+    --plot draws them as a staircase, points without a proof hollow, with what heuristics come to (seed 0). What
+    --output writes `certify` checks.
     """
     if heuristics and plot is None:
         raise UsageError("--heuristic is drawn in the picture: name its file with --plot FILE")
     arguments.check_plot(plot)
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
+    from optsched.instances.frontier_files import frontier_text
     from optsched.printing import Table, number, progress
     from optsched.results import Limit
     from optsched.routes import frontier
 
     posed, notes = pose(instance, problem_name, params)
-    with nullcontext() if plot is None else replacing(plot) as file:
+    with (
+        nullcontext() if plot is None else replacing(plot) as file,
+        nullcontext() if output is None else replacing(output) as points_file,
+    ):
         with progress(sys.stderr) as step:
             step(f"{posed.instance.name} {posed.name}")
             found = frontier(posed, profile, time_limit)
             reached = _reached(posed, heuristics, time_limit, step) if file is not None else {}
         if file is not None and plot is not None:
             file.write(_picture(found, reached, posed.instance.name, plot))
+        if points_file is not None:
+            points_file.write(frontier_text(found, posed.instance))
     if form == "json":
         points = [{"objective": list(point.objective), "certificate": str(point.certificate)} for point in found.points]
         _emit_found(
@@ -248,6 +262,12 @@ def frontier(
 @arguments.param_option
 @arguments.limit_options
 @arguments.format_option("table", "json")
+@click.option(
+    "--output",
+    metavar="LEXIMIN.json",
+    help="Write the utilities with placement and certificates as well.",
+    shell_complete=completing.files,
+)
 @click.pass_context
 def leximin(
     ctx: click.Context,
@@ -257,12 +277,15 @@ def leximin(
     profile: str,
     time_limit: float | None,
     form: str,
+    output: str | None,
 ) -> None:
     """The lowest utility of a job highest, then the second lowest, and so on: the problem decided to the end.
 
-    A time limit holds for each of the programs.
+    A time limit holds for each of the programs. What --output writes `certify` checks.
     """
     from optsched.cli.notes import pose
+    from optsched.cli.streams import replacing
+    from optsched.instances.leximin_files import leximin_text
     from optsched.printing import Table, number, progress
     from optsched.registry import SHIPPED, imported, record
     from optsched.results import Limit
@@ -272,9 +295,12 @@ def leximin(
     if entry.leximin is None:
         raise UsageError(f"{entry.name} has no leximin: its record names no search for it")
     posed, notes = pose(instance, entry.name, params)
-    with progress(sys.stderr) as step:
-        step(f"{posed.instance.name} leximin")
-        found = imported(entry.leximin)(posed, load_profile(profile).with_limits(time_limit=time_limit))
+    with nullcontext() if output is None else replacing(output) as file:
+        with progress(sys.stderr) as step:
+            step(f"{posed.instance.name} leximin")
+            found = imported(entry.leximin)(posed, load_profile(profile).with_limits(time_limit=time_limit))
+        if file is not None:
+            file.write(leximin_text(found, posed.instance))
     if form == "json":
         _emit_found(
             posed,

@@ -6,26 +6,32 @@ Reading checks the form of a file and of its placement. Whether its claims are t
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import msgspec
 import numpy as np
-from msgspec import UNSET, Meta, Struct
+from msgspec import UNSET, Struct
 
-from optsched import __version__
 from optsched.errors import Fault, InputError, UsageError, expect
 from optsched.instance import Instance
 from optsched.instance_faults import key_in_place
-from optsched.instances.documents.diagnosis import Diagnosis, decode
-from optsched.instances.documents.rationals import read_number, spelled
+from optsched.instances.documents.claims import (
+    CertificateDocument,
+    Text,
+    certificate_document,
+    certificate_of,
+    document_text,
+    numbers_of,
+    placement_of,
+    read_document,
+    versions,
+)
+from optsched.instances.documents.rationals import spelled
 from optsched.instances.documents.writing import write_whole
 from optsched.instances.files import content
 from optsched.network import FlowNetwork
-from optsched.placement import NONE, NetworkFlow, Placement
-from optsched.results import Certificate, Limit, Proof, Solution, Termination
+from optsched.placement import NetworkFlow, Placement
+from optsched.results import Limit, Solution, Termination
 
 __all__ = [
     "SOLUTION",
@@ -40,29 +46,16 @@ __all__ = [
 #: The value of `format` that this module reads and writes.
 SOLUTION = "optsched-solution/1"
 
-#: Packages whose versions stand in a solution file.
-_PACKAGES = ("numpy", "scipy", "networkx", "highspy", "pyomo", "pulp")
-
-
-_Text = Annotated[str, Meta(min_length=1)]
-
-
-class _Certificate(Struct, forbid_unknown_fields=True):
-    component: _Text
-    kind: Literal["dual", "combinatorial", "enumeration", "solver"]
-    claim: Any
-    data: dict[str, Any] = {}
-
 
 class _Document(Struct, forbid_unknown_fields=True):
-    problem: _Text
+    problem: Text
     parameters: dict[str, Any]
-    instance_sha256: _Text
+    instance_sha256: Text
     objective: Any
     bound: Any
     termination: Literal["OPTIMAL", "INFEASIBLE", "FEASIBLE", "NO_SOLUTION", "ERROR"]
     limit: Literal["TIME", "NODES", "MEMORY", "GAP", "INTERRUPTED"] | None
-    certificates: list[_Certificate]
+    certificates: list[CertificateDocument]
     solver: dict[str, Any]
     versions: dict[str, Any]
     placement: Any = UNSET
@@ -117,15 +110,7 @@ def solution_document(solution: Solution, instance: Instance | FlowNetwork) -> d
         "bound": [spelled(value) for value in solution.bound],
         "termination": str(solution.termination),
         "limit": None if solution.limit is None else str(solution.limit),
-        "certificates": [
-            {
-                "component": certificate.component,
-                "kind": str(certificate.kind),
-                "claim": spelled(certificate.claim),
-                "data": dict(certificate.data),
-            }
-            for certificate in solution.certificates
-        ],
+        "certificates": [certificate_document(certificate) for certificate in solution.certificates],
         "solver": {
             "route": solution.route,
             "build_seconds": solution.build_seconds,
@@ -135,17 +120,6 @@ def solution_document(solution: Solution, instance: Instance | FlowNetwork) -> d
         },
         "versions": versions(),
     }
-
-
-def versions() -> dict[str, str]:
-    """The versions of Python, this package and what it computes with, as a solution file has them."""
-    found = {"optsched": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # a solution needs not every solver
-            continue
-    return found
 
 
 def write_solution(solution: Solution, instance: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
@@ -169,7 +143,7 @@ def write_solution(solution: Solution, instance: Instance | FlowNetwork, path: s
 
 def solution_text(solution: Solution, instance: Instance | FlowNetwork) -> bytes:
     """What a solution file holds."""
-    return msgspec.json.format(msgspec.json.encode(solution_document(solution, instance)), indent=1) + b"\n"
+    return document_text(solution_document(solution, instance))
 
 
 def read_solution(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Solution:
@@ -201,14 +175,7 @@ def parse_solution(text: bytes, instance: Instance | FlowNetwork, source: str = 
     InputError
         If it is wrong; lists every fault with its place.
     """
-    value = decode(text, source)
-    if not isinstance(value, Mapping) or value.get("format") != SOLUTION:
-        raise InputError(
-            [Fault("format", f'is no solution file: it must begin {{"format": "{SOLUTION}", ...}}')], source
-        )
-    diagnosis = Diagnosis()
-    document = diagnosis.record(value, _Document)
-    faults = diagnosis.faults
+    document, faults = read_document(text, SOLUTION, _Document, "solution", source)
     if not faults:
         solution = _solution(document, instance, faults)
     if faults:
@@ -218,12 +185,11 @@ def parse_solution(text: bytes, instance: Instance | FlowNetwork, source: str = 
 
 def _solution(document: _Document, instance: Instance | FlowNetwork, faults: list[Fault]) -> Solution:
     """The solution that a document of the right form stands for; what is wrong with it is added to `faults`."""
-    bound = _numbers(document.bound, "bound", faults, unknown=True)
-    objective = None if document.objective is None else _numbers(document.objective, "objective", faults)
-    certificates = []
-    for row, entry in enumerate(document.certificates):
-        claim = read_number(entry.claim, f"certificates[{row}].claim", faults)
-        certificates.append(Certificate(entry.component, Proof(entry.kind), claim, entry.data))
+    bound = numbers_of(document.bound, "bound", faults, unknown=True)
+    objective = None if document.objective is None else numbers_of(document.objective, "objective", faults)
+    certificates = [
+        certificate_of(entry, f"certificates[{row}]", faults) for row, entry in enumerate(document.certificates)
+    ]
     decision = _decision(document, instance, faults)
     told = document.solver
     return Solution(
@@ -248,16 +214,6 @@ def _seconds(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
-def _numbers(value: Any, place: str, faults: list[Fault], unknown: bool = False) -> tuple[Any, ...]:
-    if not isinstance(value, list):
-        faults.append(Fault(place, "expected a list, one entry a component"))
-        return ()
-    entries = enumerate(value)
-    return tuple(
-        None if unknown and entry is None else read_number(entry, f"{place}[{row}]", faults) for row, entry in entries
-    )
-
-
 def _decision(
     document: _Document, instance: Instance | FlowNetwork, faults: list[Fault]
 ) -> Placement | NetworkFlow | None:
@@ -279,7 +235,7 @@ def _decision(
         noun = "an instance: it has a placement" if isinstance(instance, Instance) else "a flow network: it has a flow"
         faults.append(Fault(given[0], f"the solution is of {noun}"))
         return None
-    return _placement(value, instance, faults) if isinstance(instance, Instance) else _flow(value, instance, faults)
+    return placement_of(value, instance, faults) if isinstance(instance, Instance) else _flow(value, instance, faults)
 
 
 def _flow(value: Mapping[str, Any], network: FlowNetwork, faults: list[Fault]) -> NetworkFlow:
@@ -296,21 +252,3 @@ def _flow(value: Mapping[str, Any], network: FlowNetwork, faults: list[Fault]) -
         missing = [arc for arc in row_of if arc not in value]
         faults.extend(Fault(f"flow.{key_in_place(arc)}", "is missing; 0 is none") for arc in missing)
     return NetworkFlow(np.array(units, dtype=np.int64))
-
-
-def _placement(value: Mapping[str, Any], instance: Instance, faults: list[Fault]) -> Placement:
-    nodes = [NONE] * len(instance.workload)
-    for task, node in value.items():
-        place = f"placement.{key_in_place(task)}"
-        if task not in instance.task_index:
-            faults.append(Fault(place, f'the instance has no task "{task}"'))
-        elif node is None:
-            continue
-        elif not isinstance(node, str) or node not in instance.node_index:
-            faults.append(Fault(place, f"the instance has no node {node!r}"))
-        else:
-            nodes[instance.task_index[task]] = instance.node_index[node]
-    if len(value) < len(nodes):
-        missing = [task for task in instance.workload.task_ids.tolist() if task not in value]
-        faults.extend(Fault(f"placement.{key_in_place(task)}", "is missing; null is nowhere") for task in missing)
-    return Placement.of(nodes)

@@ -365,6 +365,15 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         return None
 
     @property
+    def first_step(self) -> Number | None:
+        """What all values of the first component are multiples of; None where nothing is known of that.
+
+        Whether anything is missing between two points of a frontier, `optsched.certify` asks a step before the later
+        one.
+        """
+        return None
+
+    @property
     def plainly_infeasible(self) -> str | None:
         """Why no decision is feasible, where one task or node alone shows it; None where nothing does."""
         return None

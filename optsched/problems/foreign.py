@@ -50,9 +50,16 @@ def _text(problem: Any, answer: Any) -> Any:
     return answer
 
 
+def _number(problem: Any, answer: Any) -> Any:
+    if answer is not None and (isinstance(answer, bool) or not isinstance(answer, int | Fraction) or answer <= 0):
+        raise _Wrong(answer, "an int or Fraction above 0, or None")
+    return answer
+
+
 _METHODS: dict[str, _Read] = {
     "missing": _entries(Fault, iter),
     "prepare": lambda problem, answer: None,
+    "first_step": _number,
     "plainly_infeasible": _text,
     "remark": _text,
     "objective": _value,

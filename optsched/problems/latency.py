@@ -18,7 +18,7 @@ from optsched.errors import Fault, InputError, UsageError
 from optsched.instance import LARGEST, Bools, Floats, Instance, Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.base import OwnCosts, Parameter, Problem, exact_sum, number, resolve
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
 __all__ = ["Latency"]
 
@@ -205,6 +205,10 @@ class Latency(Problem):
         return self.replicas.transposed(len(self.initial_load))
 
     # Bounds --------------------------------------------------------------------------------------------------------
+
+    @property
+    def first_step(self) -> Number:
+        return 1
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """l* and l** of Agosta et al., and the least work.

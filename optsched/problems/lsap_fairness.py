@@ -195,6 +195,10 @@ class LsapFairness(LevelledProblem):
         )
         return self.distance_after(Fraction(units(task_price) * self.count - spent, scale) - saved)
 
+    @property
+    def first_step(self) -> Number:
+        return 1
+
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """Each component by itself: no slot contended; and the least distance, wherever tasks run.
 

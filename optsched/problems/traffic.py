@@ -24,7 +24,7 @@ from optsched.instance import FINISHED, LARGEST, MAP, PENDING, REDUCE, RUNNING, 
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, Problem, choice, exact, exact_product, overfull
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
 __all__ = ["Bundle", "Job", "Traffic"]
 
@@ -433,6 +433,10 @@ class Traffic(Problem):
         """More units than any placement lets cross."""
         sends = sum(int(bundle.send.sum()) + int(bundle.settled.max(initial=0)) for bundle in self.bundles)
         return int(self.map_units.max(axis=1, initial=0).sum()) + sends
+
+    @property
+    def first_step(self) -> Number:
+        return Fraction(1, self.grid)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """Each job in the datacenters that are best for it alone; and the maps spread evenly."""

@@ -10,6 +10,7 @@ a model and makes the solution.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -263,14 +264,16 @@ def frontier(
         raise UsageError(f"{problem.name} has no frontier: {why}; problems with a frontier: {known}")
     profile = load_profile(profile).with_limits(time_limit=time_limit)
     route = _route(problem, route)
+    found: Frontier
     try:
         with deadline(profile.time_limit):
             if in_force() is not None:
                 from optsched.routes.contained import contained_frontier
 
-                return contained_frontier(problem, profile, route)
-            found: Frontier = module.frontier(problem, profile, route)
+                found = contained_frontier(problem, profile, route)
+            else:
+                found = module.frontier(problem, profile, route)
     except STOPPED as error:  # before there was a point
         names = (problem.components[0].name, problem.components[1].name)
-        return Frontier(problem.name, names, (), complete=False, limit=stopped(error)[0])
-    return found
+        found = Frontier(problem.name, names, (), complete=False, limit=stopped(error)[0])
+    return replace(found, parameters=dict(problem.parameters), instance_sha256=problem.instance.sha256)

@@ -1,18 +1,13 @@
-"""What a module of routes must have, and what routes speak of: models, frontiers, what a gap says beside itself."""
+"""What a module of routes must have, and what routes speak of: models, what a gap says beside itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
 
-from optsched.brief import brief, counted
-from optsched.results import Bound, FrontierPoint, Limit, Number, Solution, Value
+from optsched.fronts import Frontier
+from optsched.results import Bound, Number, Solution, Value
 from optsched.solvers.profiles import Profile
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["MODELS", "Beside", "BoundsModule", "Frontier", "FrontierModule", "RouteModule", "RoutesByProblem"]
 
@@ -74,56 +69,3 @@ class Beside(Protocol):
 
     def gaps(self, value: Value) -> tuple[Number | None, ...]:
         """Each of the figures for a feasible value; None where it is not proved."""
-
-
-@dataclass(frozen=True)
-class Frontier:
-    """Pareto-optimal points by increasing first component: a sequence of `FrontierPoint`.
-
-    `complete` says whether all of them are there; if not, `limit` says what cut the search short.
-    """
-
-    problem: str
-    components: tuple[str, str]
-    points: tuple[FrontierPoint, ...]
-    complete: bool
-    limit: Limit | None
-
-    def __iter__(self) -> Iterator[FrontierPoint]:
-        return iter(self.points)
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    def __getitem__(self, index: int) -> FrontierPoint:
-        return self.points[index]
-
-    def __repr__(self) -> str:
-        cut = "" if self.complete else f" (cut short: {self.limit})"
-        return brief(f"Frontier of {self.problem}: {counted(len(self), 'point')} of {', '.join(self.components)}{cut}")
-
-    def __str__(self) -> str:
-        head = f"{self.problem}: {', '.join(self.components)}" + (
-            "" if self.complete else f" (cut short: {self.limit})"
-        )
-        lines = (f"  {', '.join(map(str, point.objective))}  {point.certificate}" for point in self.points)
-        return "\n".join([head, *lines])
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(str(self).splitlines()[0])}</p>{self.frame().to_html(index=False)}"
-
-    def frame(self) -> pd.DataFrame:
-        """A row for each point: a column for each component (doubles), and `proof`."""
-        import pandas as pd
-
-        columns: dict[str, Any] = {
-            name: pd.Series([float(point.objective[position]) for point in self.points], dtype=float)
-            for position, name in enumerate(self.components)
-        }
-        columns["proof"] = pd.Series([str(point.certificate) for point in self.points], dtype=object)
-        return pd.DataFrame(columns)
-
-    @property
-    def values(self) -> list[Value]:
-        """The objective of each point."""
-        return [point.objective for point in self.points]

@@ -32,8 +32,10 @@ __all__ = [
     "assignments",
     "best_placement",
     "congestions",
+    "highest_vector",
     "judged",
     "packings",
+    "pareto_values",
     "schedules",
 ]
 
@@ -72,6 +74,48 @@ def best_placement(problem: Problem, most: int = MOST_PLACEMENTS) -> tuple[Value
         return None
     found: Ints = np.array(best[1], dtype=np.int64)
     return problem.evaluate(problem.placement(found)), found
+
+
+def pareto_values(problem: Problem, most: int = MOST_PLACEMENTS) -> list[Value]:
+    """Values of all Pareto-optimal placements of a problem with two components, the best of the first one first.
+
+    Raises
+    ------
+    TooLarge
+        As for `best_placement`.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Latency
+    >>> workload = Workload(list("abcd"), replicas=Ragged.from_rows([[0]] * 4))
+    >>> pareto_values(Latency(Instance(Cluster(["s1", "s2"]), workload)))
+    [(3, 6), (4, 4)]
+    """
+    front: list[Value] = []
+    for value in sorted({key for key, _ in _placements(problem, most)}):
+        if not front or value[1] < front[-1][1]:
+            front.append(value)
+    return [problem.minimised(value) for value in front]
+
+
+def highest_vector(problem: Utility, most: int = MOST_PLACEMENTS) -> Value:
+    """The highest ordered vector of utilities that a placement has.
+
+    Raises
+    ------
+    TooLarge
+        As for `best_placement`.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> cluster = Cluster(["t"], capacity={"cpu": [1.0]})
+    >>> workload = Workload(["m1", "m2"], job=[0, 1], job_ids=["a", "b"], demand={"cpu": [1.0, 1.0]})
+    >>> highest_vector(Utility(Instance(cluster, workload)))
+    (0, 1)
+    """
+    return max(tuple(sorted(problem.utilities(problem.placement(nodes)))) for _, nodes in _placements(problem, most))
 
 
 def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judged]:

@@ -6,42 +6,19 @@ fix which jobs have the lowest ones: at each step it only limits how many jobs l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.errors import TooLarge
-from optsched.placement import Placement
+from optsched.fronts import Leximin, entry_name
 from optsched.problems.base import GRID, exact, expect_problem, expect_recorded
 from optsched.problems.utility import LEAST_FINITE, Utility
-from optsched.results import Limit, Number, Proof, Termination
+from optsched.results import Certificate, Proof, Termination
 from optsched.searches.utility_by_maps import utility_search
 from optsched.searches.utility_patterns import Packing
 from optsched.searches.utility_program import Quota, allocation_of, solve_integer_program
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = ["Leximin", "leximin"]
-
-
-@dataclass(frozen=True)
-class Leximin:
-    """The ordered vector of utilities that no other exceeds, entry by entry, and a placement that has it.
-
-    Attributes
-    ----------
-    placement
-        With the most utilisation found among those that have these utilities.
-    utilities
-        One a job, ascending.
-    proofs
-        For each the kind of proof that it is highest, the earlier ones given; None where it is not proved.
-    limit
-        What cut the search short.
-    """
-
-    placement: Placement
-    utilities: tuple[Number, ...]
-    proofs: tuple[Proof | None, ...]
-    limit: Limit | None
 
 
 def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximin:
@@ -81,7 +58,7 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
     counts, limit = search.counts, search.limit
     first = search.certificates[0]
     closed = bool(jobs) and search.lowest(counts) == first.claim * GRID
-    proofs: list[Proof | None] = [first.kind] if closed else []
+    certificates: list[Certificate | None] = [first] if closed else []
     levels = [search.lowest(counts)] if closed else []
 
     def asked(level: int | None) -> tuple[Packing, list[Quota]]:
@@ -109,11 +86,21 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
                 limit = outcome.limit
         if limit is None:
             levels.append(low)
-            proofs.append(Proof.SOLVER)
+            name = entry_name(problem.components[0].name, len(levels))
+            certificates.append(Certificate(name, Proof.SOLVER, exact(low, GRID)))
     if levels and limit is None:
         packing, quotas = asked(None)
         outcome, found = solve_integer_program(problem, packing, patterns, profile, True, quotas=quotas)
         counts, limit = counts if found is None else found, outcome.limit
     utilities = tuple(exact(units, GRID) for units in ordered())
     placement = problem.placement_of(allocation_of(problem, counts))
-    return Leximin(placement, utilities, (*proofs, *([None] * (jobs - len(proofs)))), limit)
+    certificates += [None] * (jobs - len(certificates))
+    return Leximin(
+        problem.name,
+        dict(problem.parameters),
+        problem.instance.sha256,
+        placement,
+        utilities,
+        tuple(certificates),
+        limit,
+    )

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from optsched.certificates import proved_bound
+from optsched.certificates import Enumerated, certify, proved_bound
+from optsched.fronts import Frontier, Leximin
 from optsched.gaps import Reference, gap_of, record_fields
 from optsched.heuristics import run
+from optsched.instances import frontier_files, leximin_files
 from optsched.problems import AnyProblem
 from optsched.registry import Record, imported
 from optsched.results import FrontierPoint, Value
 from optsched.routes import frontier, routes_of, solve
 from optsched.solvers.profiles import load_profile
-from optsched.testing.cases import Case, cases
+from optsched.testing.cases import Case, cases, columns
 from optsched.testing.contract import check, expect, listed, placing, right, with_usual
 
 __all__: list[str] = []
@@ -35,6 +40,67 @@ def check_frontier(record: Record, seeds: Sequence[int]) -> None:
     for component in record.problem_class.components:
         told = f"of no point {component.name} has a certificate that can be checked"
         expect(component.name in proved, record.problem, told)
+
+
+@check(lambda record: record.frontier)
+def check_frontier_file(record: Record, seeds: Sequence[int]) -> None:
+    """A frontier in a file comes back as it was and is certified from there, and with any part changed it is not."""
+    for case in cases(record, seeds):
+        problem = placing(case)
+        found = frontier(problem)
+        again = _there_and_back(found, frontier_files.write_frontier, frontier_files.read_frontier, problem.instance)
+        expect(again.values == found.values, case.name, f"the points are other ones: {again.values}")
+        same = all(columns(a.placement) == columns(b.placement) for a, b in zip(again, found, strict=True))
+        expect(same, case.name, "the placements are other ones")
+        proofs = [[entry.kind for point in front for entry in point.certificates] for front in (found, again)]
+        expect(proofs[0] == proofs[1], case.name, "certificates are other ones")
+        _right_claim(problem, again, proofs[1], Enumerated(front=tuple(case.front)), case.name)
+        for told, false in _false_frontiers(case, again):
+            expect(not certify(problem, false).proved, case.name, f"a frontier is proved with {told}")
+
+
+def _there_and_back(found: Any, write: Callable[..., None], read: Callable[..., Any], instance: Any) -> Any:
+    """What a file has of something that is written to it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "claim.json")
+        write(found, instance, path)
+        return read(path, instance)
+
+
+def _right_claim(problem: AnyProblem, claimed: Any, kinds: Sequence[Any], tried: Enumerated, where: str) -> None:
+    """What was found is certified: by its certificates alone, where all can be checked, else by trying everything."""
+    verdict = certify(problem, claimed, enumerated=tried)
+    expect(verdict.valid, where, f"contradicted: {'; '.join(verdict.contradicted)}")
+    expect(verdict.proved, where, f"not proved: {'; '.join(verdict.unproved)}")
+    checkable = all(kind is not None and kind.checkable for kind in kinds)
+    alone = certify(problem, claimed)
+    expect(alone.proved or not checkable, where, f"its certificates prove nothing: {'; '.join(alone.unproved)}")
+
+
+def _false_frontiers(case: Case, found: Frontier) -> Iterator[tuple[str, Frontier]]:
+    """Frontiers with something changed that makes them false, and what it is."""
+    points = found.points
+    for position, point in enumerate(points):
+        rest = points[:position], points[position + 1 :]
+        yield f"point {position + 1} left out", replace(found, points=(*rest[0], *rest[1]))
+        value = point.objective[0], point.objective[1] - 1
+        claims = replace(point.certificates[0]), replace(point.certificates[1], claim=value[1])
+        for told, changed in (
+            ("another value", replace(point, objective=value)),
+            ("another value and claim", replace(point, objective=value, certificates=claims)),
+            ("certificates exchanged", replace(point, certificates=(claims[1], claims[0]))),
+        ):
+            yield f"{told} of point {position + 1}", replace(found, points=(*rest[0], changed, *rest[1]))
+        other = next((held for value, held in case.decisions.items() if _other(case, value, point)), None)
+        if other is not None:
+            told = f"another placement of point {position + 1}"
+            yield told, replace(found, points=(*rest[0], replace(point, placement=other), *rest[1]))
+    if len(points) > 1:
+        yield "points swapped", replace(found, points=(points[1], points[0], *points[2:]))
+
+
+def _other(case: Case, minimised: Value, point: FrontierPoint) -> bool:
+    return case.problem.minimised(minimised) != point.objective
 
 
 def _certified(problem: AnyProblem, point: FrontierPoint, before: Value | None, where: str) -> set[str]:
@@ -109,3 +175,38 @@ def check_leximin(record: Record, seeds: Sequence[int]) -> None:
         )
         held = sorted(problem.utilities(found.placement))
         expect(held == best, case.name, f"leximin: the placement has {listed(held)}")
+
+
+@check(lambda record: record.leximin is not None)
+def check_leximin_file(record: Record, seeds: Sequence[int]) -> None:
+    """An ordered vector in a file comes back as it was and is certified, and with any part changed it is not."""
+    search = imported(str(record.leximin))
+    for case in cases(record, seeds):
+        problem: Any = placing(case)
+        found = search(problem, "exact")
+        again = _there_and_back(found, leximin_files.write_leximin, leximin_files.read_leximin, problem.instance)
+        expect(again.utilities == found.utilities, case.name, f"the utilities are {listed(again.utilities)}")
+        expect(again.proofs == found.proofs, case.name, "certificates are other ones")
+        best = max((tuple(sorted(problem.utilities(held))) for held in case.feasible), default=())
+        _right_claim(problem, again, again.proofs, Enumerated(vector=best), case.name)
+        for told, false in _false_vectors(problem, case, again):
+            expect(not certify(problem, false).proved, case.name, f"a vector is proved with {told}")
+
+
+def _false_vectors(problem: Any, case: Case, found: Leximin) -> Iterator[tuple[str, Leximin]]:
+    """Ordered vectors with something changed that makes them false, and what it is."""
+    for rank, utility in enumerate(found.utilities):
+        for told, step in (("higher", 1), ("lower", -1)):
+            utilities = (*found.utilities[:rank], utility + step, *found.utilities[rank + 1 :])
+            yield f"entry {rank + 1} {told}", replace(found, utilities=utilities)
+        certificates = (*found.certificates[:rank], None, *found.certificates[rank + 1 :])
+        yield f"no certificate of entry {rank + 1}", replace(found, certificates=certificates)
+    for held in case.feasible:
+        vector = tuple(sorted(problem.utilities(held)))
+        if vector != found.utilities:
+            yield "another placement", replace(found, placement=held)
+            named = tuple(
+                entry and replace(entry, claim=value) for entry, value in zip(found.certificates, vector, strict=True)
+            )
+            yield "a lower vector", replace(found, placement=held, utilities=vector, certificates=named)
+            return

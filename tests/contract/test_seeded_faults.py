@@ -18,9 +18,10 @@ from contract_page import shows, table
 from oracles.documents import drawn
 
 from optsched import gaps, registry
+from optsched.certificates import fronts
 from optsched.errors import InputError
 from optsched.heuristics import HEURISTICS
-from optsched.instances import solution_files
+from optsched.instances import frontier_files, leximin_files, solution_files
 from optsched.instances.files import from_document, to_document
 from optsched.models.export import about
 from optsched.placement import NetworkFlow, Placement
@@ -262,6 +263,26 @@ def file_loses_fractions(record: Record, patch: Patch) -> None:
 def file_loses_parameters(record: Record, patch: Patch) -> None:
     """Solution files forget the parameters."""
     wrap(patch, solution_files, "solution_document", lambda document, *_: {**document, "parameters": {}})
+
+
+def frontier_file_loses(record: Record, patch: Patch) -> None:
+    """Frontier files leave the last point out."""
+    wrap(patch, frontier_files, "frontier_document", lambda document, *_: {**document, "points": document["points"][:-1]})
+
+
+def between_is_taken(record: Record, patch: Patch) -> None:
+    """Of frontiers nobody looks at what is between two points, and what is before the first or behind the last."""
+    patch.setattr(fronts._FrontierChecks, "between", lambda *_: None)
+    patch.setattr(fronts._FrontierChecks, "end", lambda *_: None)
+
+
+def leximin_file_loses(record: Record, patch: Patch) -> None:
+    """Files of ordered vectors leave the last certificate out."""
+
+    def change(document: dict[str, Any], *_: Any) -> dict[str, Any]:
+        return {**document, "certificates": [*document["certificates"][:-1], None]}
+
+    wrap(patch, leximin_files, "leximin_document", change)
 
 
 def order_matters(record: Record, patch: Patch) -> None:
@@ -639,6 +660,9 @@ FAULTS: dict[str, Fault] = {
     "file loses parameters": Fault(
         file_loses_parameters, "solution-file", lambda record: bool(record.problem_class.parameter_table)
     ),
+    "frontier file loses": Fault(frontier_file_loses, "frontier-file", CHECKS["frontier-file"].applies),
+    "between points is taken": Fault(between_is_taken, "frontier-file", CHECKS["frontier-file"].applies),
+    "leximin file loses": Fault(leximin_file_loses, "leximin-file", has("leximin")),
     "order matters": Fault(order_matters, "permutation"),
     "infeasible overlooked": Fault(infeasible_overlooked, "scarce", CHECKS["scarce"].applies),
     "proofs of another kind": Fault(proofs_of_another_kind, "certificates"),
@@ -740,6 +764,7 @@ QUICK = {
     ("worst-group", "parameters ignored"),
     ("latency", "frontier claims less"),
     ("traffic", "frontier gives false words"),
+    ("latency", "between points is taken"),
     ("generalized-assignment", "other routes need order"),
     ("flow", "own costs grow"),
     ("latency", "chain is lost"),

@@ -28,6 +28,8 @@ _FORMATS = (
     (rb"(?m)^p +min +\d+ +\d+\s*$", "a flow network in DIMACS form", "import dimacs {}"),
     (rb"^job\d+\t\d+\t\d+\t\d+\t\d+\t\d+\s", "a SWIM workload", "import swim {}"),
     (rb'"format"\s*:\s*"optsched-solution/', "a solution", "certify INSTANCE {}"),
+    (rb'"format"\s*:\s*"optsched-frontier/', "a frontier", "certify INSTANCE {}"),
+    (rb'"format"\s*:\s*"optsched-leximin/', "an ordered vector of utilities", "certify INSTANCE {}"),
 )
 
 

@@ -1,0 +1,138 @@
+"""More than one value: every Pareto-optimal point of two components, and the ordered vector of utilities.
+
+Each carries the proofs of its parts, and what it is of, so that it can be written to a file and certified as solutions
+are (`optsched.certify`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from optsched.brief import brief, counted
+from optsched.placement import Placement
+from optsched.results import Certificate, FrontierPoint, Limit, Number, Proof, Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Frontier", "Leximin", "entry_name"]
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Pareto-optimal points by increasing first component: a sequence of `FrontierPoint`.
+
+    Attributes
+    ----------
+    problem, parameters, instance_sha256
+        What it is of; `optsched.frontier` fills the latter two in.
+    components
+        Names of the two components.
+    points
+        The points.
+    complete
+        Whether all of them are there.
+    limit
+        If not, what cut the search short.
+    """
+
+    noun: ClassVar[str] = "frontier"
+
+    problem: str
+    components: tuple[str, str]
+    points: tuple[FrontierPoint, ...]
+    complete: bool
+    limit: Limit | None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    instance_sha256: str = ""
+
+    def __iter__(self) -> Iterator[FrontierPoint]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, index: int) -> FrontierPoint:
+        return self.points[index]
+
+    def __repr__(self) -> str:
+        cut = "" if self.complete else f" (cut short: {self.limit})"
+        return brief(f"Frontier of {self.problem}: {counted(len(self), 'point')} of {', '.join(self.components)}{cut}")
+
+    def __str__(self) -> str:
+        head = f"{self.problem}: {', '.join(self.components)}" + (
+            "" if self.complete else f" (cut short: {self.limit})"
+        )
+        lines = (f"  {', '.join(map(str, point.objective))}  {point.certificate}" for point in self.points)
+        return "\n".join([head, *lines])
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self).splitlines()[0])}</p>{self.frame().to_html(index=False)}"
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each point: a column for each component (doubles), and `proof`."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {
+            name: pd.Series([float(point.objective[position]) for point in self.points], dtype=float)
+            for position, name in enumerate(self.components)
+        }
+        columns["proof"] = pd.Series([str(point.certificate) for point in self.points], dtype=object)
+        return pd.DataFrame(columns)
+
+    @property
+    def values(self) -> list[Value]:
+        """The objective of each point."""
+        return [point.objective for point in self.points]
+
+
+@dataclass(frozen=True)
+class Leximin:
+    """The ordered vector of utilities that no other exceeds, entry by entry, and a placement that has it.
+
+    Attributes
+    ----------
+    problem, parameters, instance_sha256
+        What it is of.
+    placement
+        With the most utilisation found among those that have these utilities.
+    utilities
+        One a job, ascending.
+    certificates
+        For each the proof that it is highest, the earlier ones given (`entry_name` says what it is a proof of); None
+        where there is none.
+    limit
+        What cut the search short.
+    """
+
+    noun: ClassVar[str] = "ordered vector"
+
+    problem: str
+    parameters: Mapping[str, Any]
+    instance_sha256: str
+    placement: Placement
+    utilities: tuple[Number, ...]
+    certificates: tuple[Certificate | None, ...]
+    limit: Limit | None
+
+    @property
+    def proofs(self) -> tuple[Proof | None, ...]:
+        """The kind of each certificate; None where there is none."""
+        return tuple(None if certificate is None else certificate.kind for certificate in self.certificates)
+
+    def __repr__(self) -> str:
+        weakest = "not proved" if None in self.proofs else Proof.weakest([kind for kind in self.proofs if kind])
+        told = f"Leximin of {self.problem}: {', '.join(map(str, self.utilities)) or 'no job'}"
+        return brief(f"{told} ({weakest})" if self.utilities else told)
+
+
+def entry_name(component: str, rank: int) -> str:
+    """What a certificate of the `rank`-th lowest entry of an ordered vector is of; the lowest is the component itself.
+
+    >>> entry_name("lowest-utility", 1), entry_name("lowest-utility", 3)
+    ('lowest-utility', 'lowest-utility-3')
+    """
+    return component if rank == 1 else f"{component}-{rank}"

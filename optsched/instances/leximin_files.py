@@ -1,0 +1,174 @@
+"""Files of ordered vectors of utilities (`optsched-leximin/1`): the placement, and a certificate of each entry.
+
+Reading checks the form of a file and of its placement. Whether its claims are true is for `optsched.certificates`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from optsched.errors import Fault, InputError, UsageError, expect
+from optsched.fronts import Leximin
+from optsched.instance import Instance
+from optsched.instances.documents.claims import (
+    CertificateDocument,
+    Text,
+    certificate_document,
+    certificate_of,
+    document_text,
+    numbers_of,
+    placement_of,
+    read_document,
+    versions,
+)
+from optsched.instances.documents.rationals import spelled
+from optsched.instances.documents.writing import write_whole
+from optsched.instances.files import content
+from optsched.placement import Placement
+from optsched.results import Limit
+
+__all__ = ["LEXIMIN", "leximin_document", "leximin_text", "parse_leximin", "read_leximin", "write_leximin"]
+
+#: The value of `format` that this module reads and writes.
+LEXIMIN = "optsched-leximin/1"
+
+
+class _Document(Struct, forbid_unknown_fields=True):
+    problem: Text
+    parameters: dict[str, Any]
+    instance_sha256: Text
+    utilities: Any
+    certificates: list[CertificateDocument | None]
+    limit: Literal["TIME", "NODES", "MEMORY", "GAP", "INTERRUPTED"] | None
+    placement: Any
+    versions: dict[str, Any]
+
+
+def leximin_document(leximin: Leximin, instance: Instance) -> dict[str, Any]:
+    """An ordered vector of utilities as its file holds it: numbers as in solution files, the placement in ids.
+
+    Parameters
+    ----------
+    leximin
+        Of a problem on `instance`.
+    instance
+        Which gives the ids.
+
+    Raises
+    ------
+    UsageError
+        If it is of another instance.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.searches.utility_leximin import leximin
+    >>> problem = optsched.problem("utility", "papers/ras-endless-swap")
+    >>> leximin_document(leximin(problem), problem.instance)["utilities"]
+    ['-1/2', 0]
+    """
+    expect(leximin, Leximin, "a leximin file holds an ordered vector of utilities")
+    expect(instance, Instance, "a leximin file names the ids of an instance")
+    if leximin.instance_sha256 != instance.sha256:
+        raise UsageError(f"the vector is of another instance than {instance.name or 'this'}: give the one it is of")
+    return {
+        "format": LEXIMIN,
+        "problem": leximin.problem,
+        "parameters": dict(leximin.parameters),
+        "instance_sha256": leximin.instance_sha256,
+        "utilities": [spelled(utility) for utility in leximin.utilities],
+        "certificates": [
+            None if certificate is None else certificate_document(certificate) for certificate in leximin.certificates
+        ],
+        "limit": None if leximin.limit is None else str(leximin.limit),
+        "placement": leximin.placement.to_dict(instance),
+        "versions": versions(),
+    }
+
+
+def leximin_text(leximin: Leximin, instance: Instance) -> bytes:
+    """What a leximin file holds."""
+    return document_text(leximin_document(leximin, instance))
+
+
+def write_leximin(leximin: Leximin, instance: Instance, path: str | os.PathLike[str]) -> None:
+    """Write a leximin file: the whole file or none.
+
+    Parameters
+    ----------
+    leximin, instance
+        As for `leximin_document`.
+    path
+        The file; one that exists is replaced.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written there.
+    """
+    expect(path, (str, os.PathLike), "write_leximin takes a path")
+    write_whole(path, leximin_text(leximin, instance))
+
+
+def read_leximin(path: str | os.PathLike[str], instance: Instance) -> Leximin:
+    """Read a leximin file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    instance
+        What it should be of. One of another instance (by its digest) is read without the placement, which means nothing
+        here; `optsched.certify` tells of it.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, unreadable or wrong; lists every fault with its place.
+    """
+    expect(path, (str, os.PathLike), "read_leximin takes a path")
+    expect(instance, Instance, "read_leximin takes an instance")
+    return parse_leximin(content(path), instance, os.fspath(path))
+
+
+def parse_leximin(text: bytes, instance: Instance, source: str = "") -> Leximin:
+    """What `read_leximin` reads, from the text of a file; `source` is its name, for the messages.
+
+    Raises
+    ------
+    InputError
+        If it is wrong; lists every fault with its place.
+    """
+    document, faults = read_document(text, LEXIMIN, _Document, "leximin", source)
+    if not faults:
+        leximin = _leximin(document, instance, faults)
+    if faults:
+        raise InputError(faults, source)
+    return leximin
+
+
+def _leximin(document: _Document, instance: Instance, faults: list[Fault]) -> Leximin:
+    """The vector that a document of the right form stands for; what is wrong with it is added to `faults`."""
+    utilities = numbers_of(document.utilities, "utilities", faults, each="job")
+    certificates = [
+        None if entry is None else certificate_of(entry, f"certificates[{row}]", faults)
+        for row, entry in enumerate(document.certificates)
+    ]
+    if isinstance(document.utilities, list) and len(certificates) != len(utilities):
+        told = f"expected {len(utilities)}, one an entry of utilities (null where there is none), got"
+        faults.append(Fault("certificates", f"{told} {len(certificates)}"))
+    placement = Placement.of([])
+    if document.instance_sha256 == instance.sha256:
+        placement = placement_of(document.placement, instance, faults)
+    return Leximin(
+        document.problem,
+        document.parameters,
+        document.instance_sha256,
+        placement,
+        utilities,
+        tuple(certificates),
+        None if document.limit is None else Limit(document.limit),
+    )

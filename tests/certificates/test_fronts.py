@@ -1,0 +1,262 @@
+"""Frontiers and ordered vectors: what is true is proved part by part, and each change of a part is caught."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.certificates import Enumerated, certify
+from optsched.doubts import examine
+from optsched.fronts import Frontier, Leximin
+from optsched.instances.frontier_files import write_frontier
+from optsched.instances.leximin_files import write_leximin
+from optsched.problems import Latency, Traffic
+from optsched.registry import imported, records
+from optsched.results import Certificate, Limit, Proof
+from optsched.testing.cases import cases
+
+#: A frontier of two points, each proved by covers; and utilities of two jobs.
+LATENCY = optsched.problem("latency", "papers/fsy-not-optimal")
+FOUND = optsched.frontier(LATENCY)
+BETWEEN = FOUND[1].certificates[0]
+UTILITY = optsched.problem("utility", "papers/ras-endless-swap")
+VECTOR: Leximin = imported("optsched.searches.utility_leximin:leximin")(UTILITY)
+
+
+def false(problem: Any, claimed: Any) -> list[str]:
+    """What is found to be false."""
+    return [check.what for check in certify(problem, claimed).checks if not check.holds]
+
+
+def with_point(number: int, **changes: Any) -> Frontier:
+    """The frontier with one point changed."""
+    points = list(FOUND.points)
+    points[number] = replace(points[number], **changes)
+    return replace(FOUND, points=tuple(points))
+
+
+def proofs(number: int, *changed: Certificate | None) -> tuple[Certificate, Certificate]:
+    """The certificates of a point, some of them others."""
+    pairs = zip(FOUND[number].certificates, changed, strict=True)
+    first, second = (honest if other is None else other for honest, other in pairs)
+    return first, second
+
+
+def test_sound() -> None:
+    """Tests that a true frontier is proved, by a certificate before and at each point, and a bound behind the last."""
+    verdict = certify(LATENCY, FOUND)
+    assert verdict.proved
+    assert [told.partition(": proves")[0] for told in verdict.proofs] == [
+        "before point 1: combinatorial proof of makespan",
+        "point 1: combinatorial proof of work",
+        "before point 2: combinatorial proof of work",
+        "point 2: combinatorial proof of work",
+        "after point 2: cheap bound least-work of work",
+    ]
+
+
+def test_of_something_else() -> None:
+    """Tests that a frontier of another problem, instance, parameters or components is refused, and is told so."""
+    assert false(LATENCY, replace(FOUND, problem="traffic")) == ["problem"]
+    assert false(Latency(LATENCY.instance, w_rem=4), FOUND) == ["parameters"]
+    assert false(LATENCY, replace(FOUND, instance_sha256="0")) == ["instance"]
+    assert false(LATENCY, replace(FOUND, components=("work", "makespan"))) == ["components"]
+    lsap = optsched.problem("lsap", "papers/guo-fig2")
+    wrong = replace(FOUND, problem="lsap", instance_sha256=lsap.instance.sha256, parameters={})
+    assert false(lsap, wrong) == ["components"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (replace(FOUND, points=FOUND.points[1:]), ["before point 1"]),
+        (replace(FOUND, points=FOUND.points[::-1]), ["order"]),
+        (replace(FOUND, points=(FOUND[0], FOUND[0])), ["order"]),
+        (replace(FOUND, points=()), ["complete"]),
+        (replace(FOUND, limit=Limit.TIME), ["complete"]),
+        (with_point(0, objective=(3, 8)), ["point 1", "before point 2"]),
+        (with_point(0, placement=FOUND[1].placement), ["point 1"]),
+        (with_point(1, placement=LATENCY.placement([0] * 7)), ["point 2"]),
+        (with_point(1, placement=LATENCY.placement([-1] * 7)), ["point 2"]),
+        (with_point(0, certificates=FOUND[1].certificates), ["before point 1", "point 1"]),
+        (
+            with_point(0, certificates=proofs(0, None, Certificate("work", Proof.COMBINATORIAL, 9, {"limit": 3}))),
+            ["point 1: combinatorial proof of work"],
+        ),
+        (
+            with_point(
+                1, certificates=proofs(1, replace(FOUND[1].certificates[0], data={"limit": 3, "cover": []}), None)
+            ),
+            ["before point 2: combinatorial proof of work"],
+        ),
+        (
+            with_point(
+                1, certificates=proofs(1, replace(FOUND[1].certificates[0], data={"limit": 2, "cover": []}), None)
+            ),
+            ["before point 2: combinatorial proof of work"],
+        ),
+    ],
+)
+def test_false(changed: Frontier, told: list[str]) -> None:
+    """Tests that a point that is missing, swapped, of another value, placement or certificate is false where it is."""
+    assert false(LATENCY, changed) == told
+
+
+def test_last_point_left_out() -> None:
+    """Tests that what is called complete must end at a cheap bound; what is not may end anywhere."""
+    short = replace(FOUND, points=FOUND.points[:1])
+    verdict = certify(LATENCY, short)
+    assert verdict.unproved == ("that nothing has better work than point 1 rests on: nothing",)
+    assert not verdict.accepted(["solver", "enumeration"])
+    assert certify(LATENCY, replace(short, complete=False, limit=Limit.TIME)).proved
+    nothing = certify(LATENCY, replace(FOUND, points=(), complete=False, limit=Limit.TIME))
+    assert nothing.unproved == ("no point is claimed",)
+
+
+def test_words() -> None:
+    """Tests that a solver's word is but a claim, unless a cheap bound or trying everything is as good."""
+    words = [Certificate(entry.component, Proof.SOLVER, entry.claim) for point in FOUND for entry in point.certificates]
+    points = [replace(point, certificates=tuple(words[2 * at : 2 * at + 2])) for at, point in enumerate(FOUND)]
+    sworn = replace(FOUND, points=tuple(points))
+    verdict = certify(LATENCY, sworn)
+    assert verdict.valid
+    assert verdict.unproved == (
+        "point 1: bound 9 of work rests on: solver",
+        "before point 2: bound 9 of work rests on: solver",
+    )
+    assert certify(LATENCY, sworn, enumerated=Enumerated(front=((3, 9), (4, 7)))).proved
+    assert "enumeration" in examine(LATENCY, sworn).proofs[-1]
+    wrong = certify(LATENCY, sworn, enumerated=Enumerated(front=((3, 8), (4, 7))))
+    assert wrong.contradicted == ("enumeration: every placement was tried: 3, 8; 4, 7",)
+    short = replace(sworn, points=sworn.points[:1], complete=False, limit=Limit.TIME)
+    assert certify(LATENCY, short, enumerated=Enumerated(front=((3, 9), (4, 7)))).proved
+
+
+def test_rivals() -> None:
+    """Tests that a placement that no point beats or meets contradicts a frontier, as far as it goes."""
+    better = FOUND[1].placement
+    short = replace(FOUND, points=FOUND.points[:1])
+    assert certify(LATENCY, short, {"rival": better}).contradicted == ("rivals: rival found 4, 7",)
+    assert certify(LATENCY, replace(short, complete=False), {"rival": better}).valid
+    assert certify(LATENCY, FOUND, {"rival": better}).proved
+    beside = replace(FOUND, points=FOUND.points[1:], complete=False)
+    assert "rivals" in [check.what for check in certify(LATENCY, beside, {"r": FOUND[0].placement}).checks]
+
+
+def test_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that nothing is proved to be missing between points of a problem that names no step of its values."""
+    monkeypatch.setattr(Latency, "first_step", None)
+    (claim,) = certify(LATENCY, FOUND).unproved
+    assert claim.startswith("before point 2: latency does not say what values of makespan are multiples of")
+
+
+def test_nothing_feasible() -> None:
+    """Tests that a frontier without points is proved where one task or node shows why, else it is a word."""
+    traffic = optsched.problem("traffic", "papers/joss-empty-datacenter")
+    names = ("traffic", "load")
+    empty = Frontier("traffic", names, (), True, None, traffic.parameters, traffic.instance.sha256)
+    assert certify(traffic, empty).unproved == ("that there is no feasible placement rests on: solver",)
+    assert false(traffic, replace(optsched.frontier(traffic), points=())) == []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Traffic, "plainly_infeasible", "there is no slot")
+        assert certify(traffic, empty).proofs == ("complete: no point: there is no slot",)
+
+
+def test_vector() -> None:
+    """Tests that the first utility is proved by prices, and each change of the vector is caught."""
+    verdict = certify(UTILITY, VECTOR)
+    assert verdict.valid
+    assert verdict.proofs[0] == "entry 1: dual proof of lowest-utility: proves -1/2, claimed -1/2"
+    other = UTILITY.placement([-1] * len(UTILITY.tasks))
+    full = UTILITY.placement([0] * len(UTILITY.tasks))
+    assert false(UTILITY, replace(VECTOR, placement=other)) == ["utilities"]
+    assert false(UTILITY, replace(VECTOR, placement=full)) == ["placement"]
+    assert false(UTILITY, replace(VECTOR, utilities=(0, 0))) == ["utilities"]
+    named = (VECTOR.certificates[0], replace(VECTOR.certificates[0], component="utilisation"))
+    assert false(UTILITY, replace(VECTOR, certificates=named)) == ["entry 2"]
+    assert false(LATENCY, VECTOR) == ["problem", "instance", "parameters", "leximin"]
+    missing = replace(VECTOR, certificates=(VECTOR.certificates[0], None))
+    assert certify(UTILITY, missing).unproved == ("no bound of lowest-utility-2 is claimed",)
+
+
+def test_words_of_a_vector() -> None:
+    """Tests that a word on an entry is settled by trying every placement, and contradicted by a higher vector."""
+    word = Certificate("lowest-utility-2", Proof.SOLVER, VECTOR.utilities[1])
+    sworn = replace(VECTOR, certificates=(VECTOR.certificates[0], word))
+    assert certify(UTILITY, sworn).unproved == ("entry 2: bound 0 of lowest-utility-2 rests on: solver",)
+    assert examine(UTILITY, sworn).proved
+    assert certify(UTILITY, sworn, enumerated=Enumerated(vector=VECTOR.utilities)).proved
+    assert not certify(UTILITY, sworn, enumerated=Enumerated(vector=(0, 0))).valid
+    nothing = UTILITY.placement([-1] * len(UTILITY.tasks))
+    low = tuple(sorted(UTILITY.utilities(nothing)))
+    words = tuple(
+        Certificate(f"lowest-utility{rank}", Proof.SOLVER, value) for rank, value in zip(("", "-2"), low, strict=True)
+    )
+    poor = replace(VECTOR, placement=nothing, utilities=low, certificates=words)
+    (told,) = certify(UTILITY, poor, {"rival": VECTOR.placement}).contradicted
+    assert told == "rivals: rival found -1/2, 0"
+    assert certify(UTILITY, sworn, {"rival": nothing}).valid
+
+
+def test_examine_tries_only_what_is_small() -> None:
+    """Tests that a word on an instance that is too large to try everything stays a word."""
+    word = Certificate("lowest-utility-2", Proof.SOLVER, VECTOR.utilities[1])
+    sworn = replace(VECTOR, certificates=(VECTOR.certificates[0], word))
+    assert not examine(UTILITY, sworn, most=3).proved
+
+
+#: Certifies files, given as pairs of an instance and a claim, where nothing that solves can be imported.
+CHECKER = """
+import sys
+
+for name in ("highspy", "pyomo", "pulp", "scipy", "numba"):
+    sys.modules[name] = None
+import optsched
+from optsched.certificates import certify
+from optsched.instances.claim_files import read_claim
+
+for line in sys.stdin.read().splitlines():
+    instance, claim, name = line.split("\t")
+    posed = optsched.load(instance)
+    found = read_claim(claim, posed)
+    verdict = certify(optsched.problem(name, posed, **found.parameters), found)
+    print(verdict.valid, *verdict.contradicted, *verdict.unproved)
+"""
+
+
+def test_from_files_without_solvers(tmp_path: Path) -> None:
+    """Tests that frontiers and vectors of every problem that has them are proved from files, where no solver loads."""
+    lines = []
+    for name, entry in records().items():
+        if entry.frontier:
+            found = [(case.problem, optsched.frontier(case.problem)) for case in cases(entry)]
+            problem, claim = max((one for one in found if certify(*one).proved), key=lambda one: len(one[1]))
+            write: Any = write_frontier
+        elif entry.leximin is not None:
+            problem, claim, write = UTILITY, VECTOR, write_leximin
+        else:
+            continue
+        paths = tmp_path / f"{name}.json", tmp_path / f"{name}.claim.json"
+        optsched.save(problem.instance, paths[0])
+        write(claim, problem.instance, paths[1])
+        lines.append("\t".join((*map(str, paths), name)))
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKER], input="\n".join(lines), capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    told = done.stdout.splitlines()
+    assert [line.split()[0] for line in told] == ["True"] * len(lines)
+    assert sum(line == "True" for line in told) >= len(lines) - 1
+
+
+def test_point_of_words() -> None:
+    """Tests that a point with a first certificate of the first component, which says nothing of what is between."""
+    first = Certificate("makespan", Proof.COMBINATORIAL, 4, {"limit": 3, "cover": []})
+    changed = with_point(1, certificates=proofs(1, first, None))
+    assert false(LATENCY, changed) == ["before point 2"]

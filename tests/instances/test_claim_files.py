@@ -1,0 +1,58 @@
+"""Any file of claims is read by what it says of itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import optsched
+from optsched.errors import InputError
+from optsched.fronts import Frontier, Leximin
+from optsched.instances.claim_files import read_claim
+from optsched.instances.frontier_files import write_frontier
+from optsched.instances.leximin_files import write_leximin
+from optsched.instances.solution_files import write_solution
+from optsched.network import FlowNetwork
+from optsched.results import Solution
+from optsched.searches.utility_leximin import leximin
+
+NETWORK = FlowNetwork(["a", "b"], [0], [1], supply=[1, -1])
+
+
+def test_each_format(tmp_path: Path) -> None:
+    """Tests that a solution, a frontier and an ordered vector come back as what they are."""
+    file = tmp_path / "claim.json"
+    problem = optsched.problem("latency", "papers/fsy-not-optimal")
+    write_solution(optsched.solve(problem), problem.instance, file)
+    assert isinstance(read_claim(file, problem.instance), Solution)
+    write_frontier(optsched.frontier(problem), problem.instance, file)
+    assert isinstance(read_claim(file, problem.instance), Frontier)
+    with pytest.raises(InputError, match="format: it is of an instance, and this is a flow network"):
+        read_claim(file, NETWORK)
+    with pytest.raises(InputError, match="optsched certify INSTANCE"):
+        optsched.load(file)
+    jobs = optsched.problem("utility", "papers/ras-endless-swap")
+    write_leximin(leximin(jobs), jobs.instance, file)
+    assert isinstance(read_claim(file, jobs.instance), Leximin)
+    with pytest.raises(InputError, match="this is an ordered vector of utilities, no instance; optsched certify"):
+        optsched.load(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"format": "optsched-frontier/7"}', "is no frontier file"),
+        ('{"format": "optsched-leximin/7"}', "is no leximin file"),
+        ('{"format": "optsched-other/1"}', "is no solution file"),
+        ("", "the file is empty"),
+        ('{"format": "optsched-frontier/1", ', "is no JSON here"),
+    ],
+)
+def test_others(tmp_path: Path, text: str, told: str) -> None:
+    """Tests that what is none of these, or not whole, is one line."""
+    file = tmp_path / "claim.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match=told) as caught:
+        read_claim(file, optsched.load("papers/fsy-not-optimal"))
+    assert len(str(caught.value).splitlines()) == 1
