@@ -13,6 +13,7 @@ from optsched.fronts import Frontier, Leximin
 from optsched.gaps import Reference, gap_of, record_fields
 from optsched.heuristics import run
 from optsched.instances import frontier_files, leximin_files
+from optsched.placement import Placement
 from optsched.problems import AnyProblem
 from optsched.registry import Record, imported
 from optsched.results import FrontierPoint, Value
@@ -92,7 +93,7 @@ def _false_frontiers(case: Case, found: Frontier) -> Iterator[tuple[str, Frontie
         ):
             yield f"{told} of point {position + 1}", replace(found, points=(*rest[0], changed, *rest[1]))
         other = next((held for value, held in case.decisions.items() if _other(case, value, point)), None)
-        if other is not None:
+        if isinstance(other, Placement):
             told = f"another placement of point {position + 1}"
             yield told, replace(found, points=(*rest[0], replace(point, placement=other), *rest[1]))
     if len(points) > 1:
@@ -202,6 +203,7 @@ def _false_vectors(problem: Any, case: Case, found: Leximin) -> Iterator[tuple[s
         certificates = (*found.certificates[:rank], None, *found.certificates[rank + 1 :])
         yield f"no certificate of entry {rank + 1}", replace(found, certificates=certificates)
     for held in case.feasible:
+        assert isinstance(held, Placement)
         vector = tuple(sorted(problem.utilities(held)))
         if vector != found.utilities:
             yield "another placement", replace(found, placement=held)

@@ -267,7 +267,11 @@ def file_loses_parameters(record: Record, patch: Patch) -> None:
 
 def frontier_file_loses(record: Record, patch: Patch) -> None:
     """Frontier files leave the last point out."""
-    wrap(patch, frontier_files, "frontier_document", lambda document, *_: {**document, "points": document["points"][:-1]})
+
+    def change(document: dict[str, Any], *_: Any) -> dict[str, Any]:
+        return {**document, "points": document["points"][:-1]}
+
+    wrap(patch, frontier_files, "frontier_document", change)
 
 
 def between_is_taken(record: Record, patch: Patch) -> None:
