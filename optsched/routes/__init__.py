@@ -119,9 +119,10 @@ def solve(
         `brute-force`. These are the others, the default first:
 
         - assignment problems (`lsap`, `fair-lsap`, `flow`, `transmission-maps`): `network`, `arrays`,
-          `network-simplex`, `dense`. With `network` it is a matching where only the number of local tasks counts,
-          SciPy's assignment where costs are a table (of kinds of tasks and nodes, with tasks and slots not many times
-          as many), and else the compact network with HiGHS. `Solution.solver` names the engine.
+          `network-simplex`, `dense`. With `network` it is a matching where only the number of local tasks counts.
+          Where costs are a table (of kinds of tasks and nodes) it is a network simplex on the table, if that is large
+          and numba is installed, or SciPy's assignment, if tasks and slots are not many times as many. Else it is the
+          compact network with HiGHS. `Solution.solver` names the engine.
         - `lsap-fairness`: `flows` (maximum flows, the smallest step of a group first), `arrays`, `network-simplex`.
         - `worst-group`: `thresholds` (limits on the mean: maximum flows, or HiGHS with three levels), `arrays`.
         - `min-cost-flow`: `arrays`, `network-simplex`.

@@ -25,7 +25,14 @@ from optsched.placement import NONE, Placement
 from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem, TaskClasses
 from optsched.problems.base import expect_recorded
 from optsched.results import Limit, Termination
-from optsched.searches.tabled_assignment import Prices, assign_table, is_tabled, table_prices
+from optsched.searches.tabled_assignment import (
+    Prices,
+    assign_table,
+    is_tabled,
+    is_transported,
+    table_prices,
+    transport_table,
+)
 from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.networks import DENSE_CELLS, assign_dense, few_b_matching, maximum_b_matching, min_cost_flow
 from optsched.solvers.outcome import SolverOutcome
@@ -386,10 +393,11 @@ def solve_assignment(
     profile
         Limits and options of HiGHS.
     engine
-        `network`: a maximum b-matching where that is enough; SciPy's assignment of tasks to slots where costs are a
-        table and this is quicker (`is_tabled`); else as `arrays`. `arrays`: the compact network's linear program with
-        HiGHS. `network-simplex`: the same network with networkx. `dense`: SciPy's assignment of tasks to slots, not for
-        pools with several tiers. The last two are for small instances and for checking agreement.
+        `network`: a maximum b-matching where that is enough; where costs are a table, the transportation problem if it
+        is large (`is_transported`), or SciPy's assignment of tasks to slots (`is_tabled`); else as `arrays`. `arrays`:
+        the compact network's linear program with HiGHS. `network-simplex`: the same network with networkx. `dense`:
+        SciPy's assignment of tasks to slots, not for pools with several tiers. The last two are for small instances and
+        for checking agreement.
 
     Examples
     --------
@@ -406,6 +414,9 @@ def solve_assignment(
     if engine == "network" and is_cardinality(problem):
         assert isinstance(problem, LevelledProblem)
         return _by_matching(problem)
+    if engine == "network" and is_transported(problem):
+        assert isinstance(problem, TabledProblem)
+        return _by_transport(problem)
     if engine == "dense" or (engine == "network" and is_tabled(problem)):
         return _by_dense(problem)
     return _by_network(problem, load_profile(profile), engine)
@@ -446,6 +457,15 @@ def fill_idle_slots(nodes: Ints, capacity: Ints, count: int) -> None:
 def is_tiered(problem: AssignmentProblem) -> bool:
     """Whether what a task costs depends on how many of its pool are placed."""
     return any(sum(1 for _, size in pool.tiers if size) > 1 for pool in problem.pools)
+
+
+def _by_transport(problem: TabledProblem) -> AssignmentSolution:
+    import numba
+
+    owner, node, units, prices = transport_table(problem)
+    nodes = dealt(problem.classes(), np.repeat(owner, units), np.repeat(node, units))
+    solver = {"name": "network simplex on the table", "version": f"numba {numba.__version__}"}
+    return AssignmentSolution(nodes, "optimal", prices, solver=solver)
 
 
 def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:

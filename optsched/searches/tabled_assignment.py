@@ -1,9 +1,10 @@
-"""Assignment problems with a table of costs, class by node: SciPy's assignment of tasks to slots, and its prices.
+"""Assignment problems with a table of costs, class by node: as a transportation problem, or as an assignment to slots.
 
-The network of such a problem has an arc for each entry of the table, which makes every network engine here slow.
-SciPy's rectangular assignment takes the table with a row or column for each task and each slot. It needs a small part
-of the time, as long as tasks and slots are not many times the classes and nodes. It gives no prices; those come from
-the optimal placement, by shortest paths between nodes, in integers.
+The network of such a problem has an arc for each entry of the table, which makes the engines for networks slow.
+`transport` prices the entries where they stand, and gives prices of nodes as proof. Where the table is small, or where
+kernels are not compiled, SciPy's rectangular assignment takes it with a row or column for each task and each slot, as
+long as tasks and slots are not many times the classes and nodes. It gives no prices; those come from the optimal
+placement, by shortest paths between nodes, in integers.
 """
 
 from __future__ import annotations
@@ -18,9 +19,24 @@ from optsched.errors import OutOfTime
 from optsched.instance import LARGEST, Bools, Ints
 from optsched.placement import NONE
 from optsched.problems.assignment import BLOCK, TabledProblem
+from optsched.solvers.compiled import compiles
 from optsched.solvers.networks import DENSE_CELLS, assign_dense
+from optsched.solvers.transport import transport, transport_fits
 
-__all__ = ["Prices", "assign_table", "is_tabled", "seconds_at_worst", "slot_prices", "table_fits", "table_prices"]
+__all__ = [
+    "Prices",
+    "assign_table",
+    "is_tabled",
+    "is_transported",
+    "seconds_at_worst",
+    "slot_prices",
+    "table_fits",
+    "table_prices",
+    "transport_table",
+]
+
+#: Up to so many entries of a table, or so many pairs of task and slot, SciPy is done before kernels are loaded.
+_FEW_ENTRIES, _FEW_PAIRS = 20_000, 2**19
 
 #: SciPy's table beats the network up to so many pairs of task and slot for each pair of class and node (benchmarks).
 _REPEATED = 40
@@ -38,6 +54,29 @@ class Prices(NamedTuple):
     task: int
     nodes: Ints
     pools: Ints
+
+
+def is_transported(problem: object) -> bool:
+    """Whether `transport_table` is the way to take for a problem: it has a table that is large, and kernels compile."""
+    if not isinstance(problem, TabledProblem) or not compiles():
+        return False
+    units = problem.class_units
+    pairs = len(problem.tasks) * int(problem.capacity.sum())
+    large = units.size > _FEW_ENTRIES and (pairs > _FEW_PAIRS or not is_tabled(problem))
+    return large and transport_fits(units.shape[0], units.shape[1], problem.largest_pair_units())
+
+
+def transport_table(problem: TabledProblem) -> tuple[Ints, Ints, Ints, Prices]:
+    """Class, node and number of tasks of each flow, and prices, of an optimum of a problem that places some tasks.
+
+    Raises
+    ------
+    OutOfTime
+        If a deadline is past.
+    """
+    idle = problem.idle_nodes
+    found = transport(problem.class_units, problem.classes().size, problem.capacity[idle])
+    return found.row, idle[found.column], found.units, _prices(problem, found.price, found.column_prices)
 
 
 def is_tabled(problem: object) -> bool:
@@ -124,7 +163,11 @@ def table_prices(problem: TabledProblem, nodes: Ints) -> Prices | None:
     found = slot_prices(problem.class_units, of_class[placed], column, spare, np.unique(of_class[~placed]))
     if found is None:
         return None
-    task, prices = found
+    return _prices(problem, *found)
+
+
+def _prices(problem: TabledProblem, task: int, prices: Ints) -> Prices:
+    """Prices of the problem by that of one more task and of a slot on each of `idle_nodes`."""
     slots = np.zeros_like(problem.capacity)
     slots[problem.idle_nodes] = prices
     pool = next((cost for cost, size in problem.pools[0].tiers if size), 0)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_kernels import plain
 from replica_instances import FIGURE_2
 from strategies import problems
 from transmission_instances import problems as small_maps
@@ -25,7 +26,8 @@ from optsched.searches.assignment import (
     prices_of,
 )
 from optsched.searches.enumeration import best_placement
-from optsched.searches.tabled_assignment import assign_table, is_tabled
+from optsched.searches.tabled_assignment import assign_table, is_tabled, is_transported, transport_table
+from optsched.solvers.networks import assign_dense
 
 
 @given(posed=st.one_of(problems("flow"), small_maps("transmission-maps")), data=st.data())
@@ -74,6 +76,41 @@ def test_table_is_taken_where_it_is_quicker(monkeypatch: pytest.MonkeyPatch) -> 
     assert not is_tabled(repeated)
     assert solve(repeated).solver["name"] == "HiGHS"
     assert not is_tabled(Lsap(FIGURE_2))
+
+
+@settings(max_examples=20)
+@given(posed=st.one_of(problems("flow"), small_maps("transmission-maps")))
+def test_table_is_transported_and_proved(posed: AssignmentProblem) -> None:
+    """Tests the transportation problem of small tables: SciPy's optimum, all placed that can be, and closing prices."""
+    assert isinstance(posed, TabledProblem)
+    if not posed.count:
+        return
+    with pytest.MonkeyPatch.context() as patched:
+        plain(patched, "optsched.solvers.simplex_kernels")
+        owner, node, units, prices = transport_table(posed)
+    assert (np.bincount(owner, weights=units, minlength=len(posed.classes().size)) <= posed.classes().size).all()
+    assert (np.bincount(node, weights=units, minlength=len(posed.capacity)) <= posed.capacity).all()
+    assert units.sum() == posed.count
+    cost = int((posed.pair_units(posed.classes().first[owner], node) * units).sum())
+    idle, row = posed.idle_nodes, posed.classes().of_task
+    column = assign_dense(posed.class_units, posed.capacity[idle], posed.count, row)
+    assert cost == posed.class_units[row, column][column >= 0].sum()
+    assert posed.price_bound(*prices) == cost + posed.pools[0].cost(posed.count)
+
+
+def test_large_table_is_transported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a large table is a transportation problem where kernels compile, with the same optimum as without."""
+    pytest.importorskip("numba")
+    posed = problem("flow", generate("flow", nodes=280, tasks=2000))
+    assert is_transported(posed)
+    first, second = solve(posed), solve(posed)
+    assert (first.solver["name"], first.certificate) == ("network simplex on the table", Proof.DUAL)
+    assert (certify(posed, first).proved, first.decision == second.decision) == (True, True)
+    monkeypatch.setattr(tabled_assignment, "compiles", lambda: False)
+    assert not is_transported(posed)
+    assert solve(posed).solver["name"] == "SciPy linear_sum_assignment"
+    assert solve(posed).objective == first.objective
+    assert solve(posed, time_limit=0).limit is Limit.TIME
 
 
 def test_large_costs_leave_the_table_to_integers() -> None:

@@ -1,0 +1,185 @@
+"""The transportation problem on a table of costs: what rows send, what columns take, and the prices that prove it.
+
+Nothing is made for an entry of the table. The network simplex prices entries where they stand, and keeps flows on the
+arcs of its tree alone, one for each row and column.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from optsched.errors import UsageError
+from optsched.solvers.network_simplex import closer, first_tree, until_done
+
+__all__ = ["Transport", "transport", "transport_fits"]
+
+Ints = npt.NDArray[np.int64]
+
+#: Pivots between two looks at the deadline: milliseconds, a tenth of a second on the largest tables.
+_PIVOTS = 2000
+
+#: More than every sum of costs along a path, in int64 with room for twice as much.
+_MOST = 2**60
+
+#: Equal rows and columns are made one where at most one in so many entries is left.
+_SMALLER = 2
+
+_BLOCK = 2**22  # entries compared at once, so that memory stays small
+
+
+class Transport(NamedTuple):
+    """Who sends how much to whom at least cost, and what proves it.
+
+    Attributes
+    ----------
+    row, column, units
+        int64, of equal lengths: how many units flow from which row to which column; no pair is there twice.
+    price
+        What one unit more costs.
+    column_prices
+        int64, at least 0: what a unit of a column's capacity is worth. A row that sends all it has does so where cost
+        and price of the column add up to least, and to at most `price`, if others keep some; a column that could take
+        more has price 0.
+    """
+
+    row: Ints
+    column: Ints
+    units: Ints
+    price: int
+    column_prices: Ints
+
+
+def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
+    """Send as much as possible, the lesser of all sizes and all capacities, at least total cost.
+
+    Parameters
+    ----------
+    cost
+        int64, shape (rows, columns), at least one of each: the cost of a unit from each row to each column, any sign.
+    size
+        int64, shape (rows,): what each row has, at least 0.
+    capacity
+        int64, shape (columns,): what each column takes, at least 1.
+
+    Notes
+    -----
+    Network simplex (`simplex_kernels`) on one row for all that are equal, and one column for all that are. Beside the
+    table it takes some 100 bytes a row and column, and a copy of at most half the table where rows or columns repeat.
+
+    Raises
+    ------
+    UsageError
+        If shapes or numbers do not fit, or sums of costs along a path might be too large (`transport_fits`).
+    OutOfTime
+        If a deadline is past.
+
+    Examples
+    --------
+    >>> found = transport(np.array([[5, 1], [4, 3]]), np.array([2, 1]), np.array([1, 1]))
+    >>> found.row.tolist(), found.column.tolist(), found.units.tolist()
+    ([0, 1], [1, 0], [1, 1])
+    >>> found.price, found.column_prices.tolist()
+    (5, [1, 4])
+    """
+    rows, columns = cost.shape
+    if size.shape != (rows,) or capacity.shape != (columns,) or not cost.size or size.min() < 0 or capacity.min() < 1:
+        raise UsageError(f"transport needs {rows} sizes of at least 0 and {columns} capacities of at least 1")
+    largest = max(abs(int(cost.max())), abs(int(cost.min())))
+    if not transport_fits(rows, columns, largest):
+        raise UsageError(f"sums of {rows + columns} costs up to {largest} might pass 2^60: scale the costs")
+    table, of_row, of_column = _distinct(cost)
+    sizes, capacities = _summed(size, of_row, len(table)), _summed(capacity, of_column, table.shape[1])
+    stay = int(size.sum()) >= int(capacity.sum())
+    tree, potential = _solved(table, sizes, capacities, stay, largest)
+    row, column, units = _flows(tree[:-1], table.shape[1])
+    flow, row, units = _shared(of_row, size, row, units)
+    flow, column, units = _shared(of_column, capacity, column[flow], units)
+    of_columns = potential[len(table) : -1][of_column]
+    price = int(of_columns.max()) if stay else -int(potential[: len(table)].min())
+    return Transport(row[flow], column, units, price, (price if stay else 0) - of_columns)
+
+
+def transport_fits(rows: int, columns: int, largest: int) -> bool:
+    """Whether the sums of costs up to `largest` along any path are numbers that `transport` can hold.
+
+    >>> transport_fits(10**6, 10**5, 2**39), transport_fits(10**6, 10**5, 2**40)
+    (True, False)
+    """
+    return (rows + columns + 1) * (largest + 1) < _MOST
+
+
+def _distinct(cost: Ints) -> tuple[Ints, Ints, Ints]:
+    """The table without repeated rows and columns, and which of its rows and columns each one is."""
+    of_row = _alike(cost)
+    first_row = np.unique(of_row, return_index=True)[1]
+    of_column = _alike(cost.T)
+    first_column = np.unique(of_column, return_index=True)[1]
+    if len(first_row) * len(first_column) * _SMALLER > cost.size:
+        return np.ascontiguousarray(cost), np.arange(len(of_row)), np.arange(len(of_column))
+    return np.ascontiguousarray(cost[first_row][:, first_column]), of_row, of_column
+
+
+def _alike(table: Ints) -> Ints:
+    """A number for each row, from 0 in the order of first appearance; equal rows have the same.
+
+    Rows are told apart by products with random numbers, modulo 2^64, and compared where these agree.
+    """
+    weights = np.random.default_rng(0).integers(0, 2**63, size=table.shape[1], dtype=np.int64)
+    first, inverse = np.unique(table @ weights, return_index=True, return_inverse=True)[1:]
+    of_row: Ints = inverse.ravel().astype(np.int64)
+    step = max(1, _BLOCK // table.shape[1])
+    for begin in range(0, len(table), step):
+        part = slice(begin, begin + step)
+        if not np.array_equal(table[part], table[first[of_row[part]]]):
+            return np.arange(len(table))
+    return of_row
+
+
+def _summed(amount: Ints, of: Ints, count: int) -> Ints:
+    total = np.zeros(count, dtype=np.int64)
+    np.add.at(total, of, amount)
+    return total
+
+
+def _solved(table: Ints, size: Ints, capacity: Ints, stay: bool, largest: int) -> tuple[Ints, Ints]:
+    """Tree and potentials of an optimum; the root is where rows keep what they do not send if they `stay` with some.
+
+    Else it is where columns get what no row sends.
+    """
+    from optsched.solvers.simplex_kernels import ROW_OF_CELLS, table_pivots
+
+    sends = np.repeat([True, False], table.shape)
+    dear = (len(sends) + 1) * (largest + 1)
+    tree, potential = first_tree(sends, np.concatenate([size, capacity]), dear, spare=not stay)
+    block = max(1, int(table.size**0.5 / (2 * ROW_OF_CELLS)))
+    place = np.zeros(1, dtype=np.int64)
+    until_done(lambda: table_pivots(tree, potential, table, stay, place, block, _PIVOTS))
+    return tree, closer(potential, largest)
+
+
+def _flows(tree: Ints, columns: int) -> tuple[Ints, Ints, Ints]:
+    """Row, column and units of each flow on the tree, less what does not leave its row or comes from no row."""
+    from optsched.solvers.simplex_kernels import ARC, FLOW
+
+    used = tree[(tree[:, ARC] >= 0) & (tree[:, FLOW] > 0)]
+    row, column = np.divmod(used[:, ARC], columns)
+    return row, column, used[:, FLOW]
+
+
+def _shared(of: Ints, amount: Ints, group: Ints, units: Ints) -> tuple[Ints, Ints, Ints]:
+    """Share flows of groups among their members, who take in turn: which flow, which member, how many units."""
+    order, turn = np.argsort(of, kind="stable"), np.argsort(group, kind="stable")
+    member_ends = np.cumsum(amount[order])
+    begins = np.append(0, member_ends)[np.searchsorted(of[order], group[turn])]
+    ahead = np.cumsum(units[turn]) - units[turn]
+    begins += ahead - ahead[np.searchsorted(group[turn], group[turn])]
+    ends = begins + units[turn]
+    # Cut at the ends of flows and members; what lies within a flow is a piece of it.
+    cuts = np.unique(np.concatenate([begins, ends, member_ends]))
+    at = np.searchsorted(ends, cuts[:-1], side="right")
+    within = np.append(begins, cuts[-1:])[at] <= cuts[:-1]
+    flow, start = at[within], cuts[:-1][within]
+    return turn[flow], order[np.searchsorted(member_ends, start, side="right")], np.diff(cuts)[within]
