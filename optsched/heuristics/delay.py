@@ -7,12 +7,13 @@ al. compare with it as a part of the Fair Scheduler.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Queue, Turn, WaitingMaps
 from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.base import Parameter, choice, either, number
 from optsched.running.base import Heuristic, Offer, View
@@ -46,6 +47,9 @@ AUTO = "auto"
 
 #: The delay of Hadoop 1's Fair Scheduler where none is set, in skipped heartbeats (`hadoop_delay`).
 HADOOP = "hadoop"
+
+#: More skips than there can be.
+_NEVER = 2**62
 
 #: Parsers of a number of offers, and of one that may be that of Hadoop.
 OFFERS = either((AUTO,), number(lowest=0, integer=True))
@@ -104,55 +108,138 @@ class DelayPolicy(JobPolicy):
         self.delays = (D1, D2) if self.two_level else (D, 0)
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        self._maps: defaultdict[int, WaitingMaps] = defaultdict(WaitingMaps)
-        self._skips: defaultdict[int, int] = defaultdict(int)
+        self._maps = WaitingMaps()
+        #: The level that a job has come down to by its last start, and the farthest that it takes by now.
         self._level: defaultdict[int, int] = defaultdict(int)
+        self._patience: dict[int, int] = {}
+        #: Of each pool the turns of the jobs that take data in the rack, and of those that take anything, sorted.
+        self._takers: dict[int, defaultdict[int, list[Turn]]] = {level: defaultdict(list) for level in (RACK, ANYWHERE)}
         self._auto: dict[int, int] = {}
         self._hadoop = hadoop_delay(len(view.cluster))
         super().start(view, rng)
 
-    def learn_job(self, job: int, tasks: Ints, view: View) -> None:
-        self._maps[job].add(tasks[view.workload.kind[tasks] == MAP], view)
-        self._auto.setdefault(job, int(np.count_nonzero(view.free_map_slots)))
+    def learn(self, tasks: Ints, view: View) -> None:
+        maps = tasks[view.workload.kind[tasks] == MAP]
+        self._maps.add(maps, view, view.workload.job[maps])
+        free = int(np.count_nonzero(view.free_map_slots))
+        for job in np.unique(view.workload.job[tasks]).tolist():
+            self._auto.setdefault(job, free)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        for job in self.jobs(offer):
-            if offer.kind != KINDS[MAP]:
-                return (self.random_task(job, offer.kind, view),)
-            task = self._near(job, offer, view)
+        if offer.kind != KINDS[MAP]:
+            job = next(self.jobs(offer), None)
+            return () if job is None else (self.random_task(job, offer.kind, view),)
+        local = self._local(offer.node)
+        for pool, queue in self.queues(MAP):
+            turns = self._asked(pool, local.get(pool, []), offer.node, view)
+            task = self._near(pool, queue, turns, offer, view) if turns else None
             if task is not None:
                 return (task,)
+            self.passed(pool, queue, None)
         return ()
 
-    def _near(self, job: int, offer: Offer, view: View) -> int | None:
-        """A map of the job that is near enough to its data for as long as the job has waited."""
-        for level in range(self._patience(job) + 1):
-            task = self._maps[job].draw(level, offer.node, view, self._rng)
-            if task is not None:
-                if level == NODE or self.two_level:
-                    self._skips[job], self._level[job] = 0, level
-                return task
-        self.skip(job)
+    def _local(self, node: int) -> dict[int, list[Turn]]:
+        """Of each pool the turns of the jobs that may have a map with data on the node."""
+        found: dict[int, list[Turn]] = {}
+        for job in self._maps.at(NODE, node):
+            pool = self.waits_in(job, MAP)
+            if pool is not None:
+                found.setdefault(pool, []).append(self.turn(job, MAP))
+        return found
+
+    def _asked(self, pool: int, local: list[Turn], node: int, view: View) -> list[Turn]:
+        """The turns, in order, of the jobs of a pool that may have a map near enough, up to one that takes anything."""
+        turns, last = local, self._takers[ANYWHERE][pool][:1]
+        if (racked := self._takers[RACK][pool]) and (rack := int(view.cluster.rack[node])) >= 0:
+            in_rack = self._maps.at(RACK, rack)
+            turns = turns + [turn for turn in racked if turn[1] in in_rack]
+        if last:
+            turns = [turn for turn in turns if turn < last[0]] + last
+        return sorted(turns)
+
+    def _near(self, pool: int, queue: Queue, turns: list[Turn], offer: Offer, view: View) -> int | None:
+        """A map of the first of these jobs that has one near enough to its data for as long as the job has waited."""
+        for turn in turns:
+            for level in range(self._patience[turn[1]] + 1):
+                task = self._maps.draw(level, offer.node, view, self._rng, turn[1])
+                if task is not None:
+                    self.passed(pool, queue, turn)
+                    if level == NODE or self.two_level:
+                        self._level[turn[1]] = level
+                        self._wait(pool, queue, bisect_left(queue.turns, turn), 0)
+                    return task
         return None
 
-    def skip(self, job: int) -> None:
-        """Count an offer that a job let pass."""
-        self._skips[job] += 1
+    def passed(self, pool: int, queue: Queue, turn: Turn | None) -> None:
+        """Count an offer that the jobs before a turn, or all for None, let pass."""
+        self.skip(pool, queue, turn, ())
 
-    def _patience(self, job: int) -> int:
-        """The farthest level that the job takes by now, as its skips say."""
+    def skip(self, pool: int, queue: Queue, turn: Turn | None, but: Iterable[int]) -> None:
+        """Count a skip of all jobs of a queue before a turn (None: of all) but some."""
+        left = queue.counts[: queue.end(turn)]
+        left -= 1
+        for job in but:
+            if self.waits_in(job, MAP) == pool and (at := bisect_left(queue.turns, self.turn(job, MAP))) < len(left):
+                left[at] += 1
+        if left.min(initial=1) <= 0:
+            for at in np.flatnonzero(left <= 0).tolist():
+                self._come_down(pool, queue, at)
+
+    def _come_down(self, pool: int, queue: Queue, at: int) -> None:
+        """The job at a position of a queue has waited long enough to take what is farther away."""
+        job = queue.turns[at][1]
+        self._wait(pool, queue, at, self._delays_of(job)[0 if self._patience[job] == NODE else 1])
+
+    # How long a job waits: its number in the queue is how many skips it takes until it is content with less -----------
+
+    def new_count(self, job: int) -> int:
+        return self._left(job, 0)
+
+    def _left(self, job: int, skips: int) -> int:
+        """Note what a job takes that was skipped so often, and return how many skips it is until it takes more."""
+        to_rack, to_any = self._delays_of(job)
+        self._patience[job] = ANYWHERE if skips >= to_any else RACK if skips >= to_rack else NODE
+        return {ANYWHERE: _NEVER, RACK: to_any - skips, NODE: to_rack - skips}[self._patience[job]]
+
+    def _wait(self, pool: int, queue: Queue, at: int, skips: int) -> None:
+        """The job at a position of a queue was skipped so often."""
+        turn = queue.turns[at]
+        self._take(pool, turn, enter=False)
+        queue.counts[at] = self._left(turn[1], skips)
+        self._take(pool, turn, enter=True)
+
+    def _take(self, pool: int, turn: Turn, enter: bool) -> None:
+        """Enter a job into the list of those that take what it does, or take it out."""
+        patience = self._patience[turn[1]]
+        if patience != NODE:
+            turns = self._takers[patience][pool]
+            if enter:
+                insort(turns, turn)
+            else:
+                del turns[bisect_left(turns, turn)]
+
+    def leave(self, job: int, kind: int) -> None:
+        super().leave(job, kind)
+        if kind == MAP and (pool := self.waits_in(job, MAP)) is not None:
+            self._take(pool, self.turn(job, MAP), enter=False)
+
+    def enter(self, job: int, kind: int) -> None:
+        super().enter(job, kind)
+        if kind == MAP and (pool := self.waits_in(job, MAP)) is not None:
+            self._take(pool, self.turn(job, MAP), enter=True)
+
+    def _delays_of(self, job: int) -> tuple[int, int]:
+        """Skips after which a job takes data in its rack, and anything."""
         to_rack, to_any = (self._offers(delay, job) for delay in self.delays)
-        skips, level = self._skips[job], self._level[job]
         if not self.two_level:
-            return ANYWHERE if skips >= to_rack else NODE
-        waited = {NODE: (to_rack, to_rack + to_any), RACK: (0, to_any), ANYWHERE: (0, 0)}[level]
-        return ANYWHERE if skips >= waited[1] else RACK if skips >= waited[0] else NODE
+            return to_rack, to_rack
+        return {NODE: (to_rack, to_rack + to_any), RACK: (0, to_any), ANYWHERE: (0, 0)}[self._level[job]]
 
     def _offers(self, delay: int | str, job: int) -> int:
         """How many offers a delay stands for."""
         if delay == HADOOP:
             return self._hadoop
-        return self._auto[job] if delay == AUTO else int(delay)
+        return self._auto.get(job, 0) if delay == AUTO else int(delay)
 
 
 HEURISTICS = (

@@ -7,14 +7,15 @@ that Sharmilarani et al. compare with are not here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from heapq import heappop
 
 import numpy as np
 
 from optsched.heuristics.delay import AUTO, HADOOP, OFFERS, SKIPS, SLOT_PROBLEMS, DelayPolicy
-from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Queue, Turn, WaitingMaps
 from optsched.heuristics.seen_costs import SeenCosts
-from optsched.instance import KINDS, MAP, Ints
+from optsched.instance import KINDS, MAP, Bools, Ints
 from optsched.problems.base import Parameter, choice
 from optsched.running.base import Heuristic, Offer, View
 
@@ -56,10 +57,18 @@ class FairPolicy(DelayPolicy):
         self.fills_nodes = assign == "multiple"
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        super().start(view, rng)
-        self._skipped: set[int] = set()
+        #: Of the heartbeat that may go on: its node, up to where it asked the jobs of each pool, and which it launched
+        #: tasks of.
+        self._node: int | None = None
+        self._reached: dict[int, Turn | None] = {}
         self._launched: set[int] = set()
-        self._node: int | None = None  # the node of the heartbeat that may go on
+        self._demand: dict[str, tuple[int, int]] = {}
+        super().start(view, rng)
+
+    def learn(self, tasks: Ints, view: View) -> None:
+        self._end_heartbeat()  # the clock has moved on, and other jobs are in the queues from now on
+        self._demand.clear()
+        super().learn(tasks, view)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         if not self.fills_nodes:
@@ -77,26 +86,39 @@ class FairPolicy(DelayPolicy):
 
     def _below_cap(self, offer: Offer, view: View) -> bool:
         """Whether the node runs fewer tasks of the kind than its part of all that wait and run, rounded up."""
-        cluster = view.cluster
-        slots = cluster.slots if offer.kind == KINDS[MAP] else cluster.reduce_slots
-        every, own = int(slots.sum()), int(slots[offer.node])
-        kind = KINDS.index(offer.kind)
-        waiting = sum(entry.waiting[kind] for entry in self._jobs.values())
-        tasks = waiting + every - int(view.free_slots(offer.kind).sum())
+        every, tasks = self._totals(offer.kind, view)
+        own = int((view.cluster.slots if offer.kind == KINDS[MAP] else view.cluster.reduce_slots)[offer.node])
         return own - offer.free < -(-tasks * own // every)
 
-    def skip(self, job: int) -> None:
-        """Count a skipped heartbeat once, at its end, and only if the job starts nothing on it."""
+    def refuses(self, kind: str, view: View) -> Bools | None:
+        if not self.fills_nodes or (self._distinct and kind != KINDS[MAP]):
+            return None
+        every, tasks = self._totals(kind, view)
+        slots = view.cluster.slots if kind == KINDS[MAP] else view.cluster.reduce_slots
+        full: Bools = slots - view.free_slots(kind) >= -(-tasks * slots // max(every, 1))
+        return full
+
+    def _totals(self, kind: str, view: View) -> tuple[int, int]:
+        """Slots of the cluster, and tasks that wait or hold one: as many after a start as before."""
+        if kind not in self._demand:
+            every = int((view.cluster.slots if kind == KINDS[MAP] else view.cluster.reduce_slots).sum())
+            waiting = sum(entry.waiting[KINDS.index(kind)] for entry in self._jobs.values())
+            self._demand[kind] = every, waiting + every - int(view.free_slots(kind).sum())
+        return self._demand[kind]
+
+    def passed(self, pool: int, queue: Queue, turn: Turn | None) -> None:
+        """Note who was asked; a skip is counted once, at the end of the heartbeat, of jobs that start nothing."""
         if not self.fills_nodes:
-            super().skip(job)
-        else:
-            self._skipped.add(job)
+            super().passed(pool, queue, turn)
+            return
+        before = self._reached.get(pool, turn)
+        self._reached[pool] = None if before is None or turn is None else max(before, turn)
 
     def _end_heartbeat(self) -> None:
         """A job that was asked and started nothing was skipped."""
-        for job in sorted(self._skipped - self._launched):
-            super().skip(job)
-        self._skipped, self._launched, self._node = set(), set(), None
+        for pool, turn in self._reached.items():
+            self.skip(pool, self.queue(pool, MAP), turn, self._launched)
+        self._reached, self._launched, self._node = {}, set(), None
 
 
 class CapacityPolicy(JobPolicy):
@@ -125,30 +147,54 @@ class CapacityPolicy(JobPolicy):
         self.reduce_delay = reduce_delay
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        self._maps: defaultdict[int, WaitingMaps] = defaultdict(WaitingMaps)
+        self._maps = WaitingMaps()
+        #: Of each rack and queue the jobs that may have a map with data there, as a heap.
+        self._in_rack: dict[tuple[int, int], list[int]] = {}
         self._costs = SeenCosts("emitted")
         self._skips: defaultdict[int, int] = defaultdict(int)
         self._auto: dict[int, int] = {}
         super().start(view, rng)
 
-    def learn_job(self, job: int, tasks: Ints, view: View) -> None:
-        self._maps[job].add(tasks[view.workload.kind[tasks] == MAP], view)
+    def learn(self, tasks: Ints, view: View) -> None:
+        maps = tasks[view.workload.kind[tasks] == MAP]
+        self._maps.add(maps, view, view.workload.job[maps])
+        self._in_rack.clear()
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        for queue in self.pools(offer):
-            jobs = list(queue)
-            task = self._map(jobs, offer, view) if offer.kind == KINDS[MAP] else self._reduce(jobs, offer, view)
+        if offer.kind != KINDS[MAP]:
+            found = (self._reduce(jobs, offer, view) for jobs in self.pools(offer))
+        else:
+            found = (self._map(pool, queue, offer, view) for pool, queue in self.queues(MAP))
+        task = next((task for task in found if task is not None), None)
+        return () if task is None else (task,)
+
+    def _map(self, pool: int, queue: Queue, offer: Offer, view: View) -> int | None:
+        for job in sorted(job for job in self._maps.at(NODE, offer.node) if self.waits_in(job, MAP) == pool):
+            task = self._maps.draw(NODE, offer.node, view, self._rng, job)
             if task is not None:
-                return (task,)
-        return ()
+                return task
+        jobs = self._rack_jobs(pool, int(view.cluster.rack[offer.node]))
+        while jobs:
+            task = (
+                self._maps.draw(RACK, offer.node, view, self._rng, jobs[0])
+                if self.waits_in(jobs[0], MAP) == pool
+                else None
+            )
+            if task is not None:
+                return task
+            heappop(jobs)
+        return self._maps.draw(ANYWHERE, offer.node, view, self._rng, queue.turns[0][1])
 
-    def _map(self, jobs: list[int], offer: Offer, view: View) -> int | None:
-        drawn = (
-            self._maps[job].draw(level, offer.node, view, self._rng) for level in (NODE, RACK, ANYWHERE) for job in jobs
-        )
-        return next((task for task in drawn if task is not None), None)
+    def _rack_jobs(self, pool: int, rack: int) -> list[int]:
+        if rack < 0:
+            return []
+        if (rack, pool) not in self._in_rack:
+            self._in_rack[rack, pool] = sorted(
+                job for job in self._maps.at(RACK, rack) if self.waits_in(job, MAP) == pool
+            )
+        return self._in_rack[rack, pool]
 
-    def _reduce(self, jobs: list[int], offer: Offer, view: View) -> int | None:
+    def _reduce(self, jobs: Iterator[int], offer: Offer, view: View) -> int | None:
         for job in jobs:
             tasks = self.waiting(job, offer.kind, view)
             if self.reduce_delay == 0 or view.shuffle is None:

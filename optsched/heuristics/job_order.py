@@ -6,11 +6,11 @@ maps is, for policies that look only at nodes and racks.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
@@ -19,54 +19,149 @@ from optsched.decimals import decimal
 from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
 from optsched.running.base import Event, Offer, Policy, View
 
-__all__ = ["ANYWHERE", "NODE", "RACK", "JobPolicy", "WaitingMaps"]
+__all__ = ["ANYWHERE", "NODE", "RACK", "JobPolicy", "Queue", "Turn", "WaitingMaps"]
 
 #: How near a map's data is to a node: on it, in its rack, or anywhere.
 NODE, RACK, ANYWHERE = 0, 1, 2
 
 
 class WaitingMaps:
-    """Maps that wait, in lists by the nodes and racks of their replicas, to be drawn at random.
+    """Maps that wait, in lists by job and by the nodes and racks of their replicas, to be drawn at random.
 
     The time of a draw does not depend on how many maps wait. Maps that have started are dropped when they are drawn.
+    Policies that do not ask for jobs have all maps in one, number 0.
     """
 
     def __init__(self) -> None:
-        self._on_node: defaultdict[int, list[int]] = defaultdict(list)
-        self._in_rack: defaultdict[int, list[int]] = defaultdict(list)
-        self._all: list[int] = []
+        #: The maps that came first, for both levels; those of a place move into `_lists` when they are first asked for.
+        self._first: list[_ByPlace | None] = [None, None]
+        self._lists: list[dict[int, dict[int, list[int]]]] = [{}, {}]
+        self._all: dict[int, list[int]] = {}
 
-    def add(self, tasks: Ints, view: View) -> None:
-        """Enter maps of the view."""
-        self._all.extend(tasks.tolist())
+    def add(self, tasks: Ints, view: View, job: Ints | None = None) -> None:
+        """Enter maps of the view; `job` has the job of each."""
+        owner = np.zeros(len(tasks), dtype=np.int64) if job is None else job
+        for number, positions in grouped(owner):
+            self._all.setdefault(number, []).extend(tasks[positions].tolist())
         replicas = view.workload.replicas.take(tasks)
-        racks = view.cluster.rack[replicas.values].tolist()
-        for task, node, rack in zip(tasks[replicas.row_of].tolist(), replicas.values.tolist(), racks, strict=True):
-            self._on_node[node].append(task)
-            waiting = self._in_rack[rack]
-            if not waiting or waiting[-1] != task:  # else it has another replica in the rack
-                waiting.append(task)
+        rows = replicas.row_of
+        for level, place in ((NODE, replicas.values), (RACK, view.cluster.rack[replicas.values])):
+            order = np.argsort(place, kind="stable")
+            places, row = place[order], rows[order]
+            fresh = places >= 0  # -1: no rack
+            fresh[1:] &= (places[1:] != places[:-1]) | (row[1:] != row[:-1])  # else another replica in the rack
+            places, row = places[fresh], row[fresh]
+            self._enter(level, _ByPlace(places, tasks[row], owner[row]))
 
-    def draw(self, level: int, node: int, view: View, rng: np.random.Generator) -> int | None:
+    def _enter(self, level: int, maps: _ByPlace) -> None:
+        if self._first[level] is None and not self._lists[level]:
+            self._first[level] = maps
+            return
+        for place in maps.places():
+            _append(self.at(level, place), *maps.of(place))
+
+    def at(self, level: int, place: int) -> dict[int, list[int]]:
+        """The maps on a node or in a rack, by job, started ones among them; jobs without any are left out."""
+        lists = self._lists[level]
+        if place not in lists:
+            lists[place], first = {}, self._first[level]
+            if first is not None:
+                _append(lists[place], *first.of(place))
+        return lists[place]
+
+    def draw(self, level: int, node: int, view: View, rng: np.random.Generator, job: int = 0) -> int | None:
         """A map with data on the node, in its rack, or any; uniformly at random, None where no such map waits.
 
         It is taken out of the list that it is drawn from: the caller starts it.
         """
-        if level == NODE:
-            tasks = self._on_node[node]
-        elif level == RACK:
-            rack = int(view.cluster.rack[node])
-            tasks = self._in_rack[rack] if rack >= 0 else []  # -1: no rack
-        else:
-            tasks = self._all
-        while tasks:
+        place = node if level != RACK else int(view.cluster.rack[node])
+        if place < 0:
+            return None
+        lists = self._all if level == ANYWHERE else self.at(level, place)
+        tasks = lists.get(job)
+        if not tasks:
+            return None
+        found, status = None, view.status
+        while tasks and found is None:
             position = int(rng.integers(len(tasks)))
-            task = tasks[position]
-            tasks[position] = tasks[-1]
+            task, tasks[position] = tasks[position], tasks[-1]
             tasks.pop()
-            if view.status[task] == PENDING:
-                return task
-        return None
+            if status[task] == PENDING:
+                found = task
+        if not tasks:
+            del lists[job]
+        return found
+
+
+class _ByPlace:
+    """Maps sorted by place, and the job of each."""
+
+    def __init__(self, place: Ints, task: Ints, job: Ints) -> None:
+        self._task, self._job = task, job
+        self._ends = np.cumsum(np.bincount(place)).tolist()
+        self._place = place
+
+    def places(self) -> list[int]:
+        """The places that there are."""
+        found: list[int] = np.unique(self._place).tolist()
+        return found
+
+    def of(self, place: int) -> tuple[list[int], list[int]]:
+        """The maps at a place, and their jobs."""
+        if place >= len(self._ends):
+            return [], []
+        at = slice(self._ends[place - 1] if place else 0, self._ends[place])
+        return self._task[at].tolist(), self._job[at].tolist()
+
+
+def _append(lists: dict[int, list[int]], tasks: list[int], jobs: list[int]) -> None:
+    """Put each task at the end of its job's list."""
+    for task, job in zip(tasks, jobs, strict=True):
+        lists.setdefault(job, []).append(task)
+
+
+#: A job's place in its queue: tasks that it runs (0 where that plays no part), and its number.
+Turn = tuple[int, int]
+
+
+class Queue:
+    """The jobs of a pool that have a task of a kind waiting, by turn; with each a number that a policy may count in.
+
+    Attributes
+    ----------
+    turns
+        Sorted.
+    """
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self._counts: Ints = np.zeros(8, dtype=np.int64)
+
+    @property
+    def counts(self) -> Ints:
+        """The number of each job, in order; to be changed in place."""
+        return self._counts[: len(self.turns)]
+
+    def end(self, turn: Turn | None) -> int:
+        """How many jobs go before a turn; None: how many there are."""
+        return len(self.turns) if turn is None else bisect_left(self.turns, turn)
+
+    def enter(self, turn: Turn, count: int) -> None:
+        """Put a job into the queue."""
+        size, at = len(self.turns), bisect_left(self.turns, turn)
+        if size == len(self._counts):
+            self._counts = np.append(self._counts, self._counts)
+        self._counts[at + 1 : size + 1] = self._counts[at:size]
+        self._counts[at] = count
+        self.turns.insert(at, turn)
+
+    def leave(self, turn: Turn) -> int:
+        """Take a job out of the queue; its number."""
+        size, at = len(self.turns), bisect_left(self.turns, turn)
+        count = int(self._counts[at])
+        self._counts[at : size - 1] = self._counts[at + 1 : size]
+        del self.turns[at]
+        return count
 
 
 @dataclass(eq=False, slots=True)
@@ -78,6 +173,7 @@ class _Job:
     waiting: list[int] = field(default_factory=lambda: [0, 0])
     running: list[int] = field(default_factory=lambda: [0, 0])
     finished: list[int] = field(default_factory=lambda: [0, 0])
+    counts: list[int] = field(default_factory=lambda: [0, 0])
     reduce_nodes: set[int] = field(default_factory=set)
 
 
@@ -105,15 +201,18 @@ class JobPolicy(Policy):
         self._known = 0
         self._jobs: dict[int, _Job] = {}
         self._distinct = bool(view.parameters.get("distinct", False))
-        #: For maps and for reduces, the jobs of each pool that have a task waiting, in order.
-        self._queues: list[defaultdict[int, list[tuple[int, int]]]] = [defaultdict(list) for _ in KINDS]
+        #: For maps and for reduces, the jobs of each pool that have a task waiting.
+        self._queues: list[dict[int, Queue]] = [{} for _ in KINDS]
+        #: Likewise the pools that have such jobs, sorted by their turn (`_share`).
+        self._order: list[list[tuple[bool, int, int]]] = [[] for _ in KINDS]
         counted = view.workload.group_running_tasks
         self._pool_running: list[defaultdict[int, int]] = [defaultdict(int) for _ in KINDS]
         self._pool_running[MAP].update(enumerate(np.maximum(counted, 0).tolist()))
-        weights = np.nan_to_num(view.workload.group_weight, nan=1.0)
-        self._weight: defaultdict[int, Fraction] = defaultdict(
-            lambda: Fraction(1), enumerate(map(decimal, weights.tolist()))
-        )
+        weights = [decimal(weight) for weight in np.nan_to_num(view.workload.group_weight, nan=1.0).tolist()]
+        #: What a running task adds to a pool's share, in whole numbers that compare as 1 over the weights do; 0: never.
+        common = math.lcm(*(weight.numerator for weight in weights if weight))
+        parts = [weight and common * weight.denominator // weight.numerator for weight in weights]
+        self._part: defaultdict[int, int] = defaultdict(lambda: common, enumerate(map(int, parts)))
         self._learn(view)
 
     def notify(self, event: Event, view: View) -> None:
@@ -126,69 +225,104 @@ class JobPolicy(Policy):
         """Enter the tasks that are new in the view."""
         tasks = np.arange(self._known, len(view.workload))
         self._known = len(view.workload)
+        self.learn(tasks[view.status[tasks] == PENDING], view)
         pools = np.append(view.workload.job_group, -1)  # a task without a job picks the last entry
         for job, positions in grouped(view.workload.job[tasks]):
             own = tasks[positions]
-            entry = self._jobs.setdefault(job, _Job(int(pools[job])))
+            if job not in self._jobs:
+                self._jobs[job] = _Job(int(pools[job]), counts=[self.new_count(job), 0])
+            entry = self._jobs[job]
             status = view.status[own]
             for kind in (MAP, REDUCE):
                 ours = view.workload.kind[own] == kind
                 waiting, running = own[ours & (status == PENDING)], own[ours & (status == RUNNING)]
-                self._leave(job, kind)
+                self.leave(job, kind)
                 entry.tasks[kind] = np.append(entry.tasks[kind], waiting)
                 entry.waiting[kind] += len(waiting)
                 entry.running[kind] += len(running)
                 entry.finished[kind] += int(np.count_nonzero(ours)) - len(waiting) - len(running)
                 self._pool_running[kind][entry.pool] += len(running)
-                self._enter(job, kind)
+                self.enter(job, kind)
                 if kind == REDUCE:
                     entry.reduce_nodes.update(view.node[running].tolist())
-            self.learn_job(job, own[status == PENDING], view)
+        for kind in (MAP, REDUCE):
+            self._order[kind] = sorted(
+                self._share(pool, kind) for pool, queue in self._queues[kind].items() if queue.turns
+            )
 
-    def learn_job(self, job: int, tasks: Ints, view: View) -> None:
-        """Called with a job's waiting tasks when they are new; for what a policy keeps in addition."""
+    def learn(self, tasks: Ints, view: View) -> None:
+        """Called with waiting tasks when they are new, before their jobs are; for what a policy keeps in addition."""
+
+    def new_count(self, job: int) -> int:
+        """What a policy counts of a job's maps in the queue (`Queue.counts`) at first."""
+        return 0
 
     def _note_start(self, task: int, view: View) -> None:
         job, kind = int(view.workload.job[task]), int(view.workload.kind[task])
         entry = self._jobs[job]
-        self._leave(job, kind)
+        pool = self._pool_of(entry)
+        order, share = self._order[kind], self._share(pool, kind)
+        self.leave(job, kind)
         entry.waiting[kind] -= 1
         entry.running[kind] += 1
         self._pool_running[kind][entry.pool] += 1
-        self._enter(job, kind)
+        self.enter(job, kind)
+        at = bisect_left(order, share)
+        if self._queues[kind][pool].turns:
+            after = self._share(pool, kind)
+            if after != share:
+                del order[at]
+                insort(order, after)
+        else:
+            del order[at]
         if kind == REDUCE:
             entry.reduce_nodes.add(int(view.node[task]))
 
-    def _turn(self, job: int, kind: int) -> tuple[tuple[int, int], list[tuple[int, int]]]:
-        """Where a job stands in its pool's queue, and the queue."""
+    def _share(self, pool: int, kind: int) -> tuple[bool, int, int]:
+        """The turn of a pool: what it runs over its weight (last where that is 0), then its number."""
+        part = self._part[pool]
+        return not part, part * self._pool_running[kind][pool], pool
+
+    def _pool_of(self, entry: _Job) -> int:
+        return entry.pool if self.pooled else 0
+
+    def turn(self, job: int, kind: int) -> Turn:
+        """Where a job stands in its queue."""
+        return (0 if self.by_arrival else self._jobs[job].running[kind], job)
+
+    def leave(self, job: int, kind: int) -> None:
+        """Take a job out of its queue, if it is in one."""
         entry = self._jobs[job]
-        turn = (0 if self.by_arrival else entry.running[kind], job)
-        return turn, self._queues[kind][entry.pool if self.pooled else 0]
+        if entry.waiting[kind]:
+            entry.counts[kind] = self._queues[kind][self._pool_of(entry)].leave(self.turn(job, kind))
 
-    def _leave(self, job: int, kind: int) -> None:
-        if self._jobs[job].waiting[kind]:
-            turn, queue = self._turn(job, kind)
-            del queue[bisect_left(queue, turn)]
+    def enter(self, job: int, kind: int) -> None:
+        """Put a job into its queue, if a task of the kind waits."""
+        entry = self._jobs[job]
+        if entry.waiting[kind]:
+            queue = self._queues[kind].setdefault(self._pool_of(entry), Queue())
+            queue.enter(self.turn(job, kind), entry.counts[kind])
 
-    def _enter(self, job: int, kind: int) -> None:
-        if self._jobs[job].waiting[kind]:
-            turn, queue = self._turn(job, kind)
-            insort(queue, turn)
+    def waits_in(self, job: int, kind: int) -> int | None:
+        """The pool in whose queue a job stands; None if no task of the kind waits."""
+        entry = self._jobs[job]
+        return self._pool_of(entry) if entry.waiting[kind] else None
+
+    def queue(self, pool: int, kind: int) -> Queue:
+        """The queue of a pool that has or had jobs waiting."""
+        return self._queues[kind][pool]
+
+    def queues(self, kind: int) -> Iterator[tuple[int, Queue]]:
+        """The pools that have a job with a task waiting, in order of who goes first, and their queues."""
+        return ((pool, self._queues[kind][pool]) for _, _, pool in self._order[kind])
 
     def pools(self, offer: Offer) -> Iterator[Iterator[int]]:
         """The jobs that the offer's slot may serve, pool by pool, in order of who goes first.
 
         A job with a reduce on the node is left out for a reduce slot, if the problem wants them on distinct nodes.
         """
-        kind = KINDS.index(offer.kind)
-        queues = self._queues[kind]
-
-        def served(pool: int) -> tuple[Fraction | float, int]:
-            weight, running = self._weight[pool], self._pool_running[kind][pool]
-            return (running / weight if weight else np.inf), pool
-
-        for pool in sorted((pool for pool, queue in queues.items() if queue), key=served):
-            yield (job for _, job in queues[pool] if self.may_run(job, offer))
+        for _, queue in self.queues(KINDS.index(offer.kind)):
+            yield (job for _, job in queue.turns if self.may_run(job, offer))
 
     def may_run(self, job: int, offer: Offer) -> bool:
         """Whether nothing bars a task of the job from the offer's slot."""
@@ -218,7 +352,8 @@ class JobPolicy(Policy):
 
     def random_task(self, job: int, kind: str, view: View) -> int:
         """One of the job's tasks that wait, uniformly at random."""
-        return int(self._rng.choice(self.waiting(job, kind, view)))
+        tasks = self.waiting(job, kind, view)
+        return int(tasks[self._rng.integers(len(tasks))])
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         raise NotImplementedError

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from optsched.arrays import Bools, grouped
 from optsched.decimals import decimal, total
 from optsched.errors import UsageError
-from optsched.instance import KINDS, MAP, PENDING, Ints
+from optsched.instance import KINDS, MAP, PENDING, Ints, Ragged
 from optsched.problems.base import Parameter, choice, either, number
 from optsched.running.base import Event, Heuristic, Offer, Policy, View
 
@@ -86,17 +87,41 @@ class JossPolicy(Policy):
         self._queues: dict[str, list[list[_Queue]]] = {
             kind: [[_Queue()] for _ in range(self._centers)] for kind in KINDS
         }
+        #: Tasks that wait in the queues of each datacenter, and whether it has queues of its own that may be empty.
+        self._waiting = {kind: [0] * self._centers for kind in KINDS}
+        self._emptied = {kind: [False] * self._centers for kind in KINDS}
         self._turn = {kind: [0] * self._centers for kind in KINDS}
         self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of a node that were offered in vain
         centers = max(1, self._centers)
         self._td = threshold(centers) if self.td == "auto" else decimal(self.td)
         self._large = float(cluster.slots.sum()) / centers if self.large == "auto" else float(self.large)
+        self._known = 0
+        self._members: dict[int, Ints] = {}
+        self._sent: dict[int, Ints] = {}
+        self._learn(view)
         for job in range(-1, len(view.workload.job_ids)):
             self._enter(job, view)
 
     def notify(self, event: Event, view: View) -> None:
         if event.what == "job-arrived":
+            self._learn(view)
             self._enter(event.index, view)
+
+    def _learn(self, view: View) -> None:
+        """Note the tasks of jobs that are new in the view, and all entries of the shuffle by the jobs of their maps."""
+        workload, tasks = view.workload, np.arange(self._known, len(view.workload))
+        if not len(tasks):
+            return
+        self._known = len(workload)
+        self._members.update((job, tasks[positions]) for job, positions in grouped(workload.job[tasks]))
+        if view.true_shuffle is not None:
+            self._sent = dict(grouped(workload.job[view.true_shuffle.map]))
+
+    def refuses(self, kind: str, view: View) -> Bools | None:
+        if self.idle == "steal" and kind == KINDS[MAP]:
+            return None
+        empty: Bools = np.array([not waiting for waiting in self._waiting[kind]], dtype=np.bool_)[self._center]
+        return empty
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         center = int(self._center[offer.node])
@@ -105,8 +130,7 @@ class JossPolicy(Policy):
             if self._passed[offer.node] < offer.free:
                 self._passed[offer.node] += 1
             else:
-                waiting = [sum(queue.length for queue in queues) for queues in self._queues[offer.kind]]
-                task = self._from_turn(offer, int(np.argmax(waiting)), view)
+                task = self._from_turn(offer, int(np.argmax(self._waiting[offer.kind])), view)
         return () if task is None else (task,)
 
     # Classes and policies ------------------------------------------------------------------------------------------
@@ -115,27 +139,27 @@ class JossPolicy(Policy):
         """The policy that serves a job of the view: "A", "B" or "C"."""
         if self.policy != "auto":
             return self.policy
-        of_job = view.workload.job == job
-        maps = of_job & (view.workload.kind == MAP)
-        if np.count_nonzero(maps) > self._large:
+        members = self._members.get(job, _NONE)
+        maps = members[view.workload.kind[members] == MAP]
+        if len(maps) > self._large:
             return "C"
         return "A" if self._ratio(job, maps, view) > self._td else "B"
 
-    def _ratio(self, job: int, maps: npt.NDArray[np.bool_], view: View) -> Fraction | float:
+    def _ratio(self, job: int, maps: Ints, view: View) -> Fraction | float:
         """S_reduce / S_map of a job, known from its profile: its filter ratio, else what `shuffle` says it sends."""
         workload = view.workload
         if job >= 0 and not np.isnan(workload.filter_ratio[job]):
             return decimal(workload.filter_ratio[job])
         if view.true_shuffle is None:
             return 0.0
-        received = total(view.true_shuffle.size[maps[view.true_shuffle.map]])
+        received = total(view.true_shuffle.size[self._sent.get(job, _NONE)])
         read = total(np.nan_to_num(workload.size[maps]))
         return received / read if read else math.inf if received else 0.0
 
     def _enter(self, job: int, view: View) -> None:
         """Put the waiting tasks of a job into queues. Without a datacenter there are no queues."""
         workload = view.workload
-        members = np.flatnonzero(workload.job == job)
+        members = self._members.get(job, _NONE)
         waits = members[view.status[members] == PENDING]
         if not len(waits) or not self._centers:
             return
@@ -163,34 +187,37 @@ class JossPolicy(Policy):
 
     def _least_waiting(self) -> int:
         """The datacenter with the fewest tasks in its queues."""
-        waiting = [
-            sum(queue.length for kind in KINDS for queue in self._queues[kind][center])
-            for center in range(self._centers)
-        ]
-        return int(np.argmin(waiting))
+        return int(np.argmin(np.sum([self._waiting[kind] for kind in KINDS], axis=0)))
 
-    def _append(self, center: int, maps: Iterable[int], reduces: Iterable[int], view: View, own: bool) -> None:
+    def _append(self, center: int, maps: npt.ArrayLike, reduces: npt.ArrayLike, view: View, own: bool) -> None:
         """Tasks to the ends of a datacenter's queues, or to new ones of their own."""
         for kind, tasks in zip(KINDS, (maps, reduces), strict=True):
-            queues = self._queues[kind][center]
+            queues, numbers = self._queues[kind][center], np.array(tasks, dtype=np.int64)
             if own:
                 queues.append(_Queue())
-            for task in tasks:
-                queues[-1 if own else 0].append(int(task), view.workload.replicas[int(task)])
+                self._emptied[kind][center] |= not len(numbers)
+            self._waiting[kind][center] += len(numbers)
+            queues[-1 if own else 0].extend(
+                numbers, view.workload.replicas.take(numbers) if self.variant == "j" else None
+            )
 
     # Handing out ---------------------------------------------------------------------------------------------------
 
     def _from_turn(self, offer: Offer, center: int, view: View) -> int | None:
         """A task of the next queue of a datacenter that has one. Empty queues of large jobs are dropped."""
         queues = self._queues[offer.kind][center]
-        queues[1:] = [queue for queue in queues[1:] if queue.length]
+        if self._emptied[offer.kind][center]:
+            queues[1:] = [queue for queue in queues[1:] if queue.length]
+            self._emptied[offer.kind][center] = False
         turn = self._turn[offer.kind]
         for step in range(len(queues)):
             at = (turn[center] + step) % len(queues)
             if queues[at].length:
                 turn[center] = at + 1
-                node = offer.node if self.variant == "j" else None
-                return queues[at].take(node, view.status)
+                task = queues[at].take(offer.node if self.variant == "j" else None, view.status)
+                self._waiting[offer.kind][center] -= 1
+                self._emptied[offer.kind][center] |= not queues[at].length
+                return task
         return None
 
 
@@ -200,25 +227,33 @@ class _Queue:
     def __init__(self) -> None:
         self.length = 0
         self._tasks: deque[int] = deque()
-        self._local: defaultdict[int, deque[int]] = defaultdict(deque)
+        self._local: defaultdict[int, list[int]] = defaultdict(list)
+        #: How many of a node's were taken or skipped.
+        self._gone: defaultdict[int, int] = defaultdict(int)
 
-    def append(self, task: int, nodes: Ints) -> None:
-        """A task at the end."""
-        self.length += 1
-        self._tasks.append(task)
-        for node in nodes.tolist():
-            self._local[node].append(task)
+    def extend(self, tasks: Ints, holders: Ragged | None) -> None:
+        """Tasks at the end; `holders` has the nodes with the block of each, where these matter."""
+        self.length += len(tasks)
+        self._tasks.extend(tasks.tolist())
+        if holders is not None:
+            for task, node in zip(tasks[holders.row_of].tolist(), holders.values.tolist(), strict=True):
+                self._local[node].append(task)
 
     def take(self, node: int | None, status: Ints) -> int:
         """The first task with its block on `node`, else the head. Tasks that were taken otherwise are skipped."""
         self.length -= 1
-        for tasks in (self._local[node], self._tasks) if node is not None else (self._tasks,):
-            while tasks:
-                task = tasks.popleft()
-                if status[task] == PENDING:
-                    return task
-        raise AssertionError("a queue that is not empty has a waiting task")
+        if node is not None and (local := self._local.get(node)) is not None:
+            for position in range(self._gone[node], len(local)):
+                self._gone[node] = position + 1
+                if status[local[position]] == PENDING:
+                    return local[position]
+        while True:
+            task = self._tasks.popleft()
+            if status[task] == PENDING:
+                return task
 
+
+_NONE: Ints = np.zeros(0, dtype=np.int64)
 
 _NUMBER_OR_AUTO = either(("auto",), number(lowest=0))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.brief import brief, counted
 from optsched.errors import Fault, UsageError
-from optsched.instance import KINDS, MAP, PENDING, Cluster, Ints, Shuffle, Workload
+from optsched.instance import KINDS, MAP, PENDING, Bools, Cluster, Ints, Shuffle, Workload
 from optsched.problems import Problem
 from optsched.problems.base import Parameter
 
@@ -127,6 +127,13 @@ class Policy(Protocol):
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         """Tasks (numbers of the view) to start on the offering node, at most `offer.free`; empty to leave it idle."""
         ...
+
+    def refuses(self, kind: str, view: View) -> Bools | None:
+        """Nodes whose offers of a kind it would decline in the round that begins, without any other effect.
+
+        The driver need not ask about them. Shape (nodes,); None: ask about all.
+        """
+        return None
 
     def notify(self, event: Event, view: View) -> None:
         """Called with every event, in order of time."""

@@ -5,17 +5,18 @@ The driver makes what a policy sees (`View`). A simulation over time, in which t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from optsched.deadline import check
 from optsched.errors import HeuristicFailed, UsageError
-from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Ints, Shuffle
-from optsched.placement import Placement
+from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Ints, Shuffle
+from optsched.placement import NONE, Placement
 from optsched.problems import Problem
 from optsched.running.answers import attempt, tasks_from
 from optsched.running.base import Event, Offer, Policy, View
@@ -24,6 +25,12 @@ __all__ = ["MAX_IDLE_ROUNDS", "Answer", "Drive", "Observer", "drive", "streams"]
 
 #: Rounds without an assignment after which a policy counts as starved.
 MAX_IDLE_ROUNDS = 100
+
+#: Slots of a kind up to which a round's order is drawn whole; of more, another one is drawn as far as it is needed.
+LAZY = 2**22
+
+#: Entries of such an order that are drawn together.
+_DRAWN = 2**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +88,11 @@ def drive(
     is then offered so much less often in the round. The order is that of slots, not of nodes, as in Guo et al.'s
     simulations.
 
+    Past `LAZY` slots the order of a round is drawn as far as the round goes.
+
     To a policy that says `fills_nodes` a round offers node after node, in random order: the slots of a node one after
-    another, until they are taken or one is declined. Where the problem places maps and reduces, a round offers all map
+    another, until they are taken or one is declined. Nodes that a policy `refuses` are not asked, unless somebody
+    observes, and count as asked in vain. Where the problem places maps and reduces, a round offers all map
     slots before the first reduce slot, since a reduce is placed by where its maps are.
 
     Jobs that arrive after the snapshot belong to the problem, but the policy learns of them at their arrival. The clock
@@ -123,7 +133,7 @@ def drive(
         raise UsageError(f"{problem.name} has no slots to offer to a policy; use a batch heuristic")
     order, own = streams(seed)
     known = _Known(problem)
-    notify, fills = getattr(policy, "notify", None) or _nothing, bool(getattr(policy, "fills_nodes", False))
+    asked = _Asked(policy, known, order, observers)
     attempt(getattr(policy, "start", _nothing), known.view, own)
     placed = rounds = idle_rounds = vain = 0
     while placed < problem.due:
@@ -131,66 +141,132 @@ def drive(
             if known.complete:
                 break
             for event in known.next_arrivals():
-                attempt(notify, event, known.view)
+                asked.tell(event)
             idle_rounds = 0
             continue
         rounds += 1
         before = placed
-        for kind, free in known.free.items():
-            if not known.waiting[kind]:
-                continue
-            left = free.tolist()  # offers that each node has left in this round
-            for node in _turns(free, order, fills):
-                if not left[node]:
-                    continue
-                offer = Offer(known.time, node, kind, int(free[node]))
-                started = _started(policy, offer, known, observers)
-                taken = started or (left[node] if fills else 1)
-                left[node] -= taken
+        for kind in known.free:
+            if known.waiting[kind]:
+                started, declined = asked.go_round(kind)
                 placed += started
-                vain += 0 if started else taken
-                if not known.waiting[kind]:
-                    break
+                vain += declined
         idle_rounds = idle_rounds + 1 if placed == before else 0
     return Drive(known.placement(), rounds, vain, placed < problem.due)
 
 
-def _turns(free: Ints, order: np.random.Generator, fills: bool) -> list[int]:
-    """The nodes in the order in which a round offers their free slots: at random, or each node's together."""
-    nodes = order.permutation(len(free)) if fills else np.arange(len(free))
-    slots = np.repeat(nodes, free[nodes])
-    turns: list[int] = (slots if fills else order.permutation(slots)).tolist()
-    return turns
-
-
 def _nothing(*_: Any) -> None:
-    """The `start` or `notify` of a policy that has none."""
+    """The `start`, `notify` or `refuses` of a policy that has none."""
 
 
-def _started(policy: Policy, offer: Offer, known: _Known, observers: Sequence[Observer]) -> int:
-    """How many tasks a policy starts on an offer; it and the observers are told."""
-    check()
-    tasks = _answered(policy, offer, known)
-    notify = getattr(policy, "notify", None) or _nothing
-    for task in tasks:
-        known.start(task, offer.node)
-        attempt(notify, Event(known.time, "task-started", task), known.view)
-    for observer in observers:
-        observer(known.time, known.problem, Answer(offer, tuple(known.order[tasks].tolist())))
-    return len(tasks)
+class _Asked:
+    """A policy that is offered slots, round after round, and told what happens."""
+
+    def __init__(
+        self, policy: Policy, known: _Known, order: np.random.Generator, observers: Sequence[Observer]
+    ) -> None:
+        self._policy, self._known, self._order, self._observers = policy, known, order, observers
+        self._notify = getattr(policy, "notify", None) or _nothing
+        # An observer sees every offer.
+        self._refuses = _nothing if observers else getattr(policy, "refuses", None) or _nothing
+        self._fills = bool(getattr(policy, "fills_nodes", False))
+
+    def tell(self, event: Event) -> None:
+        """Tell the policy what happened."""
+        attempt(self._notify, event, self._known.view)
+
+    def go_round(self, kind: str) -> tuple[int, int]:
+        """Offer all free slots of a kind; how many tasks started, and how many slots were offered in vain."""
+        known, fills = self._known, self._fills
+        room, waiting = known.room[kind], known.waiting
+        left, placed, vain = [*room, 0], 0, 0  # the last entry is of NONE
+        for node, refused in self._turns(kind):
+            vain += refused
+            while left[node]:
+                started = self._offer(Offer(known.time, node, kind, room[node]))
+                taken = started or (left[node] if fills else 1)
+                left[node] -= taken
+                placed += started
+                vain += 0 if started else taken
+                if not waiting[kind]:
+                    return placed, vain
+                if not fills:
+                    break
+        return placed, vain
+
+    def _turns(self, kind: str) -> Iterable[tuple[int, int]]:
+        """The nodes as a round offers them, each with how many slots before it are refused unasked."""
+        free = self._known.free[kind]
+        total = int(free.sum())
+        if not self._fills and total > LAZY:
+            return ((node, 0) for node in _drawn(free, total, self._order))
+        turns: Ints
+        if self._fills:
+            turns = self._order.permutation(len(free))
+        else:
+            turns = self._order.permutation(np.repeat(np.arange(len(free)), free))
+        refused = self._refused(kind)
+        if refused is None:
+            return zip(turns.tolist(), repeat(0), strict=False)
+        asked = ~refused[turns]
+        unasked = np.cumsum(np.where(asked, 0, free[turns] if self._fills else 1))
+        # A last turn, of no node, is for what is refused after all others.
+        before = np.diff(np.append(unasked[asked], unasked[-1:]), prepend=0)
+        return zip([*turns[asked].tolist(), NONE][: len(before)], before.tolist(), strict=True)
+
+    def _refused(self, kind: str) -> Bools | None:
+        """The nodes that need not be asked in this round; None if all are."""
+        answer = attempt(self._refuses, kind, self._known.view)
+        if answer is None:
+            return None
+        nodes = len(self._known.problem.instance.cluster)
+        if not isinstance(answer, np.ndarray) or answer.dtype != np.bool_ or answer.shape != (nodes,):
+            raise HeuristicFailed(
+                f"refuses {answer!r}; give an array with a bool for each of the {nodes} nodes, or None"
+            )
+        return answer if answer.any() else None
+
+    def _offer(self, offer: Offer) -> int:
+        """How many tasks the policy starts on an offer; it and the observers are told."""
+        check()
+        known = self._known
+        tasks = self._answered(offer)
+        for task in tasks:
+            known.start(task, offer.node)
+            attempt(self._notify, Event(known.time, "task-started", task), known.view)
+        for observer in self._observers:
+            observer(known.time, known.problem, Answer(offer, tuple(known.order[list(tasks)].tolist())))
+        return len(tasks)
+
+    def _answered(self, offer: Offer) -> Sequence[int]:
+        known = self._known
+        answer = attempt(self._policy.offer, offer, known.view)
+        kind = KINDS.index(offer.kind)
+        if type(answer) in (tuple, list):
+            if not answer:
+                return ()
+            if len(answer) == 1 and type(answer[0]) is int and known.waits(answer[0], kind):
+                return (answer[0],)
+        try:
+            waits = partial(known.waits, kind=kind)
+            tasks: list[int] = attempt(tasks_from, answer, offer.free, offer.kind, waits, known.label)
+        except HeuristicFailed as failed:
+            node = known.problem.instance.cluster.node_ids[offer.node]
+            raise HeuristicFailed(f'on an offer of node "{node}" {failed}') from failed.__cause__
+        return tasks
 
 
-def _answered(policy: Policy, offer: Offer, known: _Known) -> list[int]:
-    answer = attempt(policy.offer, offer, known.view)
-    if type(answer) in (tuple, list) and not answer:
-        return []
-    try:
-        waits = partial(known.waits, kind=KINDS.index(offer.kind))
-        tasks: list[int] = attempt(tasks_from, answer, offer.free, offer.kind, waits, known.label)
-    except HeuristicFailed as failed:
-        node = known.problem.instance.cluster.node_ids[offer.node]
-        raise HeuristicFailed(f'on an offer of node "{node}" {failed}') from failed.__cause__
-    return tasks
+def _drawn(free: Ints, slots: int, order: np.random.Generator) -> Iterator[int]:
+    """Nodes of a random order of all slots, drawn one by one: a shuffle of which only the moved entries are kept."""
+    ends = np.cumsum(free)
+    moved: dict[int, int] = {}
+    for begin in range(0, slots, _DRAWN):
+        places = np.arange(begin, min(begin + _DRAWN, slots))
+        found = []
+        for place, other in zip(places.tolist(), order.integers(places, slots).tolist(), strict=True):
+            found.append(moved.get(other, other))
+            moved[other] = moved.pop(place, place)
+        yield from np.searchsorted(ends, found, side="right").tolist()
 
 
 class _Known:
@@ -206,8 +282,8 @@ class _Known:
         Task of the instance that each number stands for.
     waiting
         How many known tasks of each kind wait.
-    free
-        Free slots of each node, of each kind that is offered.
+    free, room
+        Free slots of each node, of each kind that is offered; as an array, and as a list.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -225,7 +301,9 @@ class _Known:
         decided[problem.tasks] = True
         self._waits = bytearray(decided[self.order].tobytes())
         self._kind = workload.kind[self.order]
+        self._kinds = self._kind.astype(np.uint8).tobytes()
         self.free = {kind: slots.astype(np.int64) for kind, slots in problem.offered.items()}
+        self.room = {kind: slots.tolist() for kind, slots in self.free.items()}
         self.waiting = dict.fromkeys(KINDS, 0)
         self._tasks = self._arrived_jobs = 0
         self._started: list[int] = []
@@ -248,7 +326,7 @@ class _Known:
 
     def waits(self, task: int, kind: int) -> bool:
         """Whether there is a task of this number and kind, and it waits."""
-        return 0 <= task < self._tasks and bool(self._waits[task]) and self._kind[task] == kind
+        return 0 <= task < self._tasks and bool(self._waits[task]) and self._kinds[task] == kind
 
     def label(self, task: int) -> str:
         """How to call a task in a message."""
@@ -259,9 +337,10 @@ class _Known:
         """A waiting task runs from now on."""
         self._waits[task] = 0
         self._status[task], self._node[task] = RUNNING, node
-        kind = KINDS[self._kind[task]]
+        kind = KINDS[self._kinds[task]]
         self.waiting[kind] -= 1
-        self.free[kind][node] -= 1
+        self.room[kind][node] -= 1
+        self.free[kind][node] = self.room[kind][node]
         self._started.append(task)
 
     def next_arrivals(self) -> list[Event]:

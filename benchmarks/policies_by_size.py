@@ -1,0 +1,198 @@
+"""Processor seconds of every heuristic at growing sizes: does each grow as its paper says?
+
+    python benchmarks/policies_by_size.py [--tasks N ...] [--limit SECONDS] [--memory MB] [--json FILE]
+        [--problem PROBLEM] [HEURISTIC ...]
+
+Every heuristic of the list runs in the first problem that it serves (or in `--problem`) on instances of the family
+`mixed`: a tenth as many nodes as tasks with 12 slots each, racks of 40 nodes, jobs of 1,000 maps in ten groups, up to 3
+replicas, a record of where each ran; problems that place reduces have one for each 500 maps. Each run has a process of
+its own with the posed problem in it, so that seconds are of the run alone; the rows "posing" are of the problem. The
+exponent is that between the last two sizes: 1 is linear. What is over a limit is not tried at larger sizes.
+
+Prints a Markdown table; `--json` writes a list of records: heuristic, problem, tasks, seconds, judging (violations,
+objective, locality), megabytes (the process at its most), objective, or why there is none. Needs Unix.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import multiprocessing
+import resource
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+import optsched
+from optsched.heuristics import HEURISTICS, run
+from optsched.instance import REDUCE, Instance
+from optsched.instances.generate import generate
+from optsched.problems import PROBLEMS, Problem
+from optsched.problems.locality_counts import locality_counts
+
+Record = dict[str, Any]
+
+
+def posed(name: str, tasks: int) -> Problem:
+    """The problem on an instance of the family."""
+    nodes, jobs = max(2, tasks // 10), max(1, tasks // 1000)
+    kind = PROBLEMS[name]
+    assert issubclass(kind, Problem)
+    reduces = tasks // 500 if REDUCE in kind.kinds else 0
+    racks = max(1, nodes // 40)
+    sizes = {"nodes": nodes, "tasks": tasks, "racks": racks, "datacenters": min(4, racks), "jobs": jobs}
+    shared = {"reduces": reduces, "groups": min(10, jobs), "slots": 12, "replicas": min(3, nodes)}
+    instance = generate("mixed", **sizes, **shared)
+    assert isinstance(instance, Instance)
+    workload = replace(instance.workload, observed=np.arange(len(instance.workload)) % nodes)
+    return kind(replace(instance, workload=workload))
+
+
+def serving(name: str, wanted: str | None) -> str | None:
+    """The problem in which a heuristic is measured."""
+    served = HEURISTICS[name].problems
+    return next((problem for problem in served if wanted in (None, problem)), None)
+
+
+def measured(send: Connection, name: str, problem: Problem) -> None:
+    """Run one, and send what it took."""
+    began = time.process_time()
+    found = run(problem, name)
+    seconds = time.process_time() - began
+    record: Record = {"seconds": seconds, "error": found.error}
+    if found.placement is not None:
+        infeasible = any(True for _ in problem.violations(found.placement))
+        objective = None if infeasible else problem.evaluate(found.placement)
+        locality_counts(problem, found.placement)
+        record["judging"] = time.process_time() - began - seconds
+        record["objective"] = None if objective is None else [float(part) for part in objective]
+        record["rounds"] = found.rounds
+        record["waiting"] = int(problem.due if hasattr(problem, "due") else 0) - found.placement.placed
+    send.send(record)
+
+
+def whole(send: Connection, name: str, tasks: int, measure: list[str], limits: tuple[int, int]) -> None:
+    """Pose a problem, then run each heuristic in a process of its own; send a record each, then None."""
+    began = time.process_time()
+    warnings.simplefilter("ignore")
+    problem = posed(name, tasks)
+    send.send({"heuristic": "posing", "seconds": time.process_time() - began, "megabytes": peak()})
+    for heuristic in measure:
+        send.send({"heuristic": heuristic, **apart(measured, (heuristic, problem), limits)[0]})
+
+
+def peak() -> float:
+    """The most memory that this process had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def apart(target: Any, arguments: tuple[Any, ...], limits: tuple[int, int]) -> list[Record]:
+    """What a process of its own sends until it ends, within processor seconds and MB; the last says how it ended."""
+    fork = multiprocessing.get_context("fork")
+    receive, send = fork.Pipe(duplex=False)
+
+    def body() -> None:
+        seconds, megabytes = limits
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds + int(time.process_time()), resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes * 2**20, megabytes * 2**20))
+        try:
+            target(send, *arguments)
+            send.send({"megabytes": peak()})
+        except MemoryError:
+            send.send({"error": f"over {megabytes} MB"})
+        except optsched.errors.OptschedError as error:
+            send.send({"error": str(error).splitlines()[0]})
+
+    process = fork.Process(target=body)
+    process.start()
+    send.close()
+    sent: list[Record] = []
+    while True:
+        try:
+            sent.append(receive.recv())
+        except EOFError:
+            break
+    process.join()
+    if process.exitcode == -signal.SIGXCPU:
+        sent.append({"error": f"over {limits[0]} s"})
+    elif process.exitcode:
+        sent.append({"error": f"ended with {process.exitcode}"})
+    return sent if target is whole else [{key: value for part in sent for key, value in part.items()}]
+
+
+def records(names: list[str], wanted: str | None, sizes: list[int], limits: tuple[int, int]) -> Iterator[Record]:
+    """A record for each heuristic and size, and for each problem's posing."""
+    by_problem: dict[str, list[str]] = {}
+    for name in names:
+        problem = serving(name, wanted)
+        if problem is not None:
+            by_problem.setdefault(problem, []).append(name)
+    for problem, heuristics in by_problem.items():
+        left = list(heuristics)
+        for tasks in sizes:
+            every = (limits[0] * (len(left) + 1), limits[1])
+            failed = False
+            for sent in apart(whole, (problem, tasks, left, limits), every):
+                if "heuristic" not in sent and "error" not in sent:
+                    continue
+                record = {"heuristic": "posing", "problem": problem, "tasks": tasks, **sent}
+                yield record
+                failed |= record["heuristic"] == "posing" and bool(record.get("error"))
+                if str(record.get("error") or "").startswith(("over", "ended")) and record["heuristic"] in left:
+                    left.remove(record["heuristic"])
+            if failed:
+                break
+
+
+def table(found: list[Record], sizes: list[int]) -> Iterator[str]:
+    """The lines of a Markdown table: a row for each heuristic, in the order of measuring."""
+    yield f"| heuristic | problem | {' | '.join(f'{tasks:,} tasks' for tasks in sizes)} | exponent | MB | |"
+    yield f"|---|---|{'---:|' * len(sizes)}---:|---:|---|"
+    rows = dict.fromkeys((record["heuristic"], record["problem"]) for record in found)
+    for name, problem in rows:
+        own = {
+            record["tasks"]: record for record in found if (record["heuristic"], record["problem"]) == (name, problem)
+        }
+        timed = [(tasks, entry["seconds"]) for tasks, entry in own.items() if "seconds" in entry]
+        cells = [f"{own[tasks]['seconds']:.2f}" if tasks in dict(timed) else "-" for tasks in sizes]
+        growth = "-"
+        if len(timed) > 1 and timed[-2][1] > 0:
+            (small, before), (large, after) = timed[-2:]
+            growth = f"{math.log(after / before) / math.log(large / small):.2f}"
+        memory = next((entry["megabytes"] for entry in reversed(own.values()) if "megabytes" in entry), math.nan)
+        told = next((str(entry["error"]) for entry in own.values() if entry.get("error")), "")
+        yield f"| {name} | {problem} | {' | '.join(cells)} | {growth} | {memory:,.0f} | {told} |"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("heuristics", nargs="*", metavar="HEURISTIC", help="only these")
+    parser.add_argument("--problem", help="in this problem, if the heuristic serves it")
+    parser.add_argument("--tasks", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], metavar="N")
+    parser.add_argument("--limit", type=int, default=60, metavar="SECONDS", help="processor seconds of each run")
+    parser.add_argument("--memory", type=int, default=8000, metavar="MB", help="of each process")
+    parser.add_argument("--json", metavar="FILE", help="write the records")
+    arguments = parser.parse_args()
+    names = [name for name in HEURISTICS if not arguments.heuristics or name in arguments.heuristics]
+    found = []
+    limits = (arguments.limit, arguments.memory)
+    for record in records(names, arguments.problem, arguments.tasks, limits):
+        print(record, file=sys.stderr, flush=True)
+        found.append(record)
+    print("\n".join(table(found, arguments.tasks)))
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump(found, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
