@@ -21,6 +21,7 @@ __all__ = [
     "Part",
     "Ragged",
     "Strings",
+    "contains",
     "grouped",
     "read_only",
     "read_only_strings",
@@ -52,6 +53,19 @@ def read_only_strings(values: npt.ArrayLike) -> Strings:
     width = max(1, int(np.strings.str_len(array).max(initial=0)))
     array = np.ascontiguousarray(array, dtype=f"=U{width}") if array.ndim else array
     return read_only(array, array.dtype)
+
+
+def contains(ordered: Ints, wanted: Ints) -> Bools:
+    """Whether each of `wanted` is in the increasing array `ordered`.
+
+    >>> contains(np.array([2, 5]), np.array([5, 6])).tolist()
+    [True, False]
+    """
+    if not len(ordered):
+        return np.zeros(len(wanted), dtype=bool)
+    at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    found: Bools = ordered[at] == wanted
+    return found
 
 
 def grouped(values: Ints) -> Iterator[tuple[int, Ints]]:
@@ -151,6 +165,11 @@ class Ragged(Part):
         starts = np.append(0, np.cumsum(lengths, dtype=np.int64))
         picks = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
         return Ragged._own(starts, self.values[picks])
+
+    def ordered(self) -> Ragged:
+        """The same rows of indices, each in increasing order."""
+        beyond = int(self.values.max(initial=0)) + 1
+        return Ragged(self.starts, np.sort(self.row_of * beyond + self.values) % beyond)
 
     def kept(self, keep: Bools) -> Ragged:
         """The same rows with only the entries where `keep` (shape (total,)) holds."""

@@ -16,6 +16,7 @@ from optsched.heuristics.fifo import positions_of
 from optsched.heuristics.seen_costs import missing_sizes, sizes_parameter
 from optsched.instance import LARGEST, MAP, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
+from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, Problem, choice, number
 from optsched.problems.distances import distances
 from optsched.problems.shuffle_sizes import estimated_sizes
@@ -191,8 +192,12 @@ class _Ranked(TransmissionMaps):
         scale = max(0, finest) / max(float(second.max(initial=0.0)), 1e-300)
         self._units = first * max(1, room) + np.floor(second * min(scale, 2.0**40)).astype(np.int64)
 
-    def class_keys(self) -> list[object]:
-        return [row.tobytes() for row in self._units]
+    @property
+    def near(self) -> None:
+        """What is farther may cost less."""
+
+    def made_classes(self) -> TaskClasses:
+        return TaskClasses.from_keys([row.tobytes() for row in self._units])
 
     def table(self, positions: Ints) -> Ints:
         units: Ints = self._units[positions]

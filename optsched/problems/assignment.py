@@ -19,10 +19,12 @@ from types import MappingProxyType
 
 import numpy as np
 
+from optsched.arrays import contains
 from optsched.errors import Fault, InputError, TooLarge
-from optsched.instance import KINDS, LARGEST, Bools, Ints, Ragged
+from optsched.instance import KINDS, LARGEST, Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.base import OwnCosts, Problem, exact, exact_product, exact_sum, overfull
+from optsched.problems.nearest_areas import NearestAreas
 from optsched.results import Bound, Value, Violation
 
 __all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TabledProblem", "TaskClasses", "minimum_by_row"]
@@ -272,9 +274,19 @@ class TabledProblem(AssignmentProblem):
 
     idle_nodes: Ints
 
+    @property
+    def near(self) -> NearestAreas | None:
+        """What tells the level of each class and node with idle slots; None where costs are not a matter of levels."""
+        return None
+
+    @property
+    def level_units(self) -> Ints:
+        """Units of each class on a node of each level of `near`, int64, shape (classes, levels + 1)."""
+        return np.zeros((len(self._classes.first), 0), dtype=np.int64)
+
     @abstractmethod
-    def class_keys(self) -> Sequence[object]:
-        """A key for each of `tasks`; tasks with the same key are a class."""
+    def made_classes(self) -> TaskClasses:
+        """Tasks that have the same row in the table, whatever it says."""
 
     @abstractmethod
     def table(self, positions: Ints) -> Ints:
@@ -290,7 +302,12 @@ class TabledProblem(AssignmentProblem):
 
     @cached_property
     def _classes(self) -> TaskClasses:
-        return TaskClasses.from_keys(self.class_keys())
+        return self.made_classes()
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of a class and one of `idle_nodes` there are: the entries of the table."""
+        return len(self._classes.first) * len(self.idle_nodes)
 
     @cached_property
     def class_units(self) -> Ints:
@@ -302,12 +319,11 @@ class TabledProblem(AssignmentProblem):
             If there are more than `MOST_PAIRS`.
         """
         first = self._classes.first
-        if len(first) * len(self.idle_nodes) > MOST_PAIRS:
+        if self.pairs > MOST_PAIRS:
             raise TooLarge(
                 f"{self.place}: {len(first):,} kinds of tasks on {len(self.idle_nodes):,} nodes make a table of "
-                f"{len(first) * len(self.idle_nodes):,} costs, which would take "
-                f"{len(first) * len(self.idle_nodes) / 2**27:.1f} GB (at most {MOST_PAIRS / 2**27:.0f}): take fewer "
-                "tasks or nodes"
+                f"{self.pairs:,} costs, which would take {self.pairs / 2**27:.1f} GB (at most {MOST_PAIRS / 2**27:.0f})"
+                ": take fewer tasks or nodes"
             )
         units = np.empty((len(first), len(self.idle_nodes)), dtype=np.int64)
         step = max(1, BLOCK // max(1, len(self.idle_nodes)))
@@ -378,9 +394,9 @@ class LevelledProblem(AssignmentProblem):
         """0, 1 or 2 for pairs (`tasks[positions[i]]`, `nodes[i]`): on the node, in the rack, off-rack."""
         if not len(positions):
             return np.zeros(0, dtype=np.int64)
-        on_node = _contains(self._node_keys, positions * len(self.rack) + nodes)
+        on_node = contains(self._node_keys, positions * len(self.rack) + nodes)
         rack = self.rack[nodes]
-        in_rack = (rack >= 0) & _contains(self._rack_keys, positions * self._racks + rack)
+        in_rack = (rack >= 0) & contains(self._rack_keys, positions * self._racks + rack)
         return np.where(on_node, 0, np.where(in_rack, 1, 2)).astype(np.int64)
 
     def largest_pair_units(self) -> int:
@@ -428,12 +444,3 @@ class LevelledProblem(AssignmentProblem):
         placed = np.flatnonzero(nodes != NONE)
         counts = np.bincount(self.locality(placed, nodes[placed]), minlength=3).tolist()
         return dict(zip(("node", "rack", "off_rack"), counts, strict=True))
-
-
-def _contains(ordered: Ints, wanted: Ints) -> Bools:
-    """Whether each of `wanted` is in the increasing array `ordered`."""
-    if not len(ordered):
-        return np.zeros(len(wanted), dtype=bool)
-    at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-    found: Bools = ordered[at] == wanted
-    return found

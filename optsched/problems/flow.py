@@ -8,7 +8,7 @@ need.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from optsched.decimals import decimal, total
 from optsched.errors import Fault
 from optsched.instance import KINDS, MAP, RUNNING, Floats, Instance, Ints, Ragged
-from optsched.problems.assignment import TabledProblem
+from optsched.problems.assignment import TabledProblem, TaskClasses
 from optsched.problems.base import GRID, Parameter, either, number, on_grid, pending_of, sequence, switch
 from optsched.results import Component, Proof, Sense
 
@@ -121,9 +121,9 @@ class Flow(TabledProblem):
         more = [] if added is None else [added]
         return np.array([effective_load(np.append(rates, more)) for rates in self.running_rates], dtype=np.float64)
 
-    def class_keys(self) -> Sequence[object]:
+    def made_classes(self) -> TaskClasses:
         sources = (tuple(sorted(replicas.tolist())) for replicas in self.replicas)
-        return list(zip((rates.tobytes() for rates in self.rates), sources, strict=True))
+        return TaskClasses.from_keys(list(zip((rates.tobytes() for rates in self.rates), sources, strict=True)))
 
     def table(self, positions: Ints) -> Ints:
         return on_grid(self._penalties(positions))

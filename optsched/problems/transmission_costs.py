@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,7 +17,14 @@ from optsched.decimals import common_denominator, whole_units
 from optsched.errors import Fault
 from optsched.instance import LARGEST, MAP, Floats, Instance, Ints, Ragged
 from optsched.problems.base import GRID, on_grid, pending_of
-from optsched.problems.distances import distances, missing_topology, whole_distances
+from optsched.problems.distances import (
+    NestedAreas,
+    distances,
+    missing_topology,
+    nested_areas,
+    whole_areas,
+    whole_distances,
+)
 
 __all__ = ["Scale", "map_costs", "missing_of_maps", "missing_of_shuffle", "summed_units", "too_much"]
 
@@ -34,23 +42,38 @@ class Scale:
         Costs are whole multiples of 1/`grid`: the product of the common denominators of sizes and of distances
         (distances as decimals or as 1 over decimals), 1 where all are whole. Where the product is above `GRID`, it is
         `GRID`, and products are rounded.
-    lengths
-        float64, shape (nodes, nodes): distances as they are multiplied, `[from][to]`; whole where nothing is rounded.
     denominator
         The common denominator of the sizes; None where products are rounded.
+    nested
+        The distances as nested areas, with lengths as they are multiplied; None where they are none.
     """
 
     grid: int
-    lengths: Floats
     denominator: int | None
+    nested: NestedAreas | None
+    _instance: Instance
 
     @classmethod
     def of(cls, instance: Instance, *megabytes: Floats) -> Scale:
         """The scale of these sizes and the instance's distances."""
-        whole, denominator = whole_distances(instance), common_denominator(*megabytes)
-        if whole is None or denominator is None or denominator * whole[1] > GRID:
-            return cls(GRID, distances(instance), None)
-        return cls(denominator * whole[1], whole[0], denominator)
+        nested, denominator = nested_areas(instance), common_denominator(*megabytes)
+        areas, unit = whole_areas(instance), None
+        if nested is not None:
+            unit = None if areas is None else areas[1]
+        elif (whole := whole_distances(instance)) is not None:
+            unit = whole[1]
+        if unit is None or denominator is None or denominator * unit > GRID:
+            return cls(GRID, None, nested, instance)
+        return cls(denominator * unit, denominator, None if areas is None else areas[0], instance)
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """Distances as they are multiplied, `[from][to]`, float64, shape (nodes, nodes); whole if nothing is rounded.
+
+        It is a matrix of all pairs of nodes, also where these are nested areas.
+        """
+        whole = None if self.denominator is None else whole_distances(self._instance)
+        return distances(self._instance) if whole is None else whole[0]
 
     def amounts(self, megabytes: Floats) -> Floats:
         """Sizes as they are multiplied: whole where nothing is rounded; same shape."""
@@ -122,6 +145,8 @@ def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, 
     int64, shape (rows, nodes)
         2^60 throughout where a sum is 2^53 units or more: a double of 2^53 may stand for one more.
     """
+    if scale.nested is not None:
+        return _summed_by_areas(scale, scale.nested, amounts, at, row, rows)
     distance = scale.lengths.T if receiving else scale.lengths
     weights: Floats = np.zeros((rows, len(distance)))
     np.add.at(weights, (row, at), amounts)
@@ -144,6 +169,24 @@ def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, 
         products = scale.units(part.imag[:, None] * distance[part.real.astype(np.int64)])
         units += np.asarray(counts[:, begin : begin + step] @ products, dtype=np.int64)
     return units
+
+
+def _summed_by_areas(scale: Scale, nested: NestedAreas, amounts: Floats, at: Ints, row: Ints, rows: int) -> Ints:
+    """As `summed_units`: all pay for the greatest length, less for each area what those within it pay too much."""
+    nodes = nested.areas.shape[1]
+    with np.errstate(over="ignore"):
+        paid = scale.units(amounts[:, None] * nested.lengths)
+    total = np.zeros(rows)
+    np.add.at(total, row, paid[:, -1].astype(np.float64))
+    if not (total < 2.0**62).all():  # there are sums that int64 would not hold
+        return np.full((rows, nodes), 2**60, dtype=np.int64)
+    sums: Ints = np.zeros((rows, nodes), dtype=np.int64)
+    for level, areas in enumerate((np.arange(nodes), *nested.areas)):
+        less = np.zeros((rows, int(areas.max(initial=-1)) + 1), dtype=np.int64)
+        longer = paid[:, level + 1] if level < len(nested.areas) else np.zeros(len(paid), dtype=np.int64)
+        np.add.at(less, (row, areas[at]), paid[:, level] - longer)
+        sums += less[:, areas]
+    return sums if (sums < LARGEST).all() else np.full(sums.shape, 2**60, dtype=np.int64)
 
 
 def too_much(grid: int) -> Fault:

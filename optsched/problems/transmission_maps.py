@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from optsched.errors import Fault
 from optsched.instance import Instance, Ints
-from optsched.problems.assignment import TabledProblem
+from optsched.problems.assignment import TabledProblem, TaskClasses
 from optsched.problems.distances import missing_topology
+from optsched.problems.nearest_areas import NearestAreas
 from optsched.problems.transmission_costs import Scale, map_costs, missing_of_maps
 from optsched.results import Component, Proof, Sense
 
@@ -21,6 +25,13 @@ class TransmissionMaps(TabledProblem):
     A map with a block of B MB costs B times the distance from the nearest replica (Shen et al. 2016, equation (1)).
     Costs are exact where sizes and distances have denominators whose product, `grid`, is at most 2^20; else each pair's
     is rounded once to a multiple of 2^-20.
+
+    Where distances are nested areas (`near`), no table is needed: a map has one cost for each level.
+
+    Attributes
+    ----------
+    scale
+        In what units sizes and distances are multiplied.
 
     Examples
     --------
@@ -49,14 +60,47 @@ class TransmissionMaps(TabledProblem):
     def prepare_costs(self) -> None:
         super().prepare_costs()
         sizes = self.instance.workload.size[self.tasks]
-        self._scale = Scale.of(self.instance, sizes)
-        self.grid = self._scale.grid
-        self._amounts = self._scale.amounts(sizes)
-        self._lengths = self._scale.lengths[:, self.idle_nodes]
+        self.scale = Scale.of(self.instance, sizes)
+        self.grid = self.scale.grid
+        self._amounts = self.scale.amounts(sizes)
 
-    def class_keys(self) -> Sequence[object]:
-        sources = (tuple(sorted(replicas.tolist())) for replicas in self.replicas)
-        return list(zip(self._amounts.tolist(), sources, strict=True))
+    @cached_property
+    def near(self) -> NearestAreas | None:
+        """How near idle nodes are to the replicas of each class of maps; None where distances are no nested areas."""
+        nested = self.scale.nested
+        if nested is None:
+            return None
+        return NearestAreas(nested, self.replicas.take(self.classes().first), self.capacity > 0)
+
+    @cached_property
+    def level_units(self) -> Ints:
+        """Units of each class on a node of each level of `near`."""
+        assert self.scale.nested is not None
+        with np.errstate(over="ignore"):  # such a cost is refused
+            return self.scale.units(self._amounts[self.classes().first][:, None] * self.scale.nested.lengths)
+
+    def largest_pair_units(self) -> int:
+        if self.near is None or not len(self.idle_nodes):
+            return super().largest_pair_units()
+        farthest = self.near.farthest
+        return int(self.level_units[np.arange(len(farthest)), farthest].max(initial=0))
+
+    def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
+        if self.near is None:
+            return super().pair_units(positions, nodes)
+        row = self.classes().of_task[positions]
+        units: Ints = self.level_units[row, self.near.level(row, nodes)]
+        return units
+
+    def cheapest_units(self, prices: Ints) -> Ints:
+        if self.near is None:
+            return super().cheapest_units(prices)
+        return self.near.cheapest(self.level_units, prices)[self.classes().of_task]
+
+    def made_classes(self) -> TaskClasses:
+        alike = np.unique(self._amounts, return_inverse=True)[1].ravel()
+        return TaskClasses.from_rows(alike, self.replicas.ordered())
 
     def table(self, positions: Ints) -> Ints:
-        return self._scale.units(map_costs(self._amounts[positions], self.replicas.take(positions), self._lengths))
+        lengths = self.scale.lengths[:, self.idle_nodes]
+        return self.scale.units(map_costs(self._amounts[positions], self.replicas.take(positions), lengths))

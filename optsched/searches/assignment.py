@@ -24,6 +24,7 @@ from optsched.network import FlowNetwork
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem, TaskClasses
 from optsched.problems.base import expect_recorded
+from optsched.problems.nearest_areas import NearestAreas
 from optsched.results import Limit, Termination
 from optsched.searches.tabled_assignment import (
     Prices,
@@ -140,22 +141,29 @@ class TransportNetwork:
         self._first_class = 1 + len(problem.pools)
         self._arcs: list[_Arcs] = [*self._supply_arcs()]
         self._slots = np.zeros(len(self.labels), dtype=np.int64)
-        #: For each node its vertex, that of its rack, and the "anywhere" that it belongs to; -1 where there is none.
-        self._node, self._rack, self._anywhere = np.full((3, len(problem.capacity)), -1, dtype=np.int64)
+        areas = len(problem.near.levels) if isinstance(problem, TabledProblem) and problem.near is not None else 0
+        #: For each node its vertex, and those of the wider and wider sets that it belongs to: its rack and "anywhere",
+        #: or its areas. -1 where there is none.
+        self._levels = np.full((max(3, areas), len(problem.capacity)), -1, dtype=np.int64)
+        self._node, self._rack, self._anywhere = self._levels[:3]
         if isinstance(problem, LevelledProblem):
             local = problem.idle_replicas.take(self.classes.first)
             self._add_nodes(np.unique(local.values))
             self._add_tree(problem, local)
+        elif isinstance(problem, TabledProblem) and problem.near is not None:
+            self._add_areas(problem, problem.near)
         else:
             self._add_nodes(np.flatnonzero(idle))
             self._add_all_pairs()
         self.sink = len(self.labels)
         self.labels.append("sink")
         self._above = np.full(len(self.labels), self.sink, dtype=np.int64)
-        for inner, outer in ((self._rack, self._anywhere), (self._node, np.maximum(self._rack, self._anywhere))):
+        outer = self._levels[-1].copy()
+        for inner in self._levels[-2::-1]:
             joined = (inner >= 0) & (outer >= 0)
             self._above[inner[joined]] = outer[joined]
-        vertices = np.unique(np.concatenate([self._node, self._rack, self._anywhere]))
+            outer = np.where(inner >= 0, inner, outer)
+        vertices = np.unique(self._levels)
         vertices = vertices[vertices >= 0]
         slots = self._slots[vertices]
         self._arcs.append(_Arcs(vertices, self._above[vertices], slots, np.zeros_like(vertices)))
@@ -205,6 +213,19 @@ class TransportNetwork:
         tail, head = np.repeat(np.arange(len(self.classes.first)), len(nodes)), np.tile(nodes, len(self.classes.first))
         self._offer(tail, self._node[head], self.problem.pair_units(self.classes.first[tail], head))
 
+    def _add_areas(self, problem: TabledProblem, near: NearestAreas) -> None:
+        """Add the areas at each level that hold a replica, and the arcs of the classes to those that hold theirs."""
+        ids, idle = problem.instance.cluster.node_ids, np.flatnonzero(problem.capacity)
+        for level, (areas, of_node) in enumerate(zip(near.idle_areas, near.levels, strict=True)):
+            used, first = np.unique(of_node[idle], return_index=True)
+            slots = np.bincount(of_node, weights=problem.capacity).astype(np.int64)
+            wanted = np.isin(used, areas.values)
+            names = [f"level {level} round {name}" if level else f"node {name}" for name in ids[idle[first[wanted]]]]
+            vertex = np.full(len(slots), -1, dtype=np.int64)
+            vertex[used[wanted]] = self._add_vertices(names, slots[used[wanted]])
+            self._levels[level, idle] = vertex[of_node[idle]]
+            self._offer(areas.row_of, vertex[areas.values], problem.level_units[areas.row_of, level])
+
     def _add_tree(self, problem: LevelledProblem, local: Ragged) -> None:
         """Add racks and "anywhere" for each surcharge, and the arcs of the classes to all levels."""
         on_node, in_rack, off_rack = problem.levels
@@ -247,7 +268,7 @@ class TransportNetwork:
         node_of[self._node[placed]] = placed
         target = node_of[entry]
         # Tasks that flow to a rack take slots of its nodes that are left; then the others take what is left anywhere.
-        for vertex_of in (self._rack, self._anywhere):
+        for vertex_of in self._levels[1:]:
             left = capacity - np.bincount(target[target != NONE], minlength=len(capacity))
             inside = np.flatnonzero(vertex_of >= 0)
             inside = inside[np.argsort(vertex_of[inside], kind="stable")]
@@ -267,7 +288,7 @@ class TransportNetwork:
         """
         own = np.maximum(potential - potential[self._above], 0)
         nodes = np.zeros(len(self.problem.capacity), dtype=np.int64)
-        for vertex_of in (self._node, self._rack, self._anywhere):
+        for vertex_of in self._levels:
             nodes += np.where(vertex_of >= 0, own[vertex_of], 0)
         pools = potential[0] - potential[1 : self._first_class]
         return Prices(int(potential[0] - potential[self.sink]), nodes, pools)
@@ -277,11 +298,14 @@ class TransportNetwork:
         problem = self.problem
         placed = np.flatnonzero(nodes != NONE)
         owner, target = self.classes.of_task[placed], nodes[placed]
-        entry = self._node[target]
+        level = np.zeros_like(placed)
         if isinstance(problem, LevelledProblem):
             level = problem.locality(placed, target)
-            in_rack = np.where(self._rack[target] >= 0, self._rack[target], self._anywhere[target])
-            entry = np.where(level == 0, entry, np.where(level == 1, in_rack, self._anywhere[target]))
+        elif isinstance(problem, TabledProblem) and problem.near is not None:
+            level = problem.near.level(owner, target)
+        entry = self._levels[level, target]
+        for wider in range(1, len(self._levels)):  # where a level has no vertex the next one is meant
+            entry = np.where((entry < 0) & (level < wider), self._levels[wider, target], entry)
         path = [1 + problem.pool[placed], self._first_class + owner, entry]
         ends = list(itertools.pairwise(path))
         while len(entry):
@@ -639,7 +663,7 @@ def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None
     """
     if not problem.count:
         return Prices(0, np.zeros_like(problem.capacity), np.zeros(len(problem.pools), dtype=np.int64))
-    if isinstance(problem, TabledProblem):
+    if isinstance(problem, TabledProblem) and (problem.near is None or is_tabled(problem)):
         return table_prices(problem, problem.nodes_of(placement))
     network = TransportNetwork(problem)
     flow = network.flow_of(problem.nodes_of(placement))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -10,12 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nested_instances import nested
 from transmission_instances import DISTANCES, topologies
 
 from optsched.errors import InputError, MissingField
 from optsched.instance import Cluster, Instance, State, Topology, Workload
 from optsched.problems import distances as module
-from optsched.problems.distances import cluster_distances, distances, whole_distances
+from optsched.problems.distances import cluster_distances, distances, nested_areas, whole_areas, whole_distances
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -168,3 +170,52 @@ def test_slowest_link() -> None:
     assert whole_distances(instance) is None
     with pytest.raises(InputError, match=r"few: topology\.links: no path of links joins"):
         distances(posed(Topology("links", links=(("a", "b", 2.0**-53 - 2.0**-100),)), 2))
+
+
+@given(nested())
+def test_nested_areas(instance: Instance) -> None:
+    """Tests that areas say of each pair of nodes what the matrix says, plainly and in whole units."""
+    found, exactly, whole = nested_areas(instance), whole_areas(instance), whole_distances(instance)
+    assert found is not None
+    node = np.arange(len(instance.cluster))
+    level = found.level(node[:, None], node)
+    assert found.lengths[level].tolist() == distances(instance).tolist()
+    assert exactly is not None
+    assert whole is not None
+    assert (exactly[0].lengths[level].tolist(), exactly[1]) == (whole[0].tolist(), whole[1])
+    assert nested_areas(instance) is found
+    for inner, outer in itertools.pairwise(found.areas):  # each area is within one of the next level
+        assert len(np.unique(np.stack([inner, outer]), axis=1)[0]) == inner.max() + 1 > outer.max() + 1
+
+
+def test_distances_that_are_no_nested_areas() -> None:
+    """Tests that matrices, racks nearer than nodes, and uneven links have none; nor has no node at all."""
+    assert nested_areas(posed(Topology("distance", DISTANCES), 4)) is None
+    assert whole_areas(posed(Topology("rate", [[1.0, 2.0], [2.0, 1.0]]), 2)) is None
+    hops = Topology("hops", hops={"node": 3, "rack": 2, "off_rack": 4})
+    assert nested_areas(Instance(Cluster(["a", "b"], rack=[0, 0], rack_ids=["r"], topology=hops), Workload([]))) is None
+    assert nested_areas(posed(hops, 0)) is None
+    assert nested_areas(posed(Topology("links", links=()), 0)) is None
+    uneven = Topology("links", links=[("a", "s", 1.0), ("b", "s", 2.0), ("c", "s", 3.0)])
+    assert nested_areas(posed(uneven)) is None
+    far = Topology("links", links=[("a", "s", 1.0), ("b", "s", 1.0), ("c", "s", 40.0)])
+    assert nested_areas(posed(far)) is None  # c is nearer to a than b is
+    many = Topology("links", links=[("a", f"s{end}", 1.0 + end) for end in range(20)] + [("a", "b", 3.0)])
+    assert nested_areas(posed(many, 2)) is not None
+    ids = [f"n{node}" for node in range(9)]
+    line = Topology("links", links=[(one, other, 1.0 + at) for at, (one, other) in enumerate(itertools.pairwise(ids))])
+    assert nested_areas(Instance(Cluster(ids, topology=line), Workload([]))) is None
+    with pytest.raises(MissingField, match="give one of distance, hops, rate and links"):
+        nested_areas(posed(None))
+
+
+def test_too_many_places_of_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that nodes below few switches need no matrix, and that too many places are told with their number."""
+    monkeypatch.setattr(module, "MOST_NODES", 2)
+    links = [(node, "s", 1.0) for node in "abcd"]
+    found = nested_areas(posed(Topology("links", links=links), 4))
+    assert found is not None
+    assert (found.areas.tolist(), found.lengths.tolist()) == ([[0] * 4], [0, 2])
+    parted = [(node, "s", 1.0 + at) for at, node in enumerate("abcd")]
+    with pytest.raises(InputError, match=r"few: topology: nodes at 4 places have no dense matrix .*: 2 places at most"):
+        nested_areas(posed(Topology("links", links=parted), 4))

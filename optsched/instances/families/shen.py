@@ -51,6 +51,9 @@ REDUCES = (
 #: than 50 GB, where the paper says about 60 %, which no one ratio a batch gives together with the other two.
 SHUFFLE_RATIOS = (2.0, 1.0, 0.15)
 
+#: Distances are drawn for each pair of at most so many nodes.
+MOST_DRAWN = 2**13
+
 #: Hops of Shen et al.'s example of a rack: none on a node, two to a neighbour through the switch, four beyond it.
 _HOPS = {"node": 0, "rack": 2, "off_rack": 4}
 
@@ -84,6 +87,7 @@ def _transmission(
     """Whole sizes, so that costs are whole; what ran or runs is on nodes drawn with equal chance."""
     require_distinct(replicas, nodes)
     require(racks <= nodes, f"racks is {racks}; it must be at most {nodes}: each rack has a node")
+    require(not spread or nodes <= MOST_DRAWN, f"nodes is {nodes}; with a spread it must be at most {MOST_DRAWN}")
     if spread:
         matrix = np.triu(rng.integers(1, spread, size=(nodes, nodes), endpoint=True), 1).astype(np.float64)
         topology = Topology("distance", matrix + matrix.T)
@@ -155,7 +159,7 @@ FAMILIES = (
         "Shen et al. 2016, section II.",
         "Jobs with maps, reduces and a random shuffle; distances by rack or drawn.",
         {
-            "nodes": Setting(8, "nodes", 1, 8192),
+            "nodes": Setting(8, "nodes; at most 8192 where distances are drawn", 1, 10**6),
             "tasks": Setting(12, "maps", 1),
             "reduces": Setting(4, "reduces", 1, 10**5),
             "jobs": Setting(2, "jobs, which share maps and reduces evenly", 1, 10**5),
