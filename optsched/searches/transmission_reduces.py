@@ -3,6 +3,10 @@
 Flow goes from a source to classes of equal reduces, on to pairs of job and node (at most one reduce each), on to nodes,
 and by their idle slots to the sink. Reduces that may share a node go to nodes directly. The linear program over a
 network is integral, so flows are placements.
+
+Where k reduces are placed, a class needs no more than the k nodes that are cheapest for it: k - 1 others leave it one
+of these, which costs no more than any other node. So there are at most k arcs a class, however many nodes there are. A
+node that is left free has no price, so that the prices prove the optimum on all nodes.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.instance import Ints
+from optsched.instance import Bools, Ints
 from optsched.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.searches.assignment import dealt, solve_network
@@ -19,7 +23,7 @@ from optsched.solvers.networks import residual_potentials
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ReduceNetwork", "ReducePrices", "by_arrays", "prices_of"]
+__all__ = ["ReduceNetwork", "ReducePrices", "by_arrays", "cheapest_nodes", "prices_of"]
 
 
 class ReducePrices(NamedTuple):
@@ -33,6 +37,13 @@ class ReducePrices(NamedTuple):
 class ReduceNetwork:
     """The network of a problem of which at least one reduce is placed.
 
+    Parameters
+    ----------
+    problem
+        What it is of.
+    nodes
+        A placement that is to be a flow of it: the node of each of `problem.tasks`, or -1.
+
     Attributes
     ----------
     tail, head, capacity, cost
@@ -41,15 +52,19 @@ class ReduceNetwork:
         int64, shape (vertices,).
     """
 
-    def __init__(self, problem: TransmissionReduces) -> None:
+    def __init__(self, problem: TransmissionReduces, nodes: Ints | None = None) -> None:
         self.problem, self.classes = problem, problem.classes()
         first, width = self.classes.first, len(problem.capacity)
+        offered = cheapest_nodes(problem)
+        if nodes is not None:
+            placed = np.flatnonzero(nodes != NONE)
+            offered[self.classes.of_task[placed], nodes[placed]] = True
         #: Row (class) and node of each arc that offers a node to a class.
-        self.row, self.node = np.nonzero(problem.usable[first])
+        self.row, self.node = np.nonzero(offered)
         job, limited = problem.job[first[self.row]], problem.limited[first[self.row]]
         #: Pairs of job and node that several reduces could use, as job * nodes + node.
         self.pairs = np.unique((job * width + self.node)[limited])
-        self.hosts = np.flatnonzero(problem.capacity > 0)
+        self.hosts = np.unique(self.node)
         supplies = 1 + np.arange(len(first))
         pair_vertices = 1 + len(first) + np.arange(len(self.pairs))
         host_vertices = 1 + len(first) + len(self.pairs) + np.arange(len(self.hosts))
@@ -58,10 +73,10 @@ class ReduceNetwork:
         vertex[self.hosts] = host_vertices
         #: Where each offer leads: to the pair of job and node, or NONE where it leads to the node directly.
         self.pair = np.where(limited, np.searchsorted(self.pairs, job * width + self.node), NONE)
-        offered = np.where(limited, 1 + len(first) + self.pair, vertex[self.node])
+        place = np.where(limited, 1 + len(first) + self.pair, vertex[self.node])
         self.tail = np.concatenate([np.zeros_like(supplies), 1 + self.row, pair_vertices, host_vertices])
         self.head = np.concatenate(
-            [supplies, offered, vertex[self.pairs % width], np.full_like(host_vertices, self.sink)]
+            [supplies, place, vertex[self.pairs % width], np.full_like(host_vertices, self.sink)]
         )
         # An offer without a limit has one unit more than can ever flow, so that no dual price settles on it.
         free = np.full_like(self.row, problem.count + 1)
@@ -108,6 +123,19 @@ class ReduceNetwork:
         return ReducePrices(int(potential[0] - potential[self.sink]), nodes, pairs)
 
 
+def cheapest_nodes(problem: TransmissionReduces) -> Bools:
+    """The nodes that each class needs, shape (classes, nodes): as many as are placed at all, the cheapest of those."""
+    first, count = problem.classes().first, problem.count
+    offered: Bools = problem.usable[first]
+    if count < offered.shape[1]:
+        for row, reduce in enumerate(first.tolist()):
+            usable = np.flatnonzero(offered[row])
+            if len(usable) > count:
+                dear = np.argpartition(problem.units[reduce, usable], count - 1)[count:]
+                offered[row, usable[dear]] = False
+    return offered
+
+
 def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOutcome, Ints | None, ReducePrices | None]:
     """Solve the linear program: what HiGHS says, the node of each reduce (or -1), and its duals as whole prices."""
     network = ReduceNetwork(problem)
@@ -118,7 +146,7 @@ def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOut
 
 def prices_of(problem: TransmissionReduces, nodes: Ints) -> ReducePrices | None:
     """Prices that prove a placement (node of each reduce, or -1) optimal, in exact integers; None where it is not."""
-    network = ReduceNetwork(problem)
+    network = ReduceNetwork(problem, nodes)
     lower = np.zeros_like(network.tail)
     flow = network.flow_of(nodes)
     potentials = residual_potentials(
