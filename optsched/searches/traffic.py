@@ -10,6 +10,7 @@ solver's word.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from optsched.placement import Placement
 from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
+from optsched.searches.traffic_load import BestPlaces, LoadProgram
 from optsched.solvers.answers import check_claim, rounded_prices, whole_bound
 from optsched.solvers.highs import LinearProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.outcome import SolverOutcome
@@ -232,6 +234,10 @@ class TrafficSearch:
         assert known.units is not None
         assert known.placement is not None
         traffic, low, high = known.units, self.problem.least_load, self.load(known.placement)
+        if self.shortcuts and low < high and known.proved == traffic:
+            best = self._least_by_places(known)
+            if best is not None:
+                return best
         if low < high and self.priced(high - 1).proved > traffic:
             return known, high
         while low < high:
@@ -252,6 +258,36 @@ class TrafficSearch:
                 break
             low += 1
         return known, low
+
+    def _least_by_places(self, known: WithinLimit) -> tuple[WithinLimit, int] | None:
+        """As `least_load`, where prices say which places are the best ones; None where that does not settle it."""
+        places = BestPlaces.of(self.problem, known.prices, known.limit)
+        if places is None or self._late():
+            return None
+        program = LoadProgram(places)
+        found = solve_uninterrupted(program.relaxed, self.left())
+        if found.x is None or found.row_duals is None:
+            return None
+        assert known.units is not None
+        assert known.placement is not None
+        load = max(self.problem.least_load, math.ceil(found.x[-1] - _WHOLE))
+        if load > self.problem.least_load:
+            bounds = (
+                (self.problem.price_bound(*prices, load - 1), prices) for prices in program.prices(found.row_duals)
+            )
+            proved, prices = max(bounds, key=lambda entry: entry[0], default=(0, known.prices))
+            if proved <= known.units:
+                return None
+            self._programs[load - 1] = WithinLimit(load - 1, None, None, proved, prices, proved)
+        if self.load(known.placement) == load:
+            return known, load
+        within = program.within(load)
+        x = solve_uninterrupted(within, self.left()).x
+        x = None if x is None else solve_uninterrupted(program.with_choices(within, x), self.left()).x
+        placement = None if x is None else program.placement(x)
+        best = WithinLimit(load, None, None, known.units, known.prices, 0)
+        best = self._holding(best, placement)
+        return (best, load) if best.units == known.units else None
 
     # Certificates and frontier -------------------------------------------------------------------------------------
 
