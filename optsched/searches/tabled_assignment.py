@@ -41,9 +41,8 @@ _FEW_ENTRIES, _FEW_PAIRS = 20_000, 2**19
 #: SciPy's table beats the network up to so many pairs of task and slot for each pair of class and node (benchmarks).
 _REPEATED = 40
 
-#: Where levels tell the costs, a table of more pairs of class and node is left to the network, which grows with the
-#: replicas only.
-_FEW_PAIRS = 2**18
+#: Where levels tell the costs, no table of more pairs of class and node is made: the network grows with the replicas.
+_MOST_LEVELLED = 2**18
 
 #: Seconds that SciPy's assignment takes at most, per pair of task and slot, times the tasks or slots, if fewer.
 _SECONDS = 1e-9
@@ -63,6 +62,8 @@ class Prices(NamedTuple):
 def is_transported(problem: object) -> bool:
     """Whether `transport_table` is the way to take for a problem: it has a table that is large, and kernels compile."""
     if not isinstance(problem, TabledProblem) or not compiles():
+        return False
+    if _is_levelled(problem):
         return False
     units = problem.class_units
     pairs = len(problem.tasks) * int(problem.capacity.sum())
@@ -87,10 +88,13 @@ def is_tabled(problem: object) -> bool:
     """Whether `assign_table` is the way to take for a problem: it has a table, and `table_fits`."""
     if not isinstance(problem, TabledProblem):
         return False
-    tasks, slots, pairs = len(problem.tasks), int(problem.capacity.sum()), problem.pairs
-    if problem.near is not None and pairs > _FEW_PAIRS:
-        return False
-    return table_fits(tasks, slots, pairs, problem.largest_pair_units())
+    tasks, slots = len(problem.tasks), int(problem.capacity.sum())
+    return not _is_levelled(problem) and table_fits(tasks, slots, problem.pairs, problem.largest_pair_units())
+
+
+def _is_levelled(problem: TabledProblem) -> bool:
+    """Whether the network of areas is the way to take."""
+    return problem.near is not None and problem.pairs > _MOST_LEVELLED
 
 
 def table_fits(tasks: int, slots: int, pairs: int, largest: int) -> bool:
