@@ -6,6 +6,7 @@ that `--help` answers at once: everything else is imported by the command that r
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
@@ -31,6 +32,7 @@ from optsched.cli import (
     solving,
     sweeping,
 )
+from optsched.cli.ending import Ended, ended_like_interrupts
 from optsched.errors import BoundViolated, Fault, InputError, OptschedError, SolverDisagreement, printable
 
 __all__ = ["cli", "main"]
@@ -62,12 +64,17 @@ class _CommandLine(arguments.Commands):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows names all the same
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), ended_like_interrupts() as ended:
             warnings.simplefilter("always")
             warnings.showwarning = _Warnings()
-            sys.exit(self._exit_code(args, *others, **extra))
+            sys.exit(self._unless_ended(ended, args, *others, **extra))
 
-    def _exit_code(self, *given: Any, **extra: Any) -> int:
+    def _unless_ended(self, ended: Ended, *given: Any, **extra: Any) -> int:
+        """The exit code of the command, or that of the signal that ended it."""
+        code = self._exit_code(ended, *given, **extra)
+        return code if ended.by is None or code != INTERRUPTED else 128 + ended.by
+
+    def _exit_code(self, ended: Ended, *given: Any, **extra: Any) -> int:
         """Run the command and tell what went wrong, one line a fault."""
         try:
             code = super().main(*given, **extra)
@@ -82,7 +89,7 @@ class _CommandLine(arguments.Commands):
         except click.ClickException as error:
             return _tell(error.exit_code, f"error: {error.format_message()}")
         except (click.Abort, KeyboardInterrupt):
-            return _tell(INTERRUPTED, "interrupted")
+            return _tell(INTERRUPTED, "interrupted" if ended.by is None else f"ended by {ended.by.name}")
         except MemoryError:
             return _tell(BUG, "error: out of memory; take a smaller instance or another route")
         except Exception as error:
@@ -122,7 +129,8 @@ class _Warnings:
 
 def _tell(code: int, *lines: str) -> int:
     for line in lines:
-        click.echo(f"optsched: {printable(line)}", err=True)
+        with contextlib.suppress(OSError):  # a terminal that was closed
+            click.echo(f"optsched: {printable(line)}", err=True)
     return code
 
 
@@ -140,7 +148,7 @@ def cli(ctx: click.Context) -> None:
     optsched gap FILE.json --heuristic my_package.my_module:my_function --max-gap 0.05
 
     Exit codes: 0 done, 1 a bug, 2 wrong usage, 3 bad input, 4 a gap limit or a certificate failed or a heuristic
-    failed, 5 no solution within the limit, 6 infeasible, 130 interrupted.
+    failed, 5 no solution within the limit, 6 infeasible, 130 interrupted (129, 143: ended by SIGHUP, SIGTERM).
     """  # noqa: D301 (the backspace keeps click from filling the lines that follow)
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)

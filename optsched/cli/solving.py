@@ -86,11 +86,13 @@ def solve(
         if file is not None:
             file.write(solution_text(solution, posed.instance))
         ended = told_end(solution)
-        if solution.limit is Limit.INTERRUPTED or ended is not None:  # an older file stays
-            _show(posed, solution, form, notes)
+        if solution.limit is Limit.INTERRUPTED or (ended is not None and solution.decision is None):
+            _show(posed, solution, form, notes)  # an older file stays
             if ended is not None:
                 arguments.note(f"not solved: {ended}", "warning")
             ctx.exit(INTERRUPTED if ended is None else NO_SOLUTION)
+        if ended is not None:
+            arguments.note(f"cut short: {ended}; this is what was held by then", "warning")
     _show(posed, solution, form, notes)
     codes = {Termination.NO_SOLUTION: NO_SOLUTION, Termination.ERROR: NO_SOLUTION, Termination.INFEASIBLE: INFEASIBLE}
     ctx.exit(codes.get(solution.termination, 0))

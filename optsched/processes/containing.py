@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from optsched.deadline import check, deadline, remaining
 from optsched.errors import OptschedError
+from optsched.processes.handing import Latest, handing
 from optsched.processes.outcomes import Limits, Outcome, Status
 
 if TYPE_CHECKING:
     from optsched.processes.local import LocalExecutor
 
-__all__ = ["RunFailed", "TracedElsewhere", "call", "contained", "in_force", "value_of"]
+__all__ = ["RunFailed", "TracedElsewhere", "call", "contained", "in_force", "value_of", "within_a_call"]
 
 #: Modules that take long to load, and that runs of heuristics and solvers need.
 PRELOADED = ("optsched.heuristics", "optsched.routes", "highspy", "scipy.optimize", "scipy.sparse.csgraph")
 
+#: What a single call that hands over needs: the other modules it loads itself, only if it needs them.
+ALONE = ("optsched.routes",)
+
 #: Seconds that a run has beyond a deadline that it looks at itself, before it is killed.
-_GRACE = 1.0
+_GRACE = 1.2
 
 
 class RunFailed(OptschedError):
@@ -61,6 +65,8 @@ class _Held:
 
 
 _held: ContextVar[_Held | None] = ContextVar("optsched limits of runs", default=None)
+
+_called: ContextVar[bool] = ContextVar("optsched within a contained call", default=False)
 
 
 @contextmanager
@@ -99,7 +105,14 @@ def in_force() -> Limits | None:
     return None if held is None else held.limits
 
 
-def call(function: Callable[[Any], Any], job: Any, limits: Limits | None = None) -> Outcome:
+def within_a_call() -> bool:
+    """Whether this runs in a process of its own already, so that it is killed at its limits."""
+    return _called.get()
+
+
+def call(
+    function: Callable[[Any], Any], job: Any, limits: Limits | None = None, latest: Latest | None = None
+) -> Outcome:
     """Run `function(job)` contained, within the deadline that holds here.
 
     Parameters
@@ -108,6 +121,8 @@ def call(function: Callable[[Any], Any], job: Any, limits: Limits | None = None)
         As for `run`. An error of this package that the function raises is raised here, too.
     limits
         By default those in force.
+    latest
+        Keeps what the function hands over; None: it hands nothing over.
 
     Raises
     ------
@@ -121,13 +136,13 @@ def call(function: Callable[[Any], Any], job: Any, limits: Limits | None = None)
     held = _held.get()
     limits = limits or (Limits() if held is None else held.limits)
     left = remaining()
-    if left is not None:
-        limits = replace(limits, seconds=min(limits.seconds or math.inf, left + _GRACE))
-    asked = (function, job, left)
+    within = math.inf if left is None else left + _GRACE
+    asked = (function, job, left, latest is not None)
     if held is None:
-        outcome = run(_guarded, asked, limits, preload=PRELOADED)
+        preload = PRELOADED if latest is None else ALONE
+        outcome = run(_guarded, asked, limits, preload=preload, within=within, latest=latest)
     else:
-        [(_, outcome)] = held.executor.map(_guarded, [("", asked)], limits)
+        outcome = held.executor.run(_guarded, asked, limits, within, latest)
     if outcome.status is Status.TIMED_OUT:
         check()
     if isinstance(outcome.value, OptschedError):
@@ -148,11 +163,12 @@ def value_of(outcome: Outcome) -> Any:
     return outcome.value
 
 
-def _guarded(asked: tuple[Callable[[Any], Any], Any, float | None]) -> Any:
+def _guarded(asked: tuple[Callable[[Any], Any], Any, float | None, bool]) -> Any:
     """What the function gives, or the error of this package that it raised."""
-    function, job, left = asked
+    function, job, left, hands = asked
+    _called.set(True)
     try:
-        with deadline(left):
+        with deadline(left), handing() if hands else nullcontext():
             return function(job)
     except OptschedError as error:
         return error

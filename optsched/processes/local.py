@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import math
 import os
 import pickle
 import subprocess
@@ -16,11 +17,12 @@ from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from optsched.errors import OptschedError, UsageError
+from optsched.processes.handing import Latest
 from optsched.processes.outcomes import Limits, Outcome, Status
 from optsched.processes.packing import CannotSend, Receiver, pack, send, unpack
 from optsched.processes.starting import start
-from optsched.processes.supervisor import FORKS
-from optsched.processes.worker import Answer, Surroundings
+from optsched.processes.supervisor import FORKS, STOP
+from optsched.processes.worker import Answer, Held, Surroundings
 
 __all__ = ["LocalExecutor", "Unwanted", "answer_to", "outcome_of", "run"]
 
@@ -41,7 +43,13 @@ _MEND = "give what can be pickled, such as a function or class of a module"
 
 
 def run(
-    function: Callable[[Job], Any], job: Job, limits: Limits | None = None, *, preload: Sequence[str] = ()
+    function: Callable[[Job], Any],
+    job: Job,
+    limits: Limits | None = None,
+    *,
+    preload: Sequence[str] = (),
+    within: float = math.inf,
+    latest: Latest | None = None,
 ) -> Outcome:
     """Run `function(job)` in a process of its own, which is killed when a limit is passed.
 
@@ -55,6 +63,10 @@ def run(
         By default none: what crashes or raises is contained all the same.
     preload
         Modules that the job needs and that take long to import; they are loaded once, and are trusted.
+    within
+        Seconds from now in which it is killed, whenever it began.
+    latest
+        Keeps what the job hands over (`optsched.processes.handing`). On Ctrl-C such a job has a second to answer.
 
     Returns
     -------
@@ -78,9 +90,8 @@ def run(
     """
     packed = _packed(function, job)
     with _borrowed(tuple(preload)) as supervised:
-        supervised.ask(packed, limits or Limits(), Surroundings.here())
-        while (answered := supervised.take()) is None:
-            continue
+        supervised.ask(packed, limits or Limits(), Surroundings.here(), within=within)
+        answered = supervised.answer(latest)
     return outcome_of(*answered)
 
 
@@ -186,6 +197,29 @@ class LocalExecutor:
             for _, supervised in busy.values():
                 supervised.close()
 
+    def run(
+        self,
+        function: Callable[[Job], Any],
+        job: Job,
+        limits: Limits | None = None,
+        within: float = math.inf,
+        latest: Latest | None = None,
+    ) -> Outcome:
+        """What comes of one job, as by the function `run`, in a process of this executor."""
+        packed = _packed(function, job)
+        supervised = _living(self._idle) or _spared(self._preload)
+        whole = False
+        try:
+            supervised.ask(packed, limits or self.limits, Surroundings.here(), self._session, within)
+            answered = supervised.answer(latest)
+            whole = not supervised.lost
+        finally:
+            if whole:
+                self._idle.append(supervised)
+            else:
+                supervised.close()
+        return outcome_of(*answered)
+
     def _begin(
         self,
         function: Callable[[Job], Any],
@@ -250,6 +284,7 @@ class _Supervised:
     def __init__(self, preload: Sequence[str]) -> None:
         self.preload = tuple(preload)
         self.lost = False
+        self.held: list[bytes] = []
         self._began = False
         self._process, self.connection = start("optsched.processes.supervisor")
         self._receiver = Receiver(self.connection)
@@ -261,11 +296,43 @@ class _Supervised:
         """Whether it has not ended, as nobody would have told."""
         return self._process.poll() is None
 
-    def ask(self, packed: bytes, limits: Limits, surroundings: Surroundings, session: str = "") -> None:
+    def ask(
+        self, packed: bytes, limits: Limits, surroundings: Surroundings, session: str = "", within: float = math.inf
+    ) -> None:
         """Have a job done: in a process that only jobs of this session had, and without one in a new process."""
+        self.held = []
         job = pickle.dumps((surroundings, limits.memory_mb, packed))
         with contextlib.suppress(OSError):  # it has ended, as `take` will see
-            send(self.connection, pickle.dumps((limits, session, job)))
+            send(self.connection, pickle.dumps((limits, within, session, job)))
+
+    def answer(self, latest: Latest | None = None) -> tuple[Answer, float]:
+        """The answer and its seconds, however long it takes; what was handed over before is in `latest`.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            On Ctrl-C; where there is a `latest`, if the job does not answer soon then, or on a second one.
+        """
+        try:
+            return self._awaited(latest)
+        except KeyboardInterrupt:
+            if latest is None:
+                raise
+            with contextlib.suppress(OSError):
+                send(self.connection, STOP)
+            answered = self._awaited(latest)
+            if answered[0].status is not Status.DONE:
+                raise
+            return answered
+
+    def _awaited(self, latest: Latest | None) -> tuple[Answer, float]:
+        while True:
+            if self.connection.poll(_LOOKS):  # Ctrl-C comes here, and not within a message
+                answered = self.take()
+                if latest is not None:
+                    latest.data = self.held
+                if answered is not None:
+                    return answered
 
     def rest(self) -> None:
         """End the process that it runs jobs in, with what these have left there."""
@@ -293,7 +360,10 @@ class _Supervised:
         if not self._began:
             self._began = True
             return None
-        answered: tuple[Answer, float] = pickle.loads(said)
+        answered: tuple[Answer, float] | Held = pickle.loads(said)
+        if isinstance(answered, Held):
+            self.held = [*(self.held if answered.more else ()), answered.value]
+            return None
         return answered
 
     def close(self) -> None:

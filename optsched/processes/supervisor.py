@@ -28,7 +28,10 @@ from optsched.processes.packing import Receiver, send
 from optsched.processes.starting import connection_of, start
 from optsched.processes.worker import Answer, serve
 
-__all__ = ["FORKS", "main"]
+__all__ = ["FORKS", "STOP", "main"]
+
+#: Said instead of a job, while one runs: it is to answer soon with what it holds, as on Ctrl-C.
+STOP = pickle.dumps("stop")
 
 #: Whether workers are forked.
 FORKS = sys.platform == "linux"
@@ -38,6 +41,9 @@ _LIVES, _MEMORY, _ALL_MEMORY = 0.1, 0.02, 0.2
 
 #: Seconds in which a worker must be there, and in which one that has closed its connection must have ended.
 _BEGINS, _ENDS = 120.0, 0.3
+
+#: Seconds in which a worker whose job is to stop must answer.
+_STOPS = 1.0
 
 #: Of the memory that is allowed, the share that a worker may hold when it is given another job.
 _HELD = 0.5
@@ -70,6 +76,7 @@ class _Supervisor:
     def __init__(self, control: Connection, forks: bool) -> None:
         kernel.adopt_orphans()
         self._control, self._forks = control, forks
+        self._receiver, self._stopping = Receiver(control), False
         self._parent = os.getppid()
         self._session = ""
         self._worker: _Worker | None = None
@@ -77,24 +84,25 @@ class _Supervisor:
     def serve(self) -> None:
         """Say that it is there, then answer one job after another."""
         send(self._control, b"")
-        receiver = Receiver(self._control)
         while True:
             while not self._control.poll(1.0):
                 self._check_parent()
-            asked = receiver.take()
-            if asked is None:
+            asked = self._receiver.take()
+            if asked is None or asked == STOP:  # to a job that has just ended
                 continue
             job = pickle.loads(asked)
             if job is None:
                 self.end_worker()
                 continue
-            limits, session, job = job
+            self._stopping = False
+            limits, left, session, job = job
+            until = time.monotonic() + left
             if session != self._session:
                 self.end_worker()
             self._session = session
             worker = self._idle_worker()
             began = time.monotonic()
-            answer = self._watched(worker, limits, job)
+            answer = self._watched(worker, limits, until, job)
             seconds = time.monotonic() - began
             if not session or not answer.reusable or worker.used > _HELD * (limits.memory_mb or math.inf):
                 self.end_worker()
@@ -125,28 +133,40 @@ class _Supervisor:
     def _speaks(self, worker: _Worker, seconds: float) -> bool:
         """Whether the worker says something within a time; _Abandoned if who asked has gone."""
         ready = wait([self._control, worker.connection], max(seconds, 0))
-        if self._control in ready:  # nobody speaks while a job runs: the other end is closed
-            raise _Abandoned
+        if self._control in ready:
+            try:
+                self._stopping |= self._receiver.take() is not None  # nothing else is said while a job runs
+            except (EOFError, OSError):
+                raise _Abandoned from None
         self._check_parent()
         return worker.connection in ready
 
-    def _watched(self, worker: _Worker, limits: Limits, job: bytes) -> Answer:
-        """The worker's answer, or what became of it instead."""
+    def _watched(self, worker: _Worker, limits: Limits, until: float, job: bytes) -> Answer:
+        """The worker's answer, or what became of it instead; what it holds before it answers is passed on."""
         memory = _Memory(worker.process, limits.memory_mb)
         killed_before = kernel.killed_for_memory()
-        ends = math.inf if limits.seconds is None else time.monotonic() + limits.seconds
+        began, stopped = time.monotonic(), False
+        ends = min(until, began + (limits.seconds or math.inf))
         try:
             send(worker.connection, job)
             while True:
                 left = ends - time.monotonic()
                 if self._speaks(worker, min(left, memory.pause)):
-                    answer = worker.receiver.take()
-                    if answer is not None:
-                        return memory.told(pickle.loads(answer))
+                    said = worker.receiver.take()
+                    answer = None if said is None else pickle.loads(said)
+                    if isinstance(answer, Answer):
+                        return memory.told(answer)
+                    if said is not None:
+                        send(self._control, said)
                 elif worker.exit_code() is not None and not worker.connection.poll():
                     break
                 if left <= 0:
-                    return memory.told(Answer(Status.TIMED_OUT, message=f"killed after {limits.seconds:g} s"))
+                    seconds = limits.seconds or time.monotonic() - began
+                    return memory.told(Answer(Status.TIMED_OUT, message=f"killed after {seconds:.3g} s"))
+                if self._stopping and not stopped:
+                    stopped = True
+                    ends = min(ends, time.monotonic() + _STOPS)
+                    worker.interrupt()
                 if memory.over():
                     return memory.told(Answer(Status.OUT_OF_MEMORY))
         except _Abandoned:
@@ -195,6 +215,12 @@ class _Worker:
         until = time.monotonic() + _ENDS
         while self.exit_code() is None and time.monotonic() < until:
             time.sleep(0.005)
+
+    def interrupt(self) -> None:
+        """Let it answer with what it holds, as on Ctrl-C; on Windows it is not told."""
+        if sys.platform != "win32":
+            with contextlib.suppress(psutil.Error):
+                self.process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
         """Kill it, its group, and whatever else it has started."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 
 from optsched.outside import raised
-from optsched.processes import kernel
+from optsched.processes import handing, kernel
 from optsched.processes.outcomes import Status
 from optsched.processes.packing import CannotSend, Receiver, pack, send, unpack
 from optsched.processes.starting import connection_of
 
-__all__ = ["Answer", "Surroundings", "main", "refused", "serve"]
+__all__ = ["Answer", "Held", "Surroundings", "main", "refused", "serve"]
 
 #: How libraries in other languages say in their messages that memory was refused.
 _REFUSED = ("bad_alloc", "bad_array_new_length", "cannot allocate memory", "out of memory")
@@ -57,6 +57,14 @@ class Answer:
     reusable: bool = False
 
 
+@dataclass(frozen=True)
+class Held:
+    """What a job holds so far (`optsched.processes.handing`), as bytes: told before its answer, should it be killed."""
+
+    value: bytes
+    more: bool
+
+
 def main(handle: int) -> None:
     """Serve jobs on a connection: what a process that was started, not forked, calls."""
     serve(connection_of(handle))
@@ -68,11 +76,12 @@ def serve(connection: Connection) -> None:
     kernel.adopt_orphans()
     receiver = Receiver(connection)
     send(connection, b"")
+    handing.to(lambda value, more: send(connection, pickle.dumps(Held(value, more))))
     memory_mb: float | None = 0  # none that there is, so that what holds for every job is set with the first
     while True:
         try:
             asked = receiver.take()
-        except (EOFError, OSError):
+        except (EOFError, OSError, KeyboardInterrupt):  # the last: its job has ended before it was to stop
             return
         if asked is None:
             continue

@@ -16,15 +16,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from optsched.deadline import deadline
+from optsched.deadline import deadline, remaining
 from optsched.errors import HeuristicFailed, UsageError, described, nearest
 from optsched.placement import NetworkFlow
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
-from optsched.processes.containing import in_force
+from optsched.processes.containing import in_force, within_a_call
 from optsched.registry import record_of, records
 from optsched.results import Bound, Decision, FrontierPoint, Solution
-from optsched.routes.base import MODELS, Frontier
+from optsched.routes.base import MODELS, Frontier, cut_short
 from optsched.routes.call import Call
 from optsched.running.answers import placement_from
 from optsched.solvers.outcome import STOPPED, stopped
@@ -132,7 +132,8 @@ def solve(
         - `transmission`: `search`; `utility`: `thresholds`; the others: `arrays`.
     time_limit
         Seconds; overrides the profile's. It is looked at between and within solves, and in every loop that may be long.
-        It is not a hard deadline, since a call into a library may take longer.
+        What cannot look at it for long (the building of a large model, a large step of a library) runs in a process of
+        its own, which is killed a second later; what was held by then is the result.
 
     Returns
     -------
@@ -167,13 +168,22 @@ def solve(
         return call.infeasible(plain)
     module = import_module(_ENUMERATED) if route == "brute-force" else _module(problem)
     with call.until_stopped(), deadline(profile.time_limit):
-        if in_force() is not None:
+        if in_force() is not None or _may_overrun(problem, route):
             from optsched.routes.contained import solved
 
             return solved(call, profile)
         solution: Solution = module.by_route(call, profile)
         return solution
-    return call.solution(None)  # it was stopped where no route looks for that
+    return call.solution(*call.held)  # it was stopped where no route looks for that
+
+
+def _may_overrun(problem: AnyProblem, route: str) -> bool:
+    """Whether a step of a route may take so long that a deadline needs a process that can be killed."""
+    if remaining() is None or within_a_call():
+        return False
+    from optsched.routes.overrunning import may_overrun
+
+    return may_overrun(problem, route, getattr(_module(problem), "OVERRUNS", {}))
 
 
 def _route(problem: AnyProblem, route: str | None) -> str:
@@ -268,13 +278,12 @@ def frontier(
     found: Frontier
     try:
         with deadline(profile.time_limit):
-            if in_force() is not None:
+            if in_force() is not None or _may_overrun(problem, route):
                 from optsched.routes.contained import contained_frontier
 
                 found = contained_frontier(problem, profile, route)
             else:
                 found = module.frontier(problem, profile, route)
     except STOPPED as error:  # before there was a point
-        names = (problem.components[0].name, problem.components[1].name)
-        found = Frontier(problem.name, names, (), complete=False, limit=stopped(error)[0])
+        found = cut_short(problem, (), stopped(error)[0])
     return replace(found, parameters=dict(problem.parameters), instance_sha256=problem.instance.sha256)

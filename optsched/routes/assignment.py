@@ -30,6 +30,7 @@ def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
     problem = call.problem
     placement, certificate = None, None
     found: Told = Found()
+    call.hold(lambda: (placement, (certificate,)))
     with call.until_stopped():
         nodes, prices, found = _found(call, profile)
         if nodes is not None:

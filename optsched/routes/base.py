@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
 from optsched.fronts import Frontier
-from optsched.results import Bound, Number, Solution, Value
+from optsched.problems import AnyProblem
+from optsched.results import Bound, FrontierPoint, Limit, Number, Solution, Value
 from optsched.solvers.profiles import Profile
 
-__all__ = ["MODELS", "Beside", "BoundsModule", "Frontier", "FrontierModule", "RouteModule", "RoutesByProblem"]
+__all__ = [
+    "MODELS",
+    "Beside",
+    "BoundsModule",
+    "Frontier",
+    "FrontierModule",
+    "RouteModule",
+    "RoutesByProblem",
+    "cut_short",
+]
 
 #: Routes that use a declarative model.
 MODELS = ("pyomo", "pulp")
@@ -69,3 +79,9 @@ class Beside(Protocol):
 
     def gaps(self, value: Value) -> tuple[Number | None, ...]:
         """Each of the figures for a feasible value; None where it is not proved."""
+
+
+def cut_short(problem: AnyProblem, points: Sequence[FrontierPoint], limit: Limit) -> Frontier:
+    """The frontier of which there are only these points."""
+    names = (problem.components[0].name, problem.components[1].name)
+    return Frontier(problem.name, names, tuple(points), complete=False, limit=limit)

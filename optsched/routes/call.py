@@ -19,6 +19,7 @@ from optsched.doubts import FEW, examine
 from optsched.errors import SolverDisagreement
 from optsched.problems import AnyProblem
 from optsched.problems.base import exact, stated
+from optsched.processes.handing import hand_over
 from optsched.registry import imported, record_of
 from optsched.results import (
     Certificate,
@@ -35,7 +36,7 @@ from optsched.solvers.answers import check_claim, decoding, stronger, whole_boun
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ALL_TRIED", "Call", "Found", "Told", "modelled", "proof_of", "solver_of"]
+__all__ = ["ALL_TRIED", "Call", "Found", "Held", "Told", "modelled", "proof_of", "solver_of"]
 
 #: The status where enumeration found nothing.
 ALL_TRIED = "no placement is feasible"
@@ -113,12 +114,18 @@ class Found:
         return self
 
 
+#: What a search holds: a decision, or none, and what is proved by then.
+Held = tuple[Decision | None, tuple[Certificate, ...]]
+
+
 class Call(Generic[Posed]):
     """Makes the `Solution` of one call: evaluates, compares with the start, and decides on the termination."""
 
     def __init__(self, problem: Posed, route: str, start: Any = None) -> None:
         self.problem, self.route, self.start = problem, route, start
         self.began = time.perf_counter()
+        #: What was held where the process of the call was killed: a decision, or none, and certificates.
+        self.held: Held = (None, ())
         self._stopped: tuple[Limit, str] | None = None
 
     @property
@@ -133,6 +140,13 @@ class Call(Generic[Posed]):
             yield
         except STOPPED as error:
             self._stopped = stopped(error)
+
+    def hold(self, held: Callable[[], Held]) -> None:
+        """Say what the solution is made of should this process be killed, as what cannot look at a deadline may be.
+
+        `held` is asked only where it may be killed. What is said last counts.
+        """
+        hand_over(held)
 
     def by_model(self, profile: Profile, limit: Any = None, start: Any = None) -> Found:
         """What the model of the route says within the time that is left, its claim checked (see `modelled`)."""
@@ -165,12 +179,14 @@ class Call(Generic[Posed]):
         problem, found, held, certificates = self.problem, Found(), self.start, list(plain)
         if self._stopped is not None:
             return self.answered(held, plain, found)
+        self.hold(lambda: (held, tuple(certificates)))
         with self.until_stopped():
             found = self.by_model(profile, start=self.start)
             held = found.decision or held
             certificates = [first(found)]
             if found.optimal and found.limit is None:
                 optimum = problem.evaluate(held)[0]
+                self.hold(lambda: (held, tuple(certificates)))
                 found = self.by_model(profile, limit=optimum, start=held)
                 decisions = [decision for decision in (held, found.decision) if decision is not None]
                 held = min(decisions, key=lambda decision: problem.minimised(problem.evaluate(decision)))

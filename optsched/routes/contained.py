@@ -1,19 +1,24 @@
-"""Solving in a process of its own, where limits are in force (`optsched.processes.contained`).
+"""Solving in a process of its own: where limits are in force (`processes.contained`), or a step may overrun one.
 
-Where the process is killed or crashes, there is a solution that says so.
+Where the process is killed or crashes, there is a solution that says so, of what was held by then: the process hands it
+over as it is found, and its value is evaluated here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from optsched.problems import AnyProblem
-from optsched.processes.containing import RunFailed, call, value_of
+from optsched.processes.containing import RunFailed, call, in_force, value_of
+from optsched.processes.handing import Latest
+from optsched.processes.memory import available_mb
 from optsched.processes.outcomes import Limits, Outcome, Status
 from optsched.results import Limit, Solution, Termination, Value
-from optsched.routes.base import Beside, Frontier
+from optsched.routes.base import Beside, Frontier, cut_short
 from optsched.routes.call import Call
+from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ContainedBeside", "contained_frontier", "solved", "told_end"]
@@ -23,10 +28,20 @@ _LIMITS = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}
 
 
 def solved(asked: Call[Any], profile: Profile) -> Solution:
-    """The solution of a call of `solve`."""
-    outcome = call(_solve, (asked.problem, profile, asked.start, asked.route))
+    """The solution of a call of `solve`; where it is stopped, the call keeps what was held."""
+    latest = Latest()
+    try:
+        outcome = call(_solve, (asked.problem, profile, asked.start, asked.route), _limits(), latest)
+    finally:
+        asked.held = latest.value or asked.held
     found: Solution | None = value_of(outcome)
     return _ended(asked, outcome) if found is None else found
+
+
+def _limits() -> Limits:
+    """Those in force, with the memory that there is where none is set: the kernel would kill what takes more."""
+    limits = in_force() or Limits()
+    return limits if limits.memory_mb is not None else replace(limits, memory_mb=available_mb())
 
 
 def _solve(job: tuple[AnyProblem, Profile, Any, str]) -> Solution:
@@ -37,10 +52,10 @@ def _solve(job: tuple[AnyProblem, Profile, Any, str]) -> Solution:
 
 
 def _ended(asked: Call[Any], outcome: Outcome) -> Solution:
-    """The solution where the process was killed or crashed: nothing but the start is held."""
+    """The solution where the process was killed or crashed: what it handed over is held, and the start."""
     told = f"{outcome.status}: {outcome.message}"
     unanswered = Termination.ERROR if outcome.status is Status.CRASHED else None
-    return asked.solution(None, (), _LIMITS.get(outcome.status), told, unanswered=unanswered)
+    return asked.solution(*asked.held, _LIMITS.get(outcome.status), told, unanswered=unanswered)
 
 
 def told_end(solution: Solution) -> str | None:
@@ -59,21 +74,24 @@ def told_end(solution: Solution) -> str | None:
 
 
 def contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Frontier:
-    """The frontier that `frontier` finds; without points where its process was killed at a limit.
+    """The frontier that `frontier` finds; where its process was killed at a limit, the points that there were.
 
     Raises
     ------
     RunFailed
         If its process crashed.
     """
-    outcome = call(_frontier, (problem, profile, route))
+    latest = Latest()
+    try:
+        outcome = call(_frontier, (problem, profile, route), _limits(), latest)
+    except STOPPED as error:
+        return cut_short(problem, latest.values, stopped(error)[0])
     found: Frontier | None = value_of(outcome)
     if found is not None:
         return found
     if outcome.status is Status.CRASHED:
         raise RunFailed(f"{problem.place}: finding the frontier crashed: {outcome.message}")
-    names = (problem.components[0].name, problem.components[1].name)
-    return Frontier(problem.name, names, (), complete=False, limit=_LIMITS[outcome.status])
+    return cut_short(problem, latest.values, _LIMITS[outcome.status])
 
 
 def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:

@@ -15,10 +15,13 @@ from optsched.routes.call import Call, Found, proof_of
 from optsched.searches.flow_congestion import plain_prices, solve_convex_flow, solve_patterns, solve_relaxed
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route"]
 
 #: The default first.
 ROUTES = ("arrays", *MODELS, "brute-force")
+
+#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+OVERRUNS = {"arrays": 100_000}
 
 
 def by_route(call: Call[FlowCongestion], profile: Profile) -> Solution:
@@ -36,6 +39,7 @@ def by_route(call: Call[FlowCongestion], profile: Profile) -> Solution:
         )
         return call.settled(start, nothing)
     found, prices = Found(), plain_prices(problem)
+    call.hold(lambda: (start, (flow_congestion_certificate(problem, *prices),)))
     with call.until_stopped():
         convex = call.route == "arrays" and problem.convex
         built = call.elapsed
@@ -43,6 +47,7 @@ def by_route(call: Call[FlowCongestion], profile: Profile) -> Solution:
         outcome, placement, prices = relaxed(problem, profile.since(call.began))
         found = Found(outcome, placement, units=problem.grid, build_seconds=built)
         if not convex and (placement is None or call.route != "arrays"):
+            call.hold(lambda: (start, (flow_congestion_certificate(problem, *prices),)))
             found = _found(call, profile, start)
         found.checked(problem)
     certificate = proof_of(problem, flow_congestion_certificate(problem, *prices), found, problem.grid)

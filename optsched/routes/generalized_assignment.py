@@ -18,10 +18,13 @@ from optsched.searches.generalized_assignment import (
 )
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route"]
 
 #: The default first.
 ROUTES = ("network", "arrays", *MODELS, "brute-force")
+
+#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+OVERRUNS = {"network": 20_000, "arrays": 20_000}
 
 
 def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
@@ -35,11 +38,13 @@ def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
     if not len(problem.tasks):
         return call.settled(problem.placement([]), priced)
     found = Found()
+    call.hold(lambda: (None, (priced,)))
     with call.until_stopped():
         plain = plain_assignment(problem) if call.route == "network" else None
         if plain is not None:
             return _by_assignment(call, plain)
         priced = generalized_assignment_certificate(problem, *capacity_prices(problem, profile))
+        call.hold(lambda: (None, (priced,)))
         found = call.by_model(profile) if call.route in MODELS else _by_arrays(call, profile)
     if found.outcome.status is Termination.INFEASIBLE:
         return call.infeasible(found.raw_status, found.solver, found.build_seconds)

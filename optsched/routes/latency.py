@@ -12,7 +12,7 @@ from optsched.problems import Latency
 from optsched.problems.base import expect_recorded
 from optsched.results import Bound, Certificate, FrontierPoint, Number, Proof, Solution, Termination, Value
 from optsched.routes.base import MODELS, Frontier
-from optsched.routes.call import Call, Found, modelled
+from optsched.routes.call import Call, Found, Held, modelled
 from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
@@ -25,6 +25,8 @@ ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
 def by_route(call: Call[Latency], profile: Profile) -> Solution:
     """By the search over limits, or the literal model where there is a task."""
+    if len(call.problem.tasks):
+        call.hold(lambda: _plain(latency_search(call.problem, profile, call.start)))
     literal = call.route == "pulp" and len(call.problem.tasks)
     return _by_literal(call, profile) if literal else _by_search(call, profile)
 
@@ -78,6 +80,13 @@ def _by_search(call: Call[Latency], profile: Profile, search: LatencySearch | No
         certificates.append(search.work_certificate(known))
     told = known.stopped, search.raw_status, search.solver, built
     return call.solution(problem.placement(nodes), tuple(certificates), *told)
+
+
+def _plain(search: LatencySearch) -> Held:
+    """What is held before anything is settled: a placement that is quickly found, and a bound by counting."""
+    limit = search.open_limit().limit
+    nodes = search.fallback(limit)
+    return search.problem.placement(nodes), (search.makespan_certificate(limit),)
 
 
 def _nothing() -> tuple[Certificate, Certificate]:

@@ -15,6 +15,7 @@ import numpy as np
 from optsched.certificates import assignment_certificate, lsap_fairness_certificate
 from optsched.placement import Placement
 from optsched.problems import LsapFairness
+from optsched.processes.handing import hand_over
 from optsched.results import Certificate, FrontierPoint, Limit, Number, Solution, Value
 from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Found, Told, modelled
@@ -42,6 +43,7 @@ def by_route(call: Call[LsapFairness], profile: Profile) -> Solution:
     search = _Search(problem, call.route, profile)
     told: Told = Found()
     distance = None
+    call.hold(lambda: (placement, (locality, search.plain(least))))
     with call.until_stopped():
         search.check_least(least)
         told = found = search.fairest(least)
@@ -142,6 +144,7 @@ def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:
             limit = found.limit
             break
         points.append(FrontierPoint(value, placement, (earlier, certificate)))
+        hand_over(lambda: points[-1], more=True)
         off_data, earlier = off_data + 1, certificate
     complete = bool(points) and points[-1].objective[1] == problem.least_distance
     return Frontier(problem.name, names, tuple(points), complete, limit)

@@ -18,10 +18,13 @@ from optsched.searches.min_cost_flow import by_arrays, by_network_simplex, poten
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route"]
 
 #: The default first.
 ROUTES = ("arrays", "network-simplex", *MODELS)
+
+#: From so many nodes and arcs on a step of HiGHS may take half a second.
+OVERRUNS = {"arrays": 50_000}
 
 UNBOUNDED = "unbounded: a cycle of negative cost has no limit"
 
@@ -41,6 +44,8 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
     if problem.unlimited_cycle:
         return _unbounded(call, profile)
     found, potentials = Found(), None
+    plain = min_cost_flow_certificate(problem, np.zeros(len(network), dtype=np.int64))
+    call.hold(lambda: (None, () if plain is None else (plain,)))
     with call.until_stopped():
         found, potentials = _found(call, problem, profile)
         if found.optimal:
@@ -52,9 +57,7 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
         if "unbounded" in raw.lower() and "infeasible" not in raw.lower():
             raise SolverDisagreement(f'{problem.name}: the solver says "{raw}", but every negative cycle has a limit')
         return call.solution(None, (), None, raw, found.solver, found.build_seconds, found.outcome.status)
-    if potentials is None:
-        potentials = np.zeros(len(network), dtype=np.int64)
-    certificate = min_cost_flow_certificate(problem, potentials)
+    certificate = plain if potentials is None else min_cost_flow_certificate(problem, potentials)
     return call.answered(found.decision, () if certificate is None else (certificate,), found)
 
 

@@ -14,10 +14,13 @@ from optsched.searches.traffic import TrafficSearch, scaled
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route", "frontier", "traffic_search"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "frontier", "traffic_search"]
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
+
+#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+OVERRUNS = {"search": 300_000, "arrays": 300_000}
 
 
 def by_route(call: Call[Traffic], profile: Profile) -> Solution:
@@ -29,11 +32,13 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
     certificates = [traffic_certificate(problem, Cases(SlotPrices.none(problem)))]
     placement: Placement | None = None
     built = call.elapsed
+    call.hold(lambda: (None, tuple(certificates)))
     with call.until_stopped():
         known = search.at(None)
         if not known.feasible:
             return call.infeasible(search.raw_status, search.solver, built)
         certificates, placement = [search.traffic_certificate(known)], known.placement
+        call.hold(lambda: (known.placement or search.held, tuple(certificates)))
         if known.closed:
             assert known.units is not None
             best, load = search.least_load(known)

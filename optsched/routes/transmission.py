@@ -19,10 +19,13 @@ from optsched.searches.first_fit import first_fit
 from optsched.searches.transmission import TransmissionSearch
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route"]
 
 #: The default first.
 ROUTES = ("search", *MODELS, "brute-force")
+
+#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+OVERRUNS = {"search": 5_000}
 
 #: The shuffle may cost at most so much in a model: binaries are whole to a millionth, which is too much of more.
 _LARGEST_MOST = 10**9
@@ -39,9 +42,11 @@ def by_route(call: Call[Transmission], profile: Profile) -> Solution:
         raise UsageError(f"{problem.name}: {told} {mend}")
     bounds, found = ReduceBounds(problem), Found()
     no_tree = Branching(np.arange(len(problem.reduces)), {}, None)
+    plain = transmission_certificate(bounds, no_tree, bounds.cheap)
+    call.hold(lambda: (_one_by_one(problem), (plain,)))
     with call.until_stopped():
         found = call.by_model(profile)
-    certificate = proof_of(problem, transmission_certificate(bounds, no_tree, bounds.cheap), found, problem.grid)
+    certificate = proof_of(problem, plain, found, problem.grid)
     return call.answered(found.decision, (certificate,), found)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from optsched.certificates.transmission_reduces import transmission_reduces_certificate
 from optsched.deadline import unhurried
 from optsched.instance import Ints
-from optsched.placement import NONE
+from optsched.placement import NONE, Placement
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Certificate, Solution
 from optsched.routes.base import MODELS
@@ -16,10 +16,13 @@ from optsched.searches.first_fit import first_fit
 from optsched.searches.transmission_reduces import ReducePrices, by_arrays, prices_of
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route"]
 
 #: The default first.
 ROUTES = ("arrays", *MODELS, "brute-force")
+
+#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+OVERRUNS = {"arrays": 50_000}
 
 
 def by_route(call: Call[TransmissionReduces], profile: Profile) -> Solution:
@@ -28,16 +31,19 @@ def by_route(call: Call[TransmissionReduces], profile: Profile) -> Solution:
     certificate, found = _plain(problem), Found()
     if not problem.count:
         return call.settled(problem.placement(np.full(len(problem.tasks), NONE)), certificate)
+    call.hold(lambda: (_one_by_one(problem), (_plain(problem),)))
     with call.until_stopped():
         found, prices = _found(call, profile)
         if found.decision is not None:
             certificate = _proof(problem, problem.nodes_of(found.decision), prices)
-    placement = found.decision
-    if placement is None:
-        with unhurried():
-            costs = problem.units.astype(np.float64)
-            placement = problem.placement(first_fit(problem.slots, np.arange(len(problem.tasks)), costs))
-    return call.answered(placement, (certificate,), found)
+    return call.answered(found.decision or _one_by_one(problem), (certificate,), found)
+
+
+def _one_by_one(problem: TransmissionReduces) -> Placement:
+    """Each reduce where it is cheapest, in turn."""
+    with unhurried():
+        costs = problem.units.astype(np.float64)
+        return problem.placement(first_fit(problem.slots, np.arange(len(problem.tasks)), costs))
 
 
 def _found(call: Call[TransmissionReduces], profile: Profile) -> tuple[Found, ReducePrices | None]:

@@ -20,10 +20,13 @@ from optsched.solvers.answers import stronger
 from optsched.solvers.outcome import SolverOutcome, negated
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route"]
 
 #: The default first.
 ROUTES = ("thresholds", *MODELS, "brute-force")
+
+#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+OVERRUNS = {"thresholds": 50_000}
 
 #: Utilities that differ by less a solver may take for the same (its tolerances are 1e-6); tables go in steps of 2^-20.
 _UNTOLD = 2e-6
@@ -38,6 +41,7 @@ def by_route(call: Call[Utility], profile: Profile) -> Solution:
         search = utility_search(problem, profile, call.start)
     else:
         search = utility_search(problem, profile, call.start, decide=_compact_pyomo, shortcuts=False)
+    call.hold(lambda: (search.placement, search.certificates))
     search.run()
     return call.solution(search.placement, search.certificates, search.limit, search.raw_status, search.solver)
 

@@ -13,10 +13,13 @@ from optsched.searches.worst_group import Engine, FlowEngine, GroupSearch, Progr
 from optsched.solvers.answers import stronger
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route"]
 
 #: The default first.
 ROUTES = ("thresholds", "arrays", *MODELS, "brute-force")
+
+#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+OVERRUNS = {"thresholds": 1_000_000, "arrays": 1_000_000}
 
 #: How far a mean that a solver says may be from one that a group can have, relative to it where it is above 1.
 _UNTOLD = Fraction(1, 10**6)
@@ -33,6 +36,7 @@ def by_route(call: Call[WorstGroup], profile: Profile) -> Solution:
     engine: Engine = FlowEngine(problem) if flows else ProgramEngine(problem, profile)
     built = call.elapsed
     search = GroupSearch(problem, engine, call.start)
+    call.hold(lambda: (search.placement, tuple(search.certificates)))
     if call.route in MODELS:
         return _by_model(call, profile, search)
     search.run()

@@ -24,6 +24,7 @@ from optsched.instance import Bools, Floats, Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems import Latency
 from optsched.problems.assignment import TaskClasses
+from optsched.processes.handing import hand_over
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.searches.latency_packing import packed, with_remote
 from optsched.solvers.blocks import Block, ones_at, stacked
@@ -296,6 +297,7 @@ class LatencySearch:
             points.append(FrontierPoint(problem.evaluate(placement), placement, (makespan, work)))
             if points[-1].objective != (known.limit, self.work(known.remote)):
                 raise SolverDisagreement(f"{problem.name}: {points[-1].objective} contradicts an earlier proof")
+            hand_over(lambda: points[-1], more=True)
             if self.work(known.remote) == problem.least_work:
                 return None
             known = self._next(known.limit, known.remote)

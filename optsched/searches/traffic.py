@@ -27,6 +27,7 @@ from optsched.instance import Floats, Ints
 from optsched.placement import Placement
 from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
+from optsched.processes.handing import hand_over
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.searches.traffic_load import BestPlaces, LoadProgram
 from optsched.solvers.answers import check_claim, rounded_prices, whole_bound
@@ -365,6 +366,7 @@ class TrafficSearch:
             if points:
                 first = self.load_certificate(int(points[-1].objective[1]), known.units - 1)
             points.append(FrontierPoint(value, best.placement, (first, self.load_certificate(load, known.units))))
+            hand_over(lambda: points[-1], more=True)
             if load <= self.problem.least_load:
                 return points, None
             known = self.at(load - 1)

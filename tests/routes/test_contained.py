@@ -16,6 +16,7 @@ from optsched.processes.containing import RunFailed
 from optsched.results import Limit, Termination
 from optsched.routes import assignment, latency
 from optsched.routes import contained as contained_routes
+from optsched.routes.call import Call
 
 
 def slowly(*_given: Any) -> Any:
@@ -118,6 +119,49 @@ def test_start_is_held(doing: Any) -> None:
         assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
         with pytest.raises(UsageError, match="start"):
             optsched.solve(problem, start=[None] * len(problem.tasks))
+
+
+def hold_and_sleep(job: Any) -> Any:
+    """Hands over a placement of everything on the first node with a proof that 0 is a bound, and does not answer."""
+    problem, _, _, route = job
+    call: Any = Call(problem, route)
+    whole = optsched.solve(problem)
+    call.hold(lambda: (whole.decision, whole.certificates))
+    time.sleep(60)
+
+
+def test_what_was_handed_over_is_held(doing: Any) -> None:
+    """Tests that what a killed process handed over is the solution, evaluated here, whichever limit it was."""
+    problem: Any = optsched.problem("lsap", "papers/guo-fig2")
+    doing(hold_and_sleep)
+    with contained(Limits(2)):
+        solution = optsched.solve(problem)
+        assert (solution.termination, solution.limit) == (Termination.OPTIMAL, None), "its proof closes it"
+        assert contained_routes.told_end(solution) == "timed-out: killed after 2 s"
+    with contained(Limits(60)):
+        solution = optsched.solve(problem, time_limit=1)
+    assert solution.objective == optsched.solve(problem).objective
+    assert contained_routes.told_end(solution) is None
+
+
+def find_and_sleep(job: Any) -> Any:
+    """Finds the frontier, and does not answer."""
+    problem, profile, route = job
+    optsched.frontier(problem, profile, route=route)
+    time.sleep(60)
+
+
+@pytest.mark.thorough
+def test_points_that_were_handed_over_are_held(doing: Any) -> None:
+    """Tests that the points which a killed process had found are the frontier, which is not complete."""
+    doing(find_and_sleep)
+    for name in ("latency", "lsap-fairness", "traffic"):
+        sizes = {"jobs": 2, "datacenters": 3} if name == "traffic" else {}
+        problem: Any = optsched.problem(name, optsched.generate(name, nodes=6, tasks=9, seed=2, **sizes))
+        with contained(Limits(2)):
+            cut = optsched.frontier(problem)
+        assert (cut.complete, cut.limit) == (False, Limit.TIME)
+        assert cut.values == optsched.frontier(problem).values != []
 
 
 @pytest.mark.thorough

@@ -1,0 +1,74 @@
+"""What a job holds so far is handed over to who asked for it, and is left where the job is killed.
+
+A job that is worth it says so by `handing`; whatever runs within may then `hand_over`. Elsewhere that does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+__all__ = ["Latest", "hand_over", "handing", "to"]
+
+_handing: ContextVar[bool] = ContextVar("optsched hands over", default=False)
+
+#: Sends what is handed over; nothing where this process has nobody to send it to.
+_send: list[Callable[[bytes, bool], None]] = []
+
+
+class Latest:
+    """What was handed over, as who asked for a job keeps it."""
+
+    def __init__(self) -> None:
+        self.data: list[bytes] = []
+
+    @property
+    def value(self) -> Any:
+        """What was handed over last; None where nothing was."""
+        values = self.values
+        return values[-1] if values else None
+
+    @property
+    def values(self) -> list[Any]:
+        """All of it, where each is `more`."""
+        from optsched.processes.packing import unpack
+
+        return list(map(unpack, self.data))
+
+
+def to(send: Callable[[bytes, bool], None]) -> None:
+    """Let what is handed over in this process, one that runs jobs, be sent by this: bytes, and whether it is more."""
+    _send[:] = [send]
+
+
+@contextmanager
+def handing() -> Iterator[None]:
+    """Hand over what is held within to who asked for the job."""
+    before = _handing.set(True)
+    try:
+        yield
+    finally:
+        _handing.reset(before)
+
+
+def hand_over(value: Callable[[], Any], more: bool = False) -> None:
+    """Hand over what a job holds by now.
+
+    Parameters
+    ----------
+    value
+        Makes it; called only where somebody waits for it. It can be pickled.
+    more
+        It goes beside what was handed over before, not in its place.
+
+    Examples
+    --------
+    >>> hand_over(lambda: 1 / 0)  # nobody waits
+    """
+    if _handing.get():
+        from optsched.processes.packing import pack
+
+        for send in _send:
+            send(pack(value()), more)

@@ -1,0 +1,46 @@
+"""How much memory there is for what is to be done: of the machine, or of the container that this process is in."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["available_mb"]
+
+#: Where Linux tells of a group of processes what it may take and what it takes: control groups, version 2 and 1.
+_GROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat", "inactive_file"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat",
+        "total_inactive_file",
+    ),
+)
+
+_MIB = 1 << 20
+
+
+def available_mb() -> int:
+    """Memory that can be had without taking it from others, in MiB; 1 at least.
+
+    >>> available_mb() >= 1
+    True
+    """
+    import psutil
+
+    left: list[int] = [psutil.virtual_memory().available]
+    for limit, used, told, files in _GROUPS:
+        with suppress(OSError, ValueError):  # ValueError: no limit, which is told by a word
+            most, taken = int(Path(limit).read_text()), int(Path(used).read_text())
+            left.append(most - taken + _count(Path(told).read_text(), files))
+    return max(1, min(left) // _MIB)
+
+
+def _count(told: str, word: str) -> int:
+    r"""The number after a word that begins a line; 0 where there is none. Files that are read count as used till then.
+
+    >>> _count("cache 3\ninactive_file 5\n", "inactive_file")
+    5
+    """
+    return next((int(line.split()[1]) for line in told.splitlines() if line.split()[:1] == [word]), 0)

@@ -1,0 +1,83 @@
+"""Tests of `optsched.processes.handing`: what a job holds is left where it is killed or interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from optsched.processes import Limits, Status, run
+from optsched.processes.containing import call
+from optsched.processes.handing import Latest, hand_over, handing
+
+
+def count_and_sleep(more: bool) -> None:
+    """Hands over 1, 2 and 3, and does not answer."""
+    with handing():
+        for number in (1, 2, 3):
+            hand_over(lambda number=number: number, more)
+    time.sleep(60)
+
+
+def hold_out(answer: str | None) -> str:
+    """Hands over, and answers when it is to stop, or not even then."""
+    hand_over(lambda: "held")
+    while True:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            if answer is not None:
+                return answer
+
+
+def interrupt_once_held(latest: Latest) -> None:
+    """Presses Ctrl-C once something was handed over."""
+
+    def press() -> None:
+        while not latest.data:
+            time.sleep(0.005)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+
+
+@pytest.mark.parametrize(("more", "values"), [(False, [3]), (True, [1, 2, 3])])
+def test_what_was_handed_over_is_left(more: bool, values: list[int]) -> None:
+    """Tests that the last of what a killed job handed over is there, or all of it, and nothing of the job before."""
+    latest = Latest()
+    assert run(count_and_sleep, more, Limits(0.5), latest=latest).status is Status.TIMED_OUT
+    assert (latest.values, latest.value) == (values, 3)
+    assert run(abs, -1, latest=latest).value == 1
+    assert latest.value is None
+
+
+def test_nothing_is_made_for_nobody() -> None:
+    """Tests that what would be handed over is not even made where nobody waits for it."""
+    made: list[int] = []
+    hand_over(lambda: made.append(1))
+    assert not made
+    assert call(hand_over_and_tell, None).value == 0
+    assert call(hand_over_and_tell, None, latest=Latest()).value == 1
+
+
+def hand_over_and_tell(_job: object) -> int:
+    """How often what is handed over was made."""
+    made: list[int] = []
+    hand_over(lambda: made.append(1))
+    return len(made)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows tells no process of Ctrl-C")
+def test_interrupted_job_may_answer() -> None:
+    """Tests that a job that hands over may answer on Ctrl-C, and that one which does not leaves what it held."""
+    latest = Latest()
+    interrupt_once_held(latest)
+    assert call(hold_out, "answer", latest=latest).value == "answer"
+    latest = Latest()
+    interrupt_once_held(latest)
+    with pytest.raises(KeyboardInterrupt):
+        call(hold_out, None, latest=latest)
+    assert latest.value == "held"

@@ -1,0 +1,27 @@
+"""Tests of `optsched.processes.memory`: what there is in a container and without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from optsched.processes import memory
+
+
+@pytest.mark.parametrize(
+    ("limit", "stat", "available"),
+    [("max", "", 800), (str(500 << 20), "anon 7\ninactive_file 104857600\n", 300), (str(5 << 30), "", 800)],
+)
+def test_container_has_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, stat: str, available: int
+) -> None:
+    """Tests that the limit of a container counts, files that it has read aside, and none or a larger one does not."""
+    (tmp_path / "max").write_text(limit)
+    (tmp_path / "current").write_text(str(300 << 20))
+    (tmp_path / "stat").write_text(stat)
+    group = (str(tmp_path / "max"), str(tmp_path / "current"), str(tmp_path / "stat"), "inactive_file")
+    monkeypatch.setattr(memory, "_GROUPS", (group, ("/nowhere",) * 4))
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=800 << 20))
+    assert memory.available_mb() == available
