@@ -10,7 +10,7 @@ from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Certificate, Solution
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found, Told
+from optsched.routes.call import Call, Found, Held, Told
 from optsched.searches.assignment import Prices, fill_idle_slots, is_tiered, prices_of, solve_assignment
 from optsched.solvers.profiles import Profile
 
@@ -30,7 +30,7 @@ def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
     problem = call.problem
     placement, certificate = None, None
     found: Told = Found()
-    call.hold(lambda: (placement, (certificate,)))
+    call.hold(lambda: _held(problem))
     with call.until_stopped():
         nodes, prices, found = _found(call, profile)
         if nodes is not None:
@@ -59,6 +59,12 @@ def _proof(problem: AssignmentProblem, placement: Placement, prices: Prices | No
             return certificate
     prices = prices_of(problem, placement)
     return _fallback(problem)[1] if prices is None else assignment_certificate(problem, *prices)
+
+
+def _held(problem: AssignmentProblem) -> Held:
+    """The same as what a call holds."""
+    placement, certificate = _fallback(problem)
+    return placement, (certificate,)
 
 
 def _fallback(problem: AssignmentProblem) -> tuple[Placement, Certificate]:

@@ -121,25 +121,41 @@ def test_start_is_held(doing: Any) -> None:
             optsched.solve(problem, start=[None] * len(problem.tasks))
 
 
-def hold_and_sleep(job: Any) -> Any:
-    """Hands over a placement of everything on the first node with a proof that 0 is a bound, and does not answer."""
+def hold_and_run_out(job: Any) -> Any:
+    """Hands over an optimum with its proof, and takes what is not there."""
     problem, _, _, route = job
     call: Any = Call(problem, route)
     whole = optsched.solve(problem)
     call.hold(lambda: (whole.decision, whole.certificates))
+    raise MemoryError
+
+
+def hold_and_sleep(job: Any) -> Any:
+    """Hands over a placement without a proof, and does not answer."""
+    problem, _, _, route = job
+    call: Any = Call(problem, route)
+    call.hold(lambda: (optsched.solve(problem).decision, ()))
     time.sleep(60)
 
 
 def test_what_was_handed_over_is_held(doing: Any) -> None:
-    """Tests that what a killed process handed over is the solution, evaluated here, whichever limit it was."""
+    """Tests that what a process handed over before it ended is the solution, and its proof a proof."""
+    problem: Any = optsched.problem("lsap", "papers/guo-fig2")
+    doing(hold_and_run_out)
+    with contained(Limits(60)):
+        solution = optsched.solve(problem)
+    assert (solution.termination, solution.limit) == (Termination.OPTIMAL, None), "its proof closes it"
+    assert str(contained_routes.told_end(solution)).startswith("out-of-memory: ")
+
+
+@pytest.mark.thorough
+def test_time_limit_leaves_what_was_held(doing: Any) -> None:
+    """Tests that a process that does not see its time limit is killed, and leaves a result like any other's."""
     problem: Any = optsched.problem("lsap", "papers/guo-fig2")
     doing(hold_and_sleep)
-    with contained(Limits(2)):
-        solution = optsched.solve(problem)
-        assert (solution.termination, solution.limit) == (Termination.OPTIMAL, None), "its proof closes it"
-        assert contained_routes.told_end(solution) == "timed-out: killed after 2 s"
     with contained(Limits(60)):
-        solution = optsched.solve(problem, time_limit=1)
+        solution = optsched.solve(problem, time_limit=6)
+    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
     assert solution.objective == optsched.solve(problem).objective
     assert contained_routes.told_end(solution) is None
 
@@ -158,7 +174,7 @@ def test_points_that_were_handed_over_are_held(doing: Any) -> None:
     for name in ("latency", "lsap-fairness", "traffic"):
         sizes = {"jobs": 2, "datacenters": 3} if name == "traffic" else {}
         problem: Any = optsched.problem(name, optsched.generate(name, nodes=6, tasks=9, seed=2, **sizes))
-        with contained(Limits(2)):
+        with contained(Limits(6)):
             cut = optsched.frontier(problem)
         assert (cut.complete, cut.limit) == (False, Limit.TIME)
         assert cut.values == optsched.frontier(problem).values != []
