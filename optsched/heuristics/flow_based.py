@@ -6,21 +6,31 @@ random. LABL itself is in `labl`.
 
 from __future__ import annotations
 
-import heapq
-from collections import deque
+from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from optsched.deadline import check
-from optsched.instance import Ragged
+from optsched.heuristics import local_cover
+from optsched.instance import Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.latency import Latency
 from optsched.results import Value
 from optsched.running.base import Heuristic
+from optsched.solvers.compiled import compiled, compiles
 
 __all__ = ["HEURISTICS", "flow_based", "round_robin", "row_lists"]
+
+
+#: From so many tasks on the loops are compiled where they can be.
+_MANY = 20_000
+
+#: Steps of a loop between two looks at the clock.
+_STEPS = 2**18
 
 
 def round_robin(problem: Latency, rng: np.random.Generator, *, start: int = 0) -> Placement:
@@ -73,8 +83,8 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
     has grown there is longer than that.
 
     O(R + T log S) for each threshold with T tasks, R replicas and S servers, and as much again for each augmenting
-    path that is not direct. There are at most as many thresholds as the makespan has units: few, unless the replicas of
-    thousands of tasks are on a handful of servers.
+    path that is not direct, in loops that numba compiles for many tasks. There are at most as many thresholds as the
+    makespan has units: few, unless the replicas of thousands of tasks are on a handful of servers.
 
     With no initial load the makespan is at most the optimum plus (1 - 1/(n - 1)) w_rem on n >= 2 servers (Fischer et
     al. 2010, Theorem 5.4).
@@ -129,71 +139,76 @@ class _Cover:
     """A largest set of tasks that run locally within a threshold, each on a server that holds its block."""
 
     def __init__(self, problem: Latency) -> None:
-        self.problem = problem
-        self.replicas = row_lists(problem.replicas)
-        self.server = [NONE] * len(self.replicas)
-        #: Tasks on each server, in the order in which they came.
-        self.covered: list[dict[int, None]] = [{} for _ in problem.initial_load]
-        self.uncovered = [task for task, replicas in enumerate(self.replicas) if replicas]
+        replicas, tasks, servers = problem.replicas, len(problem.tasks), len(problem.initial_load)
+        fast = tasks >= _MANY and compiles()
+        self._problem, self._loops = problem, _loops(fast)
+        #: An array as the loops take it.
+        self._held: Callable[[Ints], Any] = _as_it_is if fast else _as_list
+        self._rows = self._held(replicas.starts), self._held(replicas.values)
+        self._uncovered = self._held(np.flatnonzero(replicas.lengths))
+        self._server, self._count = self._filled(tasks), self._filled(servers, 0)
+        self._lists = self._filled(2 * servers), self._filled(2 * tasks)
+        self._room = [self._filled(size) for size in (servers, servers, tasks + 1, servers)]
+        self._searches = 0
+
+    def _filled(self, size: int, value: int = NONE) -> Any:
+        return self._held(np.full(size, value, dtype=np.int64))
 
     def grow(self, threshold: int) -> int | None:
         """Augment until the cover is maximum within `threshold`; the next threshold at which it grows, if any."""
-        capacity = self.problem.local_capacity(threshold).tolist()
-        full: set[int] = set()
-        self.uncovered = [task for task in self.uncovered if not self._augment(task, capacity, full)]
-        load, step = self.problem.initial_load, self.problem.w_loc
-        return min((int(load[server]) + step * (capacity[server] + 1) for server in full), default=None)
+        room = self._problem.local_capacity(threshold)
+        capacity, full = self._held(room), self._filled(len(room), 0)
+        progress = self._held(np.array([0, 0, self._searches], dtype=np.int64))
+        work = self._server, self._count, *self._lists, full, *self._room, progress
+        done = False
+        while not done:
+            check()
+            done = self._loops.augment(*self._rows, self._uncovered, self._uncovered, capacity, *work, _STEPS)
+        self._uncovered, self._searches = self._uncovered[: progress[1]], int(progress[2])
+        ends = self._problem.initial_load + self._problem.w_loc * (room + 1)
+        following = ends[np.asarray(full, dtype=np.bool_)]
+        return int(following.min()) if len(following) else None
 
-    def _augment(self, task: int, capacity: list[int], full: set[int]) -> bool:
-        """Cover `task` along a shortest augmenting path, if there is one.
-
-        Servers in `full` are known to lead to no free capacity. Those that a failed search reached join them: a later
-        path at the same threshold never enters them, so the searches that fail take O(replicas) together.
-        """
-        check()
-        reached: dict[int, int] = {}  # server -> the task that would move there
-        queue = deque([task])
-        while queue:
-            moving = queue.popleft()
-            for server in self.replicas[moving]:
-                if server in reached or server in full:
-                    continue
-                reached[server] = moving
-                if len(self.covered[server]) < capacity[server]:
-                    self._shift(task, server, reached)
-                    return True
-                queue.extend(self.covered[server])
-        full.update(reached)
-        return False
-
-    def _shift(self, task: int, server: int, reached: dict[int, int]) -> None:
-        """Move every task of the path that leads from `task` to `server` one server on."""
-        while True:
-            moving = reached[server]
-            left = self.server[moving]
-            self.server[moving] = server
-            self.covered[server][moving] = None
-            if moving == task:
-                return
-            del self.covered[left][moving]
-            server = left
-
-    def completed(self) -> list[int]:
+    def completed(self) -> Ints:
         """Node of each task: the cover, and the other tasks by position to servers of least virtual load (bal-assign).
 
         A server that happens to hold the task's block runs it in w_loc.
         """
-        nodes = list(self.server)
-        w_loc, w_rem = self.problem.w_loc, self.problem.w_rem
-        loads = self.problem.initial_load.tolist()
-        queue = [(load + w_loc * len(self.covered[server]), server) for server, load in enumerate(loads)]
-        heapq.heapify(queue)
-        for task, replicas in enumerate(self.replicas):
-            if nodes[task] == NONE:
-                load, server = queue[0]
-                nodes[task] = server
-                heapq.heapreplace(queue, (load + (w_loc if server in replicas else w_rem), server))
-        return nodes
+        problem = self._problem
+        nodes, count = (self._held(np.array(values, dtype=np.int64)) for values in (self._server, self._count))
+        load = self._held(problem.initial_load + problem.w_loc * np.asarray(count, dtype=np.int64))
+        heap = self._held(np.arange(len(load)))
+        self._loops.order(load, heap)
+        for begin in range(0, len(nodes), _STEPS):
+            check()
+            end = min(begin + _STEPS, len(nodes))
+            self._loops.give_out(*self._rows, nodes, load, heap, problem.w_loc, problem.w_rem, begin, end)
+        return np.asarray(nodes, dtype=np.int64)
+
+
+class _Loops(NamedTuple):
+    """The loops of `local_cover`."""
+
+    augment: Callable[..., bool]
+    order: Callable[..., None]
+    give_out: Callable[..., None]
+
+
+@cache
+def _loops(fast: bool) -> _Loops:
+    """The loops compiled for arrays, or as they are for lists."""
+    if not fast:
+        return _Loops(local_cover.augment, local_cover.order, local_cover.give_out)
+    return _Loops(compiled(local_cover.augment), compiled(local_cover.order), compiled(local_cover.give_out))
+
+
+def _as_it_is(values: Ints) -> Ints:
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+def _as_list(values: Ints) -> list[int]:
+    entries: list[int] = values.tolist()
+    return entries
 
 
 def row_lists(rows: Ragged) -> list[list[int]]:

@@ -248,23 +248,28 @@ class _Run:
         for server in extracted:
             heapq.heappush(self._all, (self.load[server], server))
 
-    def _place_least_loaded(self, servers: Iterable[int], limit: int) -> None:
+    def _place_least_loaded(self, servers: Collection[int], limit: int) -> None:
         """Phase III, lines 30 to 40, for the tasks in order that have a replica on one of `servers`.
 
-        No other task has room within the limit. Each server is in the heap under its first waiting task.
+        No other task has room within the limit.
         """
         highest = limit - self.w_loc
-        turns = [(self._top(self.local[server]), server) for server in servers]
-        heapq.heapify(turns)
-        while turns:
-            task, server = turns[0]
-            if task == NONE or self.load[server] > highest:
-                heapq.heappop(turns)
-            elif self.node[task] != NONE:
-                heapq.heapreplace(turns, (self._top(self.local[server]), server))
-            else:
-                # Line 34; it has room, since `server` has.
-                self._place(task, min(self.replicas[task], key=lambda one: (self.load[one], one)), self.w_loc)
+        roomy = bytearray(len(self.load))
+        for server in servers:
+            roomy[server] = self.load[server] <= highest
+        for task in self._held_by(servers):
+            if any(roomy[server] for server in self.replicas[task]):
+                # Line 34; it has room, since one of them has.
+                server = min(self.replicas[task], key=lambda one: (self.load[one], one))
+                self._place(task, server, self.w_loc)
+                roomy[server] &= self.load[server] <= highest
+
+    def _held_by(self, servers: Collection[int]) -> Iterator[int]:
+        """Waiting tasks, in order, among them all with a replica on one of `servers`."""
+        if 2 * sum(len(self.local[server]) for server in servers) > self.waiting:
+            return self._in_order()
+        held = {task for server in servers for task in self.local[server] if self.node[task] == NONE}
+        return self._still_waiting(sorted(held))
 
     def _place(self, task: int, server: int, work: int) -> None:
         check()
