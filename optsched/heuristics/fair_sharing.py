@@ -44,6 +44,11 @@ def fair_sharing(
         resource is most available (`availability`), which is Sharmilarani et al.'s slot advertisement without the rest
         of their scheduler.
 
+    Notes
+    -----
+    O((tasks + nodes) x jobs) times the resources; with `phase=by-maps`, where what does not fit now may fit later, each
+    round asks every tracker.
+
     References
     ----------
     Sharmilarani et al., sections II.E and III.1.
@@ -81,7 +86,7 @@ def fair_sharing(
             order = np.argsort(-availability(rooms.free, problem.capacity), kind="stable")
         for kind, running, count, waiting, idle in offered:
             share = running + count.sum(axis=1)
-            for node in order[idle[order] > 0].tolist():
+            for node in order[idle[order] > 0].tolist() if waiting.any() else ():
                 check()
                 able = np.flatnonzero((waiting > 0) & rooms.beside(kind, node))
                 by_share = able[np.argsort(share[able], kind="stable")].tolist()
@@ -92,6 +97,8 @@ def fair_sharing(
                     waiting[job] -= 1
                     idle[node] -= 1
                     placed = True
+                elif not problem.coupled:
+                    idle[node] = 0  # nor will any task fit there later: what is free only shrinks
     return problem.placement_of(rooms.counts)
 
 

@@ -169,6 +169,7 @@ class _Trackers:
         jobs = range(len(problem.jobs))
         self._worth = [problem.map_worth(job, count) for job, count in zip(jobs, reduces.sum(axis=1), strict=True)]
         self._rooms = Rooms(problem, Allocation(np.zeros_like(reduces), reduces))
+        self._coupled = problem.coupled
         self.maps = self._rooms.counts.maps
         self.waiting: Ints = problem.pending_maps.copy()
         self.utility: Ints = np.zeros(len(jobs), dtype=np.int64)
@@ -186,13 +187,20 @@ class _Trackers:
         given = False
         while True:
             check()
-            fit = np.flatnonzero((self.waiting > 0) & self._rooms.beside(MAP, node))
-            order = fit[np.lexsort((self.utility[fit], ~self.gains[fit]))].tolist()
-            job = next((job for job in order if self._rooms.fits(MAP, job, node)), None)
+            job = self._first_fit(np.flatnonzero((self.waiting > 0) & self._rooms.beside(MAP, node)), node)
             if job is None:
                 return given
             self._move(job, node, 1)
             given = True
+
+    def _first_fit(self, jobs: Ints, node: int) -> int | None:
+        """The job that goes first of those whose map fits what is free on the tracker itself."""
+        if self._coupled:
+            order = jobs[np.lexsort((self.utility[jobs], ~self.gains[jobs]))].tolist()
+            return next((job for job in order if self._rooms.fits(MAP, job, node)), None)
+        gaining = jobs[self.gains[jobs]]
+        jobs = gaining if len(gaining) else jobs
+        return int(jobs[np.argmin(self.utility[jobs])]) if len(jobs) else None
 
     def swap(self, node: int, strict: bool) -> bool:
         """One more map for the waiting job of lowest utility, if others can make room; whether a map was moved."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import MAP, Bools, Ints
+from optsched.instance import MAP, REDUCE, Bools, Ints
 from optsched.problems.utility import Allocation, Utility
 
 __all__ = ["Rooms"]
@@ -53,14 +53,13 @@ class Rooms:
         self._problem = problem
         self._grows: list[bool] = np.any(problem.growth, axis=1).tolist()
         self._placed = self.counts.maps.sum(axis=1).tolist()
+        more = [table[placed] for table, placed in zip(problem.grown, self._placed, strict=True)]
+        grown = np.array(more, dtype=np.int64).reshape(problem.growth.shape)
+        self._demands: list[Ints] = [problem.demand_map, problem.demand_reduce + grown]
 
     def demands(self, kind: int) -> Ints:
         """What the next task of each job takes of the tracker that it is placed on, shape (jobs, resources)."""
-        if kind == MAP:
-            return self._problem.demand_map
-        more = [table[placed] for table, placed in zip(self._problem.grown, self._placed, strict=True)]
-        demand: Ints = self._problem.demand_reduce + np.array(more, dtype=np.int64).reshape(self._problem.growth.shape)
-        return demand
+        return self._demands[kind]
 
     def beside(self, kind: int, node: int) -> Bools:
         """Of which jobs a task fits what is free on the tracker itself, whatever it changes elsewhere; (jobs,)."""
@@ -81,6 +80,9 @@ class Rooms:
             else:
                 self.free[node] -= count * self._problem.demand_map[job]
             self._placed[job] += count
+            if self._grows[job]:
+                grown = self._problem.grown[job][self._placed[job]]
+                self._demands[REDUCE][job] = self._problem.demand_reduce[job] + grown
             self.counts.maps[job, node] += count
         else:
             self.free[node] -= count * self.demands(kind)[job]
