@@ -146,7 +146,8 @@ class _Cover:
         self._held: Callable[[Ints], Any] = _as_it_is if fast else _as_list
         self._rows = self._held(replicas.starts), self._held(replicas.values)
         self._uncovered = self._held(np.flatnonzero(replicas.lengths))
-        self._server, self._count = self._filled(tasks), self._filled(servers, 0)
+        #: Of each task the server that covers it, and how many each server covers.
+        self.server, self._count = self._filled(tasks), self._filled(servers, 0)
         self._lists = self._filled(2 * servers), self._filled(2 * tasks)
         self._room = [self._filled(size) for size in (servers, servers, tasks + 1, servers)]
         self._searches = 0
@@ -159,7 +160,7 @@ class _Cover:
         room = self._problem.local_capacity(threshold)
         capacity, full = self._held(room), self._filled(len(room), 0)
         progress = self._held(np.array([0, 0, self._searches], dtype=np.int64))
-        work = self._server, self._count, *self._lists, full, *self._room, progress
+        work = self.server, self._count, *self._lists, full, *self._room, progress
         done = False
         while not done:
             check()
@@ -175,7 +176,7 @@ class _Cover:
         A server that happens to hold the task's block runs it in w_loc.
         """
         problem = self._problem
-        nodes, count = (self._held(np.array(values, dtype=np.int64)) for values in (self._server, self._count))
+        nodes, count = (self._held(np.array(values, dtype=np.int64)) for values in (self.server, self._count))
         load = self._held(problem.initial_load + problem.w_loc * np.asarray(count, dtype=np.int64))
         heap = self._held(np.arange(len(load)))
         self._loops.order(load, heap)

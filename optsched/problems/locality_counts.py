@@ -67,9 +67,12 @@ def locality(instance: Instance, placement: Placement) -> Ints:
     >>> locality(instance, Placement.of([0, None])).tolist()
     [0, -1]
     """
-    placed = np.flatnonzero(placement.nodes != NONE)
-    classes = np.full(len(placement), NONE, dtype=np.int64)
-    classes[placed] = _classes(instance, placed, placement.nodes[placed], *_data(instance, placement))
+    nodes, rack = placement.nodes, instance.cluster.rack
+    task, holder = _data(instance, placement)
+    in_rack = np.append(rack, NONE)[nodes]  # a task that runs nowhere picks the last entry
+    classes = np.where(nodes != NONE, 2, NONE).astype(np.int64)
+    classes[task[(rack[holder] >= 0) & (rack[holder] == in_rack[task])]] = 1
+    classes[task[holder == nodes[task]]] = 0
     return classes
 
 
@@ -81,13 +84,3 @@ def _data(instance: Instance, placement: Placement) -> tuple[Ints, Ints]:
     where = np.where(placement.nodes != NONE, placement.nodes, instance.state.node)[shuffle.map]
     held = (shuffle.size > 0) & (where != NONE)
     return np.append(replicas.row_of, shuffle.reduce[held]), np.append(replicas.values, where[held])
-
-
-def _classes(instance: Instance, tasks: Ints, nodes: Ints, task: Ints, holder: Ints) -> Ints:
-    """0, 1 or 2 for each task on its node."""
-    count, rack = len(instance.cluster), instance.cluster.rack
-    racks = len(instance.cluster.rack_ids) + 1
-    on_node = np.isin(tasks * count + nodes, task * count + holder)
-    racked = rack[holder] >= 0
-    in_rack = np.isin(tasks * racks + rack[nodes], task[racked] * racks + rack[holder[racked]]) & (rack[nodes] >= 0)
-    return np.where(on_node, 0, np.where(in_rack, 1, 2)).astype(np.int64)
