@@ -55,8 +55,8 @@ DRAWN = {"reduces": ["free", "fixed"], "tables": ["literal", "smoothed"]}
 
 
 @st.composite
-def utilities(draw: st.DrawFn, most: int = 4, **fixed: Any) -> Utility:
-    """`utility` on 1 to 3 trackers with 1 to 3 resources; 0 to 3 jobs of at most `most` maps and 2 reduces."""
+def utilities(draw: st.DrawFn, most: int = 4, jobs: tuple[int, int] = (0, 3), **fixed: Any) -> Utility:
+    """`utility` on 1 to 3 trackers with 1 to 3 resources; `jobs` jobs, of at most `most` maps and 2 reduces."""
     resources = draw(st.integers(1, 3))
 
     def amounts(least: int, largest: int) -> st.SearchStrategy[list[int]]:
@@ -74,7 +74,7 @@ def utilities(draw: st.DrawFn, most: int = 4, **fixed: Any) -> Utility:
     nodes = draw(st.integers(1, 3))
     instance = snapshot(
         draw(st.lists(amounts(1, 8), min_size=nodes, max_size=nodes)),
-        draw(st.lists(job, max_size=3)),
+        draw(st.lists(job, min_size=jobs[0], max_size=jobs[1])),
         slots=draw(st.lists(st.integers(0, 3), min_size=nodes, max_size=nodes)),
     )
     parameters = {name: draw(st.sampled_from(values)) for name, values in DRAWN.items() if name not in fixed}

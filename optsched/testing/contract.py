@@ -70,7 +70,7 @@ def check_problem(name: str | Record, seeds: Sequence[int] = SEEDS) -> None:
 
     Examples
     --------
-    >>> check_problem("generalized-assignment", seeds=[5])
+    >>> check_problem("transmission-maps", seeds=[5])
     """
     record = registry.record(name) if isinstance(name, str) else name
     for entry in CHECKS.values():
