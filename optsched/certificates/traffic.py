@@ -19,10 +19,10 @@ from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["Cases", "SlotPrices", "load_certificate", "traffic_proof", "traffic_certificate"]
+__all__ = ["MOST_NESTED", "Cases", "SlotPrices", "load_certificate", "traffic_proof", "traffic_certificate"]
 
 #: Cases are nested at most so deep: no search makes more, and the checker must not run out of stack.
-_DEEPEST = 100
+MOST_NESTED = 100
 
 
 class SlotPrices(NamedTuple):
@@ -53,17 +53,14 @@ class Cases:
     def bound(self, problem: Traffic, limit: int | None = None, hosts: Mapping[int, int] | None = None) -> int:
         """Units of traffic that every placement within the limit causes at least, with bundles where `hosts` says."""
         hosts = hosts or {}
-        alone = problem.price_bound(*self.prices, limit, hosts)
-        if self.bundle is None:
+        priced = problem.priced(*self.prices, limit)
+        alone = priced.bound(hosts)
+        if self.bundle is None or not problem.datacenters:
             return alone
-        cases = []
-        for center in range(len(problem.datacenters)):
-            there = {**hosts, self.bundle: center}
-            case = problem.price_bound(*self.prices, limit, there)
-            if center in self.inside:
-                case = max(case, self.inside[center].bound(problem, limit, there))
-            cases.append(case)
-        return max(alone, min(cases, default=alone))
+        cases = priced.bounds(hosts, self.bundle)
+        for center, case in self.inside.items():
+            cases[center] = max(cases[center], case.bound(problem, limit, {**hosts, self.bundle: center}))
+        return max(alone, min(cases))
 
 
 def traffic_certificate(problem: Traffic, cases: Cases) -> Certificate:
@@ -110,8 +107,8 @@ def _written(problem: Traffic, cases: Cases) -> dict[str, Any]:
 
 def _read(problem: Traffic, data: Mapping[str, Any], bundles: Mapping[str, int], depth: int = 0) -> Cases:
     scale = denominator(data)
-    if depth > _DEEPEST:
-        raise CertificateInvalid(f"in: there are cases within more than {_DEEPEST} others")
+    if depth > MOST_NESTED:
+        raise CertificateInvalid(f"in: there are cases within more than {MOST_NESTED} others")
     centers = problem.datacenters
     maps, reduces = (prices_of(data, key, centers, "datacenter") for key in ("map_prices", "reduce_prices"))
     if "reduce" not in data:

@@ -13,9 +13,10 @@ from fractions import Fraction
 from functools import cached_property
 from math import lcm
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from optsched.arrays import grouped
 from optsched.decimals import FINEST, common_denominator, decimal, for_each, rounded_units
@@ -26,7 +27,7 @@ from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, Problem, choice, exact, exact_product, overfull
 from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
-__all__ = ["Bundle", "Job", "Traffic"]
+__all__ = ["Bundle", "Job", "PricedBundles", "Traffic"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -67,15 +68,79 @@ class Job:
     maps: Ints
     bundles: tuple[Bundle, ...]
 
-    @property
-    def alike(self) -> bool:
-        """Whether the job's bundles differ in nothing but their numbers."""
-        return all(
-            len(other.reduces) == len(self.bundles[0].reduces)
-            and np.array_equal(other.send, self.bundles[0].send)
-            and np.array_equal(other.settled, self.bundles[0].settled)
-            for other in self.bundles[1:]
-        )
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PricedBundles:
+    """What bundles pay at prices of the slots, and with them the bound that the prices prove.
+
+    Attributes
+    ----------
+    paid
+        Shape (bundles, datacenters), whole: what a bundle and its part of its job's maps pay at least with the bundle
+        in a datacenter, times `scale` and times `shares`.
+    shares
+        int64, shape (bundles,): the bundles of its job, of which the maps are divided among.
+    more
+        What the maps of other jobs pay at least, less what the slots earn.
+    scale, step
+        Denominator of the prices; units of traffic are multiples of `step`.
+    """
+
+    paid: npt.NDArray[Any]
+    shares: Ints
+    more: int
+    scale: int
+    step: int
+
+    def bound(self, hosts: Mapping[int, int] = MappingProxyType({})) -> int:
+        """Units of traffic at least, with some bundles in given datacenters (see `Traffic.price_bound`)."""
+        return self._units(self._total(self._least(hosts)))
+
+    def bounds(self, hosts: Mapping[int, int], bundle: int) -> list[int]:
+        """The same with one bundle more in each datacenter."""
+        least = self._least(hosts)
+        least[bundle] = 0
+        others, share = self._total(least), int(self.shares[bundle])
+        return [self._units(others + Fraction(int(paid), share)) for paid in self.paid[bundle].tolist()]
+
+    def _total(self, least: npt.NDArray[Any]) -> Fraction:
+        sums = ((sum(least[self.shares == share].tolist()), share) for share in np.unique(self.shares).tolist())
+        return sum((Fraction(*part) for part in sums), Fraction(self.more))
+
+    def _least(self, hosts: Mapping[int, int]) -> npt.NDArray[Any]:
+        least: npt.NDArray[Any] = self.paid.min(axis=1) if self.paid.size else self.paid.sum(axis=1)
+        for bundle, host in hosts.items():
+            least[bundle] = self.paid[bundle, host]
+        return least
+
+    def _units(self, total: Fraction) -> int:
+        return -int(-total // (self.scale * self.step)) * self.step
+
+
+class _Sending(NamedTuple):
+    """The maps that send to each bundle, one bundle after another: an entry for each map of its job.
+
+    Attributes
+    ----------
+    map, units
+        int64, shape (entries,): place of the map, and what it sends, times the bundles of the job.
+    filled, starts
+        Bundles of jobs that have maps, and where their entries begin.
+    settled, weight, shares
+        Of each bundle: what comes from settled maps, and the number of reduces, both times the bundles of its job; and
+        that number.
+    lone
+        Maps of jobs without bundles.
+    """
+
+    map: Ints
+    units: Ints
+    filled: Ints
+    starts: Ints
+    settled: Ints
+    weight: Ints
+    shares: Ints
+    lone: Ints
 
 
 class Traffic(Problem):
@@ -400,10 +465,15 @@ class Traffic(Problem):
             Datacenters of some bundles (by their places in `bundles`); the bound is then for placements that have them
             there only.
         """
+        return self.priced(map_prices, reduce_prices, scale, limit).bound(hosts)
+
+    def priced(self, map_prices: Ints, reduce_prices: Ints, scale: int, limit: int | None = None) -> PricedBundles:
+        """What each bundle pays at prices; parameters as of `price_bound`."""
         if not self.datacenters:  # nothing is placed, and nothing crosses
-            return 0
+            return PricedBundles(np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64), 0, 1, self.step)
         map_prices, reduce_prices = np.maximum(map_prices, 0), np.maximum(reduce_prices, 0)
-        largest = max((len(job.bundles) for job in self.jobs if job.bundles), default=1) * (
+        sending = self._sending
+        largest = int(sending.shares.max(initial=1)) * (
             scale * self._most_units
             + len(self.maps) * int(map_prices.max(initial=0))
             + len(self.reduces) * int(reduce_prices.max(initial=0))
@@ -411,22 +481,35 @@ class Traffic(Problem):
         kind: Any = np.int64 if largest < 2**62 else object
         base = self.map_units.astype(kind) * scale + map_prices.astype(kind)
         least = base.min(axis=1, initial=largest)
-        total, first = Fraction(0), 0
-        for job in self.jobs:
-            shares = len(job.bundles)
-            if not shares:
-                total += int(least[job.maps].sum())
-            settled = [hosts.get(number) for number in range(first, first + shares)]
-            first += shares
-            alike = shares > 0 and job.alike and settled == [None] * shares
-            for bundle, host in zip(job.bundles[: 1 if alike else shares], settled, strict=False):
-                anywhere = least[job.maps] + bundle.send.astype(kind) * (scale * shares)
-                with_maps = np.minimum(base[job.maps], anywhere[:, None]).sum(axis=0)
-                own = bundle.settled.astype(kind) * scale + reduce_prices.astype(kind) * len(bundle.reduces)
-                paid = with_maps + own * shares
-                total += Fraction(int(paid.min() if host is None else paid[host]), 1 if alike else shares)
+        anywhere = least[sending.map] + sending.units.astype(kind) * scale
+        paid = sending.settled.astype(kind) * scale + reduce_prices.astype(kind) * sending.weight[:, None]
+        with_maps = np.minimum(base[sending.map], anywhere[:, None])
+        if len(sending.filled):
+            paid[sending.filled] += np.add.reduceat(with_maps, sending.starts, axis=0)
         earned = exact_product(map_prices, self.room_within(limit)) + exact_product(reduce_prices, self.reduce_room)
-        return -int(-(total - earned) // (scale * self.step)) * self.step
+        return PricedBundles(paid, sending.shares, int(least[sending.lone].sum()) - earned, scale, self.step)
+
+    @cached_property
+    def _sending(self) -> _Sending:
+        jobs = [job for job in self.jobs if job.bundles]
+        maps = [job.maps for job in jobs for _ in job.bundles]
+        units = [bundle.send * len(job.bundles) for job in jobs for bundle in job.bundles]
+        settled = [bundle.settled * len(job.bundles) for job in jobs for bundle in job.bundles]
+        weight = [len(bundle.reduces) * len(job.bundles) for job in jobs for bundle in job.bundles]
+        lengths = np.array(list(map(len, maps)), dtype=np.int64)
+        filled = np.flatnonzero(lengths)
+        lone = [job.maps for job in self.jobs if not job.bundles]
+        empty = np.zeros(0, dtype=np.int64)
+        return _Sending(
+            np.concatenate([empty, *maps]),
+            np.concatenate([empty, *units]),
+            filled,
+            np.append(0, np.cumsum(lengths[filled]))[:-1],
+            np.array(settled, dtype=np.int64).reshape(len(maps), len(self.datacenters)),
+            np.array(weight, dtype=np.int64),
+            np.array([len(job.bundles) for job in jobs for _ in job.bundles], dtype=np.int64),
+            np.concatenate([empty, *lone]),
+        )
 
     @cached_property
     def _most_units(self) -> int:

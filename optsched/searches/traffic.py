@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.certificates.traffic import Cases, SlotPrices, load_certificate, traffic_certificate
+from optsched.certificates.traffic import MOST_NESTED, Cases, SlotPrices, load_certificate, traffic_certificate
 from optsched.deadline import remaining
 from optsched.errors import SolverDisagreement
-from optsched.instance import Floats, Ints
+from optsched.instance import LARGEST, Floats, Ints
 from optsched.placement import Placement
 from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
@@ -31,16 +31,15 @@ from optsched.processes.handing import hand_over
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.searches.traffic_load import BestPlaces, LoadProgram
 from optsched.solvers.answers import check_claim, rounded_prices, whole_bound
-from optsched.solvers.highs import LinearProgram, solve_arrays, solve_uninterrupted
+from optsched.solvers.highs import LinearProgram, WarmProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = ["TrafficProgram", "TrafficSearch", "WithinLimit", "best_apart", "scaled"]
 
-#: The search for a proof by cases solves at most so many relaxations, and so many columns in all: large ones take
-#: seconds.
-_MOST_CASES = 60
-_MOST_COLUMNS = 60_000
+#: The search for a proof by cases solves at most so many relaxations, and so many columns in all.
+_MOST_CASES = 4000
+_MOST_COLUMNS = 4_000_000
 
 #: How far from a whole number a solver's value may be.
 _WHOLE = 1e-5
@@ -323,32 +322,47 @@ class TrafficSearch:
         program = TrafficProgram(self.problem, limit)
         left = min(_MOST_CASES, _MOST_COLUMNS // len(program.relaxed.objective))
 
+        relaxed, overfull = WarmProgram(program.relaxed), WarmProgram(program.overfull)
+
         def cases(hosts: dict[int, int]) -> Cases | None:
             nonlocal left
             left -= 1
-            found = solve_uninterrupted(program.with_hosts(hosts), self.left()) if left >= 0 else None
-            if found is None or found.x is None or found.row_duals is None:
+            if left < 0 or len(hosts) > MOST_NESTED:
                 return None
+            found = relaxed.solve(*program.with_hosts(hosts), self.left())
+            infeasible = found.outcome.status is Termination.INFEASIBLE
+            if infeasible:
+                found = overfull.solve(*program.with_hosts(hosts, 2 * program.centers), self.left())
+            if found.x is None or found.row_duals is None:
+                return None
+            times = self._enough(target) if infeasible else (1,)
             bounds = [
-                (self.problem.price_bound(*prices, limit, hosts), prices) for prices in program.prices(found.row_duals)
+                (self.problem.price_bound(*prices, limit, hosts), prices)
+                for prices in program.prices(found.row_duals, times)
             ]
             proved, prices = max(bounds, key=lambda entry: entry[0], default=(0, known.prices))
             if proved >= target:
                 return Cases(prices)
-            bundle = program.most_parted(found.x)
+            bundle = None if infeasible else program.most_parted(found.x)
             if bundle is None:
                 return None
             inside: dict[int, Cases] = {}
-            for center in range(program.centers):
-                there = {**hosts, bundle: center}
-                if self.problem.price_bound(*prices, limit, there) < target:
-                    case = cases(there)
+            for center, apart in enumerate(self.problem.priced(*prices, limit).bounds(hosts, bundle)):
+                if apart < target:
+                    case = cases({**hosts, bundle: center})
                     if case is None:
                         return None
                     inside[center] = case
             return Cases(prices, bundle, inside)
 
         return cases({})
+
+    def _enough(self, target: int) -> Iterator[int]:
+        """How many times a price in steps is tried that proves a case to be infeasible: until it proves the target."""
+        times = max(1, target // self.problem.step)
+        while times < LARGEST // 2**22:
+            yield times
+            times *= 16
 
     def frontier(self) -> tuple[list[FrontierPoint], Limit | None]:
         """Every Pareto-optimal point by increasing traffic, and what cut the search short, if anything did."""
@@ -463,11 +477,12 @@ class TrafficProgram:
         classes, bundles, sends = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return classes, bundles, sends
 
-    def prices(self, row_duals: Floats) -> Iterator[SlotPrices]:
-        """The prices that duals of the relaxation round to, without those too large to be exact."""
+    def prices(self, row_duals: Floats, times: Iterable[int] = (1,)) -> Iterator[SlotPrices]:
+        """The prices that multiples of duals of the relaxation round to, without those too large to be exact."""
         price = np.maximum(-row_duals[: 2 * self.centers] * self.problem.step, 0.0)
-        for whole, scale in rounded_prices(price):
-            yield SlotPrices(whole[: self.centers], whole[self.centers :], scale)
+        for factor in times:
+            for whole, scale in rounded_prices(price * factor):
+                yield SlotPrices(whole[: self.centers], whole[self.centers :], scale)
 
     def whole(self, x: Floats) -> bool:
         """Whether bundles and maps lie whole in a solution."""
@@ -505,13 +520,33 @@ class TrafficProgram:
             hosted[bundle * self.centers + center] = 1.0
         return hosted
 
-    def with_hosts(self, hosts: Mapping[int, int]) -> LinearProgram:
-        """The relaxation with some bundles in given datacenters."""
+    @cached_property
+    def overfull(self) -> LinearProgram:
+        """The least number of slots that would have to be added, a column a room after those of the relaxation.
+
+        Where some are, its duals are prices that any multiple of makes dearer than anything.
+        """
+        rooms, columns = 2 * self.centers, len(self.relaxed.objective)
+        more = sp.csr_array(
+            (-np.ones(rooms), (np.arange(rooms), np.arange(rooms))), shape=(len(self.relaxed.row_lower), rooms)
+        )
+        return LinearProgram(
+            np.concatenate([np.zeros(columns), np.ones(rooms)]),
+            np.zeros(columns + rooms),
+            np.concatenate([self.relaxed.col_upper, np.full(rooms, np.inf)]),
+            np.zeros(columns + rooms, dtype=bool),
+            self.relaxed.row_lower,
+            self.relaxed.row_upper,
+            sp.csr_array(sp.hstack([self.relaxed.matrix, more])),
+        )
+
+    def with_hosts(self, hosts: Mapping[int, int], more: int = 0) -> tuple[Floats, Floats]:
+        """Bounds of the columns with some bundles in given datacenters, and of `more` columns after them."""
         lower, upper = np.zeros(len(self.relaxed.objective)), self.relaxed.col_upper.copy()
         for bundle, center in hosts.items():
             upper[bundle * self.centers : (bundle + 1) * self.centers] = 0.0
             lower[bundle * self.centers + center] = upper[bundle * self.centers + center] = 1.0
-        return replace(self.relaxed, col_lower=lower, col_upper=upper)
+        return np.append(lower, np.zeros(more)), np.append(upper, np.full(more, np.inf))
 
     def with_bundles_at(self, x: Floats) -> LinearProgram:
         """The relaxation with each bundle where a solution has it: a network, whose vertices are whole."""

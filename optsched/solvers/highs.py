@@ -23,7 +23,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import highspy
@@ -42,6 +42,7 @@ from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 __all__ = [
     "ArraySolution",
     "LinearProgram",
+    "WarmProgram",
     "program_of",
     "read_solution",
     "run",
@@ -365,6 +366,36 @@ def solve_arrays(
         return ArraySolution(OUT_OF_MEMORY, None, None, None)
     outcome = run(highs, profile, "arrays", hint)
     return read_solution(highs, outcome, program)
+
+
+class WarmProgram:
+    """A linear program that is solved again and again within other bounds: each run begins from the basis of the last.
+
+    Parameters
+    ----------
+    program
+        What to minimise, without integers.
+    """
+
+    def __init__(self, program: LinearProgram) -> None:
+        self._program, self._highs = program, highspy.Highs()
+        self._highs.setOptionValue("log_to_console", False)
+        self._columns = np.arange(len(program.objective), dtype=np.int32)
+        self._passed = False
+
+    def solve(
+        self, lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], profile: AnyProfile
+    ) -> ArraySolution:
+        """As `solve_uninterrupted`, with these bounds of the columns."""
+        program = replace(self._program, col_lower=lower, col_upper=upper)
+        if not self._passed:
+            self._highs.passModel(_highs_lp(program))
+            self._passed = True
+        self._highs.changeColsBounds(len(self._columns), self._columns, lower, upper)
+        found = read_solution(self._highs, run(self._highs, profile, "arrays"), program)
+        if found.outcome.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+        return found
 
 
 def solve_uninterrupted(program: LinearProgram, profile: Profile) -> ArraySolution:

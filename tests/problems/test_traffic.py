@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,7 +29,6 @@ from optsched.instance import (
 from optsched.instances.files import load
 from optsched.placement import Placement
 from optsched.problems import Traffic
-from optsched.problems.traffic import Bundle, Job
 from optsched.resources import folder
 from optsched.results import Termination, Violation
 from optsched.routes import bounds, frontier, solve
@@ -349,26 +347,3 @@ def test_unlimited_optimum_piles_up() -> None:
         just_less = (point.objective[0] - Fraction(1, traffic.grid), before.objective[1])
         assert proved_bound(traffic, first, just_less) == before.objective[1]
         assert proved_bound(traffic, second, point.objective) == point.objective[1]
-
-
-# Search, limits and disagreement -----------------------------------------------------------------------------------
-
-
-# Models ------------------------------------------------------------------------------------------------------------
-
-
-def test_bundles_are_alike_in_everything() -> None:
-    """Tests that bundles are alike only if they are as many, get as much of each map, and of maps that have ended."""
-
-    def bundle(reduces: int = 1, send: Sequence[int] = (3, 4), settled: Sequence[int] = (5, 0)) -> Bundle:
-        return Bundle(np.arange(reduces), np.array(send), np.array(settled))
-
-    def alike(*bundles: Bundle) -> bool:
-        return Job("j", np.arange(2), bundles).alike
-
-    assert alike()
-    assert alike(bundle())
-    assert alike(bundle(), bundle(), bundle())
-    for other in (bundle(reduces=2), bundle(send=(4, 3)), bundle(settled=(0, 5))):
-        assert not alike(bundle(), other)
-        assert not alike(bundle(), bundle(), other)

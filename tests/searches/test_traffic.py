@@ -15,7 +15,7 @@ from optsched.deadline import deadline
 from optsched.errors import SolverDisagreement
 from optsched.instances.generate import generate
 from optsched.problems import Traffic
-from optsched.results import Limit, Termination
+from optsched.results import Limit, Proof, Termination
 from optsched.routes import frontier, solve
 from optsched.routes.traffic import traffic_search
 from optsched.searches import traffic
@@ -131,6 +131,26 @@ def test_fractions_of_maps_are_made_whole(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(traffic, "solve_arrays", lambda *_: replace(real(program.relaxed, Profile("exact")), x=parted))
     with pytest.raises(SolverDisagreement, match="no vertex"):
         traffic.by_arrays(search, None, load_profile("exact"), None)
+
+
+@pytest.mark.parametrize(("seed", "spare"), [(1, 0.0), (2, 0.0), (3, 0.1), (5, 0.1)])
+def test_capacities_are_proved_case_by_case(seed: int, spare: float) -> None:
+    """Tests that prices prove what capacities cost where reduces only just fit: also cases in which nothing fits."""
+    sizes = {"nodes": 9, "tasks": 30, "jobs": 6, "datacenters": 3, "smallest": 1}
+    problem = Traffic(generate("traffic", seed, spare=spare, **sizes), capacity="slots")
+    solution = solve(problem)
+    if solution.termination is Termination.INFEASIBLE:
+        return
+    assert [certificate.kind for certificate in solution.certificates] == [Proof.DUAL, Proof.DUAL]
+    assert certify(problem, solution).proved
+
+
+def test_cases_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a proof which takes too many cases, or too long, is left to the solver's word."""
+    sizes = {"nodes": 9, "tasks": 30, "jobs": 6, "datacenters": 3, "smallest": 1}
+    problem = Traffic(generate("traffic", 3, spare=0.0, **sizes), capacity="slots")
+    monkeypatch.setattr(traffic, "_MOST_CASES", 1)
+    assert {certificate.kind for certificate in solve(problem).certificates} >= {Proof.SOLVER}
 
 
 def test_prices_beyond_doubles() -> None:

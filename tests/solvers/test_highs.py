@@ -20,7 +20,7 @@ from optsched.instances.generate import generate
 from optsched.problems import FairLsap
 from optsched.results import Limit, Termination
 from optsched.routes import solve
-from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.highs import LinearProgram, WarmProgram, solve_arrays
 from optsched.solvers.profiles import Profile, load_profile
 
 INF = np.inf
@@ -103,6 +103,18 @@ def test_small_integer_programs_against_enumeration(data: st.DataObject) -> None
         assert solution.outcome.bound == pytest.approx((feasible @ costs).min())
     else:
         assert (solution.outcome.status, solution.x) == (Termination.INFEASIBLE, None)
+
+
+def test_the_same_rows_within_other_bounds() -> None:
+    """Tests a program that is solved again within other bounds, feasible or not, against programs solved once."""
+    posed = program([1.0, 2.0], [[1.0, 1.0]], [3.0])
+    warm = WarmProgram(posed)
+    for lower, upper in (([0, 0], [10, 10]), ([0, 0], [2, 10]), ([0, 0], [1, 1]), ([0, 3], [2, 4]), ([0, 0], [10, 10])):
+        bounds = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
+        found = warm.solve(*bounds, EXACT)
+        once = solve_arrays(dataclasses.replace(posed, col_lower=bounds[0], col_upper=bounds[1]), EXACT)
+        assert (found.outcome.status, found.outcome.objective) == (once.outcome.status, once.outcome.objective)
+        assert (found.row_duals is None) == (once.row_duals is None)
 
 
 def test_no_columns() -> None:
