@@ -182,5 +182,8 @@ class Ragged(Part):
 
     def transposed(self, columns: int) -> Ragged:
         """For each of `columns` values the rows that hold it, increasing."""
-        order = np.argsort(self.values, kind="stable")
+        # numpy sorts numbers of 16 bits by their digits, five times as fast as longer ones.
+        order = np.argsort(self.values.astype(np.uint16), kind="stable")
+        for shift in range(16, columns.bit_length(), 16):
+            order = order[np.argsort((self.values[order] >> shift).astype(np.uint16), kind="stable")]
         return Ragged.of_lengths(np.bincount(self.values, minlength=columns), self.row_of[order])

@@ -21,10 +21,8 @@ from optsched.results import Limit, Proof, Sense, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.searches import latency_packing
 from optsched.searches.assignment import optimal_placement, solve_assignment
-from optsched.searches.latency import LatencySearch
 from optsched.searches.tabled_assignment import table_prices
 from optsched.solvers import highs as engine
-from optsched.solvers.profiles import load_profile
 
 #: A small instance of each problem whose route looks at the clock, by family and what differs from its defaults.
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
@@ -74,7 +72,7 @@ def test_frontier_keeps_what_it_has(name: str) -> None:
         assert (found.limit is Limit.TIME) is not found.complete
 
 
-@pytest.mark.parametrize("part", ["matching", "packing, in chunks", "packing, shifted", "prices", "placement"])
+@pytest.mark.parametrize("part", ["matching", "packing, with chunks", "packing, shifted", "prices", "placement"])
 def test_parts_look_at_the_clock(part: str) -> None:
     """Tests that each part of a search that may be long ends where a deadline is past, and not before."""
     latency, flow, lsap = posed("latency"), posed("flow"), posed("lsap")
@@ -85,9 +83,9 @@ def test_parts_look_at_the_clock(part: str) -> None:
     assert nodes is not None
     nobody = np.full(len(latency.tasks), NONE, dtype=np.int64)
     parts: dict[str, Callable[[], Any]] = {
-        "matching": lambda: LatencySearch(latency, load_profile("exact")).matching(5),
-        "packing, in chunks": lambda: latency_packing._matched_in_chunks(latency, 50, 1),
-        "packing, shifted": lambda: latency_packing._shifted(latency, 50, nobody),
+        "matching": lambda: latency_packing.GrowingMatchings(latency).at(5),
+        "packing, with chunks": lambda: latency_packing.GrowingMatchings(latency).sparing(50),
+        "packing, shifted": lambda: latency_packing.shifted(latency, 50, nobody),
         "prices": lambda: table_prices(flow, nodes),
         "placement": lambda: optimal_placement(lsap),
     }

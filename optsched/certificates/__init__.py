@@ -12,7 +12,7 @@ from optsched.certificates.assignment import assignment_certificate
 from optsched.certificates.checking import Claim, Enumerated, Finding, Verdict, certify, proved_bound
 from optsched.certificates.flow_congestion import flow_congestion_certificate
 from optsched.certificates.generalized_assignment import generalized_assignment_certificate
-from optsched.certificates.latency import latency_certificate
+from optsched.certificates.latency import latency_certificate, latency_prices
 from optsched.certificates.lsap_fairness import lsap_fairness_certificate
 from optsched.certificates.min_cost_flow import min_cost_flow_certificate
 from optsched.certificates.traffic import load_certificate, traffic_certificate
@@ -30,6 +30,7 @@ __all__ = [
     "flow_congestion_certificate",
     "generalized_assignment_certificate",
     "latency_certificate",
+    "latency_prices",
     "load_certificate",
     "lsap_fairness_certificate",
     "min_cost_flow_certificate",

@@ -1,16 +1,17 @@
-"""Covers of the servers of a `latency` problem, which limit how many tasks can be local: a `combinatorial` proof."""
+"""Covers of servers of a `latency` problem, or prices of tasks, which limit how many can be local: `combinatorial`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates.reading import integer
+from optsched.certificates.reading import integer, priced, prices_of
 from optsched.errors import CertificateInvalid
 from optsched.instance import Bools
 from optsched.problems import Latency
+from optsched.problems.latency import LatencyPrices
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["latency_certificate", "latency_proof"]
+__all__ = ["latency_certificate", "latency_prices", "latency_proof"]
 
 
 def latency_certificate(problem: Latency, component: str, claim: int, limit: int, cover: Bools) -> Certificate:
@@ -19,14 +20,39 @@ def latency_certificate(problem: Latency, component: str, claim: int, limit: int
     For the makespan, `limit` is the largest value that the cover rules out; for the work, it is the makespan taken as
     given.
     """
-    ids = problem.instance.cluster.node_ids
-    data = {"limit": int(limit), "cover": [str(ids[node]) for node in np.flatnonzero(cover).tolist()]}
+    data = {"limit": int(limit), "cover": problem.instance.cluster.node_ids[cover].tolist()}
+    return Certificate(component, Proof.COMBINATORIAL, int(claim), data)
+
+
+def latency_prices(problem: Latency, component: str, claim: int, limit: int, prices: LatencyPrices) -> Certificate:
+    """The same by prices, which see what a cover does not (`Latency.price_bound`)."""
+    data = {
+        "limit": int(limit),
+        "weight": prices.weight,
+        "task_prices": priced(problem.instance.workload.task_ids[problem.tasks], prices.tasks),
+        "remote_price": prices.remote,
+    }
     return Certificate(component, Proof.COMBINATORIAL, int(claim), data)
 
 
 def latency_proof(problem: Latency, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's cover proves, given the makespan of `objective` for the work."""
+    """The bound that the certificate's cover or prices prove, given the makespan of `objective` for the work."""
     limit = integer(certificate.data, "limit")
+    if "task_prices" in certificate.data:
+        priced_remote = problem.priced_remote(limit, _prices(problem, certificate))
+        remote, ruled_out = priced_remote or 0, priced_remote is None
+    else:
+        remote = problem.least_remote(limit, _cover(problem, certificate))
+        ruled_out = not problem.fits(limit, remote)
+    if certificate.component == "makespan":
+        return limit + 1 if len(problem.tasks) and ruled_out else 0
+    if objective is None or objective[0] > limit:
+        raise CertificateInvalid(f"limit: a proof for makespans up to {limit} says nothing of this placement's")
+    return problem.w_loc * (len(problem.tasks) - remote) + problem.w_rem * remote
+
+
+def _cover(problem: Latency, certificate: Certificate) -> Bools:
+    """Whether each server is in the certificate's cover."""
     named = certificate.data.get("cover")
     if not isinstance(named, list):
         raise CertificateInvalid(f"cover: must be a list of servers, not {named!r}")
@@ -35,10 +61,19 @@ def latency_proof(problem: Latency, certificate: Certificate, objective: Value |
         if not isinstance(server, str) or server not in problem.instance.node_index:
             raise CertificateInvalid(f"cover: there is no server {server!r}")
         cover[problem.instance.node_index[server]] = True
-    remote = problem.least_remote(limit, cover)
-    if certificate.component == "makespan":
-        ruled_out = bool(len(problem.tasks)) and not problem.fits(limit, remote)
-        return limit + 1 if ruled_out else 0
-    if objective is None or objective[0] > limit:
-        raise CertificateInvalid(f"limit: a proof for makespans up to {limit} says nothing of this placement's")
-    return problem.w_loc * (len(problem.tasks) - remote) + problem.w_rem * remote
+    return cover
+
+
+def _prices(problem: Latency, certificate: Certificate) -> LatencyPrices:
+    """The certificate's prices."""
+    data = certificate.data
+    index = problem.instance.task_index
+    tasks = prices_of(data, "task_prices", index, "task")[problem.tasks]
+    prices = LatencyPrices(integer(data, "weight"), tasks, integer(data, "remote_price"))
+    largest = LatencyPrices.largest(len(tasks))
+    if max(prices.weight, prices.remote, int(np.abs(tasks).max(initial=0))) > largest:
+        raise CertificateInvalid(f"task_prices: the prices of {len(tasks)} tasks must be at most {largest}")
+    for name, price in (("weight", prices.weight), ("remote_price", prices.remote)):
+        if price < 0:
+            raise CertificateInvalid(f"{name}: must be at least 0, not {price}")
+    return prices

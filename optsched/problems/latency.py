@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,11 +20,34 @@ from optsched.placement import NONE, Placement
 from optsched.problems.base import OwnCosts, Parameter, Problem, exact_sum, number, resolve
 from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
-__all__ = ["Latency"]
+__all__ = ["Latency", "LatencyPrices"]
 
 
 #: Up to so many mixes of local and remote tasks are tried in search of one that fills a server best.
 _MOST_MIXES = 1000
+
+
+class LatencyPrices(NamedTuple):
+    """Prices that bound the number of remote tasks within a limit on the makespan (see `Latency.price_bound`).
+
+    Parameters
+    ----------
+    weight
+        What a remote task costs, at least 0. With 0 the prices are of room alone.
+    tasks
+        int64, shape (tasks,): what each task pays for being placed; nobody pays a negative price.
+    remote
+        What room for a remote task costs, at least 0.
+    """
+
+    weight: int
+    tasks: Ints
+    remote: int
+
+    @staticmethod
+    def largest(tasks: int) -> int:
+        """The largest number that so many tasks' prices may have, so that no sum is past 2^53."""
+        return LARGEST // (4 * max(1, tasks))
 
 
 class Latency(Problem):
@@ -118,8 +141,7 @@ class Latency(Problem):
         nodes = self.nodes_of(placement)
         placed = nodes != NONE
         local = np.zeros(len(nodes), dtype=bool)
-        hit = self.replicas.values == nodes[self.replicas.row_of]
-        local[self.replicas.row_of[hit]] = True
+        local[self._homed] = self._by_task(self.replicas.values == nodes[self.replicas.row_of])
         servers = len(self.initial_load)
         return (
             np.bincount(nodes[placed & local], minlength=servers).astype(np.int64),
@@ -183,16 +205,55 @@ class Latency(Problem):
         free = self._with_replica_on(~cover & (capacity > 0))
         return max(0, len(self.tasks) - exact_sum(capacity[cover]) - free)
 
+    def price_bound(self, limit: int, prices: LatencyPrices) -> int:
+        """A lower bound on `prices.weight` times the remote tasks of any placement within `limit` (weak duality).
+
+        Every task is sold at its price, and room for a remote task at another. A server earns at most what whole remote
+        tasks, and the dearest of its own tasks beside them, make within its room. The bound is valid whatever the
+        prices; where it is above 0 with a weight of 0, no placement is within `limit`. It sees what a cover does not:
+        room that is left over beside whole tasks.
+        """
+        on, room = self.server_tasks, self.room(limit)
+        paid = np.maximum(prices.tasks[on.values], 0)
+        order = np.lexsort((-paid, on.row_of))
+        earned = np.append(0, np.cumsum(paid[order]))
+        # Fewer remote tasks than leave room for all of a server's own are no better than as many as do.
+        first = (room - self.w_loc * np.minimum(on.lengths, room // self.w_loc)) // self.w_rem
+        number = room // self.w_rem - first + 1
+        server, start = np.repeat(np.arange(len(room)), number), np.cumsum(number) - number
+        remote = first[server] + np.arange(len(server)) - start[server]
+        local = np.minimum((room[server] - self.w_rem * remote) // self.w_loc, on.lengths[server])
+        worth = earned[on.starts[server] + local] - earned[on.starts[server]]
+        worth += prices.remote * np.minimum(remote, len(self.tasks))
+        best = np.maximum.reduceat(worth, start) if len(room) else worth
+        return int(np.minimum(prices.tasks, prices.weight + prices.remote).sum()) - exact_sum(best)
+
+    def priced_remote(self, limit: int, prices: LatencyPrices) -> int | None:
+        """The least number of remote tasks within `limit` that prices prove; None: they prove that nothing is."""
+        bound = self.price_bound(limit, prices)
+        if not prices.weight:
+            return None if bound > 0 else 0
+        return max(0, -(-bound // prices.weight))
+
     def _with_replica_on(self, servers: Bools) -> int:
         """Tasks with a replica on at least one of `servers` (bool, shape (nodes,))."""
-        found = np.zeros(len(self.tasks), dtype=bool)
-        found[self.replicas.row_of[servers[self.replicas.values]]] = True
-        return int(found.sum())
+        return int(np.count_nonzero(self._by_task(servers[self.replicas.values])))
+
+    def _by_task(self, replica_holds: Bools) -> Bools:
+        """Whether it holds for at least one replica of each task that has one; by replica, in the order of rows."""
+        if not len(replica_holds):
+            return replica_holds
+        return np.asarray(np.logical_or.reduceat(replica_holds, self.replicas.starts[:-1][self._homed]))
+
+    @cached_property
+    def _homed(self) -> Ints:
+        """Positions of the tasks that have a replica."""
+        return np.flatnonzero(self.replicas.lengths)
 
     @cached_property
     def homeless(self) -> int:
         """Tasks without a replica anywhere: they are remote in every placement."""
-        return int(np.count_nonzero(self.replicas.lengths == 0))
+        return len(self.tasks) - len(self._homed)
 
     @property
     def least_work(self) -> int:
@@ -203,6 +264,14 @@ class Latency(Problem):
     def server_tasks(self) -> Ragged:
         """For each server the positions of the tasks that have a replica on it."""
         return self.replicas.transposed(len(self.initial_load))
+
+    @cached_property
+    def tasks_by_choice(self) -> Ragged:
+        """The same, tasks with the fewest replicas first: what is matched in this order has to move least."""
+        lengths = self.replicas.lengths
+        order = np.argsort(np.minimum(lengths, 2**16 - 1).astype(np.uint16), kind="stable")
+        by_server = self.replicas.take(order).transposed(len(self.initial_load))
+        return Ragged(by_server.starts, order[by_server.values])
 
     # Bounds --------------------------------------------------------------------------------------------------------
 

@@ -15,21 +15,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from optsched.certificates import latency_certificate
-from optsched.deadline import check
+from optsched.certificates import latency_certificate, latency_prices
 from optsched.errors import OutOfTime, SolverDisagreement
-from optsched.instance import Bools, Floats, Ints, Ragged
+from optsched.instance import Bools, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import Latency
-from optsched.problems.assignment import TaskClasses
+from optsched.problems.latency import LatencyPrices
 from optsched.processes.handing import hand_over
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
-from optsched.searches.latency_packing import packed, with_remote
-from optsched.solvers.blocks import Block, ones_at, stacked
-from optsched.solvers.highs import LinearProgram, solve_arrays
-from optsched.solvers.networks import BMatching, maximum_b_matching
+from optsched.searches.latency_packing import GrowingMatchings, packed, with_remote
+from optsched.searches.latency_program import CompactProgram
+from optsched.solvers.highs import solve_arrays
+from optsched.solvers.networks import maximum_b_matching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
@@ -52,8 +50,8 @@ class FixedLimit:
         False where it is proved that nothing fits; None where it is open.
     proof
         Kind of proof of `remote_bound`, or of infeasibility.
-    cover
-        The cover of servers that proves it, if the proof is combinatorial.
+    cover, prices
+        The cover of servers that proves it, if the proof is combinatorial, or the prices where a cover does not.
     stopped
         What cut the search at this limit short.
     """
@@ -65,6 +63,7 @@ class FixedLimit:
     feasible: bool | None
     proof: Proof
     cover: Bools
+    prices: LatencyPrices | None = None
     stopped: Limit | None = None
 
     @property
@@ -108,30 +107,14 @@ class LatencySearch:
         self.solver: dict[str, Any] = {}
         self.raw_status = "bound and packing meet"
         self._began = time.perf_counter()
-        self._matchings: dict[int, BMatching] = {}
+        self._matchings = GrowingMatchings(problem)
         self._known: dict[int, FixedLimit] = {}
 
     # Bounds --------------------------------------------------------------------------------------------------------
 
-    def matching(self, limit: int) -> BMatching:
-        """A maximum matching of tasks to servers with a replica, within their local capacity at `limit`.
-
-        Raises
-        ------
-        OutOfTime
-            If the matching is not known yet, and a deadline is past.
-        """
-        if limit not in self._matchings:
-            check()
-            problem = self.problem
-            self._matchings[limit] = maximum_b_matching(
-                problem.replicas.starts, problem.replicas.values, problem.local_capacity(limit), len(problem.room(0))
-            )
-        return self._matchings[limit]
-
     def remote_bound(self, limit: int) -> int:
         """Least number of remote tasks within `limit`, by the matching's cover."""
-        return self.problem.least_remote(limit, self.matching(limit).node_cover)
+        return len(self.problem.tasks) - self._matchings.size(limit)
 
     def flow_bound(self) -> int:
         """l_flow: the least limit that matching and counting do not rule out; never below l** (Agosta et al., note
@@ -143,8 +126,8 @@ class LatencySearch:
 
     def _cover(self, limit: int) -> Bools:
         """A cover for `limit` that takes no search: that of a known matching, else an empty one, as for l**."""
-        if limit in self._matchings:
-            return self._matchings[limit].node_cover
+        if limit in self._matchings.covers:
+            return self._matchings.covers[limit]
         return np.zeros(len(self.problem.initial_load), dtype=bool)
 
     # One limit -----------------------------------------------------------------------------------------------------
@@ -156,7 +139,7 @@ class LatencySearch:
         return self._known[limit]
 
     def _examine(self, limit: int) -> FixedLimit:
-        bound, cover = self.remote_bound(limit), self.matching(limit).node_cover
+        bound, cover = self.remote_bound(limit), self._cover(limit)
         known = FixedLimit(limit, None, None, bound, None, Proof.COMBINATORIAL, cover)
         if not self.problem.fits(limit, bound):
             return replace(known, remote_bound=None, feasible=False)
@@ -180,7 +163,7 @@ class LatencySearch:
 
     def packed(self, limit: int) -> Ints | None:
         """A placement within `limit` with as few remote tasks as the bound says, or None where the packing fails."""
-        return packed(self.problem, limit, self.matching(limit).node)
+        return packed(self.problem, limit, self._matchings)
 
     # The optimum, and questions about the frontier -----------------------------------------------------------------
 
@@ -225,9 +208,8 @@ class LatencySearch:
     def _spread(self, limit: int) -> Ints:
         """A placement that takes no search: local tasks as a known matching has them, else in turn; others remote."""
         problem = self.problem
-        if self._matchings:
-            local = self._matchings[max(self._matchings)].node
-            limit = max(limit, *self._matchings)
+        if (latest := self._matchings.latest) is not None:
+            limit, local = max(limit, latest[0]), latest[1].node
         else:
             local = np.full(len(problem.tasks), NONE, dtype=np.int64)
             homes = np.flatnonzero(problem.replicas.lengths)
@@ -250,23 +232,28 @@ class LatencySearch:
         """The least limit that nothing rules out so far, with what is known there; for a search that was broken off."""
         problem = self.problem
         infeasible = [limit for limit, known in self._known.items() if known.feasible is False]
-        counted = [limit for limit in self._matchings if not problem.fits(limit, self.remote_bound(limit))]
+        counted = [limit for limit in self._matchings.covers if not problem.fits(limit, self.remote_bound(limit))]
         limit = max([problem.counting_bound() - 1, *infeasible, *counted]) + 1
         cover = self._cover(limit)
         bound = problem.least_remote(limit, cover)
         return self._known.get(limit, FixedLimit(limit, None, None, bound, None, Proof.COMBINATORIAL, cover))
 
     def makespan_certificate(self, limit: int) -> Certificate:
-        """Proof that no placement ends before `limit`: by counting where that rules out `limit - 1`, else a word."""
+        """Proof that no placement ends before `limit`: by counting or prices that rule out `limit - 1`, else a word."""
         cover = self._cover(limit - 1)
         if self.problem.fits(limit - 1, self.problem.least_remote(limit - 1, cover)):
-            return Certificate("makespan", self._known[limit - 1].proof, limit)
+            known = self._known[limit - 1]
+            if known.prices is None:
+                return Certificate("makespan", known.proof, limit)
+            return latency_prices(self.problem, "makespan", limit, limit - 1, known.prices)
         return latency_certificate(self.problem, "makespan", limit, limit - 1, cover)
 
     def work_certificate(self, known: FixedLimit) -> Certificate:
         """Proof of the least work within a limit."""
         assert known.remote_bound is not None
         claim = self.work(known.remote_bound)
+        if known.prices is not None:
+            return latency_prices(self.problem, "work", claim, known.limit, known.prices)
         if known.proof is Proof.COMBINATORIAL:
             return latency_certificate(self.problem, "work", claim, known.limit, known.cover)
         return Certificate("work", known.proof, claim)
@@ -321,11 +308,14 @@ class LatencySearch:
         )
 
     def _earlier_certificate(self, previous: FrontierPoint, limit: int) -> Certificate:
-        """Proof that below `limit` no placement has less work than the point before: by counting, or else a word."""
+        """Proof that below `limit` no placement has less work than the point before: counting, prices, or a word."""
         least = int(previous.objective[1])
         if self.work(self.remote_bound(limit - 1)) < least:
-            return Certificate("work", self.at(limit - 1).proof, least)
-        return latency_certificate(self.problem, "work", least, limit - 1, self.matching(limit - 1).node_cover)
+            known = self.at(limit - 1)
+            if known.prices is None:
+                return Certificate("work", known.proof, least)
+            return latency_prices(self.problem, "work", least, limit - 1, known.prices)
+        return latency_certificate(self.problem, "work", least, limit - 1, self._cover(limit - 1))
 
     def least_work_within(self, makespan: int) -> int | None:
         """Least work of a placement within a makespan; None where it is not proved."""
@@ -354,15 +344,21 @@ class LatencySearch:
 def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
     """Least number of remote tasks within a limit, by the compact program (Agosta et al., note 4) with HiGHS and
     arrays.
+
+    The duals of its relaxation are prices. Where they rule the limit out, or prove as many remote tasks as the program
+    then finds, they are the proof; else this is the solver's word.
     """
-    problem, limit = search.problem, known.limit
-    compact = _CompactProgram(problem, limit)
+    problem, limit, began = search.problem, known.limit, time.perf_counter()
+    compact = CompactProgram(problem, limit)
+    known = _priced(known, problem, compact.prices(profile))
+    if known.closed:
+        return known
     hint = search.hint(limit)
-    solution = solve_arrays(compact.program, profile, None if hint is None else compact.values(hint))
+    solution = solve_arrays(compact.program(), profile.since(began), None if hint is None else compact.values(hint))
     search.solver = dict(solution.outcome.solver)
     search.raw_status = solution.outcome.raw_status
     if solution.outcome.status is Termination.INFEASIBLE:
-        return replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER)
+        return replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER, prices=None)
     bound = with_claimed_bound(known, solution.outcome.bound)
     if solution.x is None:
         return replace(bound, stopped=solution.outcome.limit)
@@ -375,82 +371,15 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     return settled(search, bound, nodes, solution.outcome.limit)
 
 
-class _CompactProgram:
-    """The compact program at a limit, as arrays.
-
-    Columns: local tasks of each class on each server with a replica and room, and remote tasks of each class (both
-    continuous); remote counts of the servers, and where w_loc is not 1 their local counts (integers). Rows: every task
-    of a class is local or remote; the servers take as many remote tasks as there are; each server keeps its room; the
-    local counts are the sums of the local tasks.
-    """
-
-    def __init__(self, problem: Latency, limit: int) -> None:
-        self.problem = problem
-        room = problem.room(limit)
-        self.servers = np.flatnonzero(room >= problem.w_loc)
-        #: Place of each server of the instance among `servers`, or -1.
-        self.column = np.full(len(room), -1, dtype=np.int64)
-        self.column[self.servers] = np.arange(len(self.servers))
-        reachable = [tuple(sorted(row[room[row] >= problem.w_loc].tolist())) for row in problem.replicas]
-        self.classes = TaskClasses.from_keys(reachable)
-        rows = Ragged.from_rows([list(reachable[first]) for first in self.classes.first.tolist()])
-        self.pair_class, self.pair_server = rows.row_of, self.column[rows.values]
-        self.counted = problem.w_loc > 1
-        #: Column of the first remote count.
-        self.first_count = len(rows.values) + len(rows)
-        self.program = self._program(room[self.servers].astype(np.float64))
-
-    def _program(self, free: Floats) -> LinearProgram:
-        """The program, where the servers have so much room."""
-        problem = self.problem
-        pairs, classes, servers = len(self.pair_class), len(self.classes.size), len(self.servers)
-        counted = servers if self.counted else 0
-        supply, each_server = self.classes.size.astype(np.float64), sp.eye_array(servers, format="csr")
-        local_tasks = ones_at(self.pair_server, servers)
-        blocks: dict[tuple[int, int], Block] = {
-            (0, 0): ones_at(self.pair_class, classes),
-            (0, 1): sp.eye_array(classes, format="csr"),
-            (1, 1): np.ones((1, classes)),
-            (1, 2): -np.ones((1, servers)),
-            (2, 2): each_server * problem.w_rem,
-        }
-        if self.counted:
-            blocks |= {(2, 3): each_server * problem.w_loc, (3, 0): local_tasks, (3, 3): -each_server}
-        else:
-            blocks[2, 0] = local_tasks * problem.w_loc
-        widths = [pairs, classes, servers, counted]
-        no_more, nothing = np.full(servers, -np.inf), np.zeros(counted)
-        most_local = np.full(counted, len(problem.tasks))
-        return LinearProgram(
-            objective=np.repeat([0.0, 1.0, 0.0, 0.0], widths),
-            col_lower=np.zeros(sum(widths)),
-            col_upper=np.concatenate([supply[self.pair_class], supply, free // problem.w_rem, most_local]),
-            integer=np.repeat([False, False, True, True], widths),
-            row_lower=np.concatenate([supply, [0.0], no_more, nothing]),
-            row_upper=np.concatenate([supply, [0.0], free, nothing]),
-            matrix=stacked([classes, 1, servers, counted], widths, blocks).tocsc(),
-        )
-
-    def remote_counts(self, x: Floats) -> Ints:
-        """Remote tasks of each server of the instance in a solution."""
-        counts = np.zeros(len(self.column), dtype=np.int64)
-        found = x[self.first_count : self.first_count + len(self.servers)]
-        counts[self.servers] = np.rint(found).astype(np.int64)
-        return counts
-
-    def values(self, placement: Placement) -> Floats:
-        """The columns' values in a placement within the limit."""
-        problem = self.problem
-        nodes, replicas = problem.nodes_of(placement), problem.replicas
-        at_home = replicas.row_of[replicas.values == nodes[replicas.row_of]]
-        keys = self.pair_class * len(self.servers) + self.pair_server
-        order = np.argsort(keys)
-        wanted = self.classes.of_task[at_home] * len(self.servers) + self.column[nodes[at_home]]
-        pair_values = np.bincount(order[np.searchsorted(keys[order], wanted)], minlength=len(keys))
-        away = self.classes.size - np.bincount(self.pair_class, pair_values, minlength=len(self.classes.size))
-        local, remote = (counts[self.servers] for counts in problem.counts(placement))
-        parts = [pair_values, away, remote, local] if self.counted else [pair_values, away, remote]
-        return np.concatenate(parts).astype(np.float64)
+def _priced(known: FixedLimit, problem: Latency, prices: LatencyPrices | None) -> FixedLimit:
+    """`known` with what prices prove, where this is more than the cover does."""
+    if prices is None:
+        return known
+    remote = problem.priced_remote(known.limit, prices)
+    if remote is None:
+        return replace(known, remote_bound=None, feasible=False, prices=prices)
+    assert known.remote_bound is not None
+    return known if remote <= known.remote_bound else replace(known, remote_bound=remote, prices=prices)
 
 
 def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:
@@ -459,7 +388,7 @@ def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:
     bound = None if claimed is None else int(np.ceil(claimed - 1e-6))
     if bound is None or bound <= known.remote_bound:
         return known
-    return replace(known, remote_bound=bound, proof=Proof.SOLVER)
+    return replace(known, remote_bound=bound, proof=Proof.SOLVER, prices=None)
 
 
 def settled(search: LatencySearch, known: FixedLimit, nodes: Ints, stopped: Limit | None) -> FixedLimit:

@@ -1,7 +1,7 @@
 """Packing for `latency` at a fixed limit: a placement with as few remote tasks as a maximum matching allows.
 
 There are three attempts, each quick beside a program. The first fills the room beside the matching with remote tasks.
-The second matches again, and gives up room for remote tasks only where that is needed. The third moves local tasks
+The second matches again, and gives up room for remote tasks first where many tasks want it. The third moves local tasks
 along paths of replicas, so that scattered room adds up to room for remote tasks. What none of them packs may still fit.
 """
 
@@ -10,35 +10,101 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
 from optsched.deadline import check
-from optsched.instance import Ints
+from optsched.instance import Bools, Ints
 from optsched.placement import NONE
 from optsched.problems import Latency
-from optsched.solvers.networks import maximum_b_matching
+from optsched.solvers.growing_matching import GrowingMatching
 
-__all__ = ["packed", "with_remote"]
+__all__ = ["GrowingMatchings", "packed", "shifted", "with_remote"]
+
+#: So many matchings are kept whole; of the others size and cover are known.
+_KEPT = 8
+
+#: Room for remote tasks is given up first where so many unmatched tasks want it.
+_WANTED = 3
 
 
-def packed(problem: Latency, limit: int, matched: Ints) -> Ints | None:
-    """A placement within `limit` with no more remote tasks than `matched` leaves, or None where the packing fails.
+class GrowingMatchings:
+    """Maximum matchings of tasks to servers with a replica within limits on the makespan, each grown from a lower one.
+
+    Attributes
+    ----------
+    covers, sizes
+        By limit: the cover of its matching (bool, shape (nodes,)), and how many tasks it matches.
+    """
+
+    def __init__(self, problem: Latency) -> None:
+        self.problem = problem
+        self.covers: dict[int, Bools] = {}
+        self.sizes: dict[int, int] = {}
+        self._held: dict[int, GrowingMatching] = {}
+
+    @cached_property
+    def _empty(self) -> GrowingMatching:
+        problem, on = self.problem, self.problem.tasks_by_choice
+        return GrowingMatching.empty(on.starts, on.values, len(problem.tasks), problem.w_loc, problem.w_rem)
+
+    def at(self, limit: int) -> GrowingMatching:
+        """The matching within `limit`.
+
+        Raises
+        ------
+        OutOfTime
+            If it is not known yet, and a deadline passes.
+        """
+        if limit not in self._held:
+            self._hold(limit, self._below(limit).grown(self.problem.room(limit)))
+        return self._held[limit]
+
+    def size(self, limit: int) -> int:
+        """How many tasks a maximum matching within `limit` matches; OutOfTime as `at`."""
+        return self.sizes[limit] if limit in self.sizes else self.at(limit).size
+
+    def sparing(self, limit: int) -> GrowingMatching:
+        """A matching as large that leaves more room for remote tasks; it takes longer, and higher ones grow from it."""
+        self._held.pop(limit, None)
+        self._hold(limit, self._below(limit).grown(self.problem.room(limit), _WANTED))
+        return self._held[limit]
+
+    @property
+    def latest(self) -> tuple[int, GrowingMatching] | None:
+        """The highest limit whose matching is held, and this; None where none is."""
+        return max(self._held.items(), default=None, key=lambda entry: entry[0])
+
+    def _below(self, limit: int) -> GrowingMatching:
+        lower = [known for known in self._held if known < limit]
+        return self._held[max(lower)] if lower else self._empty
+
+    def _hold(self, limit: int, matching: GrowingMatching) -> None:
+        while len(self._held) >= _KEPT:
+            del self._held[next(iter(self._held))]
+        self._held[limit] = matching
+        self.covers[limit], self.sizes[limit] = matching.cover, matching.size
+
+
+def packed(problem: Latency, limit: int, matchings: GrowingMatchings) -> Ints | None:
+    """A placement within `limit` with as few remote tasks as a maximum matching leaves; None where the packing fails.
 
     Parameters
     ----------
     problem, limit
         What to pack, and the limit on the makespan.
-    matched
-        Server (or -1) of each task in a maximum matching of tasks to servers with a replica, within `limit`.
+    matchings
+        Those of the problem.
     """
-    nodes = with_remote(problem, limit, matched)
+    plain = matchings.at(limit).node
+    nodes = with_remote(problem, limit, plain)
     if nodes is None:
-        chunks = _matched_in_chunks(problem, limit, int(np.count_nonzero(matched != NONE)))
-        nodes = with_remote(problem, limit, chunks)
-        for local in (matched, chunks):
+        sparing = matchings.sparing(limit).node
+        nodes = with_remote(problem, limit, sparing)
+        for local in (plain, sparing):
             if nodes is None:
-                nodes = with_remote(problem, limit, _shifted(problem, limit, local))
+                nodes = with_remote(problem, limit, shifted(problem, limit, local))
     return nodes
 
 
@@ -65,31 +131,7 @@ def _spare(problem: Latency, limit: int, local: Ints) -> Ints:
     return problem.room(limit) - problem.w_loc * used
 
 
-def _matched_in_chunks(problem: Latency, limit: int, size: int) -> Ints:
-    """A matching of `size` tasks for which each server gives up room by whole remote tasks, and only as needed.
-
-    At first every server keeps its room for as many remote tasks as fit, and offers the rest to local tasks. While
-    fewer than `size` tasks are matched, more room helps on the servers of the cover. Each of them gives up room for one
-    remote task, those with the most unmatched tasks first.
-    """
-    replicas, room = problem.replicas, problem.room(limit)
-    kept = room // problem.w_rem
-    gain = max(1, problem.w_rem // problem.w_loc)
-    while True:
-        check()
-        capacity = (room - kept * problem.w_rem) // problem.w_loc
-        matching = maximum_b_matching(replicas.starts, replicas.values, capacity, len(room))
-        missing = size - matching.size
-        if missing <= 0:
-            return matching.node
-        wanted = replicas.values[(matching.node == NONE)[replicas.row_of]]
-        demand = np.bincount(wanted, minlength=len(room))
-        candidates = np.flatnonzero(matching.node_cover & (kept > 0))
-        batch = max(1, missing // (2 * gain))
-        kept[candidates[np.argsort(-demand[candidates], kind="stable")][:batch]] -= 1
-
-
-def _shifted(problem: Latency, limit: int, local: Ints) -> Ints:
+def shifted(problem: Latency, limit: int, local: Ints) -> Ints:
     """`local` with tasks moved to other servers with their replicas, so that more remote tasks fit beside them.
 
     Room beyond whole remote tasks is of no use. A server that lacks little room for one more gives up local tasks. They

@@ -64,6 +64,43 @@ def test_nothing_to_place() -> None:
     assert proved_bound(problem, Certificate("makespan", Proof.COMBINATORIAL, 9, {"limit": 9, "cover": ["s1"]})) == 0
 
 
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({}, None),
+        ({"limit": 6}, "proves 0, claimed 6"),
+        ({"limit": 4}, "proves 5, claimed 6"),
+        ({"weight": 1}, "proves 0, claimed 6"),
+        ({"weight": -1}, "weight: must be at least 0, not -1"),
+        ({"remote_price": -1}, "remote_price: must be at least 0, not -1"),
+        ({"remote_price": None}, "remote_price: must be an integer up to 2^53, not None"),
+        ({"remote_price": 2**50}, "task_prices: the prices of 4 tasks must be at most 562949953421312"),
+        ({"task_prices": {"t9": 1}}, 'task_prices: there is no task "t9"'),
+        ({"task_prices": [1]}, "task_prices: must be an object, not [1]"),
+        ({"task_prices": {"a": 2**50}}, "task_prices: the prices of 4 tasks must be at most 562949953421312"),
+        ({"task_prices": {}}, "proves 0, claimed 6"),
+    ],
+)
+def test_prices_rule_a_limit_out(data: dict[str, Any], message: str | None) -> None:
+    """Tests prices that no cover replaces, from solving and from a certificate, and that changed ones are told."""
+    workload = Workload(["a", "b", "c", "d"], replicas=Ragged.from_rows([[0], [0], [0], []]))
+    problem = Latency(Instance(Cluster(["s"]), workload))
+    solution = solve(problem)
+    makespan = Certificate(
+        "makespan",
+        Proof.COMBINATORIAL,
+        6,
+        {"limit": 5, "weight": 0, "task_prices": {"a": 1, "b": 1, "c": 1, "d": 1}, "remote_price": 1} | data,
+    )
+    held = replace(solution, certificates=(makespan, *solution.certificates[1:]))
+    verdict = certify(problem, held)
+    if message is None:
+        assert verdict.proved
+    else:
+        with pytest.raises(CertificateInvalid, match="^" + re.escape(f"combinatorial proof of makespan: {message}")):
+            verdict.raise_if_invalid()
+
+
 @settings(max_examples=60)
 @given(problems("latency"), st.data())
 def test_no_cover_proves_more_than_the_optimum(problem: Latency, data: st.DataObject) -> None:

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pareto import pareto_front
 
 from optsched.errors import InputError, MissingField, UsageError
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instances.generate import generate
 from optsched.problems import Latency
+from optsched.problems.latency import LatencyPrices
 from optsched.results import Bound
 
 
@@ -187,3 +190,44 @@ def test_room_between_weights_rules_a_limit_out() -> None:
     assert problem.counting_bound() == 3
     assert not problem.fits(3, 0)
     assert problem.fits(4, 0)
+
+
+def test_prices_bound_the_remote_tasks() -> None:
+    """Tests the bound by prices by hand: a server of five units with three tasks of its own, and a remote task."""
+    workload = Workload(["a", "b", "c", "d"], replicas=Ragged.from_rows([[0], [0], [0], []]))
+    problem = Latency(Instance(Cluster(["s"]), workload))
+
+    def prices(weight: int, tasks: list[int], remote: int) -> LatencyPrices:
+        return LatencyPrices(weight, np.array(tasks), remote)
+
+    # Within 5 the server takes three local tasks, or two and a remote one: four tasks do not fit.
+    assert problem.price_bound(5, prices(0, [1, 1, 1, 1], 1)) == 4 - 3
+    assert problem.priced_remote(5, prices(0, [1, 1, 1, 1], 1)) is None
+    assert problem.priced_remote(6, prices(0, [1, 1, 1, 1], 1)) == 0
+    assert problem.priced_remote(6, prices(1, [0, 0, 0, 1], 0)) == 1
+    assert problem.priced_remote(6, prices(2, [0, 0, 0, 1], 0)) == 1
+    assert problem.priced_remote(6, prices(1, [-5, 0, 0, 0], 0)) == 0
+    assert problem.price_bound(0, prices(0, [1, 1, 1, 1], 1)) == 4
+    assert problem.price_bound(2**53, prices(0, [1, 1, 1, 1], 1)) <= 0
+    nothing = Latency(Instance(Cluster([]), Workload([])))
+    assert nothing.price_bound(3, prices(1, [], 7)) == 0
+
+
+def test_no_prices_prove_too_much() -> None:
+    """Tests that whatever the prices, they prove no more remote tasks than the best placement within a limit has."""
+    rng = np.random.default_rng(11)
+    for seed in range(40):
+        weights = [(1, 3), (2, 5), (1, 1), (3, 4)][seed % 4]
+        problem = Latency(
+            generate("latency", seed=seed, nodes=3, tasks=5, replicas=2), w_loc=weights[0], w_rem=weights[1]
+        )
+        front = pareto_front(problem)
+        for limit in range(int(front[0][0]) - 1, int(front[-1][0]) + 2):
+            least = [work for makespan, work in front if makespan <= limit]
+            for _ in range(10):
+                weight, remote = rng.integers(0, 5, 2).tolist()
+                prices = LatencyPrices(weight, rng.integers(-1, 7, 5), remote)
+                proved = problem.priced_remote(limit, prices)
+                if least:
+                    assert proved is not None
+                    assert weights[0] * 5 + (weights[1] - weights[0]) * proved <= min(least)

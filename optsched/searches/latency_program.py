@@ -1,0 +1,141 @@
+"""The compact program of `latency` at a fixed limit (Agosta et al., note 4), and the prices that its relaxation gives.
+
+Rounding makes the relaxation strong: of a server with three tasks of its own and room for five units, a remote task of
+three takes away one of them, not none.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import scipy.sparse as sp
+
+from optsched.instance import Floats, Ints, Ragged
+from optsched.placement import Placement
+from optsched.problems import Latency
+from optsched.problems.assignment import TaskClasses
+from optsched.problems.latency import LatencyPrices
+from optsched.results import Termination
+from optsched.solvers.blocks import Block, ones_at, stacked
+from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.profiles import Profile
+
+__all__ = ["CompactProgram"]
+
+#: Duals become whole prices on this grid, or a coarser one where their total would be too large.
+_GRID = 10**6
+
+
+class CompactProgram:
+    """The compact program at a limit, as arrays.
+
+    Columns: local tasks of each class on each server with a replica and room, and remote tasks of each class (both
+    continuous); remote counts of the servers, and where w_loc is not 1 their local counts (integers); remote tasks
+    without room, which there are none of but in the program that looks for the fewest of them. Rows: every task of a
+    class is local or remote; the servers take as many remote tasks as have room; each server keeps its room; the local
+    counts are the sums of the local tasks; and a cut for each server.
+
+    With q remote tasks, a server takes at most f(q) = min(its own tasks, (room - w_rem q) // w_loc) local ones. From
+    the last q at which f is what it is with none, f falls. The cut is the line down to the next q, no steeper than
+    w_rem // w_loc; the relaxation would leave out the corner between (mixed-integer rounding, Nemhauser and Wolsey
+    1990).
+    """
+
+    def __init__(self, problem: Latency, limit: int) -> None:
+        self.problem = problem
+        room = problem.room(limit)
+        self.servers = np.flatnonzero(room >= problem.w_loc)
+        #: Place of each server of the instance among `servers`, or -1.
+        self.column = np.full(len(room), -1, dtype=np.int64)
+        self.column[self.servers] = np.arange(len(self.servers))
+        reachable = [tuple(sorted(row[room[row] >= problem.w_loc].tolist())) for row in problem.replicas]
+        self.classes = TaskClasses.from_keys(reachable)
+        rows = Ragged.from_rows([list(reachable[first]) for first in self.classes.first.tolist()])
+        self.pair_class, self.pair_server = rows.row_of, self.column[rows.values]
+        self.counted = problem.w_loc > 1
+        #: Column of the first remote count.
+        self.first_count = len(rows.values) + len(rows)
+        self.room = room[self.servers]
+
+    def program(self, whole: bool = True, homeless: bool = False) -> LinearProgram:
+        """For the fewest remote tasks, or with `homeless` the fewest without room; `whole`: counts are integers."""
+        problem, free = self.problem, self.room.astype(np.float64)
+        pairs, classes, servers = len(self.pair_class), len(self.classes.size), len(self.servers)
+        counted = servers if self.counted else 0
+        supply, each_server = self.classes.size.astype(np.float64), sp.eye_array(servers, format="csr")
+        local_tasks = ones_at(self.pair_server, servers)
+        slope, height = self._cuts()
+        blocks: dict[tuple[int, int], Block] = {
+            (0, 0): ones_at(self.pair_class, classes),
+            (0, 1): sp.eye_array(classes, format="csr"),
+            (1, 1): np.ones((1, classes)),
+            (1, 2): -np.ones((1, servers)),
+            (1, 4): -np.ones((1, 1)),
+            (2, 2): each_server * problem.w_rem,
+            (4, 0): local_tasks,
+            (4, 2): sp.diags_array(slope.astype(np.float64), format="csr"),
+        }
+        if self.counted:
+            blocks |= {(2, 3): each_server * problem.w_loc, (3, 0): local_tasks, (3, 3): -each_server}
+        else:
+            blocks[2, 0] = local_tasks * problem.w_loc
+        widths = [pairs, classes, servers, counted, 1]
+        no_more, nothing = np.full(servers, -np.inf), np.zeros(counted)
+        most_local = np.full(counted, len(problem.tasks))
+        no_room = len(problem.tasks) if homeless else 0
+        return LinearProgram(
+            objective=np.repeat([0.0, not homeless, 0.0, 0.0, homeless], widths),
+            col_lower=np.zeros(sum(widths)),
+            col_upper=np.concatenate([supply[self.pair_class], supply, free // problem.w_rem, most_local, [no_room]]),
+            integer=np.repeat([False, False, whole, whole, False], widths),
+            row_lower=np.concatenate([supply, [0.0], no_more, nothing, no_more]),
+            row_upper=np.concatenate([supply, [0.0], free, nothing, height]),
+            matrix=stacked([classes, 1, servers, counted, servers], widths, blocks).tocsc(),
+        )
+
+    def _cuts(self) -> tuple[Ints, Floats]:
+        """Of each server the slope of its cut, and the height at which this begins: local + slope remote <= height."""
+        w_loc, w_rem, room = self.problem.w_loc, self.problem.w_rem, self.room
+        own = np.bincount(self.pair_server, self.classes.size[self.pair_class], minlength=len(room)).astype(np.int64)
+        most = np.minimum(own, room // w_loc)
+        last = (room - w_loc * most) // w_rem
+        beyond = np.maximum(room - w_rem * (last + 1), 0) // w_loc
+        slope = np.minimum(most - beyond, w_rem // w_loc)
+        return slope, (most + slope * last).astype(np.float64)
+
+    def prices(self, profile: Profile) -> LatencyPrices | None:
+        """Prices from the relaxation's duals; None where it gives none within the profile's limits."""
+        began = time.perf_counter()
+        for homeless in (False, True):  # where remote tasks have no room, the prices show it
+            solution = solve_arrays(self.program(whole=False, homeless=homeless), profile.since(began))
+            if solution.row_duals is not None and solution.outcome.status is Termination.OPTIMAL:
+                real = solution.row_duals[: len(self.classes.size) + 1]
+                largest = 1 + int(np.abs(real).max(initial=0))
+                grid = min(_GRID, LatencyPrices.largest(len(self.problem.tasks)) // largest)
+                duals = np.rint(real * grid).astype(np.int64)
+                return LatencyPrices(0 if homeless else grid, duals[:-1][self.classes.of_task], max(0, -int(duals[-1])))
+            if solution.outcome.status is not Termination.INFEASIBLE:
+                return None
+        return None
+
+    def remote_counts(self, x: Floats) -> Ints:
+        """Remote tasks of each server of the instance in a solution."""
+        counts = np.zeros(len(self.column), dtype=np.int64)
+        found = x[self.first_count : self.first_count + len(self.servers)]
+        counts[self.servers] = np.rint(found).astype(np.int64)
+        return counts
+
+    def values(self, placement: Placement) -> Floats:
+        """The columns' values in a placement within the limit."""
+        problem = self.problem
+        nodes, replicas = problem.nodes_of(placement), problem.replicas
+        at_home = replicas.row_of[replicas.values == nodes[replicas.row_of]]
+        keys = self.pair_class * len(self.servers) + self.pair_server
+        order = np.argsort(keys)
+        wanted = self.classes.of_task[at_home] * len(self.servers) + self.column[nodes[at_home]]
+        pair_values = np.bincount(order[np.searchsorted(keys[order], wanted)], minlength=len(keys))
+        away = self.classes.size - np.bincount(self.pair_class, pair_values, minlength=len(self.classes.size))
+        local, remote = (counts[self.servers] for counts in problem.counts(placement))
+        counts = [remote, local] if self.counted else [remote]
+        return np.concatenate([pair_values, away, *counts, [0]]).astype(np.float64)

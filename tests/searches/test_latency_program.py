@@ -1,0 +1,59 @@
+"""The compact program at a limit: with its cuts as good as enumeration, and its prices valid whatever they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pareto import pareto_front
+
+from optsched.instances.generate import generate
+from optsched.problems import Latency
+from optsched.problems.latency import LatencyPrices
+from optsched.results import Termination
+from optsched.searches.latency_program import CompactProgram
+from optsched.solvers.highs import solve_arrays
+from optsched.solvers.profiles import Profile
+
+EXACT = Profile("exact")
+
+
+@pytest.mark.parametrize("weights", [(1, 3), (2, 5), (1, 1), (3, 4)])
+def test_cuts_take_no_placement_away(weights: tuple[int, int]) -> None:
+    """Tests the whole program, its relaxation and its prices at every limit around the frontier of small instances."""
+    strong = 0
+    for seed in range(12):
+        problem = Latency(
+            generate("latency", seed=seed, nodes=4, tasks=6, replicas=2), w_loc=weights[0], w_rem=weights[1]
+        )
+        front = pareto_front(problem)
+        for limit in range(int(front[0][0]) - 2, int(front[-1][0]) + 2):
+            compact, least = CompactProgram(problem, limit), [work for makespan, work in front if makespan <= limit]
+            whole = solve_arrays(compact.program(), EXACT).outcome
+            prices = compact.prices(EXACT)
+            assert prices is not None
+            proved = problem.priced_remote(limit, prices)
+            if not least:
+                assert whole.status is Termination.INFEASIBLE
+                strong += proved is None
+                continue
+            assert whole.objective is not None
+            assert proved is not None
+            assert proved <= round(whole.objective)
+            if weights[0] < weights[1]:
+                assert weights[0] * 6 + (weights[1] - weights[0]) * round(whole.objective) == min(least)
+    assert strong >= 10
+
+
+def test_no_prices_within_no_time() -> None:
+    """Tests that a profile without time gives no prices, and that this is no error."""
+    problem = Latency(generate("latency", seed=0, nodes=4, tasks=6, replicas=2))
+    assert CompactProgram(problem, 4).prices(Profile("none", time_limit=0)) is None
+
+
+def test_prices_on_a_coarse_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that prices are rounded more coarsely where finer ones could total past 2^53."""
+    problem = Latency(generate("latency", seed=0, nodes=4, tasks=6, replicas=2))
+    monkeypatch.setattr(LatencyPrices, "largest", staticmethod(lambda tasks: 40))
+    prices = CompactProgram(problem, 9).prices(EXACT)
+    assert prices is not None
+    assert max(prices.weight, prices.remote, int(np.abs(prices.tasks).max())) <= 40
