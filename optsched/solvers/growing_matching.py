@@ -44,7 +44,7 @@ class GrowingMatching:
         The tasks that each node accepts, in CSR form: int64, shapes (nodes + 1,) and (pairs,). Tasks with few nodes had
         better come first.
     unit, chunk
-        Room that a task, and a chunk, takes; at least 1.
+        Room that a task takes, at least 1, and that a chunk takes, at least as much.
     node
         int64, shape (tasks,): node of each task, or -1.
     used
