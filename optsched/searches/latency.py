@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +32,10 @@ from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["FixedLimit", "FixedLimitSolver", "LatencySearch", "settled", "with_claimed_bound"]
+
+
+#: The most rounds of cuts that are made to prove what a program claims.
+_ROUNDS = 50
 
 
 @dataclass(frozen=True)
@@ -346,20 +350,24 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     arrays.
 
     The duals of its relaxation are prices. Where they rule the limit out, or prove as many remote tasks as the program
-    then finds, they are the proof; else this is the solver's word.
+    then finds, they are the proof; more cuts are made until they do. Where none helps, this is the solver's word.
     """
     problem, limit, began = search.problem, known.limit, time.perf_counter()
     compact = CompactProgram(problem, limit)
     known = _priced(known, problem, compact.prices(profile))
-    if known.closed:
+    if known.feasible is False:
         return known
     hint = search.hint(limit)
     solution = solve_arrays(compact.program(), profile.since(began), None if hint is None else compact.values(hint))
     search.solver = dict(solution.outcome.solver)
     search.raw_status = solution.outcome.raw_status
     if solution.outcome.status is Termination.INFEASIBLE:
-        return replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER, prices=None)
+        ruled_out = _priced(known, problem, compact.prices(profile.since(began), _ROUNDS))
+        return ruled_out if ruled_out.closed else _claimed_infeasible(known)
     bound = with_claimed_bound(known, solution.outcome.bound)
+    if bound.proof is Proof.SOLVER:
+        sharper = _priced(known, problem, compact.prices(profile.since(began), _ROUNDS), bound.remote_bound)
+        bound = sharper if sharper.remote_bound == bound.remote_bound else bound
     if solution.x is None:
         return replace(bound, stopped=solution.outcome.limit)
     room = problem.room(limit)
@@ -371,15 +379,25 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     return settled(search, bound, nodes, solution.outcome.limit)
 
 
-def _priced(known: FixedLimit, problem: Latency, prices: LatencyPrices | None) -> FixedLimit:
-    """`known` with what prices prove, where this is more than the cover does."""
-    if prices is None:
-        return known
-    remote = problem.priced_remote(known.limit, prices)
-    if remote is None:
-        return replace(known, remote_bound=None, feasible=False, prices=prices)
-    assert known.remote_bound is not None
-    return known if remote <= known.remote_bound else replace(known, remote_bound=remote, prices=prices)
+def _priced(
+    known: FixedLimit, problem: Latency, some: Iterable[LatencyPrices], enough: int | None = None
+) -> FixedLimit:
+    """`known` with the most that any of some prices prove, up to `enough` remote tasks, if it is more than is known."""
+    for prices in some:
+        remote = problem.priced_remote(known.limit, prices)
+        if remote is None:
+            return replace(known, remote_bound=None, feasible=False, prices=prices)
+        assert known.remote_bound is not None
+        if remote > known.remote_bound:
+            known = replace(known, remote_bound=remote, prices=prices)
+        if enough is not None and remote >= enough:
+            break
+    return known
+
+
+def _claimed_infeasible(known: FixedLimit) -> FixedLimit:
+    """`known` after a solver said that nothing is within the limit."""
+    return replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER, prices=None)
 
 
 def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:

@@ -7,10 +7,12 @@ three takes away one of them, not none.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
 
+from optsched.deadline import check
 from optsched.instance import Floats, Ints, Ragged
 from optsched.placement import Placement
 from optsched.problems import Latency
@@ -23,6 +25,9 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["CompactProgram"]
 
+#: A cut counts as broken from here on.
+_BROKEN = 1e-6
+
 #: Duals become whole prices on this grid, or a coarser one where their total would be too large.
 _GRID = 10**6
 
@@ -34,12 +39,12 @@ class CompactProgram:
     continuous); remote counts of the servers, and where w_loc is not 1 their local counts (integers); remote tasks
     without room, which there are none of but in the program that looks for the fewest of them. Rows: every task of a
     class is local or remote; the servers take as many remote tasks as have room; each server keeps its room; the local
-    counts are the sums of the local tasks; and a cut for each server.
+    counts are the sums of the local tasks; and cuts.
 
-    With q remote tasks, a server takes at most f(q) = min(its own tasks, (room - w_rem q) // w_loc) local ones. From
-    the last q at which f is what it is with none, f falls. The cut is the line down to the next q, no steeper than
+    With q remote tasks, a server takes at most f(q) = min(k, (room - w_rem q) // w_loc) of any k tasks of its own. From
+    the last q at which f is what it is with none, f falls. A cut is the line down to the next q, no steeper than
     w_rem // w_loc; the relaxation would leave out the corner between (mixed-integer rounding, Nemhauser and Wolsey
-    1990).
+    1990). There is one for each server's own tasks together, and for others where a relaxation breaks it.
     """
 
     def __init__(self, problem: Latency, limit: int) -> None:
@@ -57,6 +62,13 @@ class CompactProgram:
         #: Column of the first remote count.
         self.first_count = len(rows.values) + len(rows)
         self.room = room[self.servers]
+        size = self.classes.size[self.pair_class]
+        own = np.bincount(self.pair_server, size, minlength=len(self.room)).astype(np.int64)
+        slope, height = self._cut(np.arange(len(self.room)), own)
+        #: Cuts: of the local tasks of each pair, of the remote count of a server, and the most that they make.
+        self._cuts = [
+            (ones_at(self.pair_server, len(self.room)), sp.diags_array(slope.astype(np.float64), format="csr"), height)
+        ]
 
     def program(self, whole: bool = True, homeless: bool = False) -> LinearProgram:
         """For the fewest remote tasks, or with `homeless` the fewest without room; `whole`: counts are integers."""
@@ -65,7 +77,8 @@ class CompactProgram:
         counted = servers if self.counted else 0
         supply, each_server = self.classes.size.astype(np.float64), sp.eye_array(servers, format="csr")
         local_tasks = ones_at(self.pair_server, servers)
-        slope, height = self._cuts()
+        local_cuts, remote_cuts = (sp.vstack(parts, format="csr") for parts in list(zip(*self._cuts, strict=True))[:2])
+        heights = np.concatenate([height for *_, height in self._cuts])
         blocks: dict[tuple[int, int], Block] = {
             (0, 0): ones_at(self.pair_class, classes),
             (0, 1): sp.eye_array(classes, format="csr"),
@@ -73,8 +86,8 @@ class CompactProgram:
             (1, 2): -np.ones((1, servers)),
             (1, 4): -np.ones((1, 1)),
             (2, 2): each_server * problem.w_rem,
-            (4, 0): local_tasks,
-            (4, 2): sp.diags_array(slope.astype(np.float64), format="csr"),
+            (4, 0): local_cuts,
+            (4, 2): remote_cuts,
         }
         if self.counted:
             blocks |= {(2, 3): each_server * problem.w_loc, (3, 0): local_tasks, (3, 3): -each_server}
@@ -89,35 +102,75 @@ class CompactProgram:
             col_lower=np.zeros(sum(widths)),
             col_upper=np.concatenate([supply[self.pair_class], supply, free // problem.w_rem, most_local, [no_room]]),
             integer=np.repeat([False, False, whole, whole, False], widths),
-            row_lower=np.concatenate([supply, [0.0], no_more, nothing, no_more]),
-            row_upper=np.concatenate([supply, [0.0], free, nothing, height]),
-            matrix=stacked([classes, 1, servers, counted, servers], widths, blocks).tocsc(),
+            row_lower=np.concatenate([supply, [0.0], no_more, nothing, np.full(len(heights), -np.inf)]),
+            row_upper=np.concatenate([supply, [0.0], free, nothing, heights]),
+            matrix=stacked([classes, 1, servers, counted, len(heights)], widths, blocks).tocsc(),
         )
 
-    def _cuts(self) -> tuple[Ints, Floats]:
-        """Of each server the slope of its cut, and the height at which this begins: local + slope remote <= height."""
-        w_loc, w_rem, room = self.problem.w_loc, self.problem.w_rem, self.room
-        own = np.bincount(self.pair_server, self.classes.size[self.pair_class], minlength=len(room)).astype(np.int64)
+    def _cut(self, server: Ints, own: Ints) -> tuple[Ints, Floats]:
+        """Slope and height of the cut of so many tasks of a server's own: local + slope remote <= height."""
+        w_loc, w_rem, room = self.problem.w_loc, self.problem.w_rem, self.room[server]
         most = np.minimum(own, room // w_loc)
         last = (room - w_loc * most) // w_rem
         beyond = np.maximum(room - w_rem * (last + 1), 0) // w_loc
         slope = np.minimum(most - beyond, w_rem // w_loc)
         return slope, (most + slope * last).astype(np.float64)
 
-    def prices(self, profile: Profile) -> LatencyPrices | None:
-        """Prices from the relaxation's duals; None where it gives none within the profile's limits."""
-        began = time.perf_counter()
-        for homeless in (False, True):  # where remote tasks have no room, the prices show it
+    def prices(self, profile: Profile, rounds: int = 1) -> Iterator[LatencyPrices]:
+        """Prices from the relaxation's duals, after each round of cuts that the one before broke.
+
+        There are no more where the profile's limits are reached, nothing is broken, or the prices rule the limit out.
+        """
+        began, homeless = time.perf_counter(), False
+        while rounds > 0:
+            check()
             solution = solve_arrays(self.program(whole=False, homeless=homeless), profile.since(began))
-            if solution.row_duals is not None and solution.outcome.status is Termination.OPTIMAL:
-                real = solution.row_duals[: len(self.classes.size) + 1]
-                largest = 1 + int(np.abs(real).max(initial=0))
-                grid = min(_GRID, LatencyPrices.largest(len(self.problem.tasks)) // largest)
-                duals = np.rint(real * grid).astype(np.int64)
-                return LatencyPrices(0 if homeless else grid, duals[:-1][self.classes.of_task], max(0, -int(duals[-1])))
-            if solution.outcome.status is not Termination.INFEASIBLE:
-                return None
-        return None
+            if solution.outcome.status is Termination.INFEASIBLE and not homeless:
+                homeless = True  # remote tasks have no room, and the prices of this program show it
+                continue
+            if solution.x is None or solution.row_duals is None:
+                return
+            real = solution.row_duals[: len(self.classes.size) + 1]
+            largest = 1 + int(np.abs(real).max(initial=0))
+            grid = min(_GRID, LatencyPrices.largest(len(self.problem.tasks)) // largest)
+            duals = np.rint(real * grid).astype(np.int64)
+            yield LatencyPrices(0 if homeless else grid, duals[:-1][self.classes.of_task], max(0, -int(duals[-1])))
+            rounds -= 1
+            if homeless or not self._sharpened(solution.x):
+                return
+
+    def _sharpened(self, x: Floats) -> bool:
+        """Add the cut of each server that a solution of the relaxation breaks most; False where it breaks none.
+
+        Of tasks that are alike, cuts have their mean.
+        """
+        size = self.classes.size[self.pair_class]
+        each = x[: len(size)] / size  # how much of each task of a class is on the server
+        order = np.lexsort((-each, self.pair_server))
+        entry = np.repeat(order, size[order])  # a row a task, the most local tasks of a server first
+        server = self.pair_server[entry]
+        first = np.searchsorted(server, server)
+        number = np.arange(len(entry)) - first + 1
+        total = np.append(0.0, np.cumsum(each[entry]))
+        slope, height = self._cut(server, number)
+        beyond = total[1:] - total[first] + slope * x[self.first_count + server] - height
+        worst = np.lexsort((-beyond, server))
+        worst = worst[np.diff(server[worst], prepend=-1) > 0]
+        worst = worst[beyond[worst] > _BROKEN]
+        if not len(worst):
+            return False
+        cut_of = np.full(len(self.room), -1, dtype=np.int64)
+        cut_of[server[worst]] = np.arange(len(worst))
+        held = np.flatnonzero(cut_of[server] >= 0)
+        held = held[number[held] <= number[worst][cut_of[server[held]]]]
+        ends = cut_of[server[held]], entry[held]
+        local = sp.csr_array((1.0 / size[entry[held]], ends), shape=(len(worst), len(size)))
+        remote = sp.csr_array(
+            (slope[worst].astype(np.float64), (np.arange(len(worst)), server[worst])),
+            shape=(len(worst), len(self.room)),
+        )
+        self._cuts.append((local, remote, height[worst]))
+        return True
 
     def remote_counts(self, x: Floats) -> Ints:
         """Remote tasks of each server of the instance in a solution."""

@@ -12,6 +12,7 @@ from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate, known_optimum
 from optsched.problems import Latency
 from optsched.results import Certificate, Limit, Proof, Value
+from optsched.routes import frontier
 from optsched.searches.enumeration import best_placement
 from optsched.searches.latency import LatencySearch, settled, with_claimed_bound
 from optsched.solvers.profiles import Profile
@@ -166,3 +167,26 @@ def test_start_is_handed_to_the_program(weights: tuple[int, int]) -> None:
     assert known.remote is not None
     assert search.work(known.remote) == best.objective[1]
     assert search.hint(limit - 1) is None
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("weights", [(1, 3), (2, 5), (1, 2), (3, 4), (5, 9)])
+def test_hard_band_is_proved_by_name(weights: tuple[int, int]) -> None:
+    """Tests that with 1.5 to 2.2 tasks a server every limit is proved, none by a word, and as the Pyomo model says."""
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        servers = int(rng.integers(5, 60))
+        tasks, replicas = int(servers * rng.uniform(1.5, 2.2)), int(rng.integers(2, 5))
+        posed = Latency(
+            generate("latency", seed=seed, nodes=servers, tasks=tasks, replicas=replicas),
+            w_loc=weights[0],
+            w_rem=weights[1],
+        )
+        points, limit = LatencySearch(posed, EXACT).frontier()
+        assert limit is None
+        values = [point.objective for point in points]
+        for position, point in enumerate(points):
+            assert point.certificate is Proof.COMBINATORIAL
+            check_certificates(posed, values[position - 1] if position else None, point.objective, point.certificates)
+        if seed % 15 == 0:
+            assert [point.objective for point in frontier(posed, route="pyomo").points] == values

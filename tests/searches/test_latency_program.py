@@ -29,9 +29,9 @@ def test_cuts_take_no_placement_away(weights: tuple[int, int]) -> None:
         for limit in range(int(front[0][0]) - 2, int(front[-1][0]) + 2):
             compact, least = CompactProgram(problem, limit), [work for makespan, work in front if makespan <= limit]
             whole = solve_arrays(compact.program(), EXACT).outcome
-            prices = compact.prices(EXACT)
-            assert prices is not None
-            proved = problem.priced_remote(limit, prices)
+            proofs = [problem.priced_remote(limit, prices) for prices in compact.prices(EXACT, 30)]
+            proved = None if None in proofs else max(proofs)
+            assert proofs
             if not least:
                 assert whole.status is Termination.INFEASIBLE
                 strong += proved is None
@@ -47,13 +47,25 @@ def test_cuts_take_no_placement_away(weights: tuple[int, int]) -> None:
 def test_no_prices_within_no_time() -> None:
     """Tests that a profile without time gives no prices, and that this is no error."""
     problem = Latency(generate("latency", seed=0, nodes=4, tasks=6, replicas=2))
-    assert CompactProgram(problem, 4).prices(Profile("none", time_limit=0)) is None
+    assert list(CompactProgram(problem, 4).prices(Profile("none", time_limit=0))) == []
 
 
 def test_prices_on_a_coarse_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that prices are rounded more coarsely where finer ones could total past 2^53."""
     problem = Latency(generate("latency", seed=0, nodes=4, tasks=6, replicas=2))
     monkeypatch.setattr(LatencyPrices, "largest", staticmethod(lambda tasks: 40))
-    prices = CompactProgram(problem, 9).prices(EXACT)
-    assert prices is not None
+    (prices,) = CompactProgram(problem, 9).prices(EXACT)
     assert max(prices.weight, prices.remote, int(np.abs(prices.tasks).max())) <= 40
+
+
+def test_more_cuts_rule_out_what_one_a_server_does_not() -> None:
+    """Tests instances at whose last limit all tasks of a server together are no obstacle, but some of them are."""
+    for seed, servers, tasks, limit in ((322, 10, 18, 4), (345, 21, 37, 5)):
+        rng = np.random.default_rng(seed)
+        assert (int(rng.integers(5, 60)), int(servers * rng.uniform(1.5, 2.2))) == (servers, tasks)
+        replicas = int(rng.integers(2, 5))
+        problem = Latency(generate("latency", seed=seed, nodes=servers, tasks=tasks, replicas=replicas))
+        proofs = [problem.priced_remote(limit, prices) for prices in CompactProgram(problem, limit).prices(EXACT, 30)]
+        assert len(proofs) > 1
+        assert proofs[0] is not None
+        assert proofs[-1] is None
