@@ -412,7 +412,10 @@ SHIPPED = (
         problem="optsched.problems.generalized_assignment:GeneralizedAssignment",
         models="optsched.models.generalized_assignment",
         routes="optsched.routes.generalized_assignment",
-        provers={"dual": "optsched.certificates.generalized_assignment:generalized_assignment_proof"},
+        provers={
+            "dual": "optsched.certificates.generalized_assignment:generalized_assignment_proof",
+            "combinatorial": "optsched.certificates.generalized_assignment:capacity_tree_proof",
+        },
         enumeration="optsched.searches.enumeration:packings",
         slots="optsched.searches.generalized_assignment:slots_counted",
         rivals=("optsched.searches.generalized_assignment:greedy_packing",),

@@ -154,6 +154,12 @@ class Certificate:
     claim: Number
     data: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def cases(self) -> int | None:
+        """How many cases its proof has, where it is a tree: steps, or states; None where it is none."""
+        found = [self.data[key] for key in ("steps", "states") if isinstance(self.data.get(key), list | tuple)]
+        return len(found[0]) if found else None
+
     def __repr__(self) -> str:
         return brief(f"Certificate: {self.component} {self.claim}, {self.kind}")
 

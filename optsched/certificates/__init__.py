@@ -11,7 +11,7 @@ as a proof.
 from optsched.certificates.assignment import assignment_certificate
 from optsched.certificates.checking import Claim, Enumerated, Finding, Verdict, certify, proved_bound
 from optsched.certificates.flow_congestion import flow_congestion_certificate
-from optsched.certificates.generalized_assignment import generalized_assignment_certificate
+from optsched.certificates.generalized_assignment import capacity_tree_certificate, generalized_assignment_certificate
 from optsched.certificates.latency import latency_certificate, latency_prices
 from optsched.certificates.lsap_fairness import lsap_fairness_certificate
 from optsched.certificates.min_cost_flow import min_cost_flow_certificate
@@ -26,6 +26,7 @@ __all__ = [
     "Enumerated",
     "Verdict",
     "assignment_certificate",
+    "capacity_tree_certificate",
     "certify",
     "flow_congestion_certificate",
     "generalized_assignment_certificate",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
@@ -43,12 +44,17 @@ NOTHING = "nothing"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: what, whether it holds, what was found, and whether that proves a claim."""
+    """One thing that was looked at: what, whether it holds, what was found, and whether that proves a claim.
+
+    Of a proof that is a tree `cases` says how many cases it has, and `seconds` how long they took to check.
+    """
 
     what: str
     holds: bool
     found: str
     proof: bool = False
+    cases: int | None = None
+    seconds: float = field(default=0.0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +314,7 @@ class _Checking:
 
     def proof(self, component: Component, certificate: Certificate) -> None:
         """A certificate that can be checked proves its claim."""
-        what = f"{certificate.kind} proof of {component.name}"
+        what, began = f"{certificate.kind} proof of {component.name}", time.perf_counter()
         try:
             value = proved_bound(self.problem, certificate, self.solution.objective)
         except CertificateInvalid as error:
@@ -316,7 +322,9 @@ class _Checking:
             return
         beaten = self.beaten(component, value)
         holds = at_least(component, value, certificate.claim) and not beaten
-        self.check(what, holds, f"proves {value}, claimed {certificate.claim}{beaten}", proof=True)
+        found = f"proves {value}, claimed {certificate.claim}{beaten}"
+        took = time.perf_counter() - began
+        self.checks.append(Finding(what, holds, found, True, certificate.cases, took))
 
     def beaten(self, component: Component, value: Number) -> str:
         """That the decision is better than what is said to be proved, as words; empty where it is not.

@@ -1,23 +1,34 @@
-"""Prices of the capacities of a `generalized-assignment` problem: a `dual` proof."""
+"""Prices of the capacities of a `generalized-assignment` problem: a `dual` proof; and trees, a `combinatorial` one.
+
+A tree branches on whether a task is on a node. Its multipliers are prices of the tasks' places and of capacities.
+"""
 
 from __future__ import annotations
 
-from optsched.certificates.reading import denominator, price_table, priced
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from optsched.certificates.reading import denominator, integer, price_table, priced, prices_of
+from optsched.certificates.trees import Tree
+from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.base import exact
+from optsched.problems.capacity_knapsacks import CapacityKnapsacks, NodePrices
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["generalized_assignment_certificate", "generalized_assignment_proof"]
+__all__ = [
+    "capacity_tree_certificate",
+    "capacity_tree_proof",
+    "generalized_assignment_certificate",
+    "generalized_assignment_proof",
+]
 
 
 def generalized_assignment_certificate(problem: GeneralizedAssignment, prices: Ints, scale: int) -> Certificate:
     """The certificate that prices make (`GeneralizedAssignment.price_bound`). It claims exactly what they prove."""
-    ids = problem.instance.cluster.node_ids
-    data = {
-        "prices": {resource: priced(ids, row) for resource, row in zip(problem.resources, prices, strict=True)},
-        "scale": scale,
-    }
+    data = {"prices": _of_capacities(problem, prices), "scale": scale}
     return Certificate("cost", Proof.DUAL, exact(problem.price_bound(prices, scale), problem.grid), data)
 
 
@@ -27,5 +38,66 @@ def generalized_assignment_proof(
     """The bound that the certificate's prices prove."""
     data = certificate.data
     scale = denominator(data)
-    prices = price_table(data, "prices", problem.resources, "resource", problem.instance.node_index)
+    prices = _capacity_prices(problem, data)
     return exact(problem.price_bound(prices, scale), problem.grid)
+
+
+def capacity_tree_certificate(problem: GeneralizedAssignment, tree: Tree, limit: int) -> Certificate:
+    """The certificate that a tree makes for the claim that no placement costs less than `limit` units, to be least.
+
+    It claims `limit`, without looking: where the tree proves less, `certify` says so.
+    """
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    nodes = problem.instance.cluster.node_ids.tolist()
+    knapsacks = CapacityKnapsacks(problem)
+
+    def multipliers(some: Ints) -> dict[str, Any]:
+        prices = knapsacks.read(some)
+        return {
+            "scale": prices.scale,
+            "task_prices": priced(tasks, prices.tasks),
+            "prices": _of_capacities(problem, prices.capacities),
+        }
+
+    def pair(variable: int) -> list[str]:
+        task, node = divmod(variable, len(nodes))
+        return [tasks[task], nodes[node]]
+
+    return Certificate(
+        "cost", Proof.COMBINATORIAL, exact(problem.sign * limit, problem.grid), tree.written(pair, multipliers)
+    )
+
+
+def capacity_tree_proof(problem: GeneralizedAssignment, certificate: Certificate, objective: Value | None) -> Number:
+    """The bound that the certificate's tree proves."""
+    index = problem.instance.node_index
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    position_of = {name: position for position, name in enumerate(tasks)}
+
+    def multipliers(given: Mapping[str, Any]) -> Ints:
+        scale, prices = integer(given, "scale"), prices_of(given, "task_prices", position_of, "task")
+        return NodePrices(scale, prices, _capacity_prices(problem, given)).multipliers
+
+    def pair(named: Any) -> int:
+        if not isinstance(named, list | tuple) or len(named) != 2 or not all(isinstance(name, str) for name in named):
+            raise CertificateInvalid(f"branch: must be a task and a node, not {named!r}")
+        task, node = named
+        if task not in position_of or node not in index:
+            raise CertificateInvalid(f"branch: there is no task {task!r} with a node {node!r}")
+        return position_of[task] * len(index) + index[node]
+
+    knapsacks = CapacityKnapsacks(problem)
+    limit = min(math.ceil(problem.sign * certificate.claim * problem.grid), knapsacks.beyond)
+    bound = Tree.read(certificate.data, pair, multipliers).bound(knapsacks, limit)
+    return exact(problem.sign * bound, problem.grid)
+
+
+def _of_capacities(problem: GeneralizedAssignment, prices: Ints) -> dict[str, dict[str, int]]:
+    """Prices of a unit of each capacity, by resource and node."""
+    ids = problem.instance.cluster.node_ids
+    return {resource: priced(ids, row) for resource, row in zip(problem.resources, prices, strict=True)}
+
+
+def _capacity_prices(problem: GeneralizedAssignment, data: Mapping[str, Any]) -> Ints:
+    """What `_of_capacities` wrote."""
+    return price_table(data, "prices", problem.resources, "resource", problem.instance.node_index)

@@ -10,7 +10,7 @@ from optsched.cli import arguments, completing
 from optsched.errors import Fault, InputError, nearest
 
 if TYPE_CHECKING:
-    from optsched.certificates import Verdict
+    from optsched.certificates import Finding, Verdict
     from optsched.fronts import Frontier, Leximin
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
@@ -65,7 +65,13 @@ def certify(
                 "proved": verdict.proved,
                 "accepted": accepted,
                 "checks": [
-                    {"what": check.what, "holds": check.holds, "proof": check.proof, "found": check.found}
+                    {
+                        "what": check.what,
+                        "holds": check.holds,
+                        "proof": check.proof,
+                        "found": check.found,
+                        **({} if check.cases is None else {"cases": check.cases, "seconds": check.seconds}),
+                    }
                     for check in verdict.checks
                 ],
                 "proofs": list(verdict.proofs),
@@ -74,11 +80,20 @@ def certify(
             }
         )
     else:
-        rows = [(mark_of(check), check.what, check.found) for check in verdict.checks]
+        rows = [(mark_of(check), check.what, check.found + _size(check)) for check in verdict.checks]
         rows += [("claim", "not proved", sentence) for sentence in verdict.unproved]
         rows.append(("", "verdict", _conclusion(verdict, accepted)))
         arguments.emit_table(Table(("", "check", "found"), rows))
     ctx.exit(0 if accepted else FALSE)
+
+
+def _size(check: Finding) -> str:
+    """How large a tree was checked, and in which time."""
+    return (
+        ""
+        if check.cases is None
+        else f", by a tree of {check.cases} case{'s' * (check.cases != 1)} in {check.seconds:.3f} s"
+    )
 
 
 def _conclusion(verdict: Verdict, accepted: bool) -> str:

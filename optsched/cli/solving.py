@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
     from optsched.problems import AnyProblem
-    from optsched.results import Solution, Value
+    from optsched.results import Certificate, Solution, Value
     from optsched.routes import Frontier
 
 __all__ = ["bounds", "export", "frontier", "leximin", "solve"]
@@ -136,7 +136,7 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
     ]
     for position, component in enumerate(problem.components):
         held = solution.objective[position] if solution.objective is not None else None
-        proof = f"proof: {proofs[component.name].kind}" if component.name in proofs else "no proof"
+        proof = _proof(proofs.get(component.name))
         told = f"{number(held)} {component.unit}, bound {number(solution.bound[position])}, {proof}"
         rows.append((f"  {component.name} ({component.sense})", told))
     if isinstance(problem, Problem) and isinstance(solution.decision, Placement):
@@ -147,6 +147,15 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
     )
     rows.append(("solver said", solution.raw_status))
     return Table(("", "value"), [row for row in rows if row[1]])
+
+
+def _proof(certificate: Certificate | None) -> str:
+    """What a bound rests on, with the size of a tree."""
+    if certificate is None:
+        return "no proof"
+    cases = certificate.cases
+    size = "" if cases is None else f", a tree of {cases} case{'s' * (cases != 1)}"
+    return f"proof: {certificate.kind}{size}"
 
 
 def _shown(given: Any) -> str:

@@ -1,18 +1,24 @@
-"""Routes of `generalized-assignment`: the integer program by arrays or a model, and prices of the capacities."""
+"""Routes of `generalized-assignment`: a tree of cases, or the integer program by arrays or a model, and prices."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import scipy
 
-from optsched.certificates import generalized_assignment_certificate
+from optsched.certificates import capacity_tree_certificate, generalized_assignment_certificate
+from optsched.placement import Placement
 from optsched.problems import GeneralizedAssignment
-from optsched.results import Certificate, Proof, Solution, Termination
+from optsched.results import Certificate, Limit, Number, Proof, Solution, Termination
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, proof_of
+from optsched.searches.capacity_tree import CapacityTree
 from optsched.searches.generalized_assignment import (
     Assigned,
+    CapacityPrices,
     capacity_prices,
+    greedy_packing,
     plain_assignment,
     solve_integer_program,
 )
@@ -21,40 +27,112 @@ from optsched.solvers.profiles import Profile
 __all__ = ["OVERRUNS", "ROUTES", "by_route"]
 
 #: The default first.
-ROUTES = ("network", "arrays", *MODELS, "brute-force")
+ROUTES = ("search", "arrays", *MODELS, "brute-force")
+
+#: The tree is first searched for so long (see `capacity_tree`), then HiGHS has so many nodes, then the tree goes on.
+_SOON, _NODES = 3 * 10**8, 5_000
 
 #: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
-OVERRUNS = {"network": 20_000, "arrays": 20_000}
+OVERRUNS = {"search": 20_000, "arrays": 20_000}
 
 
 def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
-    """The integer program by arrays or a model; its proof is by prices of the capacities, or the solver's word.
+    """The tree, or the integer program by arrays or a model; its proof is by prices, a tree, or the solver's word.
 
-    Route `network` solves plain assignment as such, and all else as `arrays` does. Prices are looked for first, within
-    the same time limit. They are the proof if their bound, rounded, equals the optimum.
+    Route `search` solves plain assignment as such, and grows a tree else; where the tree does not close, it answers as
+    `arrays` does. Prices of the capacities are looked for first, within the same time limit. They are the proof if
+    their bound, rounded, equals the optimum.
     """
     problem = call.problem
     priced = generalized_assignment_certificate(problem, np.zeros_like(problem.capacity), 1)
     if not len(problem.tasks):
         return call.settled(problem.placement([]), priced)
-    found = Found()
+    if call.route == "search" and len(problem.stranded):
+        return call.infeasible(problem.plainly_infeasible or "")
+    search, found = _Search(call), Found()
     call.hold(lambda: (None, (priced,)))
     with call.until_stopped():
-        plain = plain_assignment(problem) if call.route == "network" else None
+        plain = plain_assignment(problem) if call.route == "search" else None
         if plain is not None:
             return _by_assignment(call, plain)
-        priced = generalized_assignment_certificate(problem, *capacity_prices(problem, profile))
+        prices = capacity_prices(problem, profile)
+        priced = generalized_assignment_certificate(problem, *prices)
         call.hold(lambda: (None, (priced,)))
-        found = call.by_model(profile) if call.route in MODELS else _by_arrays(call, profile)
+        if call.route == "search":
+            search.run(prices, priced, profile)
+        else:
+            found = call.by_model(profile) if call.route in MODELS else _by_arrays(call, profile, call.start)
+    return search.solution(priced) if call.route == "search" else _told(call, priced, found)
+
+
+def _told(call: Call[GeneralizedAssignment], proof: Certificate, found: Found) -> Solution:
+    """The solution by what a solver said, with what is proved without it."""
     if found.outcome.status is Termination.INFEASIBLE:
         return call.infeasible(found.raw_status, found.solver, found.build_seconds)
-    return call.answered(found.decision, (proof_of(problem, priced, found, problem.grid),), found)
+    return call.answered(found.decision, (proof_of(call.problem, proof, found, call.problem.grid),), found)
 
 
-def _by_arrays(call: Call[GeneralizedAssignment], profile: Profile) -> Found:
+class _Search:
+    """The tree, and HiGHS where the tree is too large: what is held and proved by either when it is stopped."""
+
+    def __init__(self, call: Call[GeneralizedAssignment]) -> None:
+        self.call, self.problem = call, call.problem
+        self.tree: CapacityTree | None = None
+        self.found = Found()
+
+    def run(self, prices: CapacityPrices, priced: Certificate, profile: Profile) -> None:
+        """Search for a while, ask HiGHS for something better, and search on; at last HiGHS has as long as it takes."""
+        problem, least = self.problem, prices.prices / prices.scale
+        start = self.call.start or greedy_packing(problem)
+        tree = self.tree = CapacityTree(problem, least, None if start is None else problem.nodes_of(start))
+        if tree.search(_SOON):
+            return
+        self.call.hold(lambda: (self._held, (self._proof(priced),)))
+        nodes = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
+        self.found = _by_arrays(self.call, replace(profile, node_limit=nodes), self._held)
+        better = self._held
+        if better is not None and self._units(better) < tree.limit:  # what was too dear for the tree is another tree
+            self.tree = CapacityTree(problem, least, problem.nodes_of(better))
+        stopped = self.found.outcome.limit
+        if not self.tree.search() and stopped is Limit.NODES and nodes != profile.node_limit:
+            self.found = _by_arrays(self.call, profile, self._held)
+
+    def _units(self, placement: Placement) -> Number:
+        return self.problem.sign * self.problem.evaluate(placement)[0] * self.problem.grid
+
+    @property
+    def _held(self) -> Placement | None:
+        """The best placement so far."""
+        nodes = self.tree.nodes if self.tree is not None else None
+        own = None if nodes is None else self.problem.placement(nodes)
+        held = [placement for placement in (own, self.found.decision) if placement is not None]
+        return min(held, key=self._units, default=None)
+
+    def solution(self, priced: Certificate) -> Solution:
+        """What the tree proves, or else what HiGHS says; prices are the proof where they are as good as the tree."""
+        call, tree = self.call, self.tree
+        if tree is None or tree.tree is None:
+            return _told(call, priced, replace(self.found, decision=self._held))
+        solver, told = {"name": "Lagrangian branch and bound"}, "every case is settled"
+        if tree.closed and tree.nodes is None:
+            return call.infeasible(told, solver)
+        proof = self._proof(priced)
+        if tree.closed:
+            return call.solution(self._held, (proof,), None, told, solver)
+        return _told(call, proof, replace(self.found, decision=self._held))
+
+    def _proof(self, priced: Certificate) -> Certificate:
+        """The better of the two proofs: prices where the tree proves no more."""
+        if self.tree is None or self.tree.tree is None:
+            return priced
+        grown = capacity_tree_certificate(self.problem, self.tree.tree, self.tree.bound)
+        return max((priced, grown), key=lambda proof: self.problem.minimised((proof.claim,)))
+
+
+def _by_arrays(call: Call[GeneralizedAssignment], profile: Profile, start: Placement | None) -> Found:
     """What HiGHS says of the integer program; its figures are in units and to be least."""
     problem, built = call.problem, call.elapsed
-    outcome, placement = solve_integer_program(problem, profile.since(call.began), call.start)
+    outcome, placement = solve_integer_program(problem, profile.since(call.began), start)
     return Found(outcome, placement, units=problem.sign * problem.grid, build_seconds=built).checked(problem)
 
 

@@ -12,11 +12,13 @@ from generalized_assignment_instances import ODD, SMALL, enumerated, posed, prob
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.certificates import certify, generalized_assignment_certificate, proved_bound
+from optsched.certificates import capacity_tree_certificate, certify, generalized_assignment_certificate, proved_bound
+from optsched.certificates.trees import Branch, Step, Tree
 from optsched.errors import CertificateInvalid
 from optsched.problems import GeneralizedAssignment
 from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.routes import solve
+from optsched.searches.capacity_tree import CapacityTree
 
 
 def test_prices_prove_no_more_than_is_true() -> None:
@@ -80,3 +82,87 @@ def test_any_prices_bound(problem: GeneralizedAssignment, data: st.DataObject) -
     )
     if best is not None:
         assert problem.minimised((certificate.claim,)) <= problem.minimised(best)
+
+
+#: A tree over `ODD`, whose optimum is 6: prices of places that settle it, and such as leave it open.
+PRICES = [np.array([1, 3, 3, 3, 0, 0]), np.array([1, 1, 1, 1, 0, 0])]
+GROWN = Tree(PRICES, [Step((1,), Branch(0, 0)), Step((0,)), Step((0,))])
+
+
+def test_a_tree_is_written_and_proved() -> None:
+    """Tests what a tree is as data, by the ids of the instance, what it proves, and that less is proved by less."""
+    certificate = capacity_tree_certificate(ODD, GROWN, 6)
+    assert (certificate.claim, certificate.kind) == (6, Proof.COMBINATORIAL)
+    of_tasks = {"t0": 3, "t1": 3, "t2": 3}
+    assert certificate.data["multipliers"][0] == {"scale": 1, "task_prices": of_tasks, "prices": {"weight": {}}}
+    assert certificate.data["steps"] == [{"by": [1], "branch": ["t0", "n0"], "at": 0}, {"by": [0]}, {"by": [0]}]
+    assert proved_bound(ODD, certificate) == 6
+    weak = capacity_tree_certificate(ODD, Tree(PRICES, [Step((1,))]), 6)
+    assert proved_bound(ODD, weak) == 2
+    assert proved_bound(ODD, replace(certificate, claim=10**30)) == 6
+    most = posed([[1, 4], [2, 9]], {"weight": [[2, 2], [2, 2]]}, {"weight": [3, 3]}, sense="max")
+    tree = Tree([np.array([1, -1, -6, 0, 0])], [Step((0,))])
+    assert proved_bound(most, capacity_tree_certificate(most, tree, -10)) == 10
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"steps": [{"by": [0], "branch": ["t9", "n0"], "at": 0}]}, "there is no task 't9' with a node 'n0'"),
+        ({"steps": [{"by": [0], "branch": ["t0", "n9"], "at": 0}]}, "there is no task 't0' with a node 'n9'"),
+        ({"steps": [{"by": [0], "branch": ["t0"], "at": 0}]}, "must be a task and a node"),
+        ({"steps": [{"by": [0], "branch": [0, 0], "at": 0}]}, "must be a task and a node"),
+        ({"steps": [{"by": [0], "branch": "t0", "at": 0}]}, "must be a task and a node"),
+        ({"multipliers": [{"task_prices": {}, "prices": {}}] * 2}, "scale: must be an integer"),
+        ({"multipliers": [{"scale": 1, "prices": {}}] * 2}, "task_prices: must be an object"),
+        ({"multipliers": [{"scale": 1, "task_prices": {"t9": 1}, "prices": {}}] * 2}, 'there is no task "t9"'),
+        ({"multipliers": [{"scale": 1, "task_prices": {}, "prices": {"d": {}}}] * 2}, 'there is no resource "d"'),
+        ({"steps": [{"by": [1]}, {"by": [0]}]}, "every box is settled before step 1"),
+        ({"steps": [{"by": [1], "branch": ["t0", "n0"], "at": 0}, {"by": [0]}]}, "1 boxes are left"),
+    ],
+)
+def test_malformed_trees(changed: dict[str, Any], told: str) -> None:
+    """Tests that each part of a tree that is not as it must be is told with its place."""
+    certificate = capacity_tree_certificate(ODD, GROWN, 6)
+    with pytest.raises(CertificateInvalid, match=re.escape(told)):
+        proved_bound(ODD, replace(certificate, data={**certificate.data, **changed}))
+
+
+def small_tree() -> tuple[GeneralizedAssignment, Certificate]:
+    """A problem whose tree needs what it has: ten tasks on three nodes, nearly full."""
+    rng = np.random.default_rng(2)
+    weight = rng.integers(1, 20, (10, 3))
+    cost = (21 - weight + rng.integers(-3, 4, (10, 3))).tolist()
+    problem = posed(cost, {"weight": weight.tolist()}, {"weight": (0.8 * weight.sum(axis=0) // 3).tolist()})
+    search = CapacityTree(problem, np.zeros((1, 3)))
+    assert search.search()
+    assert search.tree is not None
+    return problem, capacity_tree_certificate(problem, search.tree, search.limit)
+
+
+def test_seeded_faults_of_a_tree_are_caught() -> None:
+    """Tests that each part of a tree that is tampered with is refused, or proves too little for the claim."""
+    problem, certificate = small_tree()
+    solution = solve(problem)
+    own = replace(solution, bound=(certificate.claim,), certificates=(certificate,))
+    assert certify(problem, own).proved
+    steps, multipliers = certificate.data["steps"], certificate.data["multipliers"]
+    branch = next(at for at, step in enumerate(steps) if "branch" in step)
+    faults: dict[str, dict[str, Any]] = {
+        "a leaf for a branch": {"steps": [{"by": steps[0]["by"]}]},
+        "no multipliers at all": {"steps": [{key: step[key] for key in step if key != "by"} for step in steps]},
+        "the last step missing": {"steps": steps[:-1]},
+        "a step too many": {"steps": [*steps, steps[-1]]},
+        "the branch missing": {"steps": [*steps[:branch], {"by": [0]}, *steps[branch + 1 :]]},
+        "a scale too large": {"multipliers": [{**some, "scale": some["scale"] * 50} for some in multipliers]},
+        "a scale of 0": {"multipliers": [{**some, "scale": 0} for some in multipliers]},
+        "no prices of tasks": {"multipliers": [{**some, "task_prices": {}} for some in multipliers]},
+        "prices of capacities": {
+            "multipliers": [{**some, "prices": {"weight": {"n0": 2**40}}} for some in multipliers]
+        },
+    }
+    for told, fault in faults.items():
+        changed = replace(certificate, data={**certificate.data, **fault})
+        assert not certify(problem, replace(own, certificates=(changed,))).valid, told
+    beyond = replace(certificate, claim=certificate.claim + 1)
+    assert not certify(problem, replace(own, bound=(beyond.claim,), certificates=(beyond,))).valid

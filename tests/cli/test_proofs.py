@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ def test_word_is_no_proof(tmp_path: Path) -> None:
     """Tests that a solver's word that nothing proves is exit code 4 unless its kind is allowed, and told as such."""
     target = tmp_path / "solution.json"
     name = "generated/generalized-assignment-n5-t30-seed0"
-    assert run("solve", name, "--problem", "generalized-assignment", "--output", str(target)).exit_code == 0
+    solved_by = ("--problem", "generalized-assignment", "--route", "arrays", "--output", str(target))
+    assert run("solve", name, *solved_by).exit_code == 0
     result = run("certify", name, str(target))
     assert result.exit_code == 4
     assert "claim" in result.stdout
@@ -128,3 +130,17 @@ def test_bad_solution_file(tmp_path: Path, change: Any, told: str) -> None:
     assert result.exit_code == 3
     assert "changed.json" in result.stderr
     assert told in result.stderr
+
+
+def test_size_of_a_tree_and_its_time(tmp_path: Path) -> None:
+    """Tests that a tree's size is told where it is shown, and beside it where it is checked the time that took."""
+    path, name = str(tmp_path / "tree.json"), "generated/generalized-assignment-n5-t30-seed0"
+    shown = run("solve", name, "--problem", "generalized-assignment", "--output", path)
+    assert "proof: combinatorial, a tree of 1 case\n" in shown.stdout
+    checked = run("certify", name, path)
+    assert re.search(r"claimed 576, by a tree of 1 case in \d+\.\d{3} s", checked.stdout)
+    checks = json.loads(run("certify", name, path, "--format", "json").stdout)["checks"]
+    proof = next(check for check in checks if "cases" in check)
+    assert (proof["proof"], proof["cases"]) == (True, 1)
+    assert proof["seconds"] >= 0
+    assert sum("seconds" in check for check in checks) == 1

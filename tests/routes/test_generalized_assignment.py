@@ -146,3 +146,31 @@ def test_bug_capacities_kept_to_a_millionth(size: int) -> None:
         else:
             assert by_model.objective == found.objective
     assert refused
+
+
+def test_the_tree_proves_what_prices_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where prices leave a gap a tree closes it, that HiGHS helps where it is too large, and a deadline."""
+    module = "optsched.routes.generalized_assignment"
+    rng = np.random.default_rng(11)
+    weight = rng.integers(1, 20, (10, 3))
+    cost = (21 - weight + rng.integers(-3, 4, (10, 3))).tolist()
+    problem = posed(cost, {"weight": weight.tolist()}, {"weight": (0.8 * weight.sum(axis=0) // 3).tolist()})
+    grown = solve(problem)
+    assert (str(grown.certificate), grown.raw_status) == ("combinatorial", "every case is settled")
+    assert certify(problem, grown).proved
+    monkeypatch.setattr(f"{module}._SOON", 0)
+    with monkeypatch.context() as patch:  # HiGHS finds the optimum, and the tree proves it
+        patch.setattr(f"{module}.greedy_packing", lambda problem: None)
+        patch.setattr("optsched.searches.capacity_tree.repaired", lambda *_: None)
+        again = solve(problem)
+        assert (again.objective, str(again.certificate)) == (grown.objective, "combinatorial")
+    monkeypatch.setattr("optsched.searches.capacity_tree.MOST_STEPS", -1)
+    monkeypatch.setattr(f"{module}._NODES", 0)
+    word = solve(problem)  # the tree is too large, and HiGHS is asked without a limit at last
+    assert (word.objective, str(word.certificate)) == (grown.objective, "solver")
+    assert word.solver["name"] == "HiGHS"
+    few = replace(load_profile("exact"), node_limit=0)
+    held = solve(problem, few)
+    assert held.bound[0] is not None
+    assert held.bound[0] <= grown.bound[0]
+    assert solve(problem, time_limit=0).limit is Limit.TIME

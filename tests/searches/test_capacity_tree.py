@@ -1,0 +1,118 @@
+"""The tree of `generalized-assignment`: optima by enumeration, limits, and the same with compiled loops and without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from generalized_assignment_instances import enumerated, posed
+
+from optsched.deadline import deadline
+from optsched.errors import OutOfTime
+from optsched.problems import GeneralizedAssignment
+from optsched.problems.capacity_knapsacks import CapacityKnapsacks
+from optsched.searches import capacity_tree
+from optsched.searches.capacity_tree import CapacityTree, fill_compiled
+from optsched.solvers import knapsack_kernels
+
+
+def drawn(seed: int, tasks: int, nodes: int, resources: int = 1, size: int = 1) -> GeneralizedAssignment:
+    """Costs against demands, tight capacities, in either sense."""
+    rng = np.random.default_rng(seed)
+    demand = {f"r{which}": rng.integers(1, 20, (tasks, nodes)) * size for which in range(resources)}
+    cost = 21 - demand["r0"] // size + rng.integers(-3, 4, (tasks, nodes))
+    capacity = {
+        name: ((0.7 + resources / 8) * taken.sum(axis=0) / nodes).round().tolist() for name, taken in demand.items()
+    }
+    sense = ("min", "max")[seed % 2]
+    return posed(cost.tolist(), {name: taken.tolist() for name, taken in demand.items()}, capacity, sense=sense)
+
+
+def tree_of(problem: GeneralizedAssignment) -> CapacityTree:
+    """A search that begins without prices."""
+    return CapacityTree(problem, np.zeros(problem.capacity.shape))
+
+
+@pytest.mark.parametrize(("resources", "size"), [(1, 1), (2, 1), (1, 10**11)])
+def test_what_is_found_is_the_optimum(resources: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the tree closes at the enumerated optimum, that its proof holds, and that nothing is found in vain."""
+    monkeypatch.setattr(capacity_tree, "_FIRST", 4)
+    monkeypatch.setattr(capacity_tree, "_OTHERS", 2)
+    proved = 0
+    for seed in range(10):
+        problem = drawn(seed, 6, 3, resources, size)
+        best = enumerated(problem)
+        search = tree_of(problem)
+        assert search.tree is None
+        assert search.bound == search.limit
+        assert search.search()
+        assert search.tree is not None
+        assert search.tree.bound(CapacityKnapsacks(problem), search.limit) == search.limit == search.bound
+        proved += len(search.tree.steps) > 1
+        if best is None:
+            assert search.nodes is None
+            continue
+        assert search.nodes is not None
+        assert problem.evaluate(problem.placement(search.nodes)) == best
+    assert proved
+
+
+def test_compiled_loops_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that tree and placement are the same with the loops that numba compiles, here as plain Python."""
+    plain = getattr(knapsack_kernels.fill_one, "py_func", knapsack_kernels.fill_one)
+    monkeypatch.setattr(knapsack_kernels, "fill_one", plain)
+    monkeypatch.setattr(capacity_tree, "_FIRST", 30)
+    problem = drawn(1, 8, 3)
+    one = tree_of(problem)
+    monkeypatch.setattr(capacity_tree, "_COMPILED_FROM", 0)
+    monkeypatch.setattr(capacity_tree, "compiles", lambda: True)
+    other = tree_of(problem)
+    assert (one.knapsacks.fill is fill_compiled, one.search(), other.search()) == (False, True, True)
+    assert one.tree is not None
+    assert other.tree is not None
+    assert one.tree.steps == other.tree.steps
+    assert [some.tolist() for some in one.tree.multipliers] == [some.tolist() for some in other.tree.multipliers]
+    objects = problem.units.astype(object), CapacityKnapsacks(problem)
+    filled = other.knapsacks.fill(objects[0], objects[1].weight, problem.usable, objects[1].room)
+    assert filled.least.dtype == object
+
+
+def test_what_is_held_when_it_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a search that stops proves less than the optimum, and goes on to it; a deadline loses nothing."""
+    monkeypatch.setattr(capacity_tree, "_FIRST", 4)
+    monkeypatch.setattr(capacity_tree, "_OTHERS", 2)
+    problem = drawn(6, 6, 3)
+    assert len(_grown(problem)) > 3
+    best = enumerated(problem)
+    assert best is not None
+    search = tree_of(problem)
+    with deadline(0), pytest.raises(OutOfTime):
+        search.search()
+    assert search.tree is None
+    with monkeypatch.context() as patch:
+        patch.setattr(capacity_tree, "MOST_STEPS", 0)
+        assert not search.search()
+    assert search.bound < problem.sign * best[0]
+    assert not search.search(0)
+    assert search.search()
+    assert search.limit == problem.sign * best[0]
+
+
+def _grown(problem: GeneralizedAssignment) -> list[object]:
+    search = tree_of(problem)
+    search.search()
+    assert search.tree is not None
+    return list(search.tree.steps)
+
+
+def test_placements_of_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that without repaired placements the optimum is found where a leaf leaves one placement."""
+    monkeypatch.setattr(capacity_tree, "repaired", lambda *_: None)
+    for seed in range(1, 4):
+        problem = drawn(seed, 5, 3)
+        search = tree_of(problem)
+        assert search.search()
+        assert search.tree is not None
+        assert search.tree.bound(CapacityKnapsacks(problem), search.limit) == search.limit
+        best = enumerated(problem)
+        assert best is not None
+        assert search.limit == problem.sign * best[0]
