@@ -127,8 +127,8 @@ def solve(
         - `worst-group`: `thresholds` (limits on the mean: maximum flows, or HiGHS with three levels), `arrays`.
         - `min-cost-flow`: `arrays`, `network-simplex`.
         - `latency` and `traffic`: `search`, `arrays`.
-        - `generalized-assignment`: `network` (assignment to slots where each node only counts its tasks, else as
-          `arrays`), `arrays`.
+        - `generalized-assignment`: `search` (assignment to slots where each node only counts its tasks, else a tree,
+          with HiGHS where the tree is too large), `arrays`.
         - `transmission`: `search`; `utility`: `thresholds`; the others: `arrays`.
     time_limit
         Seconds; overrides the profile's. It is looked at between and within solves, and in every loop that may be long.
