@@ -36,6 +36,7 @@ _LONGEST_NUMBER = 40
 @arguments.limit_options
 @arguments.run_limit_options
 @click.option("--route", metavar="R", help="Which way; by default the quickest that proves its answer.")
+@click.option("--dry-run", is_flag=True, help="Tell the routes and what their models would take, and solve nothing.")
 @click.option(
     "--start",
     metavar="SOLUTION.json",
@@ -55,6 +56,7 @@ def solve(
     profile: str,
     time_limit: float | None,
     route: str | None,
+    dry_run: bool,
     start: str | None,
     form: str,
     output: str | None,
@@ -73,6 +75,9 @@ def solve(
     from optsched.routes.contained import told_end
 
     posed, notes = pose(instance, problem_name, params)
+    if dry_run:
+        _show_routes(posed, route, form)
+        return
     begin = None
     if start is not None:
         held = read_solution(start, posed.instance)
@@ -103,6 +108,26 @@ def _show(problem: AnyProblem, solution: Solution, form: str, notes: list[str]) 
         arguments.emit_json({**_record(problem, solution), "notes": notes})
     else:
         arguments.emit_table(_solution_table(problem, solution))
+
+
+def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
+    """The routes of a problem, the default first, and the sizes of those by a model."""
+    from optsched.printing import Table
+    from optsched.processes.memory import available_mb
+    from optsched.routes import chosen_route, routes_of
+    from optsched.routes.sizes import model_sizes
+
+    names = routes_of(problem) if route is None else (chosen_route(problem, route),)
+    sizes = model_sizes(problem)
+    columns = ("variables", "constraints", "coefficients", "megabytes")
+    told = {name: (size.variables, size.constraints, size.terms, size.megabytes) for name, size in sizes.items()}
+    rows = [(name, *told.get(name, (None,) * len(columns))) for name in names]
+    if form == "json":
+        arguments.emit_json([dict(zip(("route", *columns), row, strict=True)) for row in rows])
+        return
+    cells = [(name, *("-" if count is None else f"{count:,}" for count in counts)) for name, *counts in rows]
+    arguments.emit_table(Table(("route", *columns), cells, frozenset(columns)))
+    arguments.note(f"there are {available_mb():,} megabytes of memory; routes without figures build no model")
 
 
 def _record(problem: AnyProblem, solution: Solution) -> dict[str, Any]:

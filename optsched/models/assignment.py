@@ -26,7 +26,7 @@ from optsched.errors import TooLarge
 from optsched.instance import Ints
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     add_classes,
     add_pairs,
     by_ids,
@@ -52,11 +52,13 @@ __all__ = [
     "class_model",
     "decode_levelled",
     "decode_square",
+    "levelled_size",
     "square_model",
     "square_size",
     "started_levelled",
     "started_square",
     "tabled_model",
+    "tabled_size",
 ]
 
 # Compact, in Pyomo -------------------------------------------------------------------------------------------------
@@ -88,6 +90,36 @@ def class_model(problem: AssignmentProblem | TransmissionReduces, aggregate: boo
     model.slots = pyo.Param(model.NODES, initialize={nodes[node]: int(problem.capacity[node]) for node in idle})
     model.count = pyo.Param(initialize=problem.count, doc="tasks to place: min(tasks, idle slots)")
     return ClassModel(model, classes, names, nodes)
+
+
+def tabled_size(problem: TabledProblem) -> ModelSize:
+    """What `tabled_model` would take, or less: a variable for each class and idle node."""
+    classes, nodes = len(problem.classes().first), int(np.count_nonzero(problem.capacity))
+    return ModelSize(classes * nodes, classes + nodes + 1, 4 * classes * nodes)
+
+
+def levelled_size(problem: LevelledProblem, steps: int = 0, pools: int = 0, rows: int = 0) -> ModelSize:
+    """What `class_model` with `add_levelled_network` and `add_steps` would take, or less.
+
+    Parameters
+    ----------
+    problem
+        What is modelled.
+    steps, pools
+        Of `add_steps`: steps of all pools, and these.
+    rows
+        Further rows over all placed tasks, some of them in each.
+    """
+    first, nodes = problem.classes().first, int(np.count_nonzero(problem.capacity))
+    pairs, near = len(problem.idle_replicas.take(first).values), problem.idle_racks.take(first).values
+    if problem.levels[1] >= problem.levels[2]:
+        near = near[:0]
+    placed = pairs + len(near) + len(first)
+    return ModelSize(
+        placed + 2 * nodes + steps,
+        len(first) + nodes + len(np.unique(near)) + 2 + pools + rows,
+        5 * placed + 5 * nodes + 2 * steps + (placed if steps else 0) + rows * (1 + placed),
+    )
 
 
 def _add_class_constraints(model: Any) -> None:
@@ -298,11 +330,11 @@ def _rack_of(problem: LevelledProblem) -> dict[str, str]:
 # Literal, in PuLP --------------------------------------------------------------------------------------------------
 
 
-def square_size(problem: AssignmentProblem) -> LiteralSize:
+def square_size(problem: AssignmentProblem) -> ModelSize:
     """Size of Guo et al.'s square LSAP: one row a task, one column an idle slot, padded to a square with dummies."""
     tasks, slots = len(problem.tasks), int(problem.capacity.sum())
     side = max(tasks, slots)
-    return LiteralSize.of(side * side + (tasks != slots), 2 * side, 3 * side * side)
+    return ModelSize(side * side + (tasks != slots), 2 * side, 3 * side * side + 1)
 
 
 def square_model(problem: AssignmentProblem, task_units: np.ndarray) -> Any:

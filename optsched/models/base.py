@@ -21,7 +21,7 @@ from optsched.problems.base import AnyProblem, Problem, expect_problem, expect_r
 __all__ = [
     "MAX_VARIABLES",
     "LimitedModelModule",
-    "LiteralSize",
+    "ModelSize",
     "ModelModule",
     "add_classes",
     "add_pairs",
@@ -55,25 +55,23 @@ _TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class LiteralSize:
-    """What a literal model would take.
+class ModelSize:
+    """What a model would take.
 
     Attributes
     ----------
-    variables, constraints
-        How many.
-    megabytes
-        Memory for building and solving it, about.
+    variables, constraints, terms
+        How many; the terms are those of the objective and the constraints.
     """
 
     variables: int
     constraints: int
-    megabytes: int
+    terms: int
 
-    @classmethod
-    def of(cls, variables: int, constraints: int, terms: int) -> LiteralSize:
-        """With the memory that so many coefficients take."""
-        return cls(variables, constraints, round(terms * _BYTES_A_TERM / 2**20))
+    @property
+    def megabytes(self) -> int:
+        """Memory for building and solving it, about."""
+        return round(self.terms * _BYTES_A_TERM / 2**20)
 
 
 # What a module has ---------------------------------------------------------------------------------------------------
@@ -131,8 +129,11 @@ class ModelModule(Protocol):
             If another problem is given, or one where nothing is feasible for a plain reason.
         """
 
-    def literal_size(self, problem: Any) -> LiteralSize:
+    def literal_size(self, problem: Any) -> ModelSize:
         """What `build_pulp` would take, without building it."""
+
+    def compact_size(self, problem: Any) -> ModelSize:
+        """What `build_pyomo` would take at most, without building it."""
 
     def decode(self, model: Any, problem: Any, /) -> Placement | NetworkFlow:
         """What a solved model stands for, of either kind (see `decoder`)."""
@@ -204,7 +205,7 @@ def model_of(kind: type[AnyProblem]) -> Callable[[Function], Function]:
     return of_problem(kind, feasible=True)
 
 
-def refuse_too_large(problem: AnyProblem, size: LiteralSize, max_variables: int, instead: str) -> None:
+def refuse_too_large(problem: AnyProblem, size: ModelSize, max_variables: int, instead: str) -> None:
     """Raise TooLarge where a literal model would have more than `max_variables`; `instead` is the way to take."""
     if size.variables > max_variables:
         raise TooLarge(

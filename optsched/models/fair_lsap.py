@@ -40,18 +40,19 @@ from optsched.models.assignment import (
     class_model,
     decode_levelled,
     decode_square,
+    levelled_size,
     square_model,
     square_size,
     started_levelled,
     started_square,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, model_of, of_problem, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, refuse_too_large
 from optsched.models.starts import starter
 from optsched.problems.base import exact
 from optsched.problems.fair_lsap import FairLsap
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
 @model_of(FairLsap)
@@ -100,13 +101,21 @@ def build_pyomo(problem: FairLsap, *, aggregate: bool = True) -> Any:
 
 
 @of_problem(FairLsap)
-def literal_size(problem: FairLsap) -> LiteralSize:
+def compact_size(problem: FairLsap) -> ModelSize:
+    """What `build_pyomo` would take, or less: variables for classes, their replicas, racks, nodes and tiers."""
+    tiers = [len(pool.tiers) for pool in problem.pools]
+    return levelled_size(problem, sum(tiers), len(tiers))
+
+
+@of_problem(FairLsap)
+def literal_size(problem: FairLsap) -> ModelSize:
     """What `build_pulp` would take: max(tasks, idle slots) squared variables, and two a group that may choose."""
     size = square_size(problem)
     if problem.parameters["selection"] == "fixed" or not problem.count:
         return size
     groups = len(np.unique(problem.task_group))
-    return LiteralSize(size.variables + 2 * groups, size.constraints + 3 * groups, size.megabytes)
+    placed = len(problem.tasks) * int(problem.capacity.sum())
+    return ModelSize(size.variables + 2 * groups, size.constraints + 3 * groups, size.terms + placed + 9 * groups)
 
 
 @model_of(FairLsap)

@@ -32,10 +32,13 @@ from typing import Any
 import numpy as np
 import pulp
 
-from optsched.models.assignment import tabled_model
+from optsched.models.assignment import (
+    tabled_model,
+    tabled_size,
+)
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     add_pairs,
     by_ids,
     decode_binaries,
@@ -51,7 +54,7 @@ from optsched.models.starts import started_binaries, started_counts, starter
 from optsched.problems.flow import Flow
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
 @model_of(Flow)
@@ -76,14 +79,20 @@ def build_pyomo(problem: Flow, *, aggregate: bool = True) -> Any:
 
 
 @of_problem(Flow)
-def literal_size(problem: Flow) -> LiteralSize:
+def compact_size(problem: Flow) -> ModelSize:
+    """What `build_pyomo` would take: a variable for each class of tasks and idle node."""
+    return tabled_size(problem)
+
+
+@of_problem(Flow)
+def literal_size(problem: Flow) -> ModelSize:
     """What `build_pulp` would take: an arc for each task, each idle node, and each pair of them."""
     tasks, nodes = len(problem.tasks), int(np.count_nonzero(problem.capacity))
     skips = tasks if problem.count < tasks else 0
-    return LiteralSize.of(
+    return ModelSize(
         tasks * (nodes + 1) + nodes + skips + 2 * bool(skips),
         tasks + nodes + 2 + bool(skips),
-        tasks * (3 * nodes + 2) + 2 * nodes + 3 * skips,
+        tasks * (3 * nodes + 2) + 2 * nodes + 3 * skips + 3,
     )
 
 

@@ -48,7 +48,7 @@ import pyomo.environ as pyo
 from optsched.instance import KINDS, Ints
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     add_classes,
     at_most,
     by_ids,
@@ -68,7 +68,7 @@ from optsched.problems.flow_congestion import FlowCongestion
 from optsched.searches.flow_congestion import distributed
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 #: Units of the first program's objective, and of the second's, that are one of the component's.
 OBJECTIVE_UNITS = (GRID, 1)
@@ -188,19 +188,33 @@ def _sets(problem: FlowCongestion, node: int) -> Iterator[Ints]:
 
 
 @of_problem(FlowCongestion)
-def literal_size(problem: FlowCongestion) -> LiteralSize:
+def compact_size(problem: FlowCongestion) -> ModelSize:
+    """What `build_pyomo` would take, or less: a variable for each class and kind of node, and each set of the latter.
+
+    Raises
+    ------
+    TooLarge
+        If there are too many patterns to list.
+    """
+    classes, hosts = len(problem.classes.first), len(problem.hosts.first)
+    patterns = [problem.patterns(host) for host in range(hosts)]
+    sets, entries = sum(map(len, patterns)), sum(int(np.count_nonzero(rows)) for rows in patterns)
+    pairs, types = classes * hosts, len(problem.types.first)
+    return ModelSize(sets + pairs, hosts + hosts * types + classes + len(problem.kinds), 2 * sets + entries + 4 * pairs)
+
+
+@of_problem(FlowCongestion)
+def literal_size(problem: FlowCongestion) -> ModelSize:
     """What `build_pulp` would take: a variable for each task, each pair with a slot, and each set of each node."""
     hosts = range(len(problem.hosts.first))
     sets = sum((len(problem.patterns(host)) - 1) * int(problem.hosts.size[host]) for host in hosts)
-    entries = sum(int(np.count_nonzero(problem.patterns(host))) * int(problem.hosts.size[host]) for host in hosts)
     tasks, nodes = len(problem.tasks), len(problem.idle_nodes)
     offers = [int(np.count_nonzero(problem.slots[kind])) for kind in problem.kinds]
     pairs = sum(offers[kind] for kind in problem.kind.tolist())
     filled = sum(offers[kind] for kind in problem.type_kind.tolist())
     kinds = len(set(problem.kind.tolist()))
-    return LiteralSize.of(
-        tasks + pairs + sets, tasks + nodes + filled + kinds, 2 * tasks + 3 * pairs + 2 * sets + entries
-    )
+    rows = tasks + nodes + filled + kinds
+    return ModelSize(tasks + pairs + sets, rows, 2 * tasks + 3 * pairs + sets * (2 + len(problem.type_kind)))
 
 
 @model_of(FlowCongestion)

@@ -28,12 +28,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pulp
 import pyomo.environ as pyo
 
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     add_classes,
     at_most,
     by_ids,
@@ -51,7 +52,7 @@ from optsched.models.starts import started_binaries, started_counts, starter
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
 @model_of(GeneralizedAssignment)
@@ -113,11 +114,19 @@ def _add_table(model: Any, problem: GeneralizedAssignment, row_of: Mapping[str, 
 
 
 @of_problem(GeneralizedAssignment)
-def literal_size(problem: GeneralizedAssignment) -> LiteralSize:
+def compact_size(problem: GeneralizedAssignment) -> ModelSize:
+    """What `build_pyomo` would take, or less: a variable for each class of tasks and node that it may use."""
+    first = problem.classes().first
+    pairs, limits = int(np.count_nonzero(problem.usable[first])), len(problem.resources)
+    return ModelSize(pairs, len(first) + limits * problem.usable.shape[1], (2 + limits) * pairs)
+
+
+@of_problem(GeneralizedAssignment)
+def literal_size(problem: GeneralizedAssignment) -> ModelSize:
     """What `build_pulp` would take: a variable for each pair, a constraint for each task and each capacity."""
     tasks, nodes = problem.units.shape
     resources = len(problem.resources)
-    return LiteralSize.of(tasks * nodes, tasks + resources * nodes, tasks * nodes * (2 + resources))
+    return ModelSize(tasks * nodes, tasks + resources * nodes, tasks * nodes * (2 + resources))
 
 
 @model_of(GeneralizedAssignment)

@@ -50,7 +50,7 @@ from optsched.errors import UsageError
 from optsched.instance import Ints
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     decode_binaries,
     decoder,
     grouped,
@@ -68,7 +68,7 @@ from optsched.problems.latency import Latency
 from optsched.solvers.algebraic import injective_names
 from optsched.solvers.networks import maximum_b_matching
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 #: What its limit counts.
 _UNIT = "units of work"
@@ -202,17 +202,32 @@ def _add_variables(model: Any, problem: Latency, room: Ints, counted: bool) -> N
 
 
 @of_problem(Latency)
-def literal_size(problem: Latency, limit: int | None = None) -> LiteralSize:
+def compact_size(problem: Latency, limit: int | None = None) -> ModelSize:
+    """What `build_pyomo` would take, or less: variables for tasks, their replicas, and servers with room."""
+    most = limit if limit is not None else problem.least_limit(lambda limit: problem.fits(limit, len(problem.tasks)))
+    room, tasks = problem.room(whole_limit(most, _UNIT)), len(problem.tasks)
+    servers = int(np.count_nonzero(room >= problem.w_loc))
+    pairs = int(np.count_nonzero(room[problem.replicas.values] >= problem.w_loc))
+    used = 0 if limit is not None else servers
+    return ModelSize(
+        pairs + tasks + 2 * servers + used + int(limit is None),
+        tasks + 1 + 2 * servers + 2 * used,
+        3 * pairs + 3 * tasks + 4 * servers + (pairs + 5 * servers if used else 0) + 1,
+    )
+
+
+@of_problem(Latency)
+def literal_size(problem: Latency, limit: int | None = None) -> ModelSize:
     """What `build_pulp` would take: a variable for each task and server."""
     tasks, loads = len(problem.tasks), problem.initial_load
     if limit is not None:
         servers = int(np.count_nonzero(problem.room(whole_limit(limit, _UNIT))))
-        return LiteralSize.of(tasks * servers, tasks + servers, 3 * tasks * servers)
+        return ModelSize(tasks * servers, tasks + servers, 3 * tasks * servers)
     loaded = int(np.count_nonzero(loads))
-    return LiteralSize.of(
+    return ModelSize(
         tasks * len(loads) + loaded + 1,
         tasks + len(loads) + loaded,
-        tasks * (2 * len(loads) + loaded) + len(loads) + 2 * loaded,
+        tasks * (2 * len(loads) + loaded) + len(loads) + 2 * loaded + 1,
     )
 
 

@@ -43,16 +43,17 @@ from optsched.models.assignment import (
     class_model,
     decode_levelled,
     decode_square,
+    levelled_size,
     square_model,
     square_size,
     started_levelled,
     started_square,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, model_of, of_problem, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, refuse_too_large
 from optsched.models.starts import starter
 from optsched.problems.lsap import Lsap
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
 @model_of(Lsap)
@@ -78,7 +79,13 @@ def build_pyomo(problem: Lsap, *, aggregate: bool = True) -> Any:
 
 
 @of_problem(Lsap)
-def literal_size(problem: Lsap) -> LiteralSize:
+def compact_size(problem: Lsap) -> ModelSize:
+    """What `build_pyomo` would take, or less: variables for classes, their replicas, racks and nodes."""
+    return levelled_size(problem)
+
+
+@of_problem(Lsap)
+def literal_size(problem: Lsap) -> ModelSize:
     """What `build_pulp` would take: max(tasks, idle slots) squared variables."""
     return square_size(problem)
 

@@ -37,6 +37,7 @@ from optsched.models.assignment import (
     class_model,
     decode_levelled,
     decode_square,
+    levelled_size,
     square_model,
     square_size,
     started_levelled,
@@ -44,7 +45,7 @@ from optsched.models.assignment import (
 )
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     decoder,
     model_of,
     of_problem,
@@ -55,7 +56,7 @@ from optsched.models.starts import starter
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 #: What its limit counts.
 _OFF_DATA = "tasks off their data"
@@ -111,13 +112,21 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, aggregate: b
 
 
 @of_problem(LsapFairness)
-def literal_size(problem: LsapFairness, limit: int | None = None) -> LiteralSize:
+def compact_size(problem: LsapFairness, limit: int | None = None) -> ModelSize:
+    """What `build_pyomo` would take, or less: variables for classes, their replicas, nodes and the groups' steps."""
+    return levelled_size(problem, sum(map(len, problem.steps)), len(problem.groups.ids), rows=int(limit is not None))
+
+
+@of_problem(LsapFairness)
+def literal_size(problem: LsapFairness, limit: int | None = None) -> ModelSize:
     """What `build_pulp` would take: max(tasks, idle slots) squared variables, and with a limit two a group."""
     size, groups = square_size(problem), len(problem.groups.ids)
     if limit is None:
         return size
     variables = size.variables + 2 * groups + (not problem.total)
-    return LiteralSize(variables, size.constraints + groups + (size.variables > 0), size.megabytes)
+    return ModelSize(
+        variables, size.constraints + groups + (size.variables > 0), size.terms + 2 * size.variables + 6 * groups
+    )
 
 
 @model_of(LsapFairness)

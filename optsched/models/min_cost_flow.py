@@ -29,7 +29,7 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.instance import Ints
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, model_of, of_problem, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, refuse_too_large, whole
 from optsched.models.starts import Entries, starter
 from optsched.network import UNBOUNDED
 from optsched.placement import NetworkFlow
@@ -37,7 +37,7 @@ from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.searches.min_cost_flow import whole_flow
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
 @model_of(MinCostFlow)
@@ -107,10 +107,17 @@ def _free(problem: MinCostFlow) -> Ints:
 
 
 @of_problem(MinCostFlow)
-def literal_size(problem: MinCostFlow) -> LiteralSize:
+def compact_size(problem: MinCostFlow) -> ModelSize:
+    """What `build_pyomo` would take, or less: a variable for each arc on which there is something to decide."""
+    arcs = len(_free(problem))
+    return ModelSize(arcs, len(problem.instance.node_ids), 3 * arcs)
+
+
+@of_problem(MinCostFlow)
+def literal_size(problem: MinCostFlow) -> ModelSize:
     """What `build_pulp` would take: a variable for each arc, a constraint for each node."""
     arcs = problem.instance.arcs
-    return LiteralSize.of(arcs, len(problem.instance), 3 * arcs)
+    return ModelSize(arcs, len(problem.instance), 3 * arcs)
 
 
 @model_of(MinCostFlow)

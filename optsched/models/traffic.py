@@ -44,7 +44,7 @@ import pyomo.environ as pyo
 from optsched.instance import Ints
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     add_classes,
     add_pairs,
     at_most,
@@ -63,7 +63,7 @@ from optsched.placement import NONE, Placement
 from optsched.problems.traffic import Bundle, Traffic
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
 @model_of(Traffic)
@@ -178,13 +178,28 @@ def _rooms(problem: Traffic, limit: int | None) -> tuple[dict[str, int], dict[st
 
 
 @of_problem(Traffic)
-def literal_size(problem: Traffic, limit: int | None = None) -> LiteralSize:
+def compact_size(problem: Traffic, limit: int | None = None) -> ModelSize:
+    """What `build_pyomo` would take, or less: variables for classes, bundles, and pairs of them, and datacenters."""
+    classes, centers = len(problem.map_classes().first), len(problem.datacenters)
+    bundles = sum(len(job.bundles) for job in problem.jobs)
+    first = np.zeros(len(problem.maps), dtype=bool)
+    first[problem.map_classes().first] = True
+    pairs = sum(int(np.count_nonzero(bundle.send[first[job.maps]])) for job in problem.jobs for bundle in job.bundles)
+    return ModelSize(
+        (classes + bundles + pairs) * centers,
+        classes + bundles + 2 * centers + 2 * pairs * centers,
+        (3 * classes + 3 * bundles + 5 * pairs) * centers,
+    )
+
+
+@of_problem(Traffic)
+def literal_size(problem: Traffic, limit: int | None = None) -> ModelSize:
     """What `build_pulp` would take: a binary for each map, bundle and product of these in each datacenter."""
     centers, bundles = len(problem.datacenters), _bundles(problem).values()
     products = centers * sum(int(np.count_nonzero(bundle.send)) for bundle, _ in bundles)
     decided = centers * (len(problem.maps) + len(bundles))
     rows = len(problem.maps) + len(bundles) + centers * (bool(len(problem.maps)) + bool(bundles)) + 2 * products
-    return LiteralSize.of(decided + products, rows, 3 * decided + 5 * products)
+    return ModelSize(decided + products, rows, 3 * decided + 5 * products)
 
 
 @model_of(Traffic)

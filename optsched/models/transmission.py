@@ -51,7 +51,7 @@ from optsched.errors import UsageError
 from optsched.instance import Ints
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     add_classes,
     by_ids,
     chosen,
@@ -69,7 +69,7 @@ from optsched.problems.assignment import TaskClasses
 from optsched.problems.transmission import Transmission
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["FORMS", "build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["FORMS", "build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 #: What stands for the products of x and y in the compact model.
 FORMS = ("flow", "pairs")
@@ -301,7 +301,32 @@ def _tie_products(model: Any, all_placed: bool) -> None:
 
 
 @of_problem(Transmission)
-def literal_size(problem: Transmission) -> LiteralSize:
+def compact_size(problem: Transmission) -> ModelSize:
+    """What `build_pyomo` would take, or less: variables for places, and flows or products between pairs of nodes."""
+    form, shuffle = "flow" if problem.grid == 1 else "pairs", _Shuffle(problem)
+    first = shuffle.classes(form).first
+    maps, hosts, nodes = len(first), len(_hosts(problem)), len(problem.distance)
+    reduces, runs = len(problem.reduces), int(np.count_nonzero(problem.usable))
+    senders, sent = int(shuffle.sent[first].any(axis=1).sum()), int(np.count_nonzero(shuffle.sent[first]))
+    place = maps * hosts
+    variables, rows = place + runs, reduces + maps + 2 + hosts + nodes + min(runs, reduces * nodes)
+    terms = 4 * place + 5 * runs
+    if form == "flow":
+        moved = senders * (hosts + 1) * nodes
+        return ModelSize(
+            variables + moved,
+            rows + senders * (hosts + 1 + nodes),
+            terms + 3 * moved + senders * (hosts + runs) + senders * hosts,
+        )
+    both = sent * hosts * nodes
+    ties = 2 * sent * (hosts + nodes)
+    return ModelSize(
+        variables + both, rows + ties, terms + 5 * both + ties + sent * hosts * nodes + sent * nodes * hosts
+    )
+
+
+@of_problem(Transmission)
+def literal_size(problem: Transmission) -> ModelSize:
     """What `build_pulp` would take: x_jp, y_fi and w_fi, and a long constraint for each w_fi."""
     usable, limited, nodes = problem.usable, problem.limited, len(problem.distance)
     maps, hosts, places = len(problem.maps), int(np.count_nonzero(problem.map_capacity)), int(np.count_nonzero(usable))
@@ -309,10 +334,10 @@ def literal_size(problem: Transmission) -> LiteralSize:
     distinct = len(np.unique(problem.job[rows] * nodes + columns))
     on_nodes = int(np.count_nonzero(usable.any(axis=0)))
     fetched = int(usable.sum(axis=1) @ np.bincount(problem.entries.reduce, minlength=len(usable))) * hosts
-    return LiteralSize.of(
+    return ModelSize(
         maps * hosts + 2 * places,
         maps + hosts + len(usable) + on_nodes + distinct + places + 2,
-        3 * maps * hosts + 6 * places + fetched,
+        4 * maps * hosts + 8 * places + fetched,
     )
 
 

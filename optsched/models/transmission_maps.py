@@ -13,10 +13,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.models.assignment import binary_model, tabled_model
+from optsched.models.assignment import (
+    binary_model,
+    tabled_model,
+    tabled_size,
+)
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     decode_binaries,
     decode_counts,
     decoder,
@@ -27,7 +31,7 @@ from optsched.models.base import (
 from optsched.models.starts import started_binaries, started_counts, starter
 from optsched.problems.transmission_maps import TransmissionMaps
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
 @model_of(TransmissionMaps)
@@ -50,10 +54,16 @@ def build_pyomo(problem: TransmissionMaps, *, aggregate: bool = True) -> Any:
 
 
 @of_problem(TransmissionMaps)
-def literal_size(problem: TransmissionMaps) -> LiteralSize:
+def compact_size(problem: TransmissionMaps) -> ModelSize:
+    """What `build_pyomo` would take: a variable for each class of tasks and idle node."""
+    return tabled_size(problem)
+
+
+@of_problem(TransmissionMaps)
+def literal_size(problem: TransmissionMaps) -> ModelSize:
     """What `build_pulp` would take: a binary for each map and idle node."""
     maps, nodes = len(problem.tasks), len(problem.idle_nodes)
-    return LiteralSize.of(maps * nodes, maps + nodes + 1, 4 * maps * nodes)
+    return ModelSize(maps * nodes, maps + nodes + 1, 4 * maps * nodes)
 
 
 @model_of(TransmissionMaps)

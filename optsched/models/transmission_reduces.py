@@ -37,7 +37,7 @@ import pyomo.environ as pyo
 from optsched.models.assignment import binary_model, class_model
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     at_most,
     decode_binaries,
     decode_counts,
@@ -51,7 +51,7 @@ from optsched.models.starts import started_binaries, started_counts, starter
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
 @model_of(TransmissionReduces)
@@ -108,11 +108,20 @@ def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
 
 
 @of_problem(TransmissionReduces)
-def literal_size(problem: TransmissionReduces) -> LiteralSize:
+def compact_size(problem: TransmissionReduces) -> ModelSize:
+    """What `build_pyomo` would take, or less: a variable for each class of reduces and node that it may use."""
+    first, nodes = problem.classes().first, int(np.count_nonzero(problem.capacity))
+    pairs = int(np.count_nonzero(problem.usable[first]))
+    shared = min(pairs, len(np.unique(problem.job)) * problem.usable.shape[1])
+    return ModelSize(pairs, len(first) + 1 + nodes + shared, 5 * pairs)
+
+
+@of_problem(TransmissionReduces)
+def literal_size(problem: TransmissionReduces) -> ModelSize:
     """What `build_pulp` would take: a binary for each reduce and node with an idle reduce slot."""
     reduces, nodes = len(problem.tasks), int(np.count_nonzero(problem.capacity))
     jobs = len(np.unique(problem.job[problem.limited]))
-    return LiteralSize.of(reduces * nodes, reduces + (1 + jobs) * nodes + 1, 5 * reduces * nodes)
+    return ModelSize(reduces * nodes, reduces + (1 + jobs) * nodes + 1, 5 * reduces * nodes)
 
 
 @model_of(TransmissionReduces)

@@ -86,7 +86,7 @@ from optsched.errors import UsageError
 from optsched.instance import KINDS, MAP, REDUCE, Ints
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     at_most,
     by_ids,
     decoder,
@@ -105,7 +105,7 @@ from optsched.results import Number
 from optsched.searches.utility_patterns import Items, Needs, all_patterns, deal
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 #: Units of the first program's objective, and of the second's, that are one of the component's.
 OBJECTIVE_UNITS = (1, GRID)
@@ -400,14 +400,42 @@ def _add_worths(model: Any, problem: Utility, tables: Mapping[tuple[str, str], I
 
 
 @of_problem(Utility)
-def literal_size(problem: Utility) -> LiteralSize:
-    """What `build_pulp` would take: a variable for each job, kind and tracker, and for each entry of a table."""
+def compact_size(problem: Utility, limit: Number | float | None = None) -> ModelSize:
+    """What `build_pyomo` would take, or less: variables for jobs' kinds and hosts, patterns, and steps of utility."""
+    found = Items.of(problem)
+    hosts = _hosts(problem, found)
+    nodes, patterns = len(hosts), sum(len(rows) for _, rows in hosts.values())
+    jobs, limits, items = len(problem.jobs), len(problem.resources), int(np.count_nonzero(found.limit))
+    fitting = items * nodes
+    levels = sum(int(count) + 1 for count in problem.pending_maps) if problem.coupled else 0
+    beside = levels * nodes
+    steps = int(found.limit.sum()) if limit is None else len(Needs.of(problem, _units(problem, limit)).owner)
+    return ModelSize(
+        fitting + patterns + levels + beside + steps + 2,
+        nodes * (limits + 1) + fitting + 3 * jobs + jobs * nodes + levels + steps + 2 * items + 1,
+        fitting * (limits + 7)
+        + patterns * (1 + items)
+        + levels * 4
+        + beside * (3 + limits)
+        + 4 * steps
+        + 2 * jobs
+        + 2 * items
+        + 3,
+    )
+
+
+@of_problem(Utility)
+def literal_size(problem: Utility, limit: Number | float | None = None) -> ModelSize:
+    """What `build_pulp` would take: a variable for each job, kind and tracker, and for each entry of a table.
+
+    With a `limit` it is hardly less.
+    """
     jobs, nodes, resources = len(problem.jobs), len(problem.node_type), len(problem.resources)
     entries = sum(len(table) for table in (*problem.map_utility, *problem.reduce_utility))
     free = problem.fixed is None
     growing = int(np.count_nonzero(problem.growth)) if free else 0
     beside = sum(int(np.count_nonzero(np.diff(table, axis=0))) for table in problem.grown) if free else 0
-    return LiteralSize.of(
+    return ModelSize(
         (2 * jobs + growing) * nodes + entries + 2,
         5 * jobs + nodes * (resources + beside) + 1 + len(_infinite(problem)),
         (2 * jobs * (1 + resources) + growing + 3 * beside) * nodes + 3 * entries,

@@ -35,18 +35,19 @@ from optsched.models.assignment import (
     class_model,
     decode_levelled,
     decode_square,
+    levelled_size,
     square_model,
     square_size,
     started_levelled,
     started_square,
 )
-from optsched.models.base import MAX_VARIABLES, LiteralSize, decoder, grouped, model_of, of_problem, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, grouped, model_of, of_problem, refuse_too_large
 from optsched.models.starts import starter
 from optsched.problems.worst_group import WorstGroup
 from optsched.results import Number
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "decode", "literal_size", "start_values"]
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
 @model_of(WorstGroup)
@@ -119,14 +120,22 @@ def _limits(problem: WorstGroup, limit: Any) -> dict[str, int]:
 
 
 @of_problem(WorstGroup)
-def literal_size(problem: WorstGroup, limit: Number | None = None) -> LiteralSize:
+def compact_size(problem: WorstGroup, limit: Number | None = None) -> ModelSize:
+    """What `build_pyomo` would take, or less: variables for classes, their replicas, racks and nodes."""
+    size = levelled_size(problem, rows=1)
+    groups = len(problem.group_ids)
+    return ModelSize(size.variables + 1, size.constraints + groups, size.terms + 2 * groups)
+
+
+@of_problem(WorstGroup)
+def literal_size(problem: WorstGroup, limit: Number | None = None) -> ModelSize:
     """What `build_pulp` would take: max(tasks, idle slots) squared variables, and a constraint a group."""
     size = square_size(problem)
     variables = size.variables
     if limit is None:  # `worst` for the constant of the dummies
         variables += 1 - (len(problem.tasks) != int(problem.capacity.sum()))
     groups = sum(1 for tasks in problem.sizes if tasks)
-    return LiteralSize(variables, size.constraints + groups, size.megabytes)
+    return ModelSize(variables, size.constraints + groups, size.terms + groups + (1 if limit is None else variables))
 
 
 @model_of(WorstGroup)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.deadline import check, deadline, remaining
 from optsched.errors import OptschedError
 from optsched.processes.handing import Latest, handing
+from optsched.processes.memory import allowed_mb
 from optsched.processes.outcomes import Limits, Outcome, Status
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def call(
     limits = limits or (Limits() if held is None else held.limits)
     left = remaining()
     within = math.inf if left is None else left + _GRACE
-    asked = (function, job, left, latest is not None)
+    asked = (function, job, left, limits.memory_mb, latest is not None)
     if held is None:
         preload = PRELOADED if latest is None else ALONE
         outcome = run(_guarded, asked, limits, preload=preload, within=within, latest=latest)
@@ -163,10 +164,11 @@ def value_of(outcome: Outcome) -> Any:
     return outcome.value
 
 
-def _guarded(asked: tuple[Callable[[Any], Any], Any, float | None, bool]) -> Any:
+def _guarded(asked: tuple[Callable[[Any], Any], Any, float | None, int | None, bool]) -> Any:
     """What the function gives, or the error of this package that it raised."""
-    function, job, left, hands = asked
+    function, job, left, memory_mb, hands = asked
     _called.set(True)
+    allowed_mb.set(math.inf if memory_mb is None else memory_mb)
     try:
         with deadline(left), handing() if hands else nullcontext():
             return function(job)

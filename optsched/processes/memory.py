@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
+from contextvars import ContextVar
 from pathlib import Path
 
-__all__ = ["available_mb"]
+__all__ = ["allowed_mb", "available_mb"]
+
+#: What this process may take at most, in MiB, where its memory is limited.
+allowed_mb: ContextVar[float] = ContextVar("optsched memory allowed", default=math.inf)
 
 #: Where Linux tells of a group of processes what it may take and what it takes: control groups, version 2 and 1.
 _GROUPS = (
@@ -22,7 +27,7 @@ _MIB = 1 << 20
 
 
 def available_mb() -> int:
-    """Memory that can be had without taking it from others, in MiB; 1 at least.
+    """Memory that can be had without taking it from others, in MiB, within what is allowed; 1 at least.
 
     >>> available_mb() >= 1
     True
@@ -34,6 +39,9 @@ def available_mb() -> int:
         with suppress(OSError, ValueError):  # ValueError: no limit, which is told by a word
             most, taken = int(Path(limit).read_text()), int(Path(used).read_text())
             left.append(most - taken + _count(Path(told).read_text(), files))
+    allowed = allowed_mb.get()
+    if allowed < math.inf:
+        left.append(round(allowed * _MIB) - psutil.Process().memory_info().rss)
     return max(1, min(left) // _MIB)
 
 

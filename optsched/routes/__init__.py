@@ -58,6 +58,7 @@ __all__ = [
     "Frontier",
     "FrontierPoint",
     "bounds",
+    "chosen_route",
     "frontier",
     "has_frontier",
     "latency_search",
@@ -161,7 +162,7 @@ def solve(
     """
     expect_problem(problem, "solve")
     profile = load_profile(profile).with_limits(time_limit=time_limit)
-    route = _route(problem, route)
+    route = chosen_route(problem, route)
     call = Call(problem, route, None if start is None else _start(problem, start))
     plain = stated(problem, "plainly_infeasible", None)
     if plain is not None:
@@ -186,7 +187,7 @@ def _may_overrun(problem: AnyProblem, route: str) -> bool:
     return may_overrun(problem, route, getattr(_module(problem), "OVERRUNS", {}))
 
 
-def _route(problem: AnyProblem, route: str | None) -> str:
+def chosen_route(problem: AnyProblem, route: str | None) -> str:
     """The route that was asked for, or the default; UsageError where there is none of the name.
 
     A route that does not pose this instance says why itself.
@@ -274,7 +275,7 @@ def frontier(
         why = "it has one component" if len(problem.components) == 1 else "no route finds it"
         raise UsageError(f"{problem.name} has no frontier: {why}; problems with a frontier: {known}")
     profile = load_profile(profile).with_limits(time_limit=time_limit)
-    route = _route(problem, route)
+    route = chosen_route(problem, route)
     found: Frontier
     try:
         with deadline(profile.time_limit):

@@ -326,11 +326,17 @@ def modelled(
 
     Raises
     ------
+    TooLarge
+        If there is no memory for the model; nothing is built then.
     SolverDisagreement
         If what the solver holds stands for nothing, or is not feasible.
     """
     from optsched.models.export import about
+    from optsched.routes.overrunning import may_overrun
+    from optsched.routes.sizes import refuse_beyond_memory
 
+    if may_overrun(problem, route, {}):
+        refuse_beyond_memory(problem, route, limit)
     module = imported(record_of(type(problem)).models or "")
     build = module.build_pyomo if route == "pyomo" else module.build_pulp
     began = time.perf_counter()

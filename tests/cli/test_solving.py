@@ -47,6 +47,20 @@ def test_solve_is_one_object() -> None:
     assert isinstance(real["certificates"][0]["claim"], float)
 
 
+def test_dry_run_tells_sizes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the routes are told with the sizes of their models, or one of them, and that nothing is solved."""
+    monkeypatch.setattr("optsched.routes.solve", None)
+    asked = ("solve", "papers/guo-fig2", "--problem", "lsap", "--dry-run")
+    told = answer(*asked)
+    assert [entry["route"] for entry in told][:2] == ["network", "arrays"]
+    assert told[0] == {"route": "network"} | dict.fromkeys(("variables", "constraints", "coefficients", "megabytes"))
+    literal = {"route": "pulp", "variables": 9, "constraints": 6, "coefficients": 28, "megabytes": 0}
+    assert literal in told
+    assert answer(*asked, "--route", "pulp") == [literal]
+    assert "pulp                     9            6            28          0" in run(*asked).stdout
+    assert run(*asked, "--route", "none").exit_code == 2
+
+
 def test_solve_table() -> None:
     """Tests that the table says why it stopped, what is held, what is proved and by what."""
     result = run("solve", "examples/half-units", "--problem", "latency")

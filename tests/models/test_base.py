@@ -14,7 +14,7 @@ from small_problems import small_problem
 from optsched import models
 from optsched.errors import TooLarge, UsageError
 from optsched.models import lsap
-from optsched.models.base import LiteralSize, add_classes, chosen, dealt, is_whole, of_problem, whole, whole_limit
+from optsched.models.base import ModelSize, add_classes, chosen, dealt, is_whole, of_problem, whole, whole_limit
 from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
 from optsched.problems.assignment import TaskClasses
@@ -137,7 +137,7 @@ def test_another_problem_is_refused() -> None:
 
 def test_sizes_in_memory() -> None:
     """Tests that a million coefficients are told as about 811 MB."""
-    assert LiteralSize.of(5, 7, 10**6) == LiteralSize(5, 7, 811)
+    assert ModelSize(5, 7, 10**6).megabytes == 811
 
 
 class Counting(Lsap):

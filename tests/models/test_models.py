@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pulp
+import pyomo.environ as pyo
+import pytest
+from pyomo.repn import generate_standard_repn
+
+import optsched
 from optsched import models
 from optsched.errors import UsageError
+from optsched.instances.generate import generate
+from optsched.models.base import ModelSize
+from optsched.problems.base import stated
 from optsched.registry import records
+from optsched.routes import solve
 
 
 def test_module_of_unknown_problem() -> None:
@@ -19,6 +29,51 @@ def test_names_are_those_of_records_with_models() -> None:
     """Tests that each name has a module that builds both kinds, and that none has one beside them."""
     assert set(models.names()) == {name for name, entry in records().items() if entry.models is not None}
     for name in models.names():
-        assert {"build_pyomo", "build_pulp", "literal_size", "decode"} <= set(dir(models.module(name)))
+        assert {"build_pyomo", "build_pulp", "compact_size", "literal_size", "decode"} <= set(dir(models.module(name)))
     with pytest.raises(UsageError, match="module takes the name of a problem, not"):
         models.module(None)  # type: ignore[arg-type]
+
+
+def counted(model: Any) -> ModelSize:
+    """Variables, constraints and coefficients of a model that was built."""
+    if isinstance(model, pulp.LpProblem):
+        rows = list(model.constraints())
+        return ModelSize(len(model.variables()), len(rows), sum(map(len, rows)) + len(model.objective))
+    found = [entry.body for entry in model.component_data_objects(pyo.Constraint, active=True)]
+    terms = [entry.expr for entry in model.component_data_objects(pyo.Objective)] + found
+    linear = sum(len(generate_standard_repn(entry).linear_vars) for entry in terms)
+    return ModelSize(sum(1 for _ in model.component_data_objects(pyo.Var)), len(found), linear)
+
+
+def limits_of(problem: Any) -> list[dict[str, Any]]:
+    """No limit, and one at which the second program of a problem has a solution, where there is such a program."""
+    limited = records()[problem.name].limit
+    if limited is None:
+        return [{}]
+    objective = solve(problem).objective
+    assert objective is not None
+    return [{}, {"limit": objective[limited.component]}]
+
+
+@pytest.mark.parametrize(
+    ("name", "grown"),
+    [
+        *((name, 1) for name in models.names()),
+        *(pytest.param(name, 3, marks=pytest.mark.thorough) for name in models.names()),
+    ],
+)
+def test_models_say_their_sizes_beforehand(name: str, grown: int) -> None:
+    """Tests that each model of each problem has at most what was said of it before, and not many times less."""
+    entry, module = records()[name], models.module(name)
+    assert entry.family is not None
+    sizes = {key: value * grown if key in ("tasks", "nodes") else value for key, value in entry.sizes.items()}
+    for parameters in ({}, *entry.variants):
+        problem = optsched.problem(name, generate(entry.family, seed=grown, **sizes), **parameters)
+        if stated(problem, "plainly_infeasible", None) is not None:
+            continue
+        for limit in limits_of(problem):
+            for build, size in ((module.build_pyomo, module.compact_size), (module.build_pulp, module.literal_size)):
+                said, built = size(problem, **limit), counted(build(problem, **limit))
+                assert built.variables <= said.variables
+                assert built.constraints <= said.constraints
+                assert built.terms <= said.terms <= 4 * built.terms + 40

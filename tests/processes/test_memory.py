@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from optsched.processes import memory
+from optsched.processes import Limits, memory
+from optsched.processes.containing import call
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,17 @@ def test_container_has_less(
     monkeypatch.setattr(memory, "_GROUPS", (group, ("/nowhere",) * 4))
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=800 << 20))
     assert memory.available_mb() == available
+    monkeypatch.setattr("psutil.Process", lambda: SimpleNamespace(memory_info=lambda: SimpleNamespace(rss=100 << 20)))
+    token = memory.allowed_mb.set(250)
+    assert memory.available_mb() == 150
+    memory.allowed_mb.reset(token)
+
+
+def see_memory(_job: object) -> int:
+    """What a job may take."""
+    return memory.available_mb()
+
+
+def test_job_knows_its_limit() -> None:
+    """Tests that what runs contained may take no more than its limit leaves."""
+    assert call(see_memory, None, Limits(60, 700)).value < 700

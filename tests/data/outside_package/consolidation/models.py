@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 from consolidation.problem import Consolidation
 from optsched.models.base import (
     MAX_VARIABLES,
-    LiteralSize,
+    ModelSize,
     by_ids,
     chosen,
     decode_binaries,
@@ -51,10 +51,10 @@ def build_pyomo(problem: Consolidation) -> Any:
 
 
 @of_problem(Consolidation)
-def literal_size(problem: Consolidation) -> LiteralSize:
+def literal_size(problem: Consolidation) -> ModelSize:
     """A variable for each task and node, and one for each node."""
     tasks, nodes = len(problem.tasks), len(problem.capacity)
-    return LiteralSize.of(nodes * (tasks + 1), tasks + nodes * (tasks + 1) + 1, nodes * (5 * tasks + 3))
+    return ModelSize(nodes * (tasks + 1), tasks + nodes * (tasks + 1) + 1, nodes * (5 * tasks + 3))
 
 
 @of_problem(Consolidation)
