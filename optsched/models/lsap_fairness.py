@@ -125,7 +125,9 @@ def literal_size(problem: LsapFairness, limit: int | None = None) -> ModelSize:
         return size
     variables = size.variables + 2 * groups + (not problem.total)
     return ModelSize(
-        variables, size.constraints + groups + (size.variables > 0), size.terms + 2 * size.variables + 6 * groups
+        variables,
+        size.constraints + groups + (size.variables > 0),
+        size.terms + len(problem.tasks) * int(problem.capacity.sum()) + 6 * groups,
     )
 
 
