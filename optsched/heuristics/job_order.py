@@ -352,8 +352,11 @@ class JobPolicy(Policy):
 
     def random_task(self, job: int, kind: str, view: View) -> int:
         """One of the job's tasks that wait, uniformly at random."""
-        tasks = self.waiting(job, kind, view)
-        return int(tasks[self._rng.integers(len(tasks))])
+        return self.drawn(self.waiting(job, kind, view))
+
+    def drawn(self, values: Ints) -> int:
+        """One of these, uniformly at random."""
+        return int(values[self._rng.integers(len(values))])
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         raise NotImplementedError

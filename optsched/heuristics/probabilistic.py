@@ -104,12 +104,11 @@ class ProbabilisticPolicy(JobPolicy):
     def _algorithm(self, job: int, offer: Offer, free: Bools, view: View) -> int | None:
         """Algorithm 1 for a map slot, 2 for a reduce slot."""
         tasks = self.waiting(job, offer.kind, view)
-        costs = self._costs.of(tasks, offer.kind, view)
-        here = costs[:, offer.node]
-        average = self._averages(costs, job, offer, free)
+        here = self._costs.here(tasks, offer.kind, offer.node, view)
+        average = self._averages(tasks, job, offer, free, view)
         ratio = _ratio(here, average)
         best = ratio == ratio.max() if self.select == "probability" else here == here.min()
-        chosen = int(self._rng.choice(np.flatnonzero(best)))
+        chosen = self.drawn(np.flatnonzero(best))
         chance = float(probability(here[chosen], average[chosen]))
         skipped = (job, offer.kind)
         if chance < self.p_min and (self.skip_limit is None or self._skipped[skipped] < self.skip_limit):
@@ -120,16 +119,13 @@ class ProbabilisticPolicy(JobPolicy):
         self._skipped[skipped] = 0
         return int(tasks[chosen])
 
-    def _averages(self, costs: Floats, job: int, offer: Offer, free: Bools) -> Floats:
+    def _averages(self, tasks: Ints, job: int, offer: Offer, free: Bools, view: View) -> Floats:
         """Cave of each task: over the nodes with a free slot, all of them or only the eligible ones."""
         nodes = free
         if self.average == "eligible" and offer.kind != KINDS[MAP]:
             nodes = free.copy()
             nodes[self.reduce_nodes(job)] = False
-        among = costs[:, nodes]
-        # A mean of doubles may come out a little below the least of them, and `p_min` would then miss its limit.
-        averages: Floats = np.maximum(among.mean(axis=1), among.min(axis=1))
-        return averages
+        return self._costs.averages(tasks, offer.kind, nodes, view)
 
 
 class LeastCostPolicy(JobPolicy):
@@ -151,8 +147,8 @@ class LeastCostPolicy(JobPolicy):
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         for job in self.jobs(offer):
             tasks: Ints = self.waiting(job, offer.kind, view)
-            here = self._costs.of(tasks, offer.kind, view)[:, offer.node]
-            return (int(self._rng.choice(tasks[here == here.min()])),)
+            here = self._costs.here(tasks, offer.kind, offer.node, view)
+            return (self.drawn(tasks[here == here.min()]),)
         return ()
 
 
