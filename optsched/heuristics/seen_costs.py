@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.errors import Fault, MissingField
+from optsched.heuristics.area_costs import AreaCosts
 from optsched.instance import (
     KINDS,
-    LARGEST,
     MAP,
     PENDING,
     REDUCE,
@@ -20,14 +20,13 @@ from optsched.instance import (
     Floats,
     Instance,
     Ints,
-    Ragged,
     Shuffle,
     Workload,
 )
 from optsched.placement import NONE
 from optsched.problems import Problem
 from optsched.problems.base import Parameter, choice
-from optsched.problems.distances import cluster_distances
+from optsched.problems.distances import cluster_areas, cluster_distances
 from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, seen_sizes
 from optsched.problems.transmission_costs import map_costs
 from optsched.running.base import View
@@ -75,8 +74,8 @@ def held(shuffle: Shuffle, sizes: Floats, node: Ints, reduces: Ints, nodes: int)
 class SeenCosts:
     """Costs of waiting tasks on nodes. They live as long as a view, and are updated as maps are placed.
 
-    Of maps no table is kept where sizes and distances are whole: what a map costs on a node is computed when it is
-    asked for, in time O(replicas), and its sum over the nodes with a free slot is kept up to date as these fill up.
+    Of maps no table is kept where distances are nested areas, and they and sizes are whole (`AreaCosts`). Else there is
+    an entry for each map and node, for doubles sum in one order only.
 
     Parameters
     ----------
@@ -100,16 +99,14 @@ class SeenCosts:
         if kind != KINDS[MAP]:
             return self.of(tasks, kind, view)[:, node]
         self._read(view)
-        rows = self._row[tasks]
-        return self._on(node, self._sizes_of_maps[rows], self._replicas.take(rows), view)
+        areas = self._by_areas(view)
+        return self.of(tasks, kind, view)[:, node] if areas is None else areas.on(self._row[tasks], node)
 
     def averages(self, tasks: Ints, kind: str, nodes: Bools, view: View) -> Floats:
         """Cave of each task: the mean of C_ij over some nodes, of a map over those with a free slot."""
         self._read(view)
-        if kind == KINDS[MAP] and self._whole(view):
-            self._follow_nodes(nodes, view)
-            means: Floats = self._sums[self._row[tasks]] / np.count_nonzero(nodes)
-            return means
+        if kind == KINDS[MAP] and (areas := self._by_areas(view)) is not None:
+            return areas.means(self._row[tasks], nodes)
         among = self.of(tasks, kind, view)[:, nodes]
         # A mean of doubles may come out a little below the least of them, and `p_min` would then miss its limit.
         averages: Floats = np.maximum(among.mean(axis=1), among.min(axis=1))
@@ -133,44 +130,26 @@ class SeenCosts:
         self._maps, self._reduces = view.pending_of("map"), view.pending_of("reduce")
         for tasks in (self._maps, self._reduces):
             self._row[tasks] = np.arange(len(tasks))
-        self._sizes_of_maps, self._replicas = view.workload.size[self._maps], view.workload.replicas.take(self._maps)
-        self._exact: bool | None = None
-        self._summed = np.zeros(len(view.cluster), dtype=np.bool_)
-        self._sums: Floats = np.zeros(len(self._maps))
+        self._areas: AreaCosts | None = None
+        self._asked = False
         self._shuffle = view.true_shuffle if self._sizes == "actual" else view.shuffle
         if self._shuffle is not None:
             self._entries = seen_sizes(view.workload, self._shuffle, view.status, self._sizes)
 
     def _of_maps(self, view: View) -> Floats:
         if self._map_costs is None:
-            self._map_costs = map_costs(self._sizes_of_maps, self._replicas, cluster_distances(view.cluster))
+            size, replicas = view.workload.size[self._maps], view.workload.replicas.take(self._maps)
+            self._map_costs = map_costs(size, replicas, cluster_distances(view.cluster))
         return self._map_costs
 
-    def _whole(self, view: View) -> bool:
-        """Whether sizes and distances are whole, and so small that doubles hold every sum of their products."""
-        if self._exact is None:
-            distance, sizes = cluster_distances(view.cluster), self._sizes_of_maps
-            largest = float(sizes.max(initial=0.0)) * float(distance.max(initial=0.0)) * len(distance)
-            self._exact = bool(
-                largest < LARGEST and (sizes == np.floor(sizes)).all() and (distance == np.floor(distance)).all()
-            )
-        return self._exact
-
-    def _on(self, node: int, sizes: Floats, replicas: Ragged, view: View) -> Floats:
-        """C_ij on a node of maps with these sizes and replicas."""
-        if not len(sizes):
-            return np.zeros(0)
-        distance = cluster_distances(view.cluster)[:, node][replicas.values]
-        with np.errstate(over="ignore"):
-            costs: Floats = sizes * np.minimum.reduceat(distance, replicas.starts[:-1])
-        return costs
-
-    def _follow_nodes(self, nodes: Bools, view: View) -> None:
-        """Sum the costs of all maps over these nodes: those that came and went since are added and taken off."""
-        for sign, changed in ((1, nodes & ~self._summed), (-1, self._summed & ~nodes)):
-            for node in np.flatnonzero(changed).tolist():
-                self._sums += sign * self._on(node, self._sizes_of_maps, self._replicas, view)
-        self._summed = nodes.copy()
+    def _by_areas(self, view: View) -> AreaCosts | None:
+        """The costs of maps where distances are nested areas and no sum is rounded."""
+        if not self._asked:
+            self._asked, nested = True, cluster_areas(view.cluster)
+            sizes = view.workload.size[self._maps]
+            if nested is not None and AreaCosts.exact(nested, sizes):
+                self._areas = AreaCosts(nested, sizes, view.workload.replicas.take(self._maps))
+        return self._areas
 
     def _of_reduces(self, view: View) -> Floats:
         self._follow_maps(view)

@@ -22,6 +22,7 @@ from optsched.instance import LARGEST, Cluster, Floats, Instance, Ints, Topology
 __all__ = [
     "MOST_NODES",
     "NestedAreas",
+    "cluster_areas",
     "cluster_distances",
     "distances",
     "nested_areas",
@@ -178,15 +179,19 @@ def nested_areas(instance: Instance) -> NestedAreas | None:
     >>> found.areas.tolist(), found.lengths.tolist()
     ([[0, 0, 1], [0, 0, 0]], [0.0, 2.0, 4.0])
     """
-    cluster = instance.cluster
+    return cluster_areas(instance.cluster, instance.name)
+
+
+def cluster_areas(cluster: Cluster, place: str = "") -> NestedAreas | None:
+    """As `nested_areas`, of a cluster alone, as a policy sees it; faults are put after `place`."""
     if cluster not in _areas:
         if cluster.topology is None:
-            raise MissingField([missing_topology("the distance of nodes")], instance.name)
+            raise MissingField([missing_topology("the distance of nodes")], place)
         found = None
         if len(cluster) and cluster.topology.form == "hops":
             found = _areas_by_hops(cluster, cluster.topology)
         elif len(cluster) and cluster.topology.form == "links":
-            found = _joined_by_links(cluster, cluster.topology, instance.name).areas()
+            found = _joined_by_links(cluster, cluster.topology, place).areas()
         _areas[cluster] = found
     return _areas[cluster]
 
