@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
+from types import NoneType
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -93,6 +94,12 @@ def placement_of(value: Any, instance: Instance, faults: list[Fault], at: str = 
     if not isinstance(value, Mapping):
         faults.append(Fault(at, "expected an object {task: node or null}"))
         return Placement.of([])
+    if list(value) == instance.workload.task_ids.tolist() and set(map(type, value.values())) <= {str, NoneType}:
+        numbers: dict[str | None, int] = {None: NONE}
+        numbers.update(instance.node_index)
+        found = [numbers.get(node) for node in value.values()]
+        if None not in found:  # as we write it; what is wrong is told below
+            return Placement.of(found)
     nodes = [NONE] * len(instance.workload)
     for task, node in value.items():
         place = f"{at}.{key_in_place(task)}"

@@ -62,6 +62,9 @@ def decode(text: bytes, source: str = "") -> Any:
         raise InputError([Fault("", "is nested too deep; an instance is a few levels deep")], source) from None
 
 
+#: What stands for itself in free-form values, so that a million of them are not looked at one by one.
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+
 #: Integers of more characters are not read; a flow's total cost, up to 2^53 units at 2^53 on each arc, has fewer.
 _LONGEST_INTEGER = 60
 
@@ -199,6 +202,8 @@ class Diagnosis:
             return UNSET
         if isinstance(value, Mapping):
             self._doubled(value, place)
+            if depth < DEEPEST and _PLAIN.issuperset(map(type, value.values())):
+                return dict(value)
             entries = {
                 key: self._free_form(entry, f"{place}.{key_in_place(key)}", depth + 1) for key, entry in value.items()
             }
