@@ -123,10 +123,12 @@ def solve(
           `network-simplex`, `dense`. With `network` it is a matching where only the number of local tasks counts.
           Where costs are a table (of kinds of tasks and nodes) it is a network simplex on the table, if that is large
           and numba is installed, or SciPy's assignment, if tasks and slots are not many times as many. Else it is the
-          compact network with HiGHS. `Solution.solver` names the engine.
+          compact network, by a network simplex if it is large and numba is installed, or with HiGHS. `Solution.solver`
+          names the engine.
         - `lsap-fairness`: `flows` (maximum flows, the smallest step of a group first), `arrays`, `network-simplex`.
         - `worst-group`: `thresholds` (limits on the mean: maximum flows, or HiGHS with three levels), `arrays`.
-        - `min-cost-flow`: `arrays`, `network-simplex`.
+        - `min-cost-flow`: `arrays`, `network-simplex`; the latter first where there are many arcs a node and numba is
+          installed.
         - `latency` and `traffic`: `search`, `arrays`.
         - `generalized-assignment`: `search` (assignment to slots where each node only counts its tasks, else a tree,
           with HiGHS where the tree is too large), `arrays`.

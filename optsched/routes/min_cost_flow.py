@@ -14,11 +14,13 @@ from optsched.problems import MinCostFlow
 from optsched.results import Solution, Termination
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, modelled
+from optsched.searches.assignment import simplex_solver
 from optsched.searches.min_cost_flow import by_arrays, by_network_simplex, potentials_of
+from optsched.solvers.networks import simplex_compiled
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "routes"]
 
 #: The default first.
 ROUTES = ("arrays", "network-simplex", *MODELS)
@@ -33,6 +35,18 @@ _ARCS_TOLD = 10
 
 #: What an engine says where there is no optimum to be found.
 _NO_OPTIMUM = (Termination.INFEASIBLE, Termination.ERROR)
+
+
+#: The compiled network simplex is the quicker way with so many arcs a node; with fewer, its trees are deep.
+_ARCS_A_NODE = 20
+
+
+def routes(problem: MinCostFlow) -> tuple[str, ...]:
+    """All of them; the network simplex first where it is compiled and the quicker way."""
+    arcs, nodes = problem.instance.arcs, len(problem.instance)
+    if not simplex_compiled(arcs) or arcs < _ARCS_A_NODE * nodes:
+        return ROUTES
+    return ("network-simplex", *(route for route in ROUTES if route != "network-simplex"))
 
 
 def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
@@ -87,6 +101,6 @@ def _found(call: Call[MinCostFlow], problem: MinCostFlow, profile: Profile) -> t
         outcome, flow, potentials = by_arrays(problem, profile)
     else:
         status, flow, potentials = by_network_simplex(problem)
-        solver = {"name": "networkx network_simplex"}
+        solver = simplex_solver(problem.instance.arcs)
         outcome = SolverOutcome(Termination(status), None, None, None, str(status).lower(), 0.0, None, solver)
     return Found(outcome, flow, build_seconds=built), potentials

@@ -35,7 +35,14 @@ from optsched.searches.tabled_assignment import (
     transport_table,
 )
 from optsched.solvers.answers import whole_numbers, whole_prices
-from optsched.solvers.networks import DENSE_CELLS, assign_dense, few_b_matching, maximum_b_matching, min_cost_flow
+from optsched.solvers.networks import (
+    DENSE_CELLS,
+    assign_dense,
+    few_b_matching,
+    maximum_b_matching,
+    min_cost_flow,
+    simplex_compiled,
+)
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
@@ -55,6 +62,7 @@ __all__ = [
     "network_program",
     "optimal_placement",
     "prices_of",
+    "simplex_solver",
     "solve_assignment",
     "solve_network",
     "solve_network_program",
@@ -418,10 +426,11 @@ def solve_assignment(
         Limits and options of HiGHS.
     engine
         `network`: a maximum b-matching where that is enough; where costs are a table, the transportation problem if it
-        is large (`is_transported`), or SciPy's assignment of tasks to slots (`is_tabled`); else as `arrays`. `arrays`:
-        the compact network's linear program with HiGHS. `network-simplex`: the same network with networkx. `dense`:
-        SciPy's assignment of tasks to slots, not for pools with several tiers. The last two are for small instances and
-        for checking agreement.
+        is large (`is_transported`), or SciPy's assignment of tasks to slots (`is_tabled`); else the compact network, by
+        a network simplex if it is large and kernels compile, or as `arrays`. `arrays`: the compact network's linear
+        program with HiGHS. `network-simplex`: the same network by a network simplex, by that of networkx if it is small
+        or kernels do not compile. `dense`: SciPy's assignment of tasks to slots, not for pools with several tiers, for
+        small instances.
 
     Examples
     --------
@@ -536,7 +545,11 @@ def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> As
     began = time.perf_counter()
     network = TransportNetwork(problem)
     check()
-    if engine == "network-simplex" and len(network.tail) > MOST_ARCS_IN_PYTHON:
+    if (
+        engine == "network-simplex"
+        and len(network.tail) > MOST_ARCS_IN_PYTHON
+        and not simplex_compiled(len(network.tail))
+    ):
         raise TooLarge(
             f"{problem.name}: the network simplex of networkx would need {len(network.tail):,} arcs as Python "
             f'objects, over its {MOST_ARCS_IN_PYTHON:,}; use route "network"'
@@ -575,15 +588,17 @@ class NetworkSolution(NamedTuple):
 
 
 def solve_network(
-    tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, profile: Profile, engine: str = "arrays"
+    tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints, profile: Profile, engine: str = "network"
 ) -> NetworkSolution:
-    """Solve a network that has a flow: by HiGHS, or (engine `network-simplex`) by networkx, for small instances."""
-    if engine == "network-simplex":
-        import networkx
+    """Solve a network that has a flow.
 
+    `engine` is `arrays` (HiGHS), `network-simplex` (`min_cost_flow`: compiled, or networkx for small instances), or
+    `network`: the network simplex where it is compiled, else HiGHS.
+    """
+    if engine == "network-simplex" or (engine == "network" and simplex_compiled(len(tail))):
         result = min_cost_flow(tail, head, np.zeros_like(tail), capacity, cost, supply)
         assert result.potential is not None
-        solver = {"name": "networkx network_simplex", "version": networkx.__version__}
+        solver = simplex_solver(len(tail))
         outcome = SolverOutcome(Termination.OPTIMAL, None, None, None, "optimal", 0.0, None, solver)
         return NetworkSolution(result.flow, -result.potential, outcome)
     began = time.perf_counter()
@@ -593,6 +608,17 @@ def solve_network(
     if found.outcome.status is not Termination.OPTIMAL or found.x is None or found.row_duals is None:
         return NetworkSolution(None, None, found.outcome, built)
     return NetworkSolution(whole_numbers(found.x), whole_prices(found.row_duals), found.outcome, built)
+
+
+def simplex_solver(arcs: int) -> dict[str, str]:
+    """Name and version of the network simplex that `min_cost_flow` takes for so many arcs."""
+    if simplex_compiled(arcs):
+        import numba
+
+        return {"name": "network simplex", "version": f"numba {numba.__version__}"}
+    import networkx
+
+    return {"name": "networkx network_simplex", "version": networkx.__version__}
 
 
 def network_program(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> LinearProgram:

@@ -21,7 +21,7 @@ from optsched.solvers.profiles import Profile
 __all__ = ["by_arrays", "by_network_simplex", "network_simplex", "potentials_of", "whole_flow"]
 
 
-#: Networks with more arcs take networkx seconds.
+#: Networks with more arcs take the network simplex of networkx seconds.
 _MOST_ARCS = 2000
 
 
@@ -66,7 +66,7 @@ def whole_flow(problem: MinCostFlow, units: Ints) -> NetworkFlow:
 
 
 def by_network_simplex(problem: MinCostFlow) -> tuple[FlowStatus, NetworkFlow | None, Ints | None]:
-    """Solve by networkx in integers: how it ended, the flow, and the potentials that prove it."""
+    """Solve by a network simplex in integers: how it ended, the flow, and the potentials that prove it."""
     network = problem.instance
     found = min_cost_flow(*_columns(network), network.supply)
     return found.status, None if found.flow is None else NetworkFlow(found.flow), found.potential

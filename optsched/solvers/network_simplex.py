@@ -26,6 +26,9 @@ _PIVOTS = 2000
 #: A block of pricing has at least so many arcs.
 _LEAST_BLOCK = 20
 
+#: For each node that a pivot visited, on average, a block has an arc more, so that pricing pays where pivots are dear.
+_PACE = 1
+
 
 class SimplexFlow(NamedTuple):
     """How a network simplex ended.
@@ -73,25 +76,28 @@ def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: 
     >>> found.flow.tolist(), (found.potential[1] - found.potential[0]).tolist()
     ([1, 1], 7)
     """
-    from optsched.solvers.simplex_kernels import ARC, FLOW, UNBOUNDED, list_pivots
+    from optsched.solvers.simplex_kernels import ARC, IN, OUT, UNBOUNDED, list_pivots
 
     nodes, arcs = len(supply), len(tail)
     largest = int(np.abs(cost).max(initial=0))
     tree, potential = first_tree(supply >= 0, np.abs(supply), (nodes + 1) * (largest + 1))
     order = _mixed(arcs)
     ends = tail[order].astype(np.int32), head[order].astype(np.int32)
-    state, place = np.ones(arcs, dtype=np.int8), np.zeros(1, dtype=np.int64)
-    block = max(_LEAST_BLOCK, int(arcs**0.5))
-    columns = *ends, cost[order], capacity[order], state, place, block
+    state, place = np.ones(arcs, dtype=np.int8), np.zeros(2, dtype=np.int64)
+    columns = *ends, cost[order], capacity[order], state, place, max(_LEAST_BLOCK, int(arcs**0.5)), _PACE
     end = until_done(lambda: list_pivots(tree, potential, *columns, _PIVOTS))
     if end == UNBOUNDED:
         return SimplexFlow(None, None, True)
     flow = np.where(state < 0, capacity[order], 0)
-    in_tree = tree[:nodes]
-    listed = in_tree[:, ARC] >= 0
-    if in_tree[~listed, FLOW].any():
+    arc, number = tree[:nodes, ARC], np.arange(nodes)
+    listed = arc >= 0
+    outwards = (
+        np.where(listed, ends[0][np.maximum(arc, 0)] if arcs else -1, np.where(supply >= 0, number, -1)) == number
+    )
+    in_tree = np.where(outwards, tree[:nodes, IN], tree[:nodes, OUT])
+    if in_tree[~listed].any():
         return SimplexFlow(None, None, False)
-    flow[in_tree[listed, ARC]] = in_tree[listed, FLOW]
+    flow[arc[listed]] = in_tree[listed]
     by_arc = np.empty_like(flow)
     by_arc[order] = flow
     return SimplexFlow(by_arc, closer(potential, largest)[:nodes], False)
@@ -109,14 +115,15 @@ def first_tree(sends: npt.NDArray[np.bool_], amount: Ints, dear: int, spare: boo
     spare
         Whether it is the arcs to the root that cost so much, and those from it nothing; by default the other way round.
     """
-    from optsched.solvers.simplex_kernels import ARC, BEFORE, COLUMNS, DEPTH, FLOW, LIMIT, PARENT, THREAD, UP
+    from optsched.solvers.simplex_kernels import ARC, BEFORE, COLUMNS, IN, LAST, OUT, PARENT, SIZE, THREAD
 
     nodes = len(amount)
     tree = np.zeros((nodes + 1, COLUMNS), dtype=np.int64)
     number = np.arange(nodes + 1)
     tree[:, THREAD], tree[:, BEFORE] = np.roll(number, -1), np.roll(number, 1)
-    tree[:, ARC], tree[:, PARENT], tree[:, LIMIT] = -2 - number, nodes, UNLIMITED
-    tree[:nodes, DEPTH], tree[:nodes, FLOW], tree[:nodes, UP] = 1, amount, sends
+    tree[:, ARC], tree[:, PARENT], tree[:, SIZE], tree[:, LAST] = -2 - number, nodes, 1, number
+    tree[:nodes, OUT], tree[:nodes, IN] = np.where(sends, UNLIMITED, amount), np.where(sends, amount, UNLIMITED)
+    tree[nodes, PARENT], tree[nodes, SIZE], tree[nodes, LAST] = -1, nodes + 1, nodes - 1
     of_node = np.where(sends, -dear, 0) if spare else np.where(sends, 0, dear)
     return tree, np.append(of_node, 0).astype(np.int64)
 

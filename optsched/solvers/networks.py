@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from optsched.errors import SolverDisagreement, TooLarge, UsageError
 from optsched.negative_cycles import negative_cycle
+from optsched.solvers.compiled import compiles
+from optsched.solvers.network_simplex import FEW_ARCS, network_simplex
 
 __all__ = [
     "DENSE_CELLS",
@@ -26,6 +28,7 @@ __all__ = [
     "maximum_b_matching",
     "min_cost_flow",
     "residual_potentials",
+    "simplex_compiled",
 ]
 
 Ints = npt.NDArray[np.int64]
@@ -43,6 +46,8 @@ _BLOCK = 2**22  # entries copied at once, so that memory stays small
 _SLOTS_A_PAIR = 2
 
 _EXACT = 2**53  # doubles hold every integer up to here
+
+_MOST_FLOW = 2**61  # flows below this fit into int64, and so do sums of two
 
 
 class BMatching(NamedTuple):
@@ -366,9 +371,10 @@ def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Int
 
     Notes
     -----
-    Network simplex (networkx), in Python integers and in pure Python: seconds for 10,000 arcs. The potentials are
-    shortest distances in the residual network (Bellman-Ford in int64), so they prove the flow whoever found it. Cycles
-    of negative cost without a limit are looked for first, since networkx may never end with one.
+    `network_simplex`, compiled, where `simplex_compiled` says so and sums fit into int64. Else the network simplex of
+    networkx, in Python integers and in pure Python: seconds for 10,000 arcs. The potentials are then shortest distances
+    in the residual network (Bellman-Ford in int64), so they prove the flow whoever found it, and cycles of negative
+    cost without a limit are looked for first, since networkx may never end with one.
 
     Raises
     ------
@@ -393,6 +399,8 @@ def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Int
         raise UsageError(f"potentials of {nodes} nodes with costs up to {largest} might pass 2^53: scale the costs")
     if (lower > capacity).any():
         return CheapestFlow(FlowStatus.INFEASIBLE, None, None)
+    if simplex_compiled(arcs) and _in_int64(lower, capacity, supply):
+        return _by_kernels(tail, head, lower, capacity, cost, supply)
     free = np.flatnonzero(capacity == UNBOUNDED)
     if negative_cycle(tail[free], head[free], cost[free], nodes):  # round which networkx may go for ever
         flow = _network_simplex(tail, head, lower, capacity, np.zeros_like(cost), supply)
@@ -404,6 +412,33 @@ def min_cost_flow(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Int
     if potential is None:
         raise SolverDisagreement("the flow that networkx found is not of least cost: its residual network has a cycle")
     return CheapestFlow(FlowStatus.OPTIMAL, flow, potential)
+
+
+def simplex_compiled(arcs: int) -> bool:
+    """Whether `min_cost_flow` takes the compiled network simplex: there are many arcs, and kernels compile."""
+    return arcs >= FEW_ARCS and compiles()
+
+
+def _in_int64(lower: Ints, capacity: Ints, supply: Ints) -> bool:
+    """Whether no flow can pass 2^62: what is supplied, and what goes round through arcs with a limit."""
+    limits = float(capacity[capacity != UNBOUNDED].sum(dtype=np.float64))
+    most = limits + float(lower.sum(dtype=np.float64)) + float(np.abs(supply).sum(dtype=np.float64))
+    return most < _MOST_FLOW and int(supply.sum()) == 0
+
+
+def _by_kernels(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow:
+    """By the compiled network simplex, on the flow above the lower limits."""
+    left = supply.copy()
+    np.subtract.at(left, tail, lower)
+    np.add.at(left, head, lower)
+    room = np.where(capacity == UNBOUNDED, UNBOUNDED, capacity - lower)
+    found = network_simplex(tail, head, room, cost, left)
+    if found.unbounded:
+        feasible = network_simplex(tail, head, room, np.zeros_like(cost), left).flow is not None
+        return CheapestFlow(FlowStatus.UNBOUNDED if feasible else FlowStatus.INFEASIBLE, None, None)
+    if found.flow is None:
+        return CheapestFlow(FlowStatus.INFEASIBLE, None, None)
+    return CheapestFlow(FlowStatus.OPTIMAL, lower + found.flow, found.potential)
 
 
 def _network_simplex(

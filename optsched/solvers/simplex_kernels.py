@@ -1,13 +1,14 @@
 """Loops of the network simplex: pivots of a spanning tree, which arc enters it, on listed arcs or on a table of costs.
 
 A tree on the nodes 0 to n - 1 hangs from a root n. Row u of the array `tree` tells of node u and of its arc to its
-parent: PARENT, DEPTH, THREAD and BEFORE (the nodes after and before it in preorder), ARC (the arc's number), FLOW,
-LIMIT (its capacity), UP (1 where the arc leads from u to the parent, 0 where it leads to u). `potential` has a number
-for each node, and reduced cost is cost + potential[tail] - potential[head]: 0 on the tree's arcs.
+parent: PARENT; THREAD and BEFORE (the nodes after and before it in preorder, round from the last one to the root); SIZE
+and LAST (how many nodes hang from it, itself among them, and which of them is the last one in preorder); ARC (the arc's
+number); OUT and IN (how much more may flow to the parent, and from it). `potential` has a number for each node, and
+reduced cost is cost + potential[tail] - potential[head]: 0 on the tree's arcs.
 
-Sources: the spanning tree and its threads are those of Ahuja, Magnanti and Orlin 1993, chapter 11; the order of pricing
-(blocks of arcs that are mixed) is studied by Kiraly and Kovacs 2012. The tree stays strongly feasible (Cunningham
-1976): arcs without flow lead towards the root, and so no sequence of pivots comes back to where it began.
+Sources: what is kept of the tree, and that blocks of mixed arcs are priced, is from the study of Kiraly and Kovacs
+2012. The tree stays strongly feasible (Cunningham 1976): something may flow from each node to the root, and so no
+sequence of pivots comes back to where it began.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ __all__ = [
     "ARC",
     "BEFORE",
     "COLUMNS",
-    "DEPTH",
     "DONE",
-    "FLOW",
-    "LIMIT",
+    "IN",
+    "LAST",
     "MORE",
+    "OUT",
     "PARENT",
     "ROW_OF_CELLS",
+    "SIZE",
     "THREAD",
     "UNBOUNDED",
     "UNLIMITED",
-    "UP",
     "exchange",
     "list_pivots",
     "table_pivots",
@@ -39,9 +40,9 @@ __all__ = [
 
 Ints = npt.NDArray[np.int64]
 
-PARENT, DEPTH, THREAD, BEFORE, ARC, FLOW, LIMIT, UP = range(8)
+PARENT, THREAD, BEFORE, SIZE, LAST, ARC, OUT, IN = range(8)
 
-#: Columns of a tree.
+#: Columns of a tree: a line of a processor's cache.
 COLUMNS = 8
 
 #: How a call ends: with an optimum, after as many pivots as it was given, or with a cycle that no capacity limits.
@@ -50,15 +51,18 @@ DONE, MORE, UNBOUNDED = range(3)
 #: A capacity that limits nothing.
 UNLIMITED = 2**63 - 1
 
+#: What a pivot costs is the mean of about so many.
+_SHARES = 64
+
 #: So many neighbouring entries of a row of a table are priced one after the other: a line of a processor's cache.
 ROW_OF_CELLS = 8
 
 
 @compiled
 def exchange(
-    tree: Ints, potential: Ints, first: int, second: int, arc: int, held: int, sign: int, limit: int, reduced: int
-) -> tuple[int, int]:
-    """Send as much as possible from `first` over an arc to `second`, and back through the tree; then mend the tree.
+    tree: Ints, potential: Ints, first: int, second: int, arc: int, limit: int, reduced: int
+) -> tuple[int, int, int, int]:
+    """Send as much as possible over an arc from `first` to `second`, and back through the tree; then mend the tree.
 
     Parameters
     ----------
@@ -66,107 +70,129 @@ def exchange(
         As in the module; changed in place.
     first, second
         Ends of the entering arc, in the direction of what is sent.
-    arc, held, sign, limit, reduced
-        Its number; the flow that it has, 0 or its capacity; 1 where it leads to `second`, and -1 where it leads to
-        `first`; its capacity; its reduced cost.
+    arc, limit, reduced
+        Its number; how much it takes in this direction, and what that costs, reduced: less than 0.
 
     Returns
     -------
-    arc, flow
-        The arc that left the tree and the flow that it has now; `arc` itself where it does not enter. (-1, 0) where
-        nothing limits what is sent, and nothing was changed.
+    node, arc, side, visits
+        The node whose arc to its parent left the tree, and that arc; 1 where what was sent filled it from the parent to
+        the node, 2 where from the node to the parent; and how many nodes were visited. The node is -1 where `arc` was
+        filled and does not enter; -2 where nothing limits what is sent, and nothing was changed.
     """
-    join, over, out, side = first, second, -1, 0
-    from_first, from_second, node_first, node_second = UNLIMITED, UNLIMITED, -1, -1
-    while join != over:
-        if tree[join, DEPTH] >= tree[over, DEPTH]:
-            room = tree[join, FLOW]
-            if tree[join, UP] == 0:
-                room = UNLIMITED if tree[join, LIMIT] == UNLIMITED else tree[join, LIMIT] - room
-            if room < from_first:
-                from_first, node_first = room, join
-            join = tree[join, PARENT]
+    up, down = first, second
+    from_first, from_second, node_first, node_second, visits = UNLIMITED, UNLIMITED, -1, -1, 0
+    while up != down:
+        visits += 1
+        if tree[up, SIZE] <= tree[down, SIZE]:
+            if tree[up, IN] < from_first:
+                from_first, node_first = tree[up, IN], up
+            up = tree[up, PARENT]
         else:
-            room = tree[over, FLOW]
-            if tree[over, UP] == 1:
-                room = UNLIMITED if tree[over, LIMIT] == UNLIMITED else tree[over, LIMIT] - room
-            if room <= from_second:
-                from_second, node_second = room, over
-            over = tree[over, PARENT]
+            if tree[down, OUT] <= from_second:
+                from_second, node_second = tree[down, OUT], down
+            down = tree[down, PARENT]
     # Of several arcs that limit what is sent, the last one after the join in its direction leaves the tree.
-    sent = limit
+    sent, out, side = limit, -1, 0
     if from_first < sent:
         sent, out, side = from_first, node_first, 1
     if node_second >= 0 and from_second <= sent:
         sent, out, side = from_second, node_second, 2
     if sent == UNLIMITED:
-        return -1, 0
-    if sent:
-        node = first
-        while node != join:
-            tree[node, FLOW] += sent if tree[node, UP] == 0 else -sent
-            node = tree[node, PARENT]
-        node = second
-        while node != join:
-            tree[node, FLOW] += sent if tree[node, UP] == 1 else -sent
-            node = tree[node, PARENT]
-    held += sign * sent
+        return -2, arc, 0, visits
+    if sent > 0:
+        _send(tree, first, up, IN, OUT, sent)
+        _send(tree, second, up, OUT, IN, sent)
     if side == 0:
-        return arc, held
-    left = tree[out, ARC], tree[out, FLOW]
-    up = 1 if (side == 1) == (sign > 0) else 0
-    node, onto = (first, second) if side == 1 else (second, first)
-    _hang(tree, potential, out, node, onto, -reduced if up == 1 else reduced, arc, held, limit, up)
-    return left
+        return -1, arc, 0, visits
+    left = tree[out, ARC]
+    onward = UNLIMITED if limit == UNLIMITED else limit - sent
+    if side == 1:
+        visits += _hang(tree, potential, out, first, second, up, -reduced, arc, onward, sent)
+    else:
+        visits += _hang(tree, potential, out, second, first, up, reduced, arc, sent, onward)
+    return out, left, side, visits
+
+
+@compiled
+def _send(tree: Ints, node: int, join: int, used: int, freed: int, sent: int) -> None:
+    """Take what is sent from the room in one direction, from a node to the join, and give it to the other direction."""
+    while node != join:
+        if tree[node, used] != UNLIMITED:
+            tree[node, used] -= sent
+        if tree[node, freed] != UNLIMITED:
+            tree[node, freed] += sent
+        node = tree[node, PARENT]
 
 
 @compiled
 def _hang(
-    tree: Ints,
-    potential: Ints,
-    out: int,
-    node: int,
-    onto: int,
-    shift: int,
-    arc: int,
-    flow: int,
-    limit: int,
-    up: int,
-) -> None:
-    """Cut off the subtree of `out`, turn it so that its node `node` is its root, and hang that onto another node."""
-    lowest, end = tree[out, DEPTH], tree[out, THREAD]
-    while tree[end, DEPTH] > lowest:
-        end = tree[end, THREAD]
-    before = tree[out, BEFORE]
-    tree[before, THREAD] = end
-    tree[end, BEFORE] = before
-    last, after, depth = onto, tree[onto, THREAD], tree[onto, DEPTH]
-    taken, rest = -1, -1  # the subtree that has its new place already, and what came after it
+    tree: Ints, potential: Ints, out: int, node: int, onto: int, join: int, shift: int, arc: int, room: int, back: int
+) -> int:
+    """Cut off the subtree of `out`, turn it so that its node `node` is its root, and hang that onto another node.
+
+    The arc by which it then hangs has `room` to the parent and `back` from it, and its potentials rise by `shift`. How
+    many nodes were visited.
+    """
+    size: int = tree[out, SIZE]
+    end, before = tree[out, LAST], tree[out, BEFORE]
+    # Cut it off.
+    above = tree[out, PARENT]
+    while above >= 0 and tree[above, LAST] == end:
+        tree[above, LAST] = before
+        above = tree[above, PARENT]
+    above = tree[out, PARENT]
+    while above != join:
+        tree[above, SIZE] -= size
+        above = tree[above, PARENT]
+    tree[before, THREAD] = tree[end, THREAD]
+    tree[tree[end, THREAD], BEFORE] = before
+    # Turn it: what hangs from a node on the way up keeps its order, less the subtree that is above the node now.
+    new, parent, taken, follows, last = node, onto, 0, onto, tree[node, LAST]
+    after, rest, visits = tree[onto, THREAD], tree[last, THREAD], 1
+    stretch = last
     while True:
-        # What hangs from this node keeps its order, less the subtree that is above it now.
-        level, depth, here = tree[node, DEPTH], depth + 1, node
-        down = depth - level
-        while True:
-            following = tree[here, THREAD]
-            tree[here, DEPTH] += down
-            potential[here] += shift
-            tree[last, THREAD] = here
-            tree[here, BEFORE] = last
-            last = here
-            here = rest if following == taken else following
-            if here == end or tree[here, DEPTH] <= level:
-                break
-        taken, rest = node, here
-        parent, old_arc, old_flow = tree[node, PARENT], tree[node, ARC], tree[node, FLOW]
-        old_limit, old_up = tree[node, LIMIT], tree[node, UP]
-        tree[node, PARENT], tree[node, ARC], tree[node, FLOW] = onto, arc, flow
-        tree[node, LIMIT], tree[node, UP] = limit, up
-        if node == out:
+        ahead, next_node = tree[new, BEFORE], tree[new, PARENT]
+        tree[follows, THREAD] = new
+        tree[new, BEFORE] = follows
+        follows = stretch
+        old_size, old_arc, old_out, old_in = tree[new, SIZE], tree[new, ARC], tree[new, OUT], tree[new, IN]
+        tree[new, PARENT], tree[new, SIZE] = parent, size - taken
+        tree[new, ARC], tree[new, OUT], tree[new, IN] = arc, room, back
+        if new == out:
             break
-        onto, arc, flow, limit, up = node, old_arc, old_flow, old_limit, 1 - old_up
-        node = parent
-    tree[last, THREAD] = after
-    tree[after, BEFORE] = last
+        visits += 1
+        parent, taken, arc, room, back = new, old_size, old_arc, old_in, old_out
+        new = next_node
+        stretch = ahead
+        if tree[new, LAST] != last:
+            tree[ahead, THREAD] = rest
+            tree[rest, BEFORE] = ahead
+            last = tree[new, LAST]
+            stretch, rest = last, tree[last, THREAD]
+    new = out
+    while new != onto:
+        tree[new, LAST] = follows
+        new = tree[new, PARENT]
+    # Hang it.
+    tree[follows, THREAD] = after
+    tree[after, BEFORE] = follows
+    above = onto
+    while above >= 0 and tree[above, LAST] == onto:
+        tree[above, LAST] = follows
+        above = tree[above, PARENT]
+    above = onto
+    while above != join:
+        tree[above, SIZE] += size
+        above = tree[above, PARENT]
+    # Only differences of potentials count, so that the smaller part moves.
+    if 2 * size > len(tree):
+        node, size, shift = after, len(tree) - size, -shift
+    for _ in range(size):
+        potential[node] += shift
+        node = tree[node, THREAD]
+    visits += size
+    return visits
 
 
 @compiled
@@ -179,7 +205,8 @@ def list_pivots(
     capacity: Ints,
     state: npt.NDArray[np.int8],
     place: Ints,
-    block: int,
+    least: int,
+    pace: int,
     steps: int,
 ) -> int:
     """Up to `steps` pivots on listed arcs; DONE, MORE or UNBOUNDED.
@@ -193,12 +220,14 @@ def list_pivots(
     state
         Of each arc: 0 in the tree, 1 without flow, -1 full.
     place
-        Shape (1,): the arc at which pricing goes on.
-    block
-        The arc of a block of so many that saves most enters the tree.
+        Shape (2,), 0 at first: the arc at which pricing goes on, and how many nodes the last pivots visited.
+    least, pace
+        The arc of a block that saves most enters the tree. A block has at least so many arcs, and so many for each node
+        that a pivot visits on average.
     """
     arcs, at = len(tail), place[0]
     while steps > 0:
+        block = max(least, pace * place[1] // _SHARES)
         best, enter, seen, left = 0, -1, 0, block
         while seen < arcs:
             reduced = state[at] * (cost[at] + potential[tail[at]] - potential[head[at]])
@@ -214,18 +243,19 @@ def list_pivots(
         place[0] = at
         if enter < 0:
             return DONE
-        sign, full = int(state[enter]), capacity[enter]
-        first, second = (tail[enter], head[enter]) if sign > 0 else (head[enter], tail[enter])
-        held = 0 if sign > 0 else full
-        arc, flow = exchange(tree, potential, first, second, enter, held, sign, full, sign * best)
-        if arc == -1:
+        first, second = tail[enter] + 0, head[enter] + 0  # int64, as nodes of tables are
+        if state[enter] < 0:
+            first, second = second, first
+        node, arc, side, visits = exchange(tree, potential, first, second, enter, capacity[enter], best)
+        place[1] += visits - place[1] // _SHARES
+        if node == -2:
             return UNBOUNDED
-        if arc == enter:
-            state[enter] = -sign
+        if node == -1:
+            state[enter] = -state[enter]
         else:
             state[enter] = 0
             if arc >= 0:
-                state[arc] = 1 if flow == 0 else -1
+                state[arc] = -1 if (tail[arc] == node) == (side == 2) else 1
         steps -= 1
     return MORE
 
@@ -263,16 +293,17 @@ def table_pivots(tree: Ints, potential: Ints, cost: Ints, rows_stay: bool, place
             end = min(begin + ROW_OF_CELLS, columns)
             if row < rows:
                 own = potential[row]
-                if rows_stay and own < best:
-                    best, tail, head = own, row, root
+                if rows_stay and own - potential[root] < best:
+                    best, tail, head = own - potential[root], row, root
                 for column in range(begin, end):
                     reduced = cost[row, column] + own - potential[rows + column]
                     if reduced < best:
                         best, tail, head = reduced, row, rows + column
             else:
                 for column in range(begin, end):
-                    if -potential[rows + column] < best:
-                        best, tail, head = -potential[rows + column], root, rows + column
+                    reduced = potential[root] - potential[rows + column]
+                    if reduced < best:
+                        best, tail, head = reduced, root, rows + column
             row += 1
             if row == lines:
                 row, turn = 0, turn + 1 if turn + 1 < across else 0
@@ -286,6 +317,6 @@ def table_pivots(tree: Ints, potential: Ints, cost: Ints, rows_stay: bool, place
         if tail < 0:
             return DONE
         arc = -2 - tail - head if tail == root or head == root else tail * columns + head - rows
-        exchange(tree, potential, tail, head, arc, 0, 1, UNLIMITED, best)
+        exchange(tree, potential, tail, head, arc, UNLIMITED, best)
         steps -= 1
     return MORE

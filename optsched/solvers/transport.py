@@ -94,7 +94,7 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
     sizes, capacities = _summed(size, of_row, len(table)), _summed(capacity, of_column, table.shape[1])
     stay = int(size.sum()) >= int(capacity.sum())
     tree, potential = _solved(table, sizes, capacities, stay, largest)
-    row, column, units = _flows(tree[:-1], table.shape[1])
+    row, column, units = _flows(tree[:-1], *table.shape)
     flow, row, units = _shared(of_row, size, row, units)
     flow, column, units = _shared(of_column, capacity, column[flow], units)
     of_columns = potential[len(table) : -1][of_column]
@@ -160,13 +160,14 @@ def _solved(table: Ints, size: Ints, capacity: Ints, stay: bool, largest: int) -
     return tree, closer(potential, largest)
 
 
-def _flows(tree: Ints, columns: int) -> tuple[Ints, Ints, Ints]:
+def _flows(tree: Ints, rows: int, columns: int) -> tuple[Ints, Ints, Ints]:
     """Row, column and units of each flow on the tree, less what does not leave its row or comes from no row."""
-    from optsched.solvers.simplex_kernels import ARC, FLOW
+    from optsched.solvers.simplex_kernels import ARC, IN, OUT
 
-    used = tree[(tree[:, ARC] >= 0) & (tree[:, FLOW] > 0)]
-    row, column = np.divmod(used[:, ARC], columns)
-    return row, column, used[:, FLOW]
+    flow = np.concatenate([tree[:rows, IN], tree[rows:, OUT]])  # what could flow back
+    used = (tree[:, ARC] >= 0) & (flow > 0)
+    row, column = np.divmod(tree[used, ARC], columns)
+    return row, column, flow[used]
 
 
 def _shared(of: Ints, amount: Ints, group: Ints, units: Ints) -> tuple[Ints, Ints, Ints]:

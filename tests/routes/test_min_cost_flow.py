@@ -15,11 +15,12 @@ from stopping import interrupted
 from optsched.certificates import certify
 from optsched.errors import SolverDisagreement, UsageError
 from optsched.instances.files import load
+from optsched.instances.generate import generate
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import NetworkFlow, Placement
 from optsched.problems import MinCostFlow
-from optsched.results import Limit, Termination
-from optsched.routes import bounds, solve
+from optsched.results import Limit, Proof, Termination
+from optsched.routes import bounds, min_cost_flow, routes_of, solve
 from optsched.routes.min_cost_flow import ROUTES as MIN_COST_FLOW_ROUTES
 from optsched.solvers.outcome import SolverOutcome
 
@@ -36,6 +37,19 @@ def test_routes(route: str) -> None:
     assert solution.decision == NetworkFlow([1, 2, 4, 1])
     assert certify(SMALL, solution).proved
     assert solution.build_seconds > 0
+
+
+def test_default_of_large_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that many arcs a node go to the network simplex where it is compiled, with the optimum of HiGHS."""
+    pytest.importorskip("numba")
+    large = MinCostFlow(generate("min-cost-flow", nodes=200, arcs=20_000))
+    found = solve(large)
+    assert (found.route, found.solver["name"], found.certificate) == ("network-simplex", "network simplex", Proof.DUAL)
+    assert certify(large, found).proved
+    assert routes_of(SMALL)[0] == "arrays"
+    monkeypatch.setattr(min_cost_flow, "simplex_compiled", lambda _: False)
+    assert (by_highs := solve(large)).route == "arrays"
+    assert by_highs.objective == found.objective
 
 
 @pytest.mark.parametrize("route", MIN_COST_FLOW_ROUTES)

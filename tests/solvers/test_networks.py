@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_kernels import plain
 
 from optsched.errors import SolverDisagreement, TooLarge, UsageError
 from optsched.solvers import networks
@@ -283,3 +284,45 @@ def test_min_cost_flow_checks_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks, "_network_simplex", lambda *_: ints([0, 1]))
     with pytest.raises(SolverDisagreement, match="not of least cost"):
         min_cost_flow(ints([0, 0]), ints([1, 1]), ints([0, 0]), ints([1, 1]), ints([1, 2]), ints([1, -1]))
+
+
+@pytest.mark.parametrize("unit", [1, 2**48])
+def test_min_cost_flow_by_kernels(unit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that both engines of min_cost_flow end alike, lower limits and flows near 2^50 included."""
+    plain(monkeypatch, "optsched.solvers.simplex_kernels")
+    seen = Counter()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        nodes, arcs = 5, 12
+        tail, head = rng.integers(0, nodes, (2, arcs))
+        lower = unit * rng.integers(0, 2, arcs)
+        capacity = np.where(rng.random(arcs) < 0.4, UNBOUNDED, lower + unit * rng.integers(0, 6, arcs))
+        cost, supply = rng.integers(-1, 9, arcs), unit * rng.integers(-2, 3, nodes)
+        supply[-1] -= supply.sum()
+        ends = []
+        for large in (False, True):
+            monkeypatch.setattr(networks, "simplex_compiled", lambda _, large=large: large)
+            found = min_cost_flow(tail, head, lower, capacity, cost, supply)
+            ends.append((found.status, None if found.flow is None else sum(map(int, cost * found.flow))))
+        assert ends[0] == ends[1]
+        seen[ends[0][0]] += 1
+        if found.flow is not None:
+            assert found.potential is not None
+            reduced = cost + found.potential[tail] - found.potential[head]
+            assert (reduced[found.flow < capacity] >= 0).all()
+            assert (reduced[found.flow > lower] <= 0).all()
+    assert len(seen) == 3
+
+
+def test_which_networks_are_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that many arcs are, where kernels compile, unless flows or their sum do not fit into int64."""
+    monkeypatch.setattr(networks, "compiles", lambda: True)
+    assert (networks.simplex_compiled(10), networks.simplex_compiled(10**6)) == (False, True)
+    monkeypatch.setattr(networks, "FEW_ARCS", 0)
+    monkeypatch.setattr(networks, "network_simplex", lambda *_: pytest.fail("is not for kernels"))
+    ends = ints([0, 0]), ints([1, 1])
+    wide = min_cost_flow(*ends, ints([0, 0]), ints([2**62, 2**62]), ints([1, 2]), ints([1, -1]))
+    assert (wide.status, wide.flow.tolist()) == (FlowStatus.OPTIMAL, [1, 0])
+    assert min_cost_flow(*ends, ints([0, 0]), ints([3, 3]), ints([1, 2]), ints([2, -1])).status is FlowStatus.INFEASIBLE
+    monkeypatch.setattr(networks, "compiles", lambda: False)
+    assert not networks.simplex_compiled(10**6)

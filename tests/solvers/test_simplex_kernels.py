@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
 import pytest
 from plain_kernels import plain
@@ -11,26 +13,27 @@ from optsched.solvers.network_simplex import UNLIMITED, first_tree
 KERNELS = "optsched.solvers.simplex_kernels"
 
 
-def assert_tree(kernels, tree: np.ndarray, potential: np.ndarray, reduced: dict[int, int]) -> None:
-    """Assert that threads, depths and parents tell of one tree, and that its listed arcs cost nothing, reduced."""
-    root, order, node = len(tree) - 1, [], len(tree) - 1
-    for _ in range(len(tree)):
+def assert_tree(kernels: ModuleType, tree: np.ndarray, reduced: dict[int, int]) -> None:
+    """Assert that all columns tell of one tree, strongly feasible, and that its listed arcs cost nothing, reduced."""
+    root = len(tree) - 1
+    order, node = [root], int(tree[root, kernels.THREAD])
+    while node != root:
+        assert tree[node, kernels.BEFORE] == order[-1]
         order.append(node)
-        assert tree[tree[node, kernels.THREAD], kernels.BEFORE] == node
         node = int(tree[node, kernels.THREAD])
-    assert node == root
     assert sorted(order) == list(range(len(tree)))
-    path: list[int] = []
-    for node in order:  # in preorder each node follows its parent, with nothing but the parent's subtree between
-        del path[int(tree[node, kernels.DEPTH]) :]
-        assert node == root or path[-1] == tree[node, kernels.PARENT]
-        path.append(node)
+    at = {node: position for position, node in enumerate(order)}
+    below = {node: [node] for node in order}
+    for node in reversed(order[1:]):
+        below[int(tree[node, kernels.PARENT])] += below[node]
+    for node in order:
+        size = tree[node, kernels.SIZE]
+        assert size == len(below[node])
+        assert sorted(at[under] for under in below[node]) == list(range(at[node], at[node] + size))
+        assert tree[node, kernels.LAST] == order[at[node] + size - 1]
     for node in range(root):
-        assert 0 <= tree[node, kernels.FLOW] <= tree[node, kernels.LIMIT]
-        if tree[node, kernels.FLOW] == 0:  # strongly feasible: more could flow towards the root
-            assert tree[node, kernels.UP] == 1
-        if tree[node, kernels.FLOW] == tree[node, kernels.LIMIT]:
-            assert tree[node, kernels.UP] == 0
+        assert tree[node, kernels.OUT] > 0
+        assert tree[node, kernels.IN] >= 0
         assert reduced.get(int(tree[node, kernels.ARC]), 0) == 0
 
 
@@ -47,11 +50,11 @@ def test_each_pivot_leaves_a_tree(seed: int, monkeypatch: pytest.MonkeyPatch) ->
     ends = []
     for steps in (1, 10**6):
         tree, potential = first_tree(supply >= 0, np.abs(supply), 10**3)
-        state, place = np.ones(arcs, dtype=np.int8), np.zeros(1, dtype=np.int64)
-        columns = tail, head, cost, capacity, state, place, 7
+        state, place = np.ones(arcs, dtype=np.int8), np.zeros(2, dtype=np.int64)
+        columns = tail, head, cost, capacity, state, place, 7, 1
         while kernels.list_pivots(tree, potential, *columns, steps) == kernels.MORE:
             reduced = cost + potential[tail] - potential[head]
-            assert_tree(kernels, tree, potential, dict(enumerate(reduced.tolist())))
+            assert_tree(kernels, tree, dict(enumerate(reduced.tolist())))
         assert (state * (cost + potential[tail] - potential[head]) >= 0).all()
         ends.append((tree.tolist(), potential.tolist(), state.tolist()))
     assert ends[0] == ends[1]
@@ -69,9 +72,9 @@ def test_each_pivot_on_a_table_leaves_a_tree(stay: bool, monkeypatch: pytest.Mon
         place = np.zeros(1, dtype=np.int64)
         while kernels.table_pivots(tree, potential, cost, stay, place, 2, steps) == kernels.MORE:
             reduced = cost + potential[:7, None] - potential[7:-1]
-            assert_tree(kernels, tree, potential, dict(enumerate(reduced.ravel().tolist())))
+            assert_tree(kernels, tree, dict(enumerate(reduced.ravel().tolist())))
         assert (cost + potential[:7, None] - potential[7:-1] >= 0).all()
-        assert (potential[:7] >= 0).all() if stay else (potential[7:] <= 0).all()
+        assert (potential[:7] >= potential[-1]).all() if stay else (potential[7:] <= potential[-1]).all()
         ends.append((tree.tolist(), potential.tolist()))
     assert ends[0] == ends[1]
 
@@ -85,6 +88,6 @@ def test_nothing_limits_a_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
         np.array([2, -3]),
         np.array([UNLIMITED, UNLIMITED]),
         np.ones(2, dtype=np.int8),
-        np.zeros(1, dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
     )
-    assert kernels.list_pivots(tree, potential, *ends, *columns, 2, 100) == kernels.UNBOUNDED
+    assert kernels.list_pivots(tree, potential, *ends, *columns, 2, 1, 100) == kernels.UNBOUNDED
