@@ -371,7 +371,10 @@ SHIPPED = (
         problem="optsched.problems.utility:Utility",
         models="optsched.models.utility",
         routes="optsched.routes.utility",
-        provers={"dual": "optsched.certificates.utility:utility_proof"},
+        provers={
+            "dual": "optsched.certificates.utility:utility_proof",
+            "combinatorial": "optsched.certificates.utility:utility_tree_proof",
+        },
         enumeration="optsched.searches.enumeration:allocations",
         limit=ProgramLimit("a lowest utility that is asked for", 2**20),
         leximin="optsched.searches.utility_leximin:leximin",

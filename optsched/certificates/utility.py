@@ -1,19 +1,28 @@
-"""Prices of tasks of a `utility` problem: a `dual` proof of either component.
+"""Prices of tasks of a `utility` problem: a `dual` proof of either component; and trees, a `combinatorial` one.
 
 With `phase=by-maps` the prices of reduces are by level: from so many placed maps of their job on
 (`optsched.problems.utility_levels`), and a proof of the lowest utility says which threshold it rules out.
+
+A tree is over what prices leave of patterns and of jobs' counts (`optsched.problems.utility_columns`), which the
+checker lists anew. It proves a utilisation, or that not all jobs have the utilities that are asked for: of the lowest
+utility, and of each entry of the ordered vector, the lower ones given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optsched.certificates.reading import denominator, entries, integer, mapping, priced, prices_of
+import numpy as np
+
+from optsched.certificates.reading import denominator, entries, integer, items, mapping, priced, prices_of
+from optsched.certificates.trees import Tree
 from optsched.errors import CertificateInvalid
-from optsched.instance import Ints
+from optsched.fronts import entry_name
+from optsched.instance import LARGEST, Ints
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
+from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
 from optsched.problems.utility_levels import LevelPrices, rules_out, utilisation_bound_at
 from optsched.results import Certificate, Number, Proof, Value
 
@@ -21,8 +30,11 @@ __all__ = [
     "level_utilisation_certificate",
     "level_utility_certificate",
     "utilisation_certificate",
+    "utilisation_tree_certificate",
     "utility_certificate",
     "utility_proof",
+    "utility_tree_certificate",
+    "utility_tree_proof",
 ]
 
 
@@ -126,3 +138,100 @@ def _jobs(problem: Utility) -> list[str]:
     """Ids of the jobs with pending tasks."""
     ids: list[str] = problem.instance.workload.job_ids[problem.jobs].tolist()
     return ids
+
+
+# Trees ------------------------------------------------------------------------------------------------------------
+
+
+def utility_tree_certificate(problem: Utility, lower: Sequence[int], threshold: int, tree: Tree) -> Certificate:
+    """The certificate that a tree makes: no placement has a utility of `threshold` units in the next entry.
+
+    Parameters
+    ----------
+    lower
+        The lower entries of the ordered vector that are given, in units, ascending; none for the lowest utility.
+    threshold
+        In units.
+    tree
+        Over the columns at no prices.
+    """
+    name = entry_name(problem.components[0].name, len(lower) + 1)
+    data = {"threshold": threshold, **_written(problem, TaskPrices.none(problem), tree)}
+    return Certificate(name, Proof.COMBINATORIAL, exact(_next_below(problem, len(lower), threshold), GRID), data)
+
+
+def utilisation_tree_certificate(problem: Utility, used: int, given: TaskPrices, tree: Tree) -> Certificate:
+    """The certificate that a tree over the columns at prices makes of the utilisation, in units with fixed reduces."""
+    return Certificate("utilisation", Proof.COMBINATORIAL, exact(used, GRID), _written(problem, given, tree))
+
+
+def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
+    """The bound that the certificate's tree proves.
+
+    `objective` has what is taken as given: of a utilisation the lowest utility, of an entry of the ordered vector the
+    lower ones.
+    """
+    if problem.coupled:
+        raise CertificateInvalid("there are no trees where what a reduce takes grows with its job's placed maps")
+    data, jobs = certificate.data, len(problem.jobs)
+    if certificate.component == "utilisation":
+        used = int(certificate.claim * GRID // 1)
+        columns = _columns(problem, data, [_given(objective)] * jobs, problem.fixed_use - used)
+        limit = problem.fixed_use - used
+        return exact(problem.fixed_use - _read_tree(data, columns).bound(columns.program, limit), GRID)
+    threshold = integer(data, "threshold")
+    first = certificate.component == problem.components[0].name
+    lower = [] if first else [int(value * GRID // 1) for value in objective or ()]
+    asked = [*lower, *[threshold] * (jobs - len(lower))]
+    if certificate.component != entry_name(problem.components[0].name, len(lower) + 1) or len(lower) >= jobs:
+        told = f"{len(lower)} lower utilities are given, of {jobs} jobs"
+        raise CertificateInvalid(f"threshold: a proof of {certificate.component} does not go with that: {told}")
+    if sorted(asked) != asked:
+        raise CertificateInvalid(f"threshold: {threshold} is below a lower utility that is given, {lower[-1]}")
+    columns = _columns(problem, data, asked, None)
+    settled = _read_tree(data, columns).bound(columns.program, 1) >= 1
+    highest = sorted(problem.highest_units.tolist())[len(lower)]
+    return exact(min(_next_below(problem, len(lower), threshold), highest) if settled else highest, GRID)
+
+
+def _next_below(problem: Utility, lower: int, threshold: int) -> int:
+    """The highest that an entry of the ordered vector may be below a threshold, in units."""
+    highest: list[int] = sorted(problem.highest_units.tolist())
+    return min(problem.utility_below(threshold), highest[lower])
+
+
+def _written(problem: Utility, given: TaskPrices, tree: Tree) -> dict[str, Any]:
+    def multipliers(some: Ints) -> dict[str, Any]:
+        return {"scale": int(some[0]), "prices": some[1:].tolist()}
+
+    jobs = len(problem.jobs)
+    prices = _data(problem, given.prices[:jobs], given.prices[jobs:])
+    return {**prices, "scale": given.scale, **tree.written(int, multipliers)}
+
+
+def _columns(problem: Utility, data: Mapping[str, Any], asked: Sequence[int], limit: int | None) -> Columns:
+    """The columns that are left at the certificate's prices."""
+    jobs = _jobs(problem)
+    parts = [prices_of(data, key, jobs, _JOB) for key in ("map_prices", "reduce_prices")]
+    columns = columns_at(problem, asked, TaskPrices(np.concatenate(parts), denominator(data)), limit)
+    if columns is None:
+        raise CertificateInvalid("map_prices: too many patterns are left at these prices")
+    return columns
+
+
+def _read_tree(data: Mapping[str, Any], columns: Columns) -> Tree:
+    rows, variables = len(columns.program.row_lower), len(columns.program.objective)
+
+    def variable(name: Any) -> int:
+        if isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < variables:
+            raise CertificateInvalid(f"branch: must be a number of a column, below {variables}, not {name!r}")
+        return name
+
+    def multipliers(given: Mapping[str, Any]) -> Ints:
+        prices = items(given, "prices")
+        whole = [price for price in prices if isinstance(price, int) and not isinstance(price, bool)]
+        if len(whole) != rows or len(prices) != rows or max(map(abs, whole), default=0) > LARGEST:
+            raise CertificateInvalid(f"prices: must be {rows} integers up to 2^53, one a row")
+        return np.array([integer(given, "scale"), *whole], dtype=np.int64)
+
+    return Tree.read(data, variable, multipliers)

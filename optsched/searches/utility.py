@@ -22,7 +22,9 @@ from optsched.instance import Ints
 from optsched.placement import Placement
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import LEAST_FINITE, Utility
+from optsched.problems.utility_columns import TaskPrices
 from optsched.results import Certificate, Limit, Proof, Termination
+from optsched.searches.utility_columns import highest_entry, most_utilisation
 from optsched.searches.utility_patterns import (
     USE_SCALE,
     Items,
@@ -132,7 +134,8 @@ class UtilitySearch:
             self._pack_downwards(ceiling, relaxation)
         ceiling, proved = self._close(ceiling)
         if not proved:
-            self.certificates = (Certificate("lowest-utility", Proof.SOLVER, exact(ceiling, GRID)),)
+            tree = None if self.problem.coupled else highest_entry(self.problem, [], ceiling, self._within())
+            self.certificates = (tree or Certificate("lowest-utility", Proof.SOLVER, exact(ceiling, GRID)),)
         if self.lowest(self.counts) == ceiling:
             self._use(ceiling)
         elif self.shortcuts:
@@ -263,12 +266,18 @@ class UtilitySearch:
         if relaxation is not None and self.used(self.counts) < target:
             self._keep(self._rounded(relaxation))
             self._fill()
+        given = TaskPrices(fractions.prices, USE_SCALE)
         if relaxation is not None and self.used(self.counts) < target:
+            held = self.used(self.counts)
+            if self._by_columns(units, given):
+                return
             outcome, found = self._known_patterns(relaxation, use=True)
             self._interrupted(outcome)
             if found is not None:
                 self._keep(found)
                 self._fill()
+            if held < self.used(self.counts) < target and self._by_columns(units, given):
+                return
         if self.used(self.counts) == target or self.limit is not None:
             return
         answer = self._decided(units, True, self.counts)
@@ -288,6 +297,21 @@ class UtilitySearch:
         if claimed is not None and claimed < target:
             word = Certificate("utilisation", Proof.SOLVER, exact(int(claimed + constant), GRID))
             self.certificates = (self.certificates[0], word)
+        if claimed == self.used(self.counts) < target:
+            self._by_columns(units, given)
+
+    def _by_columns(self, units: int, given: TaskPrices) -> bool:
+        """Whether a tree over the columns that prices leave proves the utilisation that is held, or that they have."""
+        if self.problem.coupled:
+            return False
+        best = most_utilisation(self.problem, units, given, self.used(self.counts), self._within())
+        if best is None:
+            return False
+        if best.counts is not None:
+            self._keep(best.counts)
+        if best.proof is not None:
+            self.certificates = (self.certificates[0], best.proof)
+        return best.proof is not None
 
     # Ways to a placement ----------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from optsched.problems.base import GRID, exact, expect_problem, expect_recorded
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.results import Certificate, Proof, Termination
 from optsched.searches.utility_by_maps import utility_search
+from optsched.searches.utility_columns import highest_entry
 from optsched.searches.utility_patterns import Packing
 from optsched.searches.utility_program import Quota, allocation_of, solve_integer_program
 from optsched.solvers.profiles import Profile, load_profile
@@ -85,9 +86,10 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
             else:
                 limit = outcome.limit
         if limit is None:
+            tree = None if problem.coupled else highest_entry(problem, levels, low, profile)
             levels.append(low)
             name = entry_name(problem.components[0].name, len(levels))
-            certificates.append(Certificate(name, Proof.SOLVER, exact(low, GRID)))
+            certificates.append(tree or Certificate(name, Proof.SOLVER, exact(low, GRID)))
     if levels and limit is None:
         packing, quotas = asked(None)
         outcome, found = solve_integer_program(problem, packing, patterns, profile, True, quotas=quotas)

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from optsched.instance import Bools, Floats, Ints
 from optsched.problems.knapsack import MOST_STATES, copies_in_powers
 from optsched.problems.utility import Utility
+from optsched.problems.utility_columns import least_pairs
 from optsched.problems.utility_levels import Levels, rooms_at
 from optsched.results import Limit
 from optsched.solvers.answers import whole_prices
@@ -268,18 +269,7 @@ class Needs:
     @classmethod
     def of(cls, problem: Utility, units: int) -> Needs:
         """Every pair of which neither count can be less: a job takes one of its pairs, or more."""
-        jobs = len(problem.jobs)
-        needs = [problem.least_maps(job, units) for job in range(jobs)]
-        owner = np.repeat(np.arange(jobs), [len(maps) for _, maps in needs])
-        reduces, maps = (np.concatenate([*(part[position] for part in needs), owner[:0]]) for position in (0, 1))
-        counts = np.zeros((2 * jobs, len(owner)), dtype=np.int64)
-        counts[owner, np.arange(len(owner))] = maps
-        if problem.fixed is None:
-            counts[jobs + owner, np.arange(len(owner))] = reduces
-        # With more reduces and no fewer maps a pair asks for nothing new.
-        fewer = np.ones(len(owner), dtype=bool)
-        fewer[1:] = (owner[1:] != owner[:-1]) | (maps[1:] < maps[:-1])
-        return cls(owner[fewer], counts[:, fewer])
+        return cls(*least_pairs(problem, units))
 
 
 @dataclass(frozen=True)

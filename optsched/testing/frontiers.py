@@ -8,7 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from optsched.certificates import Enumerated, certify, proved_bound
+from optsched.errors import CertificateInvalid
 from optsched.fronts import Frontier, Leximin
 from optsched.gaps import Reference, gap_of, record_fields
 from optsched.heuristics import run
@@ -21,6 +24,7 @@ from optsched.routes import frontier, routes_of, solve
 from optsched.solvers.profiles import load_profile
 from optsched.testing.cases import Case, cases, columns
 from optsched.testing.contract import check, expect, listed, placing, right, with_usual
+from optsched.testing.tampering import tampered
 
 __all__: list[str] = []
 
@@ -190,8 +194,23 @@ def check_leximin_file(record: Record, seeds: Sequence[int]) -> None:
         expect(again.proofs == found.proofs, case.name, "certificates are other ones")
         best = max((tuple(sorted(problem.utilities(held))) for held in case.feasible), default=())
         _right_claim(problem, again, again.proofs, Enumerated(vector=best), case.name)
+        _vector_proves_no_more(problem, again, case.name)
         for told, false in _false_vectors(problem, case, again):
             expect(not certify(problem, false).proved, case.name, f"a vector is proved with {told}")
+
+
+def _vector_proves_no_more(problem: Any, found: Leximin, where: str) -> None:
+    """Changed data of a certificate is refused, or proves no lower entry than the true one."""
+    for rank, certificate in enumerate(found.certificates):
+        if certificate is None or not certificate.kind.checkable:
+            continue
+        truth = found.utilities[rank]
+        for data in tampered(certificate.data, np.random.default_rng(rank), 40):
+            try:
+                proved = proved_bound(problem, replace(certificate, data=data), found.utilities[:rank])
+            except CertificateInvalid:
+                continue
+            expect(proved >= truth, where, f"of {certificate.component} {data} proves {proved}, it is {truth}")
 
 
 def _false_vectors(problem: Any, case: Case, found: Leximin) -> Iterator[tuple[str, Leximin]]:

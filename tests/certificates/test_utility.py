@@ -13,13 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from utility_instances import SWAPS, posed, problems
 
+import optsched
 from optsched.certificates import certify, proved_bound, utilisation_certificate, utility_certificate
 from optsched.errors import CertificateInvalid
-from optsched.problems import Utility
+from optsched.instances.generate import generate
+from optsched.problems import Utility, utility_columns
 from optsched.problems.base import GRID
 from optsched.results import Certificate, Proof, Termination
 from optsched.routes import bounds, solve
 from optsched.searches.enumeration import best_placement
+from optsched.searches.utility_columns import highest_entry
+from optsched.searches.utility_leximin import leximin
+from optsched.solvers.profiles import load_profile
+from optsched.testing.tampering import tampered
 
 
 def test_prices_by_hand() -> None:
@@ -161,3 +167,109 @@ def test_false_claims_by_maps() -> None:
     none = np.array([0])
     assert utilisation_certificate(BY_MAPS, 0, none, none, 1).claim >= second.claim
     assert utilisation_certificate(BY_MAPS, 0, none, none + 1, 1).claim >= second.claim
+
+
+# Trees ------------------------------------------------------------------------------------------------------------
+
+#: Prices alone leave a gap in the utilisation; and a problem of the library, with the second lowest of its utilities.
+TREE = Utility(generate("utility", nodes=3, types=3, jobs=2, maps=4, reduces=2, seed=9))
+LEXIMIN = optsched.problem("utility", "generated/utility-n10-seed0")
+
+
+def tree_certificates() -> list[tuple[Utility, Certificate, Any]]:
+    """Certificates that are trees, with what they take as given: of the utilisation, of the second lowest utility."""
+    solution, vector = solve(TREE), leximin(LEXIMIN)
+    second = vector.certificates[1]
+    assert second is not None
+    return [(TREE, solution.certificates[1], solution.objective), (LEXIMIN, second, vector.utilities[:1])]
+
+
+TREES = tree_certificates()
+
+
+def test_trees_prove_the_optimum() -> None:
+    """Tests that the trees prove what is claimed, that it is the truth, and that the lowest utility has trees too."""
+    for problem, certificate, given_values in TREES:
+        assert certificate.kind is Proof.COMBINATORIAL
+        assert proved_bound(problem, certificate, given_values) == certificate.claim
+    solution = solve(TREE)
+    assert certify(TREE, solution).proved
+    assert solution.bound[0] is not None
+    first = highest_entry(TREE, [], int(solution.bound[0] * GRID), load_profile("exact"))
+    assert first is not None
+    assert first.component == "lowest-utility"
+    assert proved_bound(TREE, first) == first.claim == solution.bound[0]
+
+
+def test_trees_do_not_prove_more() -> None:
+    """Tests that a claim beyond the truth is refused, or proves the truth, also where less is given."""
+    for problem, certificate, given_values in TREES:
+        for more in (1, 100):
+            beyond = replace(certificate, claim=certificate.claim - Fraction(more, GRID))
+            assert proved_or(problem, beyond, given_values, certificate.claim) >= certificate.claim
+    problem, certificate, given_values = TREES[1]
+    data = {**certificate.data, "threshold": certificate.data["threshold"] - 1}
+    lower = replace(certificate, data=data)
+    assert proved_or(problem, lower, given_values, certificate.claim) >= certificate.claim
+    rows = len(certificate.data["multipliers"][0]["prices"])
+    leaf = {**certificate.data, "steps": [{"by": [0]}], "multipliers": [{"scale": 1, "prices": [0] * rows}]}
+    assert proved_bound(problem, replace(certificate, data=leaf), given_values) > certificate.claim
+
+
+def proved_or(problem: Utility, certificate: Certificate, given_values: Any, otherwise: Any) -> Any:
+    """What a certificate proves; `otherwise` where it is refused."""
+    try:
+        return proved_bound(problem, certificate, given_values)
+    except CertificateInvalid:
+        return otherwise
+
+
+@pytest.mark.parametrize(
+    ("which", "change", "told"),
+    [
+        (0, {"map_prices": {"nobody": 1}}, 'map_prices: there is no pending job "nobody"'),
+        (0, {"scale": 0}, "scale: must be above 0"),
+        (0, {"steps": 3}, "steps: must be a list"),
+        (0, {"steps": []}, "steps: 1 boxes are left after the last step"),
+        (0, {"steps": [{"by": [99]}]}, "steps: there are no multipliers 99"),
+        (0, {"steps": [{"branch": -1, "at": 0}]}, "branch: must be a number of a column, below"),
+        (0, {"steps": [{"branch": True, "at": 0}]}, "branch: must be a number of a column, below"),
+        (0, {"multipliers": [{"scale": 1, "prices": [1]}]}, "prices: must be"),
+        (0, {"multipliers": [{"scale": 1, "prices": ["1"] * 15}]}, "prices: must be"),
+        (0, {"multipliers": [{"prices": [0] * 500}]}, "prices: must be"),
+        (1, {"threshold": "1"}, "threshold: must be an integer"),
+        (1, {"threshold": -(2**20)}, "threshold: -1048576 is below a lower utility that is given"),
+    ],
+)
+def test_what_is_no_tree(which: int, change: dict[str, Any], told: str) -> None:
+    """Tests that data that is no tree over the columns is refused, and says what is wrong."""
+    problem, certificate, given_values = TREES[which]
+    with pytest.raises(CertificateInvalid, match=re.escape(told)):
+        proved_bound(problem, replace(certificate, data={**certificate.data, **change}), given_values)
+
+
+def test_trees_of_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a tree is of the entry that comes next, of one kind of demands, and of not too many columns."""
+    problem, certificate, given_values = TREES[1]
+    for wrong in ((), (*given_values, 1), (1,) * 9):
+        with pytest.raises(CertificateInvalid, match="a proof of lowest-utility-2 does not go with that"):
+            proved_bound(problem, certificate, wrong)
+    with pytest.raises(CertificateInvalid, match="needs a lowest utility that is given"):
+        proved_bound(TREES[0][0], TREES[0][1], None)
+    job = {"maps": 2, "map": {"cpu": 1}, "reduces": 1, "reduce": {"cpu": 4}, "shuffle": {"cpu": 1}}
+    coupled = posed({"cpu": [9]}, [job], phase="by-maps")
+    with pytest.raises(CertificateInvalid, match="there are no trees where what a reduce takes grows"):
+        proved_bound(coupled, certificate, ())
+    monkeypatch.setattr(utility_columns, "MOST_PATTERNS", 0)
+    with pytest.raises(CertificateInvalid, match="map_prices: too many patterns are left at these prices"):
+        proved_bound(problem, certificate, given_values)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tampered_trees(seed: int) -> None:
+    """Tests that whatever is changed in a tree, it is refused or proves no more than the truth."""
+    for problem, certificate, given_values in TREES:
+        for data in tampered(certificate.data, np.random.default_rng(seed), 3):
+            for claim in (certificate.claim, certificate.claim - Fraction(1, GRID)):
+                changed = replace(certificate, data=data, claim=claim)
+                assert proved_or(problem, changed, given_values, certificate.claim) >= certificate.claim

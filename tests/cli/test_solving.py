@@ -223,6 +223,21 @@ def optimum_of(path: Path) -> float:
     return float(solver.getInfo().objective_function_value)
 
 
+def test_files_of_points(tmp_path: Path) -> None:
+    """Tests that a frontier and an ordered vector are written, and proved from there; a file that cannot be is told."""
+    front, vector = tmp_path / "front.json", tmp_path / "vector.json"
+    asked = ("frontier", "papers/fsy-not-optimal", "--problem", "latency", "--output")
+    assert run(*asked, str(front)).exit_code == 0
+    assert run("leximin", "papers/ras-endless-swap", "--output", str(vector)).exit_code == 0
+    for name, file in (("papers/fsy-not-optimal", front), ("papers/ras-endless-swap", vector)):
+        done = run("certify", name, str(file))
+        assert (done.exit_code, "every claim is proved" in done.stdout) == (0, True), done.stdout
+    other = run("certify", "papers/guo-fig2", str(front))
+    assert (other.exit_code, "the frontier is of" in other.stdout) == (4, True)
+    refused = run(*asked, str(tmp_path / "none" / "front.json"))
+    assert (refused.exit_code, len(refused.stderr.splitlines())) == (3, 1)
+
+
 def test_leximin() -> None:
     """Tests the ordered utilities: the first is that of `solve`, and what cuts them short is told."""
     name = "papers/ras-immobile"
@@ -230,7 +245,7 @@ def test_leximin() -> None:
     assert found["utilities"][0] == answer("solve", name, "--problem", "utility")["objective"][0]
     assert found["utilities"] == sorted(found["utilities"])
     assert found["objective"][0] == found["utilities"][0]
-    assert found["proofs"] == ["dual", "solver"]
+    assert found["proofs"] == ["dual", "combinatorial"]
     table = run("leximin", name)
     assert (table.exit_code, table.stderr) == (0, "")
     assert table.stdout.splitlines()[2].split() == ["1", "1", "dual"]

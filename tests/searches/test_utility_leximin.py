@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from utility_instances import posed, problems
 
+from optsched.certificates import certify
 from optsched.errors import UsageError
 from optsched.problems import Utility
 from optsched.problems.base import GRID
@@ -37,7 +38,9 @@ def test_leximin(problem: Utility) -> None:
     assert len(found.proofs) == len(best)
     assert None not in found.proofs
     assert found.limit is None
-    assert all(proof is Proof.SOLVER for proof in found.proofs[1:])
+    if not problem.coupled:
+        assert all(proof is Proof.COMBINATORIAL for proof in found.proofs[1:])
+        assert certify(problem, found).proved
 
 
 def test_no_job() -> None:

@@ -1,0 +1,78 @@
+"""Trees of cases over integer programs: against enumeration, and where they are given up."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from optsched.instance import Ints
+from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
+from optsched.searches import program_trees
+from optsched.searches.program_trees import as_arrays, settling_tree
+from optsched.solvers.highs import solve_arrays
+from optsched.solvers.profiles import Profile
+
+EXACT = Profile("exact")
+
+
+def drawn(seed: int) -> IntegerProgram:
+    """A program of four variables and three rows, some of them equations, some with one limit."""
+    rng = np.random.default_rng(seed)
+    matrix: Ints = rng.integers(-3, 6, size=(3, 4))
+    row, column = np.nonzero(matrix)
+    inside = matrix @ rng.integers(0, 3, size=4)
+    lower = np.where(rng.random(3) < 0.7, inside - rng.integers(0, 2, size=3), -UNBOUNDED)
+    upper = np.where(rng.random(3) < 0.5, inside + rng.integers(-1, 2, size=3), UNBOUNDED)
+    upper = np.maximum(upper, lower)
+    box = np.zeros(4, dtype=np.int64), np.full(4, 2, dtype=np.int64)
+    return IntegerProgram(rng.integers(-9, 10, size=4), row, column, matrix[row, column], lower, upper, *box)
+
+
+def least(program: IntegerProgram) -> int | None:
+    """The least cost, by trying all; None where nothing is within the rows."""
+    matrix = np.zeros((3, 4), dtype=np.int64)
+    matrix[program.row, program.column] = program.value
+    found = []
+    for values in itertools.product(range(3), repeat=4):
+        held = matrix @ np.array(values)
+        if (program.row_lower <= held).all() and (held <= program.row_upper).all():
+            found.append(int(program.objective @ np.array(values)))
+    return min(found, default=None)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_trees(seed: int) -> None:
+    """Tests that a tree settles a program at its least cost, or anywhere where nothing is in it, and never higher."""
+    program = drawn(seed)
+    best = least(program)
+    limit = 50 if best is None else best
+    tree = settling_tree(program, limit, EXACT, 500)
+    assert tree is not None
+    assert tree.bound(program, limit) == limit
+    if best is not None:
+        assert settling_tree(program, best + 1, EXACT, 500) is None
+        assert round(solve_arrays(as_arrays(program), EXACT).outcome.objective or 0) == best
+        assert tree.bound(program, best + 5) <= best
+
+
+def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a tree is given up where it takes too many programs, at a limit on time, and without exact prices."""
+    seed = next(seed for seed in range(60) if len(tree_of(seed)) > 1)
+    program = drawn(seed)
+    best = least(program)
+    limit = 50 if best is None else best
+    assert settling_tree(program, limit, EXACT, 0) is None
+    assert settling_tree(program, limit, EXACT, 2) is None
+    assert settling_tree(program, limit, Profile("none", time_limit=0), 500) is None
+    monkeypatch.setattr(program_trees, "whole_prices", lambda duals: None)
+    assert settling_tree(program, limit, EXACT, 500) is None
+
+
+def tree_of(seed: int) -> list[object]:
+    """The steps of a drawn program's tree."""
+    best = least(drawn(seed))
+    tree = settling_tree(drawn(seed), 50 if best is None else best, EXACT, 500)
+    assert tree is not None
+    return list(tree.steps)
