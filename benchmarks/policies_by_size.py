@@ -10,7 +10,7 @@ its own with the posed problem in it, so that seconds are of the run alone; the 
 exponent is that between the last two sizes: 1 is linear. What is over a limit is not tried at larger sizes.
 
 Prints a Markdown table; `--json` writes a list of records: heuristic, problem, tasks, seconds, judging (violations,
-objective, locality), megabytes (the process at its most), objective, or why there is none. Needs Unix.
+objective, locality), megabytes (the process at its most), objective, rounds and tasks placed, or the error. Needs Unix.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def measured(send: Connection, name: str, problem: Problem) -> None:
         record["judging"] = time.process_time() - began - seconds
         record["objective"] = None if objective is None else [float(part) for part in objective]
         record["rounds"] = found.rounds
-        record["waiting"] = int(problem.due if hasattr(problem, "due") else 0) - found.placement.placed
+        record["placed"] = found.placement.placed
     send.send(record)
 
 
