@@ -95,6 +95,11 @@ class DelayPolicy(JobPolicy):
     D, D1, D2
         Offers that a job lets pass. `auto`: as many as there were nodes with a free map slot when the job became known.
         `hadoop`: `hadoop_delay` of the nodes that there are. A job counts an offer only if no job before it took it.
+
+    Notes
+    -----
+    An offer looks at the jobs that may have data on the node, and at those that have come down to their rack; all
+    others that let it pass are counted at once, in one operation on an array of the jobs.
     """
 
     def __init__(

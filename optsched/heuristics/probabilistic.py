@@ -72,6 +72,11 @@ class ProbabilisticPolicy(JobPolicy):
     skip_limit
         A job may decline so many offers in a row because of `p_min`. After that `p_min` is ignored until the job starts
         a task of the kind. None: no limit.
+
+    Notes
+    -----
+    An offer of a map slot takes time for the waiting maps of its job, and for those with a replica in its rack, where
+    distances are those of racks or of a tree of switches, and whole like the sizes; else for each map and node.
     """
 
     def __init__(
