@@ -5,7 +5,7 @@
 Prints a Markdown table with a row for each problem, route and limit: how long `optsched.solve` took beyond what was
 asked, how it ended, and what was held (objective, bound, proofs). Each run has a process of its own, which is killed
 20 s after its limit. Where a run took more than `--over` seconds (2) beyond its limit, its row says so and the program
-fails. Reading and posing come before the limit, which is of `solve`. Times are of the clock: on a machine that has
+fails. Reading, posing and the loading of libraries come before the limit, which is of `solve`. Times are of the clock: on a machine that has
 other work the start of a process alone takes seconds, so that the load is told.
 """
 
@@ -78,8 +78,10 @@ _KILLED = 20.0
 _RUN = """
 import json, sys, time
 import optsched
+from optsched.routes import routes_of
 file, name, parameters, route, limit = json.loads(sys.argv[1])
 problem = optsched.problem(name, optsched.load(file), **parameters)
+routes_of(problem)
 began = time.monotonic()
 try:
     found = optsched.solve(problem, route=route, time_limit=limit)

@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -34,8 +35,8 @@ _KEPT = 2
 #: Seconds in which a supervisor ends once its connection is closed; then it is killed.
 _ENDS = 10.0
 
-#: Seconds between two looks at whether an answer is still wanted.
-_LOOKS = 0.5
+#: Seconds between two looks at whether an answer is still wanted, and may still be waited for.
+_LOOKS = 0.2
 
 #: What is wrong with what cannot be pickled, and what to do.
 _UNSENT = "cannot be sent to another process"
@@ -285,7 +286,7 @@ class _Supervised:
         self.preload = tuple(preload)
         self.lost = False
         self.held: list[bytes] = []
-        self._began = False
+        self._began, self._until = False, math.inf
         self._process, self.connection = start("optsched.processes.supervisor")
         self._receiver = Receiver(self.connection)
         with contextlib.suppress(OSError):  # told when the answer is due
@@ -299,11 +300,14 @@ class _Supervised:
     def ask(
         self, packed: bytes, limits: Limits, surroundings: Surroundings, session: str = "", within: float = math.inf
     ) -> None:
-        """Have a job done: in a process that only jobs of this session had, and without one in a new process."""
-        self.held = []
+        """Have a job done: in a process that only jobs of this session had, and without one in a new process.
+
+        The instant until which it may take is told as such, since all processes of a machine share the monotonic clock.
+        """
+        self.held, self._until = [], time.monotonic() + within
         job = pickle.dumps((surroundings, limits.memory_mb, packed))
         with contextlib.suppress(OSError):  # it has ended, as `take` will see
-            send(self.connection, pickle.dumps((limits, within, session, job)))
+            send(self.connection, pickle.dumps((limits, self._until, session, job)))
 
     def answer(self, latest: Latest | None = None) -> tuple[Answer, float]:
         """The answer and its seconds, however long it takes; what was handed over before is in `latest`.
@@ -333,6 +337,10 @@ class _Supervised:
                     latest.data = self.held
                 if answered is not None:
                     return answered
+            elif not self._began and time.monotonic() > self._until:  # it cannot kill anybody yet
+                self._process.kill()
+                self.lost = True
+                return Answer(Status.TIMED_OUT, message="no process could be started in time"), 0.0
 
     def rest(self) -> None:
         """End the process that it runs jobs in, with what these have left there."""

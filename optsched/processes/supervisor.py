@@ -95,8 +95,7 @@ class _Supervisor:
                 self.end_worker()
                 continue
             self._stopping = False
-            limits, left, session, job = job
-            until = time.monotonic() + left
+            limits, until, session, job = job
             if session != self._session:
                 self.end_worker()
             self._session = session

@@ -252,6 +252,14 @@ def test_process_that_cannot_begin(capfd: pytest.CaptureFixture[str]) -> None:
     assert "No module named 'no_such_module'" in capfd.readouterr().err
 
 
+def test_process_that_does_not_begin_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that nobody waits for a process that takes longer to begin than there is."""
+    (tmp_path / "loads_for_ever.py").write_text("import time\nwhile True: time.sleep(60)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    outcome = run(abs, -1, preload=["loads_for_ever"], within=0.1)
+    assert (outcome.status, outcome.message) == (Status.TIMED_OUT, "no process could be started in time")
+
+
 SCRIPT = """
 import os, sys, time
 from optsched.processes import Limits, LocalExecutor
