@@ -5,8 +5,8 @@
 Prints a Markdown table with a row for each problem, route and limit: how long `optsched.solve` took beyond what was
 asked, how it ended, and what was held (objective, bound, proofs). Each run has a process of its own, which is killed
 20 s after its limit. Where a run took more than `--over` seconds (2) beyond its limit, its row says so and the program
-fails. Reading, posing and the loading of libraries come before the limit, which is of `solve`. Times are of the clock: on a machine that has
-other work the start of a process alone takes seconds, so that the load is told.
+fails. Reading, posing and the loading of libraries come before the limit, which is of `solve`. Times are of the clock:
+on a machine that has other work all of it takes longer, so that its load is told.
 """
 
 from __future__ import annotations
