@@ -27,7 +27,15 @@ from optsched.problems.base import OwnCosts, Problem, exact, exact_product, exac
 from optsched.problems.nearest_areas import NearestAreas
 from optsched.results import Bound, Value, Violation
 
-__all__ = ["AssignmentProblem", "LevelledProblem", "Pool", "TabledProblem", "TaskClasses", "minimum_by_row"]
+__all__ = [
+    "MOST_PAIRS",
+    "AssignmentProblem",
+    "LevelledProblem",
+    "Pool",
+    "TabledProblem",
+    "TaskClasses",
+    "minimum_by_row",
+]
 
 #: Pairs of class and node computed at once, so that memory stays small.
 BLOCK = 2**22

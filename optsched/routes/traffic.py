@@ -37,13 +37,18 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
         known = search.at(None)
         if not known.feasible:
             return call.infeasible(search.raw_status, search.solver, built)
-        certificates, placement = [search.traffic_certificate(known)], known.placement
-        call.hold(lambda: (known.placement or search.held, tuple(certificates)))
+        certificates, placement = [search.traffic_certificate(known, cases=False)], known.placement
+        call.hold(lambda: (placement or search.held, tuple(certificates)))
         if known.closed:
             assert known.units is not None
             best, load = search.least_load(known)
-            placement = best.placement
-            certificates.append(search.load_certificate(load, known.units))
+            certificates, placement = (
+                [*certificates, search.load_certificate(load, known.units, cases=False)],
+                best.placement,
+            )
+            # Cases may take longer than all else.
+            certificates = [search.traffic_certificate(known), certificates[1]]
+            certificates = [certificates[0], search.load_certificate(load, known.units)]
     placement = placement or search.held
     return call.solution(placement, tuple(certificates), search.stopped, search.raw_status, search.solver, built)
 

@@ -39,7 +39,7 @@ __all__ = ["TrafficProgram", "TrafficSearch", "WithinLimit", "best_apart", "scal
 
 #: The search for a proof by cases solves at most so many relaxations, and so many columns in all.
 _MOST_CASES = 4000
-_MOST_COLUMNS = 4_000_000
+_MOST_COLUMNS = 2_000_000
 
 #: How far from a whole number a solver's value may be.
 _WHOLE = 1e-5
@@ -291,21 +291,21 @@ class TrafficSearch:
 
     # Certificates and frontier -------------------------------------------------------------------------------------
 
-    def traffic_certificate(self, known: WithinLimit) -> Certificate:
-        """Proof of the traffic without a limit: its prices, or the solver's word where that says more."""
-        cases = Cases(known.prices)
+    def traffic_certificate(self, known: WithinLimit, cases: bool = True) -> Certificate:
+        """Proof of the traffic without a limit: its prices, by cases where asked for, or the solver's word if more."""
+        proof: Cases | None = Cases(known.prices)
         if known.bound > known.proved:
-            proof = self.proof(None, known.bound) if known.closed else None
-            if proof is None:
-                return Certificate("traffic", Proof.SOLVER, exact(known.bound, self.problem.grid))
-            cases = proof
-        return traffic_certificate(self.problem, cases)
+            proof = self.proof(None, known.bound) if known.closed and cases else None
+        if proof is None:
+            return Certificate("traffic", Proof.SOLVER, exact(known.bound, self.problem.grid))
+        return traffic_certificate(self.problem, proof)
 
-    def load_certificate(self, load: int, traffic: int) -> Certificate:
+    def load_certificate(self, load: int, traffic: int, cases: bool = True) -> Certificate:
         """Proof that no placement with at most `traffic` units has less than `load`: counting, prices, or a word."""
         if load <= self.problem.least_load:
             return load_certificate(self.problem, load - 1, Cases(SlotPrices.none(self.problem)))
-        proof = self.proof(load - 1, traffic + 1)
+        known = self.priced(load - 1)
+        proof = self.proof(load - 1, traffic + 1) if cases or known.proved > traffic else None
         if proof is None:
             return Certificate("load", Proof.SOLVER, load)
         return load_certificate(self.problem, load - 1, proof)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nested_instances import nested
 from reduces_instances import posed
 
 from optsched.instance import FINISHED, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
@@ -21,6 +22,8 @@ from optsched.problems.transmission_costs import (
     summed_units,
     too_much,
 )
+
+HOPS = {"node": 0, "rack": 1, "off_rack": 1}
 
 
 def network(topology: Topology, nodes: int = 2) -> Instance:
@@ -90,10 +93,27 @@ def test_sums_of_entries(data: st.DataObject) -> None:
         assert units.tolist() == expected
 
 
-@pytest.mark.parametrize("sizes", [[2.0**52, 2.0**52 + 1], [2.0**33 + 1 / 3, 1 / 3]])
-def test_sums_that_are_too_large(sizes: list[float]) -> None:
+@given(nested(), st.data())
+def test_sums_by_areas(instance: Instance, data: st.DataObject) -> None:
+    """Tests sums over nested areas against the matrix of these, entry by entry, with and without rounding."""
+    nodes, entries = len(instance.cluster), data.draw(st.integers(0, 4))
+    sizes = np.array([data.draw(st.sampled_from([1.0, 9.0, 0.5, 1 / 3])) for _ in range(entries)])
+    at, row = (np.array([data.draw(st.integers(0, most)) for _ in range(entries)], int) for most in (nodes - 1, 2))
+    scale = Scale.of(instance, sizes)
+    assert scale.nested is not None
+    amounts = scale.amounts(sizes)
+    expected = np.zeros((3, nodes), dtype=np.int64)
+    for entry in range(entries):
+        expected[row[entry]] += scale.units(amounts[entry] * scale.lengths[at[entry]])
+    for receiving in (False, True):
+        assert np.array_equal(summed_units(scale, amounts, at, row, 3, receiving=receiving), expected)
+
+
+@pytest.mark.parametrize("topology", [Topology("distance", [[0, 1], [1, 0]]), Topology("hops", hops=HOPS)])
+@pytest.mark.parametrize("sizes", [[2.0**52, 2.0**52 + 1], [2.0**33 + 1 / 3, 1 / 3], [2.0**63, 2.0**63]])
+def test_sums_that_are_too_large(sizes: list[float], topology: Topology) -> None:
     """Tests that one sum past 2^53 units makes all of them 2^60, whether or not products are rounded."""
-    scale = Scale.of(network(Topology("distance", [[0, 1], [1, 0]])), np.array(sizes))
+    scale = Scale.of(network(topology), np.array(sizes))
     units = summed_units(scale, scale.amounts(np.array(sizes)), np.array([0, 0]), np.array([0, 0]), 2)
     assert units.tolist() == [[2**60] * 2] * 2
     assert str(too_much(8)) == "costs may total too much, past 2^53/8; scale sizes or distances down"

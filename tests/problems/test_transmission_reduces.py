@@ -10,7 +10,7 @@ import pytest
 from reduces_instances import PLACED, posed
 from transmission_instances import DISTANCES, example
 
-from optsched.errors import InputError, MissingField
+from optsched.errors import InputError, MissingField, TooLarge
 from optsched.instance import (
     FINISHED,
     REDUCE,
@@ -88,3 +88,12 @@ def test_costs_that_are_not_exact(size: float) -> None:
         posed(
             [size, size], [1, 1], matrix=[[0.0, 1.0], [1.0, 0.0]] if size == 2.0**52 + 1 else [[0.0, 2.0], [2.0, 0.0]]
         )
+
+
+def test_tables_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a table of costs is refused before it is made, with its size."""
+    monkeypatch.setattr("optsched.problems.transmission_reduces.MOST_PAIRS", 7)
+    with pytest.raises(
+        TooLarge, match=r"2 reduces of 1 jobs on 4 nodes make a table of 8 costs, which would take 0\.0 GB"
+    ):
+        TransmissionReduces(example((2, 1)))
