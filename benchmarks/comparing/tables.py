@@ -127,8 +127,8 @@ def _series(comparisons: Iterable[Comparison]) -> Iterator[tuple[tuple[str, str]
 
 
 def _reached(points: Sequence[tuple[float, float]], limit: float) -> str:
-    """The size at which a limit is reached if it grows on as it did."""
-    fit = exponent(points)
+    """The size at which a limit is reached if it grows on as between the two largest sizes."""
+    fit = exponent(points[-2:])
     if fit is None or fit[0] <= 0:
         return ""
     size = math.exp(min((math.log(limit) - fit[1]) / fit[0], 100))
@@ -138,7 +138,7 @@ def _reached(points: Sequence[tuple[float, float]], limit: float) -> str:
 def growth_table(comparisons: Iterable[Comparison]) -> str:
     """Growth exponents of posing and solving, and of memory beside Python's own, of each way measured at two sizes.
 
-    The sizes of a minute and of 4 GB are where the fitted power laws reach these: an estimate, beyond what was run.
+    The sizes of a minute and of 4 GB are estimates, from the growth between the two largest sizes that were run.
     """
     lines = []
     for (problem, series), found in _series(comparisons):
