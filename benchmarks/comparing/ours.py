@@ -28,7 +28,7 @@ __all__ = ["certified", "measured", "prepared"]
 _MOST_CELLS = 2**26
 
 #: None of these can be imported where a certificate is checked.
-_SOLVERS = ("highspy", "pyomo", "pulp", "networkx", "scipy", "numba")
+_SOLVERS = ("highspy", "pyomo", "pulp", "networkx", "numba")
 
 _FILES = (".json", ".json.gz", ".npz")
 

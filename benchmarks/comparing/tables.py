@@ -13,7 +13,20 @@ from comparing.running import Comparison, Result
 
 __all__ = ["cpu", "exponent", "growth_table", "standing_table", "ways_table"]
 
-_HEADER = ("instance", "way", "proof", "load", "pose", "solve", "first", "certify", "wall", "MB", "times default")
+_HEADER = (
+    "instance",
+    "way",
+    "proof",
+    "load",
+    "pose",
+    "solve",
+    "first",
+    "read",
+    "certify",
+    "wall",
+    "MB",
+    "times default",
+)
 
 
 def cpu(told: Result, *phases: str) -> float | None:
@@ -38,7 +51,7 @@ def _times(value: float | None, base: float | None) -> str:
 
 def _line(label: str, way: str, told: Result, default: Result) -> list[str]:
     if "phases" not in told:
-        return [label, way, told.get("ended", ""), *[""] * 8]
+        return [label, way, told.get("ended", ""), *[""] * 9]
     phases = told["phases"]
     main = "solve" if "solve" in phases else "load"
     proof = told.get("ended") or told.get("proof") or ("bound only" if way in PEERS and PEERS[way].bound else "")
@@ -48,7 +61,7 @@ def _line(label: str, way: str, told: Result, default: Result) -> list[str]:
         proof,
         *(_seconds(cpu(told, name)) for name in ("load", "pose", "solve")),
         _seconds(phases[main]["first"]),
-        _seconds(cpu(told.get("certificate", {}), "certify")),
+        *(_seconds(cpu(told.get("certificate", {}), name)) for name in ("read", "certify")),
         _seconds(phases[main]["wall"]),
         "" if told["memory_mb"] is None else f"{told['memory_mb']:.0f}",
         _times(_work(told), _work(default)),
@@ -79,7 +92,7 @@ def _least(comparison: Comparison, ours: bool) -> tuple[str, float] | None:
 
 def standing_table(comparisons: Iterable[Comparison]) -> str:
     """The default beside the best other tool and the best other route: ratios of posing and solving."""
-    header = ("problem", "instance", "engine", "solve", "certify", "MB", "best peer", "s", "ours / peer",
+    header = ("problem", "instance", "engine", "solve", "read", "certify", "MB", "best peer", "s", "ours / peer",
               "with certifying", "best other route", "s", "ours / route")  # fmt: skip
     lines = []
     for comparison in comparisons:
@@ -92,7 +105,8 @@ def standing_table(comparisons: Iterable[Comparison]) -> str:
         kind = " (frontier)" if comparison.row.kind == "frontier" else ""
         lines.append([
             comparison.row.problem + kind, comparison.row.label, told.get("engine", ""),
-            told.get("ended", "") or _seconds(work), _seconds(checked),
+            told.get("ended", "") or _seconds(work),
+            _seconds(cpu(told.get("certificate", {}), "read")), _seconds(checked),
             f"{told['memory_mb']:.0f}" if told.get("memory_mb") else "",
             *(("none", "", "", "") if peer is None else
               (peer[0], _seconds(peer[1]), _times(work, peer[1]), _times(both, peer[1]))),
