@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from optsched.decimals import decimal, total
+from optsched.decimals import decimal
 from optsched.errors import Fault
 from optsched.instance import KINDS, MAP, RUNNING, Floats, Instance, Ints, Ragged
 from optsched.problems.assignment import TabledProblem, TaskClasses
@@ -42,11 +43,13 @@ def effective_load(rates: np.ndarray) -> float:
     >>> effective_load(np.array([3.0, 5.0]))
     7.0
     """
-    whole = total(rates)
+    values, counts = np.unique(rates, return_counts=True)  # of jobs that run many tasks each there are few
+    held = [(decimal(rate), count) for rate, count in zip(values.tolist(), counts.tolist(), strict=True)]
+    whole = sum((rate * count for rate, count in held), Fraction(0))
     if len(rates) < 2:
         return float(whole)
     mean = whole / len(rates)
-    variance = sum((decimal(rate) - mean) ** 2 for rate in rates.tolist()) / len(rates)
+    variance = sum(count * (rate - mean) ** 2 for rate, count in held) / len(rates)
     return float(whole) - math.sqrt(variance)
 
 
