@@ -33,8 +33,9 @@ shared, by the default route with {limit:g} s each. Printed by
 python benchmarks/utility_sizes.py --time-limit {limit:g} > docs/results-sharmilarani-sizes.md
 ```
 
-`dual` is a proof by prices that `optsched certify` checks in integers; `solver` is a branch and bound's word. The gap
-is the bound less the objective; the utilisation has no bound where the lowest utility is not closed.
+`dual` is a proof by prices, `combinatorial` one by a tree over the patterns that prices leave; `optsched certify`
+checks both in integers. `solver` is a branch and bound's word. The gap is the bound less the objective; the utilisation
+has no bound where the lowest utility is not closed.
 """
 
 

@@ -310,6 +310,11 @@ def infeasible_overlooked(record: Record, patch: Patch) -> None:
     wrap(patch, imported(str(record.routes)), "by_route", change)
 
 
+def lacks_a_prover(record: Record) -> bool:
+    """Whether there is a kind of proof that can be checked and that no prover of the problem is for."""
+    return any(kind.checkable and str(kind) not in record.provers for kind in Proof)
+
+
 def proofs_of_another_kind(record: Record, patch: Patch) -> None:
     """Every route says of its proofs that they are of a kind for which there is no prover."""
     other = next(kind for kind in Proof if kind.checkable and str(kind) not in record.provers)
@@ -669,7 +674,7 @@ FAULTS: dict[str, Fault] = {
     "leximin file loses": Fault(leximin_file_loses, "leximin-file", has("leximin")),
     "order matters": Fault(order_matters, "permutation"),
     "infeasible overlooked": Fault(infeasible_overlooked, "scarce", CHECKS["scarce"].applies),
-    "proofs of another kind": Fault(proofs_of_another_kind, "certificates"),
+    "proofs of another kind": Fault(proofs_of_another_kind, "certificates", lacks_a_prover),
     "worth nothing": Fault(worth_nothing, "record"),
     "waves end early": Fault(waves_end_early, "waves", CHECKS["waves"].applies),
     "start of another decision": Fault(start_of_another, "starts", CHECKS["starts"].applies),
