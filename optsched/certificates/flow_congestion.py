@@ -1,17 +1,29 @@
-"""Prices of tasks of a `flow-congestion` problem: a `dual` proof."""
+"""Prices of tasks of a `flow-congestion` problem: a `dual` proof; where they leave a gap, a tree of cases.
+
+The tree is over the program of patterns (`problems.congestion_loads`): its multipliers are prices of the rows.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from optsched.certificates.reading import denominator, integer, mapping, prices_of
+from optsched.certificates.reading import denominator, integer, items, mapping, prices_of
+from optsched.certificates.trees import Tree
 from optsched.errors import CertificateInvalid, TooLarge
 from optsched.instance import KINDS, Ints
 from optsched.problems.base import exact
+from optsched.problems.congestion_loads import CongestionLoads
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["flow_congestion_certificate", "flow_congestion_proof"]
+__all__ = ["congestion_tree_certificate", "flow_congestion_certificate", "flow_congestion_proof"]
+
+#: More than any penalty: totals are at most 2^53.
+_BEYOND = 2**54
 
 
 def flow_congestion_certificate(problem: FlowCongestion, counts: Ints, classes: Ints, scale: int) -> Certificate:
@@ -31,8 +43,10 @@ def flow_congestion_certificate(problem: FlowCongestion, counts: Ints, classes: 
 
 
 def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's prices prove."""
+    """The bound that the certificate's prices, or its tree, prove."""
     data = certificate.data
+    if "steps" in data:
+        return _tree_proof(problem, certificate)
     scale = denominator(data)
     given = mapping(data, "count_prices")
     counts = np.array([integer(given, kind) for kind in KINDS], dtype=np.int64)
@@ -43,3 +57,52 @@ def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, obj
     except TooLarge as error:
         raise CertificateInvalid(str(error)) from None
     return exact(bound, problem.grid)
+
+
+def congestion_tree_certificate(problem: FlowCongestion, tree: Tree, limit: int) -> Certificate:
+    """The certificate that a tree makes for the claim that no placement costs less than `limit` units."""
+    names = _names(problem, CongestionLoads(problem, patterns=True))
+
+    def multipliers(some: Ints) -> dict[str, Any]:
+        return {"scale": int(some[0]), "prices": some[1:].tolist()}
+
+    data = tree.written(names.__getitem__, multipliers)
+    return Certificate("penalty", Proof.DUAL, exact(limit, problem.grid), data)
+
+
+def _names(problem: FlowCongestion, loads: CongestionLoads) -> list[list[Any]]:
+    """What a tree calls the variables: a load by its host and numbers of tasks, a pair by its class and its host."""
+    workload, ids = problem.instance.workload, problem.instance.cluster.node_ids
+    hosts = ids[problem.idle_nodes[problem.hosts.first]].tolist()
+    first = workload.task_ids[problem.tasks[problem.classes.first]].tolist()
+    of_loads = [[hosts[host], added] for host, added in zip(loads.host.tolist(), loads.added.tolist(), strict=True)]
+    pairs = zip(loads.pair_class.tolist(), loads.pair_host.tolist(), strict=True)
+    return [*of_loads, *([first[row], hosts[host]] for row, host in pairs)]
+
+
+def _tree_proof(problem: FlowCongestion, certificate: Certificate) -> Number:
+    try:
+        loads = CongestionLoads(problem, patterns=True)
+    except TooLarge as error:
+        raise CertificateInvalid(str(error)) from None
+    program = loads.program
+    index = {repr(name): variable for variable, name in enumerate(_names(problem, loads))}
+
+    def variable(named: Any) -> int:
+        key = repr([list(part) if isinstance(part, tuple) else part for part in named] if _is_list(named) else named)
+        if key not in index:
+            raise CertificateInvalid(f"branch: there is no load or pair {named!r}")
+        return index[key]
+
+    def multipliers(given: Mapping[str, Any]) -> Ints:
+        prices = [integer({"prices": price}, "prices") for price in items(given, "prices")]
+        if len(prices) != len(program.row_lower):
+            raise CertificateInvalid(f"prices: must be {len(program.row_lower)}, one a row, not {len(prices)}")
+        return np.array([integer(given, "scale"), *prices], dtype=np.int64)
+
+    limit = min(math.ceil(certificate.claim * problem.grid), _BEYOND)
+    return exact(Tree.read(certificate.data, variable, multipliers).bound(program, limit), problem.grid)
+
+
+def _is_list(named: Any) -> bool:
+    return isinstance(named, list | tuple)

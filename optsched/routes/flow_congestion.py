@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates import flow_congestion_certificate
+from optsched.certificates import congestion_tree_certificate, flow_congestion_certificate
 from optsched.deadline import unhurried
 from optsched.heuristics.flow_sched import flow_greedy
 from optsched.placement import Placement
 from optsched.problems import FlowCongestion
-from optsched.results import Solution
+from optsched.problems.congestion_loads import CongestionLoads
+from optsched.results import Certificate, Proof, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, proof_of
 from optsched.searches.flow_congestion import plain_prices, solve_convex_flow, solve_patterns, solve_relaxed
+from optsched.searches.program_tree import grown_tree
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route"]
 
 #: The default first.
 ROUTES = ("arrays", *MODELS, "brute-force")
+
+#: The tree that proves what HiGHS says has at most so many cases.
+_MOST_CASES = 2_000
 
 #: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"arrays": 100_000}
@@ -27,8 +32,9 @@ OVERRUNS = {"arrays": 100_000}
 def by_route(call: Call[FlowCongestion], profile: Profile) -> Solution:
     """By arrays: the convex flow where the instance is convex; else the relaxed patterns, then whole ones if need be.
 
-    Prices prove the optimum where they close it; else it is the solver's word. A model takes them from the relaxed
-    patterns too. Where nothing better is found in time, the placement is that of `flow-greedy`.
+    Prices prove the optimum where they close it. Else, by arrays, a tree over the program of patterns does where it is
+    not too large, or it is the solver's word. A model takes prices from the relaxed patterns too. Where nothing better
+    is found in time, the placement is that of `flow-greedy`.
     """
     problem = call.problem
     with unhurried():
@@ -51,7 +57,18 @@ def by_route(call: Call[FlowCongestion], profile: Profile) -> Solution:
             found = _found(call, profile, start)
         found.checked(problem)
     certificate = proof_of(problem, flow_congestion_certificate(problem, *prices), found, problem.grid)
+    with call.until_stopped():
+        if call.route == "arrays" and found.optimal and certificate.kind is Proof.SOLVER:
+            certificate = _grown(call, profile, certificate)
     return call.answered(found.decision or start, (certificate,), found)
+
+
+def _grown(call: Call[FlowCongestion], profile: Profile, word: Certificate) -> Certificate:
+    """A tree that proves what HiGHS says; else its word."""
+    problem, limit = call.problem, int(word.claim * call.problem.grid)
+    program = CongestionLoads(problem, patterns=True).program
+    tree = grown_tree(program, limit, profile.since(call.began), _MOST_CASES)
+    return word if tree is None else congestion_tree_certificate(problem, tree, limit)
 
 
 def _found(call: Call[FlowCongestion], profile: Profile, start: Placement) -> Found:

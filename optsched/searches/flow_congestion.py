@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.errors import SolverDisagreement
 from optsched.instance import Floats, Ints
 from optsched.placement import NONE, Placement
+from optsched.problems.congestion_loads import CongestionLoads
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.results import Termination
+from optsched.searches.program_tree import linear_program
 from optsched.solvers.answers import rounded_prices
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.outcome import SolverOutcome
@@ -55,81 +56,16 @@ def plain_prices(problem: FlowCongestion) -> TaskPrices:
     return TaskPrices(counts, np.maximum(counts[kind] - least, 0), 1)
 
 
-class LoadProgram:
-    """Loads on hosts and tasks of classes on them, at least cost.
-
-    Columns are the loads, then the pairs of class and host. Rows: a host has no more patterns than nodes; the loads of
-    a host hold as many tasks of each type as go there; the supply of each class; how many tasks of each kind run.
-
-    Parameters
-    ----------
-    problem
-        What to solve.
-    patterns
-        Whether the loads are patterns, of which a node takes at most one. Else they are slots, one after another, and
-        each costs what its task adds. Slots are right where the problem is convex; the program is then a network's.
-
-    Attributes
-    ----------
-    host, added, units, most
-        Of each load: its host; tasks of each type, shape (loads, types); cost; how often it may be taken.
-    pair_class, pair_host
-        Class and host of each pair.
-    """
-
-    def __init__(self, problem: FlowCongestion, patterns: bool) -> None:
-        self.problem, self.patterns = problem, patterns
-        hosts, types = len(problem.hosts.first), len(problem.type_kind)
-        tables = [(problem.patterns(host), problem.pattern_units(host)) for host in range(hosts)]
-        if patterns:
-            added, units = [rows[1:] for rows, _ in tables], [costs[1:] for _, costs in tables]
-        else:
-            added, units = [np.diff(rows, axis=0) for rows, _ in tables], [np.diff(costs) for _, costs in tables]
-        self.host: Ints = np.repeat(np.arange(hosts), np.array([len(rows) for rows in added], dtype=np.int64))
-        self.added: Ints = np.concatenate((np.zeros((0, types), dtype=np.int64), *added))
-        self.units: Ints = np.concatenate((np.zeros(0, dtype=np.int64), *units))
-        self.most: Ints = problem.hosts.size[self.host]
-        nodes = problem.idle_nodes[problem.hosts.first]
-        offered = problem.slots[problem.type_kind[problem.class_type]][:, nodes] > 0
-        self.pair_class, self.pair_host = (side.astype(np.int64) for side in np.nonzero(offered))
+class LoadProgram(CongestionLoads):
+    """`CongestionLoads` as arrays for HiGHS, and what its answers stand for."""
 
     def arrays(self, relaxed: bool = False) -> LinearProgram:
         """The program as arrays, in the problem's units; `relaxed` makes whole numbers continuous."""
-        problem = self.problem
-        hosts, types = len(problem.hosts.first), len(problem.type_kind)
-        classes, loads, pairs = len(problem.classes.first), len(self.host), len(self.pair_class)
-        linked = hosts + np.arange(hosts * types).reshape(hosts, types)
-        supply = hosts + hosts * types
-        load, type_of_load = np.nonzero(self.added)
-        pair = loads + np.arange(pairs)
-        pair_type = problem.class_type[self.pair_class]
-        rows = (
-            self.host,
-            linked[self.host[load], type_of_load],
-            linked[self.pair_host, pair_type],
-            supply + self.pair_class,
-            supply + classes + problem.type_kind[pair_type],
-        )
-        columns = (np.arange(loads), load, pair, pair, pair)
-        values = (np.ones(loads), -self.added[load, type_of_load], *([np.ones(pairs)] * 3))
-        shape = (supply + classes + len(problem.counts), loads + pairs)
-        read = problem.read_units[self.pair_class, problem.hosts.first[self.pair_host]]
-        nodes = problem.hosts.size if self.patterns else np.full(hosts, np.inf)
-        none = np.zeros(supply - hosts)
-        # The rows of supply limit the pairs; with a limit of their own, duals could settle on that instead.
-        most = np.full(pairs, np.inf) if relaxed else problem.classes.size[self.pair_class]
-        return LinearProgram(
-            objective=np.concatenate((self.units, read)).astype(np.float64),
-            col_lower=np.zeros(shape[1]),
-            col_upper=np.concatenate((self.most, most)).astype(np.float64),
-            integer=np.full(shape[1], not relaxed),
-            row_lower=np.concatenate((np.zeros(supply + classes), problem.counts)),
-            row_upper=np.concatenate((nodes, none, problem.classes.size, problem.counts)).astype(np.float64),
-            matrix=sp.csr_array(
-                (np.concatenate(values).astype(np.float64), (np.concatenate(rows), np.concatenate(columns))),
-                shape=shape,
-            ),
-        )
+        program = self.program
+        arrays = linear_program(program, relaxed)
+        if relaxed:  # the rows of supply limit the pairs; with a limit of their own, duals could settle on that instead
+            arrays.col_upper[len(self.host) :] = np.inf
+        return arrays
 
     def prices(self, duals: Floats | None) -> TaskPrices:
         """The prices that prove the best bound, of those that the rows' duals round to and the plain ones.

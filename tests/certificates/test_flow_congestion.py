@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -11,11 +12,12 @@ import numpy as np
 import pytest
 from congestion_instances import paper
 
+import optsched
 from optsched.certificates import certify, flow_congestion_certificate, proved_bound
 from optsched.errors import CertificateInvalid
 from optsched.problems import FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
-from optsched.results import Certificate, Proof
+from optsched.results import Certificate, Proof, Solution
 from optsched.routes import solve
 
 
@@ -83,3 +85,67 @@ class TestCertificate:
         """Tests that prices of 0 prove 0: every node may stay empty."""
         problem = paper("hsu-two-clusters")
         assert flow_congestion_certificate(problem, np.zeros(2, dtype=int), np.zeros(4, dtype=int), 1).claim == 0
+
+
+def grown() -> tuple[FlowCongestion, Solution]:
+    """An instance that prices leave open, and what proves it."""
+    problem = FlowCongestion(optsched.load("generated/flow-n9-t12-seed1"))
+    return problem, solve(problem)
+
+
+class TestTree:
+    """Trees over the program of patterns, where prices leave a gap."""
+
+    def test_proved(self) -> None:
+        """Tests that the tree closes what prices leave open, and names loads and pairs by ids."""
+        problem, solution = grown()
+        (certificate,) = solution.certificates
+        assert (certificate.kind, certificate.cases) == (Proof.DUAL, 3)
+        assert certify(problem, solution).proved
+        branch = next(step["branch"] for step in certificate.data["steps"] if "branch" in step)
+        assert branch[0] in problem.instance.node_index
+        assert len(branch[1]) == len(problem.type_kind)
+        as_pair = copy.deepcopy(dict(certificate.data))
+        task = str(problem.instance.workload.task_ids[problem.tasks[0]])
+        as_pair["steps"][0]["branch"] = [task, branch[0]]
+        assert proved_bound(problem, replace(certificate, data=as_pair)) <= certificate.claim
+
+    @pytest.mark.parametrize(
+        ("change", "told"),
+        [
+            ({"branch": ["n1", [9, 9, 9, 9]], "at": 0}, "there is no load or pair"),
+            ({"branch": "n1", "at": 0}, "there is no load or pair 'n1'"),
+            ({"branch": 3, "at": 0}, "there is no load or pair 3"),
+        ],
+    )
+    def test_wrong_names(self, change: dict[str, Any], told: str) -> None:
+        """Tests that what is branched on must be there."""
+        problem, solution = grown()
+        (certificate,) = solution.certificates
+        data = {**certificate.data, "steps": [change]}
+        with pytest.raises(CertificateInvalid, match=re.escape(told)):
+            proved_bound(problem, replace(certificate, data=data))
+
+    def test_seeded_faults(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Tests that a leaf, a step, a price or a scale that is tampered with is refused or proves too little."""
+        problem, solution = grown()
+        (certificate,) = solution.certificates
+        steps, multipliers = certificate.data["steps"], certificate.data["multipliers"]
+        beyond = certificate.claim + Fraction(1, GRID)
+        faults: list[dict[str, Any]] = [
+            {"steps": steps[:1]},
+            {"steps": [{"by": steps[0]["by"]}]},
+            {"steps": [*steps, {"by": [0]}]},
+            {"steps": [{key: step[key] for key in step if key != "by"} for step in steps]},
+            {"multipliers": [{**some, "prices": [0] * len(some["prices"])} for some in multipliers]},
+            {"multipliers": [{**some, "prices": some["prices"][1:]} for some in multipliers]},
+            {"multipliers": [{**some, "scale": 2 * some["scale"]} for some in multipliers]},
+        ]
+        for fault in faults:
+            changed = replace(certificate, data={**certificate.data, **fault})
+            assert not certify(problem, replace(solution, certificates=(changed,))).valid, fault
+        assert proved_bound(problem, replace(certificate, claim=beyond)) < beyond
+        monkeypatch.setattr(flow_congestion, "MOST_PATTERNS", 1)
+        crowded = FlowCongestion(optsched.load("generated/flow-n9-t12-seed1"))
+        with pytest.raises(CertificateInvalid, match="too many to list"):
+            proved_bound(crowded, certificate)

@@ -316,8 +316,8 @@ def lacks_a_prover(record: Record) -> bool:
 
 
 def proofs_of_another_kind(record: Record, patch: Patch) -> None:
-    """Every route says of its proofs that they are of a kind for which there is no prover."""
-    other = next(kind for kind in Proof if kind.checkable and str(kind) not in record.provers)
+    """Every route says of its proofs that they are of a kind for which there is no prover, or that it is a word."""
+    other = next((kind for kind in Proof if kind.checkable and str(kind) not in record.provers), Proof.ENUMERATION)
 
     def change(solution: Any, *_: Any) -> Any:
         changed = (replace(entry, kind=other) if entry.kind.checkable else entry for entry in solution.certificates)
