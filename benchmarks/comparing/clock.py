@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["Clock", "again", "peak_mb"]
 
-#: A way is run again until this many seconds are spent, or so many rounds; and once more where the first was short.
+#: A way is run again until this much processor time is spent, or so many rounds; at least twice where it is short.
 ENOUGH, MOST, SHORT = 1.0, 5, 10.0
 
 
@@ -72,12 +72,12 @@ def again(once: Callable[[Clock], dict[str, Any]], rounds: int = MOST) -> dict[s
     """
     start = peak_mb()
     measured: list[dict[str, dict[str, float]]] = []
-    began, told = time.perf_counter(), {}
+    began, told = _processor(), {}
     while True:
         clock = Clock()
         told = once(clock)
         measured.append(clock.seconds)
-        spent = time.perf_counter() - began
+        spent = _processor() - began
         if len(measured) >= rounds or (spent > ENOUGH and (len(measured) > 1 or spent > SHORT)):
             break
     phases = {}
