@@ -15,6 +15,7 @@ from optsched.certificates.checking import proved_bound
 from optsched.errors import InputError, MissingField
 from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
 from optsched.placement import Placement
+from optsched.problems.assignment import TabledProblem
 from optsched.problems.base import GRID
 from optsched.problems.distances import MOST_NODES
 from optsched.problems.transmission_maps import TransmissionMaps
@@ -153,3 +154,10 @@ def test_more_nodes_than_a_matrix_has() -> None:
     assert proved_bound(problem, *solution.certificates) == solution.objective[0]
     with pytest.raises(InputError, match="8200 nodes have no dense matrix"):
         _ = problem.scale.lengths
+
+
+def test_no_levels_of_a_matrix() -> None:
+    """Tests that a given matrix makes no levels, and no costs by them."""
+    problem = posed([1.0, 2.0], [[0], [1]], [1, 1, 1, 1])
+    assert problem.near is None
+    assert TabledProblem.level_units.fget(problem).shape == (2, 0)  # type: ignore[attr-defined]
