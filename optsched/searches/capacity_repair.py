@@ -12,6 +12,9 @@ __all__ = ["improved", "repaired"]
 #: Moves and swaps are made at most so many times.
 _ROUNDS = 200
 
+#: Swaps are looked at for so many tasks at most, since there are as many as pairs of these.
+_MOST_SWAPPED = 1_000
+
 #: More than any gain; and less than any change that counts.
 _NEVER, _LITTLE = 2**62, 1e-9
 
@@ -67,13 +70,9 @@ def improved(problem: GeneralizedAssignment, cost: Ints, nodes: Ints) -> Ints | 
             + exceeding * (_over(used[:, None, :] + demand) - over + (without - over[nodes])[:, None])
         )
         moved[every, nodes] = 0.0
-        # What each node has with one of its tasks left out, and each other one in its place.
-        there = usable[:, nodes].T - own[:, None]
-        fuller = _over(
-            used[:, nodes, None] - demand[:, every, nodes][:, :, None] + demand[:, :, nodes].transpose(0, 2, 1)
-        )
-        swapped = there + exceeding * (fuller - over[nodes][:, None])
-        swapped = np.where(nodes[:, None] == nodes[None, :], 0.0, swapped + swapped.T)
+        swapped = np.zeros((1, 1))
+        if len(nodes) <= _MOST_SWAPPED:
+            swapped = _swaps(usable, demand, used, nodes, exceeding)
         best = float(moved.min(initial=0.0)), float(swapped.min(initial=0.0))
         if min(best) > -_LITTLE:
             break
@@ -84,6 +83,17 @@ def improved(problem: GeneralizedAssignment, cost: Ints, nodes: Ints) -> Ints | 
             one, other = np.unravel_index(int(swapped.argmin()), swapped.shape)
             nodes[[one, other]] = nodes[[other, one]]
     return None if problem.violations(problem.placement(nodes)) else nodes
+
+
+def _swaps(usable: Floats, demand: Floats, used: Floats, nodes: Ints, exceeding: float) -> Floats:
+    """What is gained, or lost, where two tasks change places."""
+    every = np.arange(len(nodes))
+    own, over = usable[every, nodes], _over(used)
+    # What each node has with one of its tasks left out, and each other one in its place.
+    there = usable[:, nodes].T - own[:, None]
+    fuller = _over(used[:, nodes, None] - demand[:, every, nodes][:, :, None] + demand[:, :, nodes].transpose(0, 2, 1))
+    swapped = there + exceeding * (fuller - over[nodes][:, None])
+    return np.where(nodes[:, None] == nodes[None, :], 0.0, swapped + swapped.T)
 
 
 def _over(used: Floats) -> Floats:
