@@ -88,10 +88,11 @@ def test_each_assertion_fails() -> None:
     assert "infeasible" in next(outcome.lines())
     assert outcome.cause is None
     assert not Check.of(nowhere, "papers/guo-fig2", "lsap", feasible=False, certify=True).planned().run().failed
-    packing = ("flow-based", "examples/packing", "latency")
-    (breach,) = Check.of(*packing, certify=[]).planned().run().breaches
+    by_maps = {"reduces": "fixed", "phase": "by-maps"}
+    table: Any = ("ras", "papers/ras-utility-table", "utility")
+    (breach,) = Check.of(*table, parameters=by_maps, certify=[]).planned().run().breaches
     assert breach.told.startswith("the reference is not proved: ")
-    assert not Check.of(*packing, certify="solver").planned().run().failed
+    assert not Check.of(*table, parameters=by_maps, certify="solver").planned().run().failed
 
 
 def test_what_it_raised() -> None:
