@@ -206,8 +206,11 @@ class LocalExecutor:
         within: float = math.inf,
         latest: Latest | None = None,
     ) -> Outcome:
-        """What comes of one job, as by the function `run`, in a process of this executor."""
-        packed = _packed(function, job)
+        """What comes of one job, in a process of this executor; one that cannot be sent has failed, as in `map`."""
+        try:
+            packed = pack((function, job))
+        except CannotSend as error:
+            return _unsent(error)
         supervised = _living(self._idle) or _spared(self._preload)
         whole = False
         try:
@@ -234,7 +237,7 @@ class LocalExecutor:
         try:
             packed = pack((function, job))
         except CannotSend as error:
-            found.append((key, Outcome(Status.FAILED, message=f"{_UNSENT}: {error}; {_MEND}")))
+            found.append((key, _unsent(error)))
             return
         supervised = _living(self._idle) or _spared(self._preload)
         busy[supervised.connection] = key, supervised
@@ -269,6 +272,10 @@ class LocalExecutor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _unsent(error: CannotSend) -> Outcome:
+    return Outcome(Status.FAILED, message=f"{_UNSENT}: {error}; {_MEND}")
 
 
 def _packed(function: Callable[[Any], Any], job: Any) -> bytes:
