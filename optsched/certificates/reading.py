@@ -135,9 +135,9 @@ def prices_of(
     positions, prices = [position_of.get(name, NONE) for name in given], list(given.values())
     if NONE not in positions and set(map(type, prices)) <= {int} and max(map(abs, prices), default=0) <= LARGEST:
         found[positions] = prices
-        return found
-    for position, price in entries(data, key, position_of, noun, integer, place):  # which tells what is wrong
-        found[position] = price
+    else:
+        for position, price in entries(data, key, position_of, noun, integer, place):  # which tells what is wrong
+            found[position] = price
     return found
 
 

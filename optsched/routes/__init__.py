@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
 
     _BY_COSTS: list[RouteModule] = [flow_congestion, generalized_assignment, min_cost_flow]
     _BY_SEARCH: list[RouteModule] = [transmission, transmission_reduces, utility, worst_group]
-    _BY_PROBLEM: list[RoutesByProblem] = [assignment, enumerated]
+    _BY_PROBLEM: list[RoutesByProblem] = [assignment, enumerated, min_cost_flow]
     _WITH_BOUNDS: list[BoundsModule] = [latency]
     _WITH_FRONTIER: list[FrontierModule] = [latency, lsap_fairness, traffic]
 

@@ -35,7 +35,7 @@ def model_sizes(problem: AnyProblem, limit: Any = None) -> dict[str, ModelSize]:
     >>> problem = optsched.problem("lsap", optsched.generate("lsap", nodes=1000, tasks=1000))
     >>> sizes = model_sizes(problem)
     >>> sizes["pulp"].variables, sizes["pulp"].megabytes, sizes["pyomo"].variables < 7000
-    (1000000, 2432, True)
+    (1000001, 2432, True)
     """
     sizes = {route: _size(problem, route, limit) for route in MODELS}
     return {route: size for route, size in sizes.items() if size is not None}

@@ -65,7 +65,7 @@ class GrowingMatching:
     >>> matching = GrowingMatching.empty(np.array([0, 3, 4]), np.array([0, 1, 2, 2]), 3, unit=1, chunk=3)
     >>> once = matching.grown(np.array([1, 1]))
     >>> once.node.tolist(), once.cover.tolist(), once.size
-    ([0, -1, 1], [True, False], 2)
+    ([0, -1, 1], [True, True], 2)
     >>> once.grown(np.array([2, 1])).size
     3
     """

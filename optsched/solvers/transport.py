@@ -80,9 +80,9 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
     --------
     >>> found = transport(np.array([[5, 1], [4, 3]]), np.array([2, 1]), np.array([1, 1]))
     >>> found.row.tolist(), found.column.tolist(), found.units.tolist()
-    ([0, 1], [1, 0], [1, 1])
+    ([1, 0], [0, 1], [1, 1])
     >>> found.price, found.column_prices.tolist()
-    (5, [1, 4])
+    (4, [0, 3])
     """
     rows, columns = cost.shape
     if size.shape != (rows,) or capacity.shape != (columns,) or not cost.size or size.min() < 0 or capacity.min() < 1:

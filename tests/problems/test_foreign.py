@@ -18,7 +18,7 @@ from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Workload
 from optsched.matrix import gap_matrix
 from optsched.placement import NONE, Placement
-from optsched.problems.base import Parameter, Problem
+from optsched.problems.base import Parameter, Problem, stated
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 from optsched.routes import bounds, solve
 from optsched.testing.__main__ import report
@@ -54,6 +54,11 @@ class Broken(Problem):
     @property
     def plainly_infeasible(self) -> str | None:
         found: str | None = self._answer("plainly_infeasible", None)
+        return found
+
+    @property
+    def first_step(self) -> int | None:
+        found: int | None = self._answer("first_step", super().first_step)
         return found
 
     def objective(self, placement: Placement, /) -> Value:
@@ -99,6 +104,8 @@ def nodes(problem: Problem, rng: Any) -> list[str]:
         ("cheap_bounds", None, "its cheap_bounds answered None; give Bounds"),
         ("plainly_infeasible", IndexError, "its plainly_infeasible raised IndexError: as it was told"),
         ("plainly_infeasible", 5, "its plainly_infeasible answered 5; give a text, or None"),
+        ("first_step", ZeroDivisionError, "its first_step raised ZeroDivisionError: as it was told"),
+        ("first_step", 0, "its first_step answered 0; give an int or Fraction above 0, or None"),
         ("prepare", AttributeError, "its prepare raised AttributeError: as it was told"),
         ("missing", OSError, "its missing raised OSError: as it was told"),
         ("missing", ("a",), "its missing answered 'a'; give Faults"),
@@ -118,6 +125,7 @@ def test_a_problem_that_fails(monkeypatch: pytest.MonkeyPatch, method: str, answ
     asked = {
         "cheap_bounds": [lambda: bounds(problem)],
         "plainly_infeasible": calls[:3],
+        "first_step": [lambda: stated(problem, "first_step", None)],
         "prepare": [posed],
         "missing": [posed],
     }
