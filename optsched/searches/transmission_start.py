@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.deadline import check, unhurried
+from optsched.errors import InputError, UsageError
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.transmission_bounds import IMPOSSIBLE, ReduceBounds
@@ -170,9 +171,15 @@ class FirstPlacements:
         return row[nodes]
 
     def _sequential(self) -> Ints | None:
-        """Maps as if nothing were to be shuffled, then the reduces that suit them best."""
-        maps = TransmissionMaps(self.bounds.problem.instance)
-        rows = self._rows_on(maps.nodes_of(optimal_placement(maps)))
+        """Maps as if nothing were to be shuffled, then the reduces that suit them best.
+
+        None where costs are near 2^53: those of maps alone are added up more roughly, and may be refused.
+        """
+        try:
+            maps = TransmissionMaps(self.bounds.problem.instance)
+            rows = self._rows_on(maps.nodes_of(optimal_placement(maps)))
+        except (InputError, UsageError):
+            return None
         return self._reduces_for(rows)
 
     def _reduces_for(self, rows: Ints) -> Ints | None:
