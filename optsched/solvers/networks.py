@@ -454,10 +454,12 @@ def _network_simplex(
         return lower.copy()
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     graph.add_nodes_from((node, {"demand": amount}) for node, amount in enumerate(demand.tolist()))
+    room = [most - least for least, most in zip(lower.tolist(), capacity.tolist(), strict=True) if most != UNBOUNDED]
+    # An arc without a limit is given one that no flow needs, since networkx takes some large flows for unlimited ones.
+    ample = 1 + sum(room) + sum(map(abs, demand.tolist()))
     numbers = zip(tail.tolist(), head.tolist(), lower.tolist(), capacity.tolist(), cost.tolist(), strict=True)
     for arc, (i, j, least, most, price) in enumerate(numbers):
-        limit = {} if most == UNBOUNDED else {"capacity": most - least}
-        graph.add_edge(i, j, key=arc, weight=price, **limit)
+        graph.add_edge(i, j, key=arc, weight=price, capacity=ample if most == UNBOUNDED else most - least)
     try:
         _, flows = nx.network_simplex(graph)
     except nx.NetworkXUnfeasible:

@@ -250,6 +250,13 @@ def test_min_cost_flow_without_capacity() -> None:
     )
 
 
+def test_bug_large_flow_taken_for_unlimited() -> None:
+    """Tests a flow of all that capacities and supplies allow, which networkx took for a cycle without a limit."""
+    found = min_cost_flow(ints([1, 0]), ints([0, 1]), ints([0, 0]), ints([2, UNBOUNDED]), ints([0, -2]), ints([1, -1]))
+    assert found.flow is not None
+    assert (found.status, found.flow.tolist()) == (FlowStatus.OPTIMAL, [2, 3])
+
+
 def test_min_cost_flow_leaves_its_input_alone() -> None:
     """Tests that read-only arrays are enough."""
     arrays = [ints([0]), ints([1]), ints([1]), ints([3]), ints([5]), ints([2, -2])]
