@@ -14,7 +14,7 @@ from optsched.results import Certificate, Proof, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, proof_of
 from optsched.searches.flow_congestion import plain_prices, solve_convex_flow, solve_patterns, solve_relaxed
-from optsched.searches.program_tree import grown_tree
+from optsched.searches.program_tree import settling_tree
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route"]
@@ -22,8 +22,8 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route"]
 #: The default first.
 ROUTES = ("arrays", *MODELS, "brute-force")
 
-#: The tree that proves what HiGHS says has at most so many cases.
-_MOST_CASES = 2_000
+#: The tree that proves what HiGHS says takes at most so many linear programs.
+_MOST_PROGRAMS = 2_000
 
 #: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"arrays": 100_000}
@@ -67,7 +67,7 @@ def _grown(call: Call[FlowCongestion], profile: Profile, word: Certificate) -> C
     """A tree that proves what HiGHS says; else its word."""
     problem, limit = call.problem, int(word.claim * call.problem.grid)
     program = CongestionLoads(problem, patterns=True).program
-    tree = grown_tree(program, limit, profile.since(call.began), _MOST_CASES)
+    tree = settling_tree(program, limit, profile.since(call.began), _MOST_PROGRAMS)
     return word if tree is None else congestion_tree_certificate(problem, tree, limit)
 
 

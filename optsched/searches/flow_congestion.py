@@ -17,7 +17,7 @@ from optsched.placement import NONE, Placement
 from optsched.problems.congestion_loads import CongestionLoads
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.results import Termination
-from optsched.searches.program_tree import linear_program
+from optsched.searches.program_tree import as_arrays
 from optsched.solvers.answers import rounded_prices
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.outcome import SolverOutcome
@@ -62,7 +62,7 @@ class LoadProgram(CongestionLoads):
     def arrays(self, relaxed: bool = False) -> LinearProgram:
         """The program as arrays, in the problem's units; `relaxed` makes whole numbers continuous."""
         program = self.program
-        arrays = linear_program(program, relaxed)
+        arrays = as_arrays(program, integer=not relaxed)
         if relaxed:  # the rows of supply limit the pairs; with a limit of their own, duals could settle on that instead
             arrays.col_upper[len(self.host) :] = np.inf
         return arrays

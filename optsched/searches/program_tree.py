@@ -1,122 +1,176 @@
-"""Trees of cases for integer programs: HiGHS solves the relaxation of each case, its duals are the multipliers.
+"""A tree of cases that proves the least value of an integer program, or that nothing is in it: by linear programs.
 
-Nothing that HiGHS says is believed. A case whose relaxation has no solution gets the duals of the least violation of
-its rows, which are a ray.
+Each case is bounded by the prices of its linear relaxation, or, where nothing is in that, by a ray (Farkas), both in
+whole numbers (`problems.relaxations.IntegerProgram`). Whoever checks the tree recomputes all of it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from optsched.certificates.trees import Branch, Step, Tree
 from optsched.deadline import check
-from optsched.instance import LARGEST, Floats, Ints
+from optsched.instance import Floats, Ints
 from optsched.problems.relaxations import UNBOUNDED, Box, IntegerProgram
+from optsched.solvers.answers import whole_prices
 from optsched.solvers.highs import LinearProgram, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
-__all__ = ["grown_tree", "linear_program"]
+__all__ = ["as_arrays", "settling_tree"]
 
-#: Prices are counted in so many parts of a unit of cost, those of rays in so many parts of 1.
-_SCALE, _RAY = 2**8, 2**16
+#: Denominators of the prices of rows, and of rays.
+_SCALE, _RAY_SCALE = 2**10, 2**24
 
-#: A case is settled by so many rounds of multipliers at most.
-_ROUNDS = 3
+#: A value nearer to a whole number is one.
+_WHOLE = 1e-6
+
+#: So many variables, the farthest from whole, are tried at each case; a part that gains less counts as gaining this.
+_CANDIDATES, _LEAST_GAIN = 20, 0.1
 
 
-def linear_program(program: IntegerProgram, relaxed: bool = False) -> LinearProgram:
-    """The program as arrays; `relaxed` makes whole numbers continuous."""
+def as_arrays(program: IntegerProgram, box: Box | None = None, integer: bool = True) -> LinearProgram:
+    """The program as HiGHS takes it, within a box, or its linear relaxation."""
+    lower, upper = (program.lower, program.upper) if box is None else box
     shape = len(program.row_lower), len(program.objective)
-    ends = [limit.astype(np.float64) for limit in (program.row_lower, program.row_upper)]
-    for limit in ends:
-        limit[np.abs(limit) >= UNBOUNDED] *= np.inf
     return LinearProgram(
         objective=program.objective.astype(np.float64),
-        col_lower=program.lower.astype(np.float64),
-        col_upper=program.upper.astype(np.float64),
-        integer=np.full(shape[1], not relaxed),
-        row_lower=ends[0],
-        row_upper=ends[1],
+        col_lower=lower.astype(np.float64),
+        col_upper=upper.astype(np.float64),
+        integer=np.full(len(lower), integer),
+        row_lower=np.where(program.row_lower <= -UNBOUNDED, -np.inf, program.row_lower.astype(np.float64)),
+        row_upper=np.where(program.row_upper >= UNBOUNDED, np.inf, program.row_upper.astype(np.float64)),
         matrix=sp.csr_array((program.value.astype(np.float64), (program.row, program.column)), shape=shape),
     )
 
 
-def grown_tree(program: IntegerProgram, limit: int, profile: Profile, most: int) -> Tree | None:
-    """A tree that proves that no solution costs less than `limit`; None where it would have more than `most` cases.
+def settling_tree(program: IntegerProgram, limit: int, profile: Profile, most_programs: int) -> Tree | None:
+    """A tree that settles the program at a limit: nothing in it costs less.
 
-    None also where there is a solution that costs less, or where no multipliers show what HiGHS says.
+    The variable to branch on is that of which both parts cost most, as their linear programs say (strong branching).
+
+    Parameters
+    ----------
+    program
+        In which nothing costs less than `limit`, as far as is known.
+    limit
+        In units of the objective.
+    profile
+        Limits and options of the linear programs.
+    most_programs
+        More linear programs are not solved; the tree is given up then.
+
+    Returns
+    -------
+    Tree
+        None where it was given up, a limit of the profile cut it short, or something was met that costs less.
 
     Raises
     ------
     OutOfTime
-        At the deadline.
+        If a deadline passes.
+    KeyboardInterrupt
+        If Ctrl-C came while HiGHS ran.
+
+    Examples
+    --------
+    Twice x + y is 3 in no whole numbers:
+
+    >>> one, at = np.ones(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    >>> program = IntegerProgram(one, at, np.arange(2), 2 * one, 3 * one[:1], 3 * one[:1], 0 * one, one)
+    >>> tree = settling_tree(program, 5, Profile("exact"), 100)
+    >>> tree.bound(program, 5), [step.branch for step in tree.steps][0]
+    (5, Branch(variable=1, at=0))
     """
-    relaxed = linear_program(program, relaxed=True)
+    search = _Search(program, limit, profile, most_programs)
     multipliers: list[Ints] = []
     steps: list[Step] = []
-    waiting: list[Box] = [program.box]
+    first = search.case(program.box)
+    waiting = [] if first is None else [first]
     while waiting:
+        case = waiting.pop()
+        parts = None if case.closed else search.parted(case)
+        if parts is None and not case.closed:
+            return None
+        steps.append(Step((len(multipliers),), None if parts is None else parts[0]))
+        multipliers.append(case.multipliers)
+        waiting += [] if parts is None else reversed(parts[1])
+    return Tree(multipliers, steps) if steps else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A box that its multipliers have narrowed, what they prove of it, and the values of its linear relaxation."""
+
+    box: Box
+    multipliers: Ints
+    bound: int
+    closed: bool
+    values: Floats
+
+
+class _Search:
+    """Solves the linear programs of cases."""
+
+    def __init__(self, program: IntegerProgram, limit: int, profile: Profile, most_programs: int) -> None:
+        self.program, self.limit, self.profile = program, limit, profile
+        self._left = most_programs
+
+    def case(self, box: Box) -> _Case | None:
+        """What the linear relaxation says of a box; None where it says nothing, or too many were solved."""
         check()
-        if len(steps) == most:
+        self._left -= 1
+        linear = as_arrays(self.program, box, integer=False)
+        found = solve_uninterrupted(linear, self.profile)
+        scale, duals, values = _SCALE, found.row_duals, found.x
+        if values is None and found.outcome.limit is None:  # nothing is in it, and a ray shows that
+            found = solve_uninterrupted(_elastic(linear), self.profile)
+            scale, duals, values = 0, found.row_duals, found.x
+        if self._left < 0 or values is None or duals is None:
             return None
-        box, by = waiting.pop(), []
-        for _ in range(_ROUNDS):
-            found, values = _duals(relaxed, box, profile)
-            if found is None:
-                return None
-            by.append(len(multipliers))
-            multipliers.append(found)
-            left = int((box.upper - box.lower).sum())
-            bound = program.settle(box, found, limit)
-            if bound == limit or box.empty or int((box.upper - box.lower).sum()) == left:
+        prices = whole_prices(duals * (scale or _RAY_SCALE))
+        if prices is None:
+            return None
+        multipliers = np.concatenate([[scale], prices])
+        bound = self.program.settle(box, multipliers, self.limit)
+        closed = box.empty or (bound is not None and bound >= self.limit)
+        least = self.limit if closed else self.limit - 2**40 if bound is None else bound
+        return _Case(box, multipliers, least, closed, values[: len(box.lower)])
+
+    def parted(self, case: _Case) -> tuple[Branch, list[_Case]] | None:
+        """The branch of which both parts cost most, and these; None where all is whole, or a part says nothing."""
+        off = np.abs(case.values - np.rint(case.values))
+        off[case.box.lower >= case.box.upper] = 0
+        best: tuple[float, Branch, list[_Case]] | None = None
+        for variable in np.argsort(-off, kind="stable")[:_CANDIDATES].tolist():
+            if off[variable] <= _WHOLE:
                 break
-        settled = bound == limit or box.empty
-        branch = None if settled else _branch(box, values)
-        if not settled and branch is None:
-            return None
-        steps.append(Step(tuple(by), branch))
-        if branch is not None:
-            waiting += reversed(box.split(*branch))
-    return Tree(multipliers, steps)
-
-
-def _branch(box: Box, values: Floats) -> Branch | None:
-    """The variable that is farthest from a whole number, else the one with most values left; None: none has two."""
-    spread = box.upper - box.lower
-    if not spread.any():
-        return None
-    far = np.where(spread > 0, np.abs(values - np.rint(values)), 0.0)
-    variable = int(np.argmax(far if far.max() > 1e-6 else spread))
-    return Branch(variable, int(np.clip(np.floor(values[variable]), box.lower[variable], box.upper[variable] - 1)))
-
-
-def _duals(relaxed: LinearProgram, box: Box, profile: Profile) -> tuple[Ints | None, Floats]:
-    """Multipliers of a box, by the duals of its relaxation or a ray; and the relaxation's solution."""
-    inside = replace(relaxed, col_lower=box.lower.astype(np.float64), col_upper=box.upper.astype(np.float64))
-    found, scale = solve_uninterrupted(inside, profile), _SCALE
-    values = found.x
-    if values is None or found.row_duals is None:
-        found, scale = solve_uninterrupted(_elastic(inside), profile), 0
-    if found.row_duals is None:
-        return None, inside.col_lower
-    prices = np.rint(found.row_duals * (scale or _RAY))
-    if (np.abs(prices) > LARGEST).any():
-        return None, inside.col_lower
-    return np.concatenate(([scale], prices.astype(np.int64))), inside.col_lower if values is None else values
+            lower, upper = int(case.box.lower[variable]), int(case.box.upper[variable])
+            branch = Branch(variable, min(max(math.floor(case.values[variable]), lower), upper - 1))
+            parts = [self.case(part) for part in case.box.split(*branch)]
+            cases = [part for part in parts if part is not None]
+            if len(cases) < len(parts):
+                return None
+            score = math.prod(max(part.bound - case.bound, _LEAST_GAIN) for part in cases)
+            if best is None or score > best[0]:
+                best = score, branch, cases
+            if all(part.closed for part in cases):
+                break
+        return None if best is None else (best[1], best[2])
 
 
 def _elastic(program: LinearProgram) -> LinearProgram:
-    """The least violation of the rows, in place of the cost: two more columns for each row, over and under it."""
+    """The least by which rows are broken: its duals are a ray where nothing is within all rows."""
     rows, columns = program.matrix.shape
-    slack = np.zeros(2 * rows)
+    more = sp.hstack([program.matrix, sp.eye_array(rows), -sp.eye_array(rows)], format="csr")
     return replace(
         program,
-        objective=np.concatenate((np.zeros(columns), slack + 1.0)),
-        col_lower=np.concatenate((program.col_lower, slack)),
-        col_upper=np.concatenate((program.col_upper, slack + np.inf)),
+        objective=np.concatenate([np.zeros(columns), np.ones(2 * rows)]),
+        col_lower=np.concatenate([program.col_lower, np.zeros(2 * rows)]),
+        col_upper=np.concatenate([program.col_upper, np.full(2 * rows, np.inf)]),
         integer=np.zeros(columns + 2 * rows, dtype=bool),
-        matrix=sp.hstack([program.matrix, sp.eye_array(rows), -sp.eye_array(rows)], format="csr"),
+        matrix=more,
     )

@@ -19,9 +19,9 @@ from optsched.instance import Ints
 from optsched.problems.utility import Utility
 from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
 from optsched.results import Certificate, Termination
-from optsched.searches.program_trees import as_arrays, settling_tree
+from optsched.searches.program_tree import as_arrays, settling_tree
 from optsched.solvers.answers import whole_numbers
-from optsched.solvers.highs import solve_arrays
+from optsched.solvers.highs import solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
 __all__ = ["Best", "highest_entry", "most_utilisation"]
@@ -59,7 +59,7 @@ def most_utilisation(problem: Utility, units: int, given: TaskPrices, used: int,
     if columns is None or len(columns.kind) > _MOST_COLUMNS:
         return None
     few = replace(profile, node_limit=min(_MOST_NODES, profile.node_limit or _MOST_NODES))
-    found = solve_arrays(as_arrays(columns.program), few)
+    found = solve_uninterrupted(as_arrays(columns.program), few)
     if found.outcome.status not in (Termination.OPTIMAL, Termination.INFEASIBLE):
         return None
     counts = None

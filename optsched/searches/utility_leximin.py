@@ -17,6 +17,7 @@ from optsched.searches.utility_by_maps import utility_search
 from optsched.searches.utility_columns import highest_entry
 from optsched.searches.utility_patterns import Packing
 from optsched.searches.utility_program import Quota, allocation_of, solve_integer_program
+from optsched.solvers.outcome import stopped
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = ["Leximin", "leximin"]
@@ -86,7 +87,11 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
             else:
                 limit = outcome.limit
         if limit is None:
-            tree = None if problem.coupled else highest_entry(problem, levels, low, profile)
+            tree = None
+            try:
+                tree = None if problem.coupled else highest_entry(problem, levels, low, profile)
+            except KeyboardInterrupt as error:  # the entry stays, by a word
+                limit = stopped(error)[0]
             levels.append(low)
             name = entry_name(problem.components[0].name, len(levels))
             certificates.append(tree or Certificate(name, Proof.SOLVER, exact(low, GRID)))

@@ -1,65 +1,92 @@
-"""Trees for integer programs: grown by HiGHS, proved without it, and none where there is nothing to prove."""
+"""Trees of cases over integer programs: against enumeration, and where they are given up."""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from optsched.instance import Ints
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 from optsched.searches import program_tree
-from optsched.searches.program_tree import grown_tree
-from optsched.solvers.profiles import load_profile
+from optsched.searches.program_tree import as_arrays, settling_tree
+from optsched.solvers import highs
+from optsched.solvers.highs import ArraySolution, solve_arrays
+from optsched.solvers.outcome import INTERRUPTED
+from optsched.solvers.profiles import Profile
 
-EXACT = load_profile("exact")
+EXACT = Profile("exact")
 
 
-def drawn(seed: int) -> tuple[IntegerProgram, int | None]:
-    """Two equations or ranges over four variables, and the least cost by enumeration."""
+def drawn(seed: int) -> IntegerProgram:
+    """A program of four variables and three rows, some of them equations, some with one limit."""
     rng = np.random.default_rng(seed)
-    matrix, cost = rng.integers(-3, 6, (2, 4)), rng.integers(-4, 9, 4)
+    matrix: Ints = rng.integers(-3, 6, size=(3, 4))
     row, column = np.nonzero(matrix)
-    least = rng.integers(3, 9, 2)
-    most = np.where(rng.random(2) < 0.5, least, UNBOUNDED)
-    none, three = np.zeros(4, dtype=np.int64), np.full(4, 3)
-    program = IntegerProgram(cost, row, column, matrix[row, column], least, most, none, three)
-    held = [
-        int(cost @ values)
-        for values in itertools.product(range(4), repeat=4)
-        if (least <= matrix @ values).all() and (matrix @ values <= most).all()
-    ]
-    return program, min(held, default=None)
+    inside = matrix @ rng.integers(0, 3, size=4)
+    lower = np.where(rng.random(3) < 0.7, inside - rng.integers(0, 2, size=3), -UNBOUNDED)
+    upper = np.where(rng.random(3) < 0.5, inside + rng.integers(-1, 2, size=3), UNBOUNDED)
+    upper = np.maximum(upper, lower)
+    box = np.zeros(4, dtype=np.int64), np.full(4, 2, dtype=np.int64)
+    return IntegerProgram(rng.integers(-9, 10, size=4), row, column, matrix[row, column], lower, upper, *box)
 
 
-def test_trees_prove_optima_and_that_nothing_is_there() -> None:
-    """Tests that the least cost is proved, with rays where the relaxation is empty, and no more than it."""
-    larger = 0
-    for seed in range(40):
-        program, best = drawn(seed)
-        limit = 99 if best is None else best
-        tree = grown_tree(program, limit, EXACT, 500)
-        assert tree is not None
-        assert tree.bound(program, limit) == limit
-        larger += len(tree.steps) > 1
-        if best is not None:
-            assert grown_tree(program, best + 1, EXACT, 500) is None
-            assert tree.bound(program, best + 1) <= best
-    assert larger > 5
+def least(program: IntegerProgram) -> int | None:
+    """The least cost, by trying all; None where nothing is within the rows."""
+    matrix = np.zeros((3, 4), dtype=np.int64)
+    matrix[program.row, program.column] = program.value
+    found = []
+    for values in itertools.product(range(3), repeat=4):
+        held = matrix @ np.array(values)
+        if (program.row_lower <= held).all() and (held <= program.row_upper).all():
+            found.append(int(program.objective @ np.array(values)))
+    return min(found, default=None)
 
 
-def test_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that there is none where it would be too large, or HiGHS gives no duals, or such as are too large."""
-    program, best = next(held for held in map(drawn, range(40)) if held[1] is not None)
-    assert best is not None
-    assert grown_tree(program, best, EXACT, 0) is None
-    solved = program_tree.solve_uninterrupted
-    for changed in (None, np.full(2, 1e300)):
-        with monkeypatch.context() as patch:
-            patch.setattr(
-                program_tree,
-                "solve_uninterrupted",
-                lambda *given, changed=changed: replace(solved(*given), row_duals=changed),
-            )
-            assert grown_tree(program, best, EXACT, 500) is None
+@pytest.mark.parametrize("seed", range(60))
+def test_trees(seed: int) -> None:
+    """Tests that a tree settles a program at its least cost, or anywhere where nothing is in it, and never higher."""
+    program = drawn(seed)
+    best = least(program)
+    limit = 50 if best is None else best
+    tree = settling_tree(program, limit, EXACT, 500)
+    assert tree is not None
+    assert tree.bound(program, limit) == limit
+    if best is not None:
+        assert settling_tree(program, best + 1, EXACT, 500) is None
+        assert round(solve_arrays(as_arrays(program), EXACT).outcome.objective or 0) == best
+        assert tree.bound(program, best + 5) <= best
+
+
+def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a tree is given up where it takes too many programs, at a limit on time, and without exact prices."""
+    seed = next(seed for seed in range(60) if len(tree_of(seed)) > 1)
+    program = drawn(seed)
+    best = least(program)
+    limit = 50 if best is None else best
+    assert settling_tree(program, limit, EXACT, 0) is None
+    assert settling_tree(program, limit, EXACT, 2) is None
+    assert settling_tree(program, limit, Profile("none", time_limit=0), 500) is None
+    monkeypatch.setattr(program_tree, "whole_prices", lambda duals: None)
+    assert settling_tree(program, limit, EXACT, 500) is None
+
+
+def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C while HiGHS runs gives up more than the tree."""
+
+    def cut_short(*given: Any) -> ArraySolution:
+        return ArraySolution(INTERRUPTED, None, None, None)
+
+    monkeypatch.setattr(highs, "solve_arrays", cut_short)
+    with pytest.raises(KeyboardInterrupt):
+        settling_tree(drawn(0), 0, EXACT, 500)
+
+
+def tree_of(seed: int) -> list[object]:
+    """The steps of a drawn program's tree."""
+    best = least(drawn(seed))
+    tree = settling_tree(drawn(seed), 50 if best is None else best, EXACT, 500)
+    assert tree is not None
+    return list(tree.steps)

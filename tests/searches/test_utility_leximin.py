@@ -7,6 +7,7 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stopping import interrupted
 from utility_instances import posed, problems
 
 from optsched.certificates import certify
@@ -62,6 +63,17 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     found = leximin(problem)
     assert (found.limit, found.utilities[0], found.proofs) == (Limit.NODES, whole.utilities[0], (whole.proofs[0], None))
     assert not problem.violations(found.placement)
+
+
+def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C at the proof of an entry keeps the entry, by the solver's word, and ends the search."""
+    job = {"maps": 5, "map": {"cpu": 2, "disk": 3}, "goal": 3, "time": 2}
+    problem = posed({"cpu": [5, 7], "disk": [8, 7]}, [job] * 3)
+    whole = leximin(problem)
+    monkeypatch.setattr(utility_leximin, "highest_entry", interrupted)
+    found = leximin(problem)
+    assert (found.limit, found.utilities[:2]) == (Limit.INTERRUPTED, whole.utilities[:2])
+    assert found.proofs == (whole.proofs[0], Proof.SOLVER, None)
 
 
 class Alike(Utility):
