@@ -33,7 +33,9 @@ _UNTOLD = 2e-6
 
 
 def by_route(call: Call[Utility], profile: Profile) -> Solution:
-    """The highest lowest utility, then the most utilisation; prices of tasks prove them, or the solver's word."""
+    """The highest lowest utility, then the most utilisation; prices of tasks prove them, a tree over what these
+    leave, or the solver's word.
+    """
     problem = call.problem
     if call.route == "pulp" and len(problem.jobs):
         return _by_literal(call, profile)

@@ -1,9 +1,11 @@
-"""`latency` exactly: one limit on the makespan after another; at each a bound, a packing, and a MIP where they differ.
+"""`latency` exactly: one limit on the makespan after another; at each a bound, a packing, and cuts where they differ.
 
 At a fixed limit on the makespan the least work is the least number of remote tasks. A maximum b-matching of tasks to
 servers with replicas bounds it from below. A packing of the remote tasks into the room that is left bounds it from
-above. Where the two meet, the proof is combinatorial (a cover of servers). Where they do not, the compact program
-decides, with continuous local shares and integer remote counts, and the proof is the solver's word.
+above. Where the two meet, the proof is a cover of servers. Where they do not, the duals of the compact program's
+relaxation, tightened by cuts, are prices that prove more, or rule the limit out. The program itself, with continuous
+local shares and integer remote counts, decides where these are not enough. Only where no prices prove what it says is
+the proof the solver's word.
 """
 
 from __future__ import annotations
