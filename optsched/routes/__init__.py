@@ -45,12 +45,13 @@ if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
         utility,
         worst_group,
     )
-    from optsched.routes.base import BoundsModule, FrontierModule, RouteModule, RoutesByProblem
+    from optsched.routes.base import BoundsModule, FrontierModule, PlainModule, RoutesByProblem
     from optsched.routes.latency import latency_search, solve_by
 
-    _BY_COSTS: list[RouteModule] = [flow_congestion, generalized_assignment, min_cost_flow]
-    _BY_SEARCH: list[RouteModule] = [transmission, transmission_reduces, utility, worst_group]
+    _BY_COSTS: list[PlainModule] = [flow_congestion, generalized_assignment, min_cost_flow]
+    _BY_SEARCH: list[PlainModule] = [transmission, transmission_reduces, utility, worst_group]
     _BY_PROBLEM: list[RoutesByProblem] = [assignment, enumerated, min_cost_flow]
+    _PLAINLY: list[PlainModule] = [assignment, latency, lsap_fairness, traffic]
     _WITH_BOUNDS: list[BoundsModule] = [latency]
     _WITH_FRONTIER: list[FrontierModule] = [latency, lsap_fairness, traffic]
 
@@ -136,7 +137,7 @@ def solve(
     time_limit
         Seconds; overrides the profile's. It is looked at between and within solves, and in every loop that may be long.
         What cannot look at it for long (the building of a large model, a large step of a library) runs in a process of
-        its own, which is killed a second later; what was held by then is the result.
+        its own, which is killed a second later; what was held by then is the result, or what needs no search.
 
     Returns
     -------
@@ -175,9 +176,10 @@ def solve(
             from optsched.routes.contained import solved
 
             return solved(call, profile)
+        call.hold(call.plain)
         solution: Solution = module.by_route(call, profile)
         return solution
-    return call.solution(*call.held)  # it was stopped where no route looks for that
+    return call.solution(*(call.held or (None, ())))  # it was stopped where no route looks for that
 
 
 def _may_overrun(problem: AnyProblem, route: str) -> bool:

@@ -14,7 +14,7 @@ from optsched.routes.call import Call, Found, Held, Told
 from optsched.searches.assignment import Prices, fill_idle_slots, is_tiered, prices_of, solve_assignment
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route", "routes"]
+__all__ = ["ROUTES", "by_route", "plain", "routes"]
 
 #: The default first.
 ROUTES = ("network", "arrays", "network-simplex", "dense", *MODELS, "brute-force")
@@ -30,7 +30,6 @@ def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
     problem = call.problem
     placement, certificate = None, None
     found: Told = Found()
-    call.hold(lambda: _held(problem))
     with call.until_stopped():
         nodes, prices, found = _found(call, profile)
         if nodes is not None:
@@ -61,8 +60,8 @@ def _proof(problem: AssignmentProblem, placement: Placement, prices: Prices | No
     return _fallback(problem)[1] if prices is None else assignment_certificate(problem, *prices)
 
 
-def _held(problem: AssignmentProblem) -> Held:
-    """The same as what a call holds."""
+def plain(problem: AssignmentProblem) -> Held:
+    """The first tasks on the first slots, and the bound with every slot free."""
     placement, certificate = _fallback(problem)
     return placement, (certificate,)
 

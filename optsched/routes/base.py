@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 from optsched.fronts import Frontier
 from optsched.problems import AnyProblem
-from optsched.results import Bound, FrontierPoint, Limit, Number, Solution, Value
+from optsched.results import Bound, Certificate, FrontierPoint, Limit, Number, Solution, Value
 from optsched.solvers.profiles import Profile
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "BoundsModule",
     "Frontier",
     "FrontierModule",
+    "PlainModule",
     "RouteModule",
     "RoutesByProblem",
     "cut_short",
@@ -49,6 +50,13 @@ class RoutesByProblem(RouteModule, Protocol):
 
     def routes(self, problem: Any, /) -> tuple[str, ...]:
         """Those that pose this one, the default first."""
+
+
+class PlainModule(RouteModule, Protocol):
+    """A module of routes that says what can be had where a solve is stopped before it holds anything."""
+
+    def plain(self, problem: Any, /) -> tuple[Any, tuple[Certificate, ...]]:
+        """A decision that needs no search, or None, and proofs of the cheap bounds; in a second or less."""
 
 
 class BoundsModule(RouteModule, Protocol):

@@ -11,10 +11,12 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
 
+from optsched.deadline import deadline, unhurried
 from optsched.doubts import FEW, examine
 from optsched.errors import SolverDisagreement
 from optsched.problems import AnyProblem
@@ -40,6 +42,9 @@ __all__ = ["ALL_TRIED", "Call", "Found", "Held", "Told", "modelled", "proof_of",
 
 #: The status where enumeration found nothing.
 ALL_TRIED = "no placement is feasible"
+
+#: Seconds that may be taken, once a solve is stopped, for what can be had without a search.
+_QUICK = 1.0
 
 Posed = TypeVar("Posed", bound=AnyProblem)
 
@@ -125,7 +130,7 @@ class Call(Generic[Posed]):
         self.problem, self.route, self.start = problem, route, start
         self.began = time.perf_counter()
         #: What was held where the process of the call was killed: a decision, or none, and certificates.
-        self.held: Held = (None, ())
+        self.held: Held | None = None
         self._stopped: tuple[Limit, str] | None = None
 
     @property
@@ -147,6 +152,28 @@ class Call(Generic[Posed]):
         `held` is asked only where it may be killed. What is said last counts.
         """
         hand_over(held)
+
+    def plain(self) -> Held:
+        """What can be had without a search (`plain` of the problem's module of routes); nothing where it has none."""
+        named = record_of(type(self.problem)).routes
+        make = None if named is None else getattr(import_module(named), "plain", None)
+        held: Held = (None, ()) if make is None else make(self.problem)
+        return held
+
+    def _completed(self, decision: Decision | None, certificates: tuple[Certificate, ...]) -> Held:
+        """The same, or what can be had without a search where there is no decision, or no bound on what goes first."""
+        first = self.problem.components[0]
+        told = {certificate.component: certificate for certificate in certificates}
+        if (decision is not None or self.start is not None) and first.name in told:
+            return decision, certificates
+        with suppress(*STOPPED), unhurried(), deadline(_QUICK):
+            quick, proofs = self.plain()
+            decision = quick if decision is None else decision
+            for proof in proofs:
+                before = told.get(proof.component)
+                if before is None or (proof.component == first.name and _tighter(proof, before, first.sense)):
+                    told[proof.component] = proof
+        return decision, tuple(told.values())
 
     def by_model(self, profile: Profile, limit: Any = None, start: Any = None) -> Found:
         """What the model of the route says within the time that is left, its claim checked (see `modelled`)."""
@@ -226,6 +253,8 @@ class Call(Generic[Posed]):
         problem = self.problem
         if unanswered is Termination.INFEASIBLE and self.start is not None:
             raise SolverDisagreement(f"{problem.name}: a solver says that nothing is feasible, but the start is")
+        if unanswered is None and limit in (Limit.TIME, Limit.INTERRUPTED):
+            decision, certificates = self._completed(decision, certificates)
         candidates = [(_worth(problem, held), held) for held in (decision, self.start) if held is not None]
         best_of = min(candidates, key=lambda held: problem.minimised(held[0])) if candidates else (None, None)
         objective, best = best_of
@@ -256,6 +285,11 @@ class Call(Generic[Posed]):
         )
         _doubt(problem, solution)
         return solution
+
+
+def _tighter(proof: Certificate, other: Certificate, sense: Sense) -> bool:
+    """Whether a proof claims more than another of the same component."""
+    return proof.claim > other.claim if sense is Sense.MIN else proof.claim < other.claim
 
 
 def _doubt(problem: AnyProblem, solution: Solution) -> None:

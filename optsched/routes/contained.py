@@ -55,7 +55,7 @@ def _ended(asked: Call[Any], outcome: Outcome) -> Solution:
     """The solution where the process was killed or crashed: what it handed over is held, and the start."""
     told = f"{outcome.status}: {outcome.message}"
     unanswered = Termination.ERROR if outcome.status is Status.CRASHED else None
-    return asked.solution(*asked.held, _LIMITS.get(outcome.status), told, unanswered=unanswered)
+    return asked.solution(*(asked.held or (None, ())), _LIMITS.get(outcome.status), told, unanswered=unanswered)
 
 
 def told_end(solution: Solution) -> str | None:

@@ -12,12 +12,12 @@ from optsched.problems import FlowCongestion
 from optsched.problems.congestion_loads import CongestionLoads
 from optsched.results import Certificate, Proof, Solution
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found, proof_of
+from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.flow_congestion import plain_prices, solve_convex_flow, solve_patterns, solve_relaxed
 from optsched.searches.program_tree import settling_tree
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 
 #: The default first.
 ROUTES = ("arrays", *MODELS, "brute-force")
@@ -37,15 +37,13 @@ def by_route(call: Call[FlowCongestion], profile: Profile) -> Solution:
     is found in time, the placement is that of `flow-greedy`.
     """
     problem = call.problem
-    with unhurried():
-        start = call.start or flow_greedy(problem, np.random.default_rng())
+    start = call.start or _greedy(problem)
     if not problem.due:
         nothing = flow_congestion_certificate(
             problem, np.zeros_like(problem.counts), np.zeros_like(problem.class_type), 1
         )
         return call.settled(start, nothing)
     found, prices = Found(), plain_prices(problem)
-    call.hold(lambda: (start, (flow_congestion_certificate(problem, *prices),)))
     with call.until_stopped():
         convex = call.route == "arrays" and problem.convex
         built = call.elapsed
@@ -61,6 +59,16 @@ def by_route(call: Call[FlowCongestion], profile: Profile) -> Solution:
         if call.route == "arrays" and found.optimal and certificate.kind is Proof.SOLVER:
             certificate = _grown(call, profile, certificate)
     return call.answered(found.decision or start, (certificate,), found)
+
+
+def plain(problem: FlowCongestion) -> Held:
+    """The placement of `flow-greedy`, and the bound with each task on its best node without load."""
+    return _greedy(problem), (flow_congestion_certificate(problem, *plain_prices(problem)),)
+
+
+def _greedy(problem: FlowCongestion) -> Placement:
+    with unhurried():
+        return flow_greedy(problem, np.random.default_rng())
 
 
 def _grown(call: Call[FlowCongestion], profile: Profile, word: Certificate) -> Certificate:

@@ -12,7 +12,7 @@ from optsched.placement import Placement
 from optsched.problems import GeneralizedAssignment
 from optsched.results import Certificate, Limit, Number, Proof, Solution, Termination
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found, proof_of
+from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.capacity_tree import CapacityTree
 from optsched.searches.generalized_assignment import (
     Assigned,
@@ -24,7 +24,7 @@ from optsched.searches.generalized_assignment import (
 )
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
@@ -44,25 +44,34 @@ def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
     their bound, rounded, equals the optimum.
     """
     problem = call.problem
-    priced = generalized_assignment_certificate(problem, np.zeros_like(problem.capacity), 1)
+    priced = _free(problem)
     if not len(problem.tasks):
         return call.settled(problem.placement([]), priced)
     if call.route == "search" and len(problem.stranded):
         return call.infeasible(problem.plainly_infeasible or "")
     search, found = _Search(call), Found()
-    call.hold(lambda: (None, (priced,)))
     with call.until_stopped():
         plain = plain_assignment(problem) if call.route == "search" else None
         if plain is not None:
             return _by_assignment(call, plain)
         prices = capacity_prices(problem, profile)
         priced = generalized_assignment_certificate(problem, *prices)
-        call.hold(lambda: (None, (priced,)))
+        call.hold(lambda: (greedy_packing(problem), (priced,)))
         if call.route == "search":
             search.run(prices, priced, profile)
         else:
             found = call.by_model(profile) if call.route in MODELS else _by_arrays(call, profile, call.start)
     return search.solution(priced) if call.route == "search" else _told(call, priced, found)
+
+
+def plain(problem: GeneralizedAssignment) -> Held:
+    """A greedy packing where one fits, and the bound with all capacities free."""
+    return greedy_packing(problem), (_free(problem),)
+
+
+def _free(problem: GeneralizedAssignment) -> Certificate:
+    """The proof of the bound with all capacities free."""
+    return generalized_assignment_certificate(problem, np.zeros_like(problem.capacity), 1)
 
 
 def _told(call: Call[GeneralizedAssignment], proof: Certificate, found: Found) -> Solution:

@@ -17,7 +17,7 @@ from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_c
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
 
-__all__ = ["ROUTES", "Beside", "bounds", "by_route", "frontier", "latency_search", "solve_by"]
+__all__ = ["ROUTES", "Beside", "bounds", "by_route", "frontier", "latency_search", "plain", "solve_by"]
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
@@ -25,8 +25,6 @@ ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
 def by_route(call: Call[Latency], profile: Profile) -> Solution:
     """By the search over limits, or the literal model where there is a task."""
-    if len(call.problem.tasks):
-        call.hold(lambda: _plain(latency_search(call.problem, profile, call.start)))
     literal = call.route == "pulp" and len(call.problem.tasks)
     return _by_literal(call, profile) if literal else _by_search(call, profile)
 
@@ -82,11 +80,13 @@ def _by_search(call: Call[Latency], profile: Profile, search: LatencySearch | No
     return call.solution(problem.placement(nodes), tuple(certificates), *told)
 
 
-def _plain(search: LatencySearch) -> Held:
-    """What is held before anything is settled: a placement that is quickly found, and a bound by counting."""
+def plain(problem: Latency) -> Held:
+    """A placement that is quickly found, and a bound by counting."""
+    if not len(problem.tasks):
+        return problem.placement([]), _nothing()
+    search = LatencySearch(problem, Profile("exact"))
     limit = search.open_limit().limit
-    nodes = search.fallback(limit)
-    return search.problem.placement(nodes), (search.makespan_certificate(limit),)
+    return problem.placement(search.fallback(limit)), (search.makespan_certificate(limit),)
 
 
 def _nothing() -> tuple[Certificate, Certificate]:

@@ -17,6 +17,7 @@ from optsched.placement import Placement
 from optsched.problems import LsapFairness
 from optsched.processes.handing import hand_over
 from optsched.results import Certificate, FrontierPoint, Limit, Number, Solution, Value
+from optsched.routes.assignment import plain
 from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Found, Told, modelled
 from optsched.searches.assignment import AssignmentSolution
@@ -26,7 +27,7 @@ from optsched.solvers.networks import BMatching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "Beside", "by_route", "frontier"]
+__all__ = ["ROUTES", "Beside", "by_route", "frontier", "plain"]
 
 #: The default first.
 ROUTES = ("flows", "arrays", "network-simplex", *MODELS, "brute-force")

@@ -13,14 +13,14 @@ from optsched.placement import NetworkFlow
 from optsched.problems import MinCostFlow
 from optsched.results import Solution, Termination
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found, modelled
+from optsched.routes.call import Call, Found, Held, modelled
 from optsched.searches.assignment import simplex_solver
 from optsched.searches.min_cost_flow import by_arrays, by_network_simplex, potentials_of
 from optsched.solvers.networks import simplex_compiled
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route", "routes"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain", "routes"]
 
 #: The default first.
 ROUTES = ("arrays", "network-simplex", *MODELS)
@@ -58,8 +58,6 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
     if problem.unlimited_cycle:
         return _unbounded(call, profile)
     found, potentials = Found(), None
-    plain = min_cost_flow_certificate(problem, np.zeros(len(network), dtype=np.int64))
-    call.hold(lambda: (None, () if plain is None else (plain,)))
     with call.until_stopped():
         found, potentials = _found(call, problem, profile)
         if found.optimal:
@@ -71,8 +69,14 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
         if "unbounded" in raw.lower() and "infeasible" not in raw.lower():
             raise SolverDisagreement(f'{problem.name}: the solver says "{raw}", but every negative cycle has a limit')
         return call.solution(None, (), None, raw, found.solver, found.build_seconds, found.outcome.status)
-    certificate = plain if potentials is None else min_cost_flow_certificate(problem, potentials)
-    return call.answered(found.decision, () if certificate is None else (certificate,), found)
+    certificate = None if potentials is None else min_cost_flow_certificate(problem, potentials)
+    return call.answered(found.decision, plain(problem)[1] if certificate is None else (certificate,), found)
+
+
+def plain(problem: MinCostFlow) -> Held:
+    """The cost of each arc at its own best limit, where all have one."""
+    certificate = min_cost_flow_certificate(problem, np.zeros(len(problem.instance), dtype=np.int64))
+    return None, () if certificate is None else (certificate,)
 
 
 def _unbounded(call: Call[MinCostFlow], profile: Profile) -> Solution:

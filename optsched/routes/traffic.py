@@ -9,12 +9,12 @@ from optsched.placement import Placement
 from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, FrontierPoint, Solution
 from optsched.routes.base import MODELS, Frontier
-from optsched.routes.call import Call, modelled
+from optsched.routes.call import Call, Held, modelled
 from optsched.searches.traffic import TrafficSearch, scaled
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route", "frontier", "traffic_search"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "frontier", "plain", "traffic_search"]
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
@@ -29,10 +29,9 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
     if not len(problem.tasks):
         return call.settled(problem.placement([]), *_nothing(problem))
     search = traffic_search(problem, profile, call.start, call.route)
-    certificates = [traffic_certificate(problem, Cases(SlotPrices.none(problem)))]
+    certificates = list(plain(problem)[1])
     placement: Placement | None = None
     built = call.elapsed
-    call.hold(lambda: (None, tuple(certificates)))
     with call.until_stopped():
         known = search.at(None)
         if not known.feasible:
@@ -51,6 +50,11 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
             certificates = [certificates[0], search.load_certificate(load, known.units)]
     placement = placement or search.held
     return call.solution(placement, tuple(certificates), search.stopped, search.raw_status, search.solver, built)
+
+
+def plain(problem: Traffic) -> Held:
+    """The least traffic with every slot free."""
+    return None, (traffic_certificate(problem, Cases(SlotPrices.none(problem))),)
 
 
 def traffic_search(

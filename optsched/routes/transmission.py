@@ -14,12 +14,12 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds
 from optsched.results import Certificate, Proof, Solution
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found, proof_of
+from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.first_fit import first_fit
 from optsched.searches.transmission import TransmissionSearch
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 
 #: The default first.
 ROUTES = ("search", *MODELS, "brute-force")
@@ -40,14 +40,22 @@ def by_route(call: Call[Transmission], profile: Profile) -> Solution:
         told = f"the shuffle may cost {problem.most_between / problem.grid:.4g}, and past {_LARGEST_MOST:,} MB times"
         mend = 'distance a model that switches it by binaries is not kept exactly; take route "search", or larger units'
         raise UsageError(f"{problem.name}: {told} {mend}")
-    bounds, found = ReduceBounds(problem), Found()
-    no_tree = Branching(np.arange(len(problem.reduces)), {}, None)
-    plain = transmission_certificate(bounds, no_tree, bounds.cheap)
-    call.hold(lambda: (_one_by_one(problem), (plain,)))
+    found, cheap = Found(), _cheap(problem)
     with call.until_stopped():
         found = call.by_model(profile)
-    certificate = proof_of(problem, plain, found, problem.grid)
+    certificate = proof_of(problem, cheap, found, problem.grid)
     return call.answered(found.decision, (certificate,), found)
+
+
+def plain(problem: Transmission) -> Held:
+    """Each task where it is cheapest, in turn, and the cheap bound."""
+    return _one_by_one(problem), (_cheap(problem),)
+
+
+def _cheap(problem: Transmission) -> Certificate:
+    """The proof of the cheap bound."""
+    bounds = ReduceBounds(problem)
+    return transmission_certificate(bounds, Branching(np.arange(len(problem.reduces)), {}, None), bounds.cheap)
 
 
 def _by_search(call: Call[Transmission], profile: Profile) -> Solution:

@@ -11,12 +11,12 @@ from optsched.placement import NONE, Placement
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.results import Certificate, Solution
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found
+from optsched.routes.call import Call, Found, Held
 from optsched.searches.first_fit import first_fit
 from optsched.searches.transmission_reduces import ReducePrices, by_arrays, prices_of
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 
 #: The default first.
 ROUTES = ("arrays", *MODELS, "brute-force")
@@ -28,15 +28,19 @@ OVERRUNS = {"arrays": 50_000}
 def by_route(call: Call[TransmissionReduces], profile: Profile) -> Solution:
     """By arrays or a model. Where it stops without an answer, each reduce goes where it is cheapest, in turn."""
     problem = call.problem
-    certificate, found = _plain(problem), Found()
+    certificate, found = _cheap(problem), Found()
     if not problem.count:
         return call.settled(problem.placement(np.full(len(problem.tasks), NONE)), certificate)
-    call.hold(lambda: (_one_by_one(problem), (_plain(problem),)))
     with call.until_stopped():
         found, prices = _found(call, profile)
         if found.decision is not None:
             certificate = _proof(problem, problem.nodes_of(found.decision), prices)
     return call.answered(found.decision or _one_by_one(problem), (certificate,), found)
+
+
+def plain(problem: TransmissionReduces) -> Held:
+    """Each reduce where it is cheapest, in turn, and the bound with every slot free."""
+    return _one_by_one(problem), (_cheap(problem),)
 
 
 def _one_by_one(problem: TransmissionReduces) -> Placement:
@@ -61,10 +65,10 @@ def _proof(problem: TransmissionReduces, nodes: Ints, prices: ReducePrices | Non
     units = problem.cost_units(nodes)
     if prices is None or problem.price_bound(*prices) != units:
         prices = prices_of(problem, nodes)
-    return _plain(problem) if prices is None else transmission_reduces_certificate(problem, *prices)
+    return _cheap(problem) if prices is None else transmission_reduces_certificate(problem, *prices)
 
 
-def _plain(problem: TransmissionReduces) -> Certificate:
+def _cheap(problem: TransmissionReduces) -> Certificate:
     """The proof of the cheap bound: every slot is free, and only one more reduce has a price."""
     free, shared = np.zeros_like(problem.capacity), np.zeros(problem.barred.shape, dtype=np.int64)
     least = np.where(problem.usable, problem.units, np.int64(2**62)).min(axis=1, initial=2**62)

@@ -13,14 +13,14 @@ from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
 from optsched.results import Certificate, Number, Sense, Solution
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found, modelled, proof_of
+from optsched.routes.call import Call, Found, Held, modelled, proof_of
 from optsched.searches.utility_by_maps import utility_search
 from optsched.searches.utility_program import counts_of
 from optsched.solvers.answers import stronger
 from optsched.solvers.outcome import SolverOutcome, negated
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 
 #: The default first.
 ROUTES = ("thresholds", *MODELS, "brute-force")
@@ -46,6 +46,16 @@ def by_route(call: Call[Utility], profile: Profile) -> Solution:
     call.hold(lambda: (search.placement, search.certificates))
     search.run()
     return call.solution(search.placement, search.certificates, search.limit, search.raw_status, search.solver)
+
+
+def plain(problem: Utility) -> Held:
+    """No task placed, and the lowest utility that the trackers' room of one resource leaves, or with all placed."""
+    none = np.zeros(len(problem.jobs), dtype=np.int64)
+    proofs = [utility_certificate(problem, none, none)]
+    for position in range(len(problem.resources)):
+        proofs.append(utility_certificate(problem, problem.demand_map[:, position], problem.demand_reduce[:, position]))
+    best = min(proofs, key=lambda proof: proof.claim)
+    return utility_search(problem, Profile("exact")).placement, (best,)
 
 
 def _compact_pyomo(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from optsched.certificates.worst_group import GroupPrices, cost_certificate, worst_group_certificate
 from optsched.problems.worst_group import WorstGroup
 from optsched.results import Certificate, Solution
+from optsched.routes import assignment
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found, proof_of
+from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.worst_group import Engine, FlowEngine, GroupSearch, ProgramEngine, is_flow
 from optsched.solvers.answers import stronger
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 
 #: The default first.
 ROUTES = ("thresholds", "arrays", *MODELS, "brute-force")
@@ -41,6 +44,20 @@ def by_route(call: Call[WorstGroup], profile: Profile) -> Solution:
         return _by_model(call, profile, search)
     search.run()
     return call.solution(search.placement, search.certificates, search.limit, search.raw_status, engine.solver, built)
+
+
+def plain(problem: WorstGroup) -> Held:
+    """The first tasks on the first slots, and with every slot free the mean of all tasks or that of one group."""
+    free = GroupPrices.none(problem)
+    proofs = [worst_group_certificate(problem, free)]
+    if problem.count:
+        cheapest, groups = problem.cheapest_units(free.nodes), range(len(problem.sizes))
+        sums = np.bincount(problem.pool, weights=cheapest, minlength=len(groups))
+        dearest = int(np.argmax(sums / np.maximum(problem.sizes, 1)))
+        for weights in ([1] * len(groups), [int(group == dearest) for group in groups]):
+            last = int(np.sort(cheapest * np.array(weights)[problem.pool])[problem.count - 1])
+            proofs.append(worst_group_certificate(problem, GroupPrices(last, free.nodes, weights)))
+    return assignment.plain(problem)[0], (max(proofs, key=lambda proof: proof.claim),)
 
 
 def _by_model(call: Call[WorstGroup], profile: Profile, search: GroupSearch) -> Solution:

@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 
 import optsched
-from optsched.errors import UsageError
+from optsched.certificates import certify
+from optsched.errors import OutOfTime, UsageError
 from optsched.gaps import Reference
 from optsched.processes import Limits, contained
 from optsched.processes.containing import RunFailed
-from optsched.results import Limit, Termination
-from optsched.routes import assignment, latency
+from optsched.registry import records
+from optsched.results import Limit, Sense, Termination
+from optsched.routes import assignment, latency, routes_of
 from optsched.routes import contained as contained_routes
 from optsched.routes.call import Call
+from optsched.testing.changes import emptied
 
 
 def slowly(*_given: Any) -> Any:
@@ -75,9 +78,6 @@ def test_same_as_without(name: str) -> None:
 @pytest.mark.parametrize(
     ("function", "termination", "limit", "told"),
     [
-        pytest.param(
-            slowly, Termination.NO_SOLUTION, Limit.TIME, "timed-out: killed after 0.2 s", marks=pytest.mark.thorough
-        ),
         (run_out, Termination.NO_SOLUTION, Limit.MEMORY, "out-of-memory: memory was refused: MemoryError"),
         pytest.param(
             crash,
@@ -91,9 +91,9 @@ def test_same_as_without(name: str) -> None:
 def test_process_that_ended(
     doing: Any, function: Any, termination: Termination, limit: Limit | None, told: str
 ) -> None:
-    """Tests that a solver that was killed or crashed is a solution without a value that says so, beside too."""
+    """Tests that a solver without memory or that crashed is a solution without a value that says so, beside too."""
     doing(function)
-    with contained(Limits(0.2) if limit is Limit.TIME else Limits(60)):
+    with contained(Limits(60)):
         for name in ("lsap", "latency"):
             problem: Any = optsched.problem(name, "papers/guo-fig2")
             for solution in (optsched.solve(problem), Reference(problem).solution):
@@ -109,6 +109,64 @@ def test_process_that_ended(
             assert (frontier.points, frontier.complete, frontier.limit) == ((), False, limit)
 
 
+@pytest.mark.thorough
+def test_process_that_was_killed_at_a_limit_on_runs(doing: Any) -> None:
+    """Tests that a run that is killed says so, and has what needs no search, beside and as a frontier too."""
+    doing(slowly)
+    with contained(Limits(0.2)):
+        problem: Any = optsched.problem("latency", "papers/guo-fig2")
+        for solution in (optsched.solve(problem), Reference(problem).solution):
+            assert (solution.limit, solution.bound[0]) == (Limit.TIME, problem.counting_bound())
+            assert solution.objective is not None
+            assert contained_routes.told_end(solution) == "timed-out: killed after 0.2 s"
+        assert Reference(problem).beside((9, 99)) == dict.fromkeys(latency.Beside.fields)
+        frontier = optsched.frontier(problem)
+        assert (frontier.points, frontier.complete, frontier.limit) == ((), False, Limit.TIME)
+
+
+#: Problems of which no feasible placement or flow is had without a search.
+NO_PLACEMENT = ("traffic", "min-cost-flow")
+
+
+def never_answers(*_given: Any) -> Any:
+    """Stands for a process that is killed at the deadline, and has told nothing."""
+    raise OutOfTime("out of time")
+
+
+@pytest.mark.parametrize("name", records())
+def test_process_that_never_answers_leaves_what_needs_no_search(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that such a solve ends with the cheap bounds, and with a placement where one is quickly had."""
+    entry = records()[name]
+    assert entry.family is not None
+    problem: Any = optsched.problem(name, optsched.generate(entry.family, seed=0, **entry.sizes))
+    monkeypatch.setattr(contained_routes, "call", never_answers)
+    monkeypatch.setattr("optsched.routes.overrunning.may_overrun", lambda *given: True)
+    for route in routes_of(problem):
+        solution = optsched.solve(problem, route=route, time_limit=0.01)
+        first = problem.components[0]
+        cheap = [bound.value for bound in problem.cheap_bounds() if bound.component == first.name]
+        best = max(cheap) if first.sense is Sense.MIN else min(cheap)
+        bound = solution.bound[0]
+        assert bound is not None
+        assert bound >= best if first.sense is Sense.MIN else bound <= best
+        assert (solution.objective is None) == (name in NO_PLACEMENT)
+        assert solution.limit in (None, Limit.TIME)
+        assert certify(problem, solution).valid
+
+
+@pytest.mark.parametrize("name", records())
+def test_what_needs_no_search_is_had_of_nothing(name: str) -> None:
+    """Tests that it is made of an instance without tasks or arcs as well, and is proved."""
+    entry = records()[name]
+    assert entry.family is not None
+    whole: Any = optsched.problem(name, optsched.generate(entry.family, seed=0, **entry.sizes))
+    for problem in emptied(whole):
+        held, proofs = Call(problem, "").plain()
+        assert held is None or not list(problem.violations(held))
+        assert proofs
+        assert not any(proof.claim for proof in proofs if proof.component == problem.components[0].name)
+
+
 def test_start_is_held(doing: Any) -> None:
     """Tests that a start is not lost where the solver was killed, and is checked before."""
     problem: Any = optsched.problem("lsap", "papers/guo-fig2")
@@ -116,7 +174,8 @@ def test_start_is_held(doing: Any) -> None:
     doing(slowly)
     with contained(Limits(0.2)):
         solution = optsched.solve(problem, start=start)
-        assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
+        assert solution.objective == problem.evaluate(start)
+        assert contained_routes.told_end(solution) is not None
         with pytest.raises(UsageError, match="start"):
             optsched.solve(problem, start=[None] * len(problem.tasks))
 
@@ -155,8 +214,8 @@ def test_time_limit_leaves_what_was_held(doing: Any) -> None:
     doing(hold_and_sleep)
     with contained(Limits(60)):
         solution = optsched.solve(problem, time_limit=6)
-    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
     assert solution.objective == optsched.solve(problem).objective
+    assert solution.bound == tuple(bound.value for bound in problem.cheap_bounds()), "no proof was handed over"
     assert contained_routes.told_end(solution) is None
 
 
