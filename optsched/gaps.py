@@ -186,12 +186,12 @@ class Reference:
 
 
 def unanswered(problem: Problem, limit: Limit | None, told: str) -> Solution:
-    """The solution where a limit or, without one, a fault cut solving short before anything was known.
+    """The solution of a problem of which nothing is known, since a limit or, without one, a fault cut solving short.
 
-    After a time limit it has what needs no search. `told`, in words, is its `raw_status`.
+    `told`, in words, is its `raw_status`.
     """
     broken = Termination.ERROR if limit is None else None
-    return Call(problem, routes_of(problem)[0]).solution(None, (), limit, told, unanswered=broken)
+    return Call(problem, routes_of(problem)[0], plainly=False).solution(None, (), limit, told, unanswered=broken)
 
 
 def _check_same(problem: Problem, name: str, instance_sha256: str, parameters: Mapping[str, Any]) -> None:

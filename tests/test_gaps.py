@@ -485,7 +485,6 @@ def test_reference_without_time_is_unknown(monkeypatch: pytest.MonkeyPatch) -> N
     """Tests that an engine that runs into the deadline leaves a reference of which nothing is known, limit TIME."""
     monkeypatch.setattr("optsched.gaps.solve", out_of_time)
     monkeypatch.setattr("optsched.gaps.stated", lambda *asked: tuple)
-    monkeypatch.setattr("optsched.routes.assignment.plain", lambda problem: (None, ()))
     report = gap(Lsap(FIGURE_2), answer([0, 1, 2]), time_limit=1000)
     assert (report.objective, report.reference.kind, report.absolute_gap) == ((1,), None, None)
     record = report.record()

@@ -124,13 +124,17 @@ Held = tuple[Decision | None, tuple[Certificate, ...]]
 
 
 class Call(Generic[Posed]):
-    """Makes the `Solution` of one call: evaluates, compares with the start, and decides on the termination."""
+    """Makes the `Solution` of one call: evaluates, compares with the start, and decides on the termination.
 
-    def __init__(self, problem: Posed, route: str, start: Any = None) -> None:
+    Where it was stopped before it held anything it has what needs no search, unless not `plainly`.
+    """
+
+    def __init__(self, problem: Posed, route: str, start: Any = None, plainly: bool = True) -> None:
         self.problem, self.route, self.start = problem, route, start
         self.began = time.perf_counter()
         #: What was held where the process of the call was killed: a decision, or none, and certificates.
         self.held: Held | None = None
+        self._plainly = plainly
         self._stopped: tuple[Limit, str] | None = None
 
     @property
@@ -253,7 +257,7 @@ class Call(Generic[Posed]):
         problem = self.problem
         if unanswered is Termination.INFEASIBLE and self.start is not None:
             raise SolverDisagreement(f"{problem.name}: a solver says that nothing is feasible, but the start is")
-        if unanswered is None and limit in (Limit.TIME, Limit.INTERRUPTED):
+        if self._plainly and unanswered is None and limit in (Limit.TIME, Limit.INTERRUPTED):
             decision, certificates = self._completed(decision, certificates)
         candidates = [(_worth(problem, held), held) for held in (decision, self.start) if held is not None]
         best_of = min(candidates, key=lambda held: problem.minimised(held[0])) if candidates else (None, None)
