@@ -115,55 +115,56 @@ class LoadProgram:
         sets = [places.settled[places.settled > 0], *(choice.sets for choice in places.choices)]
         self.sets: Ints = np.unique(np.concatenate(sets))
         self._set, self._center = np.nonzero(self.sets[:, None] >> np.arange(count) & 1)
+        jobs, self._job = np.unique([choice.job for choice in places.choices], return_inverse=True)
+        self._weight = np.array([len(entry.bundles[0].reduces) if entry.bundles else 0 for entry in problem.jobs])
         choices = len(places.choices)
-        jobs, job = np.unique([choice.job for choice in places.choices], return_inverse=True)
-        host = np.array([choice.host for choice in places.choices], dtype=np.int64)
-        weight = np.array([len(entry.bundles[0].reduces) if entry.bundles else 0 for entry in problem.jobs])
-        u, z = np.arange(choices), choices + np.arange(len(self._set))
         self._load = choices + len(self._set)
         # Rows: jobs, sets, room for maps, load, room for reduces.
-        first = np.cumsum([0, len(jobs), len(self.sets), count, count, count])
-        self._rooms, self._loads = first[2], first[3]
+        self._first: Ints = np.cumsum([0, len(jobs), len(self.sets), count, count, count])
+        lower, upper = self._sides(len(jobs))
+        objective = np.zeros(self._load + 1)
+        objective[self._load] = 1.0
+        most = np.append(np.ones(choices), np.full(len(self._set) + 1, float(len(problem.maps))))
+        whole = np.zeros(len(most), dtype=bool)
+        self.relaxed = LinearProgram(objective, np.zeros(len(most)), most, whole, lower, upper, self._matrix())
+
+    def _matrix(self) -> sp.csr_array:
+        """What each column has in each row."""
+        chosen, first, count = self.places.choices, self._first, self.centers
+        choices = len(chosen)
+        u, z = np.arange(choices), choices + np.arange(len(self._set))
+        host = np.array([choice.host for choice in chosen], dtype=np.int64)
         each, of = np.unique(
-            np.concatenate([self._number(choice.sets) * choices + at for at, choice in enumerate(places.choices)])
+            np.concatenate([self._number(choice.sets) * choices + at for at, choice in enumerate(chosen)])
             if choices
             else np.zeros(0, dtype=np.int64),
             return_counts=True,
         )
         taken = each % max(choices, 1)
         entries = [
-            (first[0] + job, u, np.ones(choices)),
+            (first[0] + self._job, u, np.ones(choices)),
             (first[1] + self._set, z, np.ones(len(z))),
             (first[1] + each // max(choices, 1), taken, -of),
             (first[2] + self._center, z, np.ones(len(z))),
             (first[3] + self._center, z, np.ones(len(z))),
             (first[3] + np.arange(count), np.full(count, self._load), -np.ones(count)),
-            (first[4] + host, u, weight[[choice.job for choice in places.choices]] if choices else np.zeros(0)),
+            (first[4] + host, u, self._weight[[choice.job for choice in chosen]] if choices else np.zeros(0)),
         ]
         row, column, value = (np.concatenate([part[side] for part in entries]) for side in range(3))
-        matrix = sp.csr_array((value.astype(np.float64), (row, column)), shape=(first[5], self._load + 1))
+        return sp.csr_array((value.astype(np.float64), (row, column)), shape=(first[5], self._load + 1))
+
+    def _sides(self, jobs: int) -> tuple[Floats, Floats]:
+        """The lower and upper sides of the rows; `jobs` of them have choices."""
+        places, count = self.places, self.centers
         fixed = np.bincount(self._number(places.settled[places.settled > 0]), minlength=len(self.sets))
-        hosted = places.host[places.host >= 0]
-        reduces = np.bincount(hosted, weights=weight[places.host >= 0], minlength=count)
-        room, left = problem.room_within(places.limit), problem.reduce_room - reduces
-        none = np.full(count, -np.inf)
-        ones = np.ones(len(jobs))
+        hosted = places.host >= 0
+        reduces = np.bincount(places.host[hosted], weights=self._weight[hosted], minlength=count)
+        room, left = places.problem.room_within(places.limit), places.problem.reduce_room - reduces
+        none, ones = np.full(count, -np.inf), np.ones(jobs)
         lower = [ones, fixed, np.where(places.prices.maps > 0, room, none), none]
         lower.append(np.where(places.prices.reduces > 0, left, none))
         upper = [ones, fixed, room, np.zeros(count), left]
-        objective = np.zeros(self._load + 1)
-        objective[self._load] = 1.0
-        most = np.append(np.ones(choices), np.full(len(z) + 1, float(len(problem.maps))))
-        whole = np.zeros(len(most), dtype=bool)
-        self.relaxed = LinearProgram(
-            objective,
-            np.zeros(len(most)),
-            most,
-            whole,
-            np.concatenate(lower).astype(np.float64),
-            np.concatenate(upper).astype(np.float64),
-            matrix,
-        )
+        return np.concatenate(lower).astype(np.float64), np.concatenate(upper).astype(np.float64)
 
     def _number(self, sets: Ints) -> Ints:
         return np.searchsorted(self.sets, sets).astype(np.int64)
@@ -221,8 +222,8 @@ class LoadProgram:
     def prices(self, row_duals: Floats) -> Iterator[SlotPrices]:
         """Prices of which one proves that less than the program's load causes more traffic; by its duals."""
         places, problem = self.places, self.places.problem
-        rooms, loads = (row_duals[at : at + self.centers] for at in (self._rooms, self._loads))
-        reduces = row_duals[self._loads + self.centers :]
+        rooms, loads = (row_duals[at : at + self.centers] for at in self._first[2:4])
+        reduces = row_duals[self._first[4] :]
         most = max((len(job.maps) for job in problem.jobs), default=0) + 1
         weight = max((len(job.bundles[0].reduces) for job in problem.jobs if job.bundles), default=0)
         for whole, scale in rounded_prices(-np.concatenate([rooms + loads, reduces])):
