@@ -14,10 +14,13 @@ from optsched.routes.call import Call, Found, Held, Told
 from optsched.searches.assignment import Prices, fill_idle_slots, is_tiered, prices_of, solve_assignment
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route", "plain", "routes"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain", "routes"]
 
 #: The default first.
 ROUTES = ("network", "arrays", "network-simplex", "dense", *MODELS, "brute-force")
+
+#: From so many pairs of tasks and nodes on posing, a step of HiGHS, or compiling may take half a second.
+OVERRUNS = {"network": 200_000, "arrays": 200_000}
 
 
 def routes(problem: AssignmentProblem) -> tuple[str, ...]:

@@ -27,10 +27,13 @@ from optsched.solvers.networks import BMatching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "Beside", "by_route", "frontier", "plain"]
+__all__ = ["OVERRUNS", "ROUTES", "Beside", "by_route", "frontier", "plain"]
 
 #: The default first.
 ROUTES = ("flows", "arrays", "network-simplex", *MODELS, "brute-force")
+
+#: From so many pairs of tasks and nodes on posing, a step of HiGHS, or compiling may take half a second.
+OVERRUNS = {"flows": 1_000_000, "arrays": 1_000_000}
 
 
 def by_route(call: Call[LsapFairness], profile: Profile) -> Solution:

@@ -39,6 +39,15 @@ def test_what_builds_much_may_overrun() -> None:
     assert may_overrun(network, "arrays", {"arrays": 2500})
 
 
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "flow", "transmission-maps"])
+def test_large_assignment_may_overrun(name: str) -> None:
+    """Tests that engines of large assignment problems get a process: posing and compiling do not look at a deadline."""
+    problem = drawn(name, nodes=400, tasks=500)
+    own = _module(problem).OVERRUNS
+    assert all(may_overrun(problem, route, own) for route in ("network", "arrays"))
+    assert not any(may_overrun(drawn(name, nodes=100, tasks=100), route, own) for route in ("network", "arrays"))
+
+
 def test_process_is_for_a_deadline_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a route that may overrun gets a process where there is a deadline, but not within one of its own."""
     asked: list[str] = []
