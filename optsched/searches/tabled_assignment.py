@@ -61,13 +61,13 @@ class Prices(NamedTuple):
 
 def is_transported(problem: object) -> bool:
     """Whether `transport_table` is the way to take for a problem: it has a table that is large, and kernels compile."""
-    if not isinstance(problem, TabledProblem) or not compiles():
+    if not isinstance(problem, TabledProblem) or problem.pairs <= _FEW_ENTRIES or _is_levelled(problem):
         return False
-    if _is_levelled(problem):
+    if not compiles():
         return False
     units = problem.class_units
     pairs = len(problem.tasks) * int(problem.capacity.sum())
-    large = units.size > _FEW_ENTRIES and (pairs > _FEW_PAIRS or not is_tabled(problem))
+    large = pairs > _FEW_PAIRS or not is_tabled(problem)
     return large and transport_fits(units.shape[0], units.shape[1], problem.largest_pair_units())
 
 

@@ -8,7 +8,9 @@ that they were given, so that their caller can look at the deadline in between.
 
 from __future__ import annotations
 
+import importlib
 import os
+import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -24,8 +26,20 @@ SWITCH = "OPTSCHED_COMPILED"
 
 @cache
 def compiles() -> bool:
-    """Whether kernels are compiled here: numba is installed and the environment does not turn it off."""
-    return os.environ.get(SWITCH) != "0" and find_spec("numba") is not None
+    """Whether kernels are compiled here: numba can be imported and the environment does not turn it off.
+
+    It imports numba, so ask this last, of a large input. A numba that is installed but cannot be imported, as beside a
+    NumPy that is too new for it, is warned of once, and is as none.
+    """
+    if os.environ.get(SWITCH) == "0" or find_spec("numba") is None:
+        return False
+    try:
+        importlib.import_module("numba")
+    except ImportError as error:
+        told = f"loops are not compiled, since numba cannot be imported: {error}; install another version of it"
+        warnings.warn(told, RuntimeWarning, stacklevel=2)
+        return False
+    return True
 
 
 def compiled(function: F) -> F:

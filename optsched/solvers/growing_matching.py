@@ -115,7 +115,7 @@ class GrowingMatching:
         after = replace(
             self, node=self.node.copy(), used=self.used.copy(), look=self.look.copy(), mark=self.mark.copy()
         )
-        fast = compiles() and (len(self.tasks) >= COMPILED_PAIRS or _compiled.cache_info().currsize)
+        fast = len(self.tasks) >= COMPILED_PAIRS and compiles()
         loop, most = (_compiled(), _STEPS) if fast else (grow, _STEPS_IN_PYTHON)
         chunks = (room - self.unit * self.used) // self.chunk
         queue, parent, via = np.zeros((3, len(room)), dtype=np.int64)
