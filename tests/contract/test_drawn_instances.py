@@ -7,14 +7,16 @@ something somewhere (a variant that matters, a proof of each kind) is held on th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from oracles.documents import drawn
 
+import optsched
 from optsched import registry
 from optsched.errors import InputError
 from optsched.instances.files import parse
@@ -29,23 +31,58 @@ HELD = ("enumeration", "routes", "bounds", "models", "frontier", "heuristics", "
 #: More decisions than these are left to the oracles.
 MOST = 1500
 
+#: No more documents are drawn for a kind of instances that is hard to meet.
+MOST_DRAWN = 500
+
+#: From which size on an engine compiles its loops, by module: what asks `compiles` of anything.
+THRESHOLDS = {
+    "optsched.heuristics.flow_based": ("_MANY",),
+    "optsched.searches.capacity_tree": ("_COMPILED_FROM",),
+    "optsched.searches.tabled_assignment": ("_FEW_ENTRIES", "_FEW_PAIRS"),
+    "optsched.solvers.growing_matching": ("COMPILED_PAIRS",),
+    "optsched.solvers.networks": ("FEW_ARCS",),
+}
+
+
+#: What makes a document degenerate: values of fields, wherever these stand.
+DEGENERATE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "as drawn": lambda document: document,
+    "no tasks": lambda document: document if "arcs" in document else {**document, "tasks": [], "shuffle": []},
+    "no slots": lambda document: _with(document, "nodes", slots=0, idle_slots=0, map_slots=0),
+    "all replicas everywhere": lambda document: _with(
+        document, "tasks", replicas=[node["id"] for node in document["nodes"]]
+    ),
+    "no replicas": lambda document: _with(document, "tasks", replicas=[]),
+    "equal costs": lambda document: _with(_with(document, "tasks", size=1), "arcs", cost=1),
+    "nothing costs": lambda document: _with(_with(document, "tasks", size=0), "arcs", cost=0),
+    "large costs": lambda document: _with(_with(document, "tasks", size=2**40), "arcs", cost=2**40),
+    "negative costs": lambda document: _with(document, "arcs", cost=-3),
+}
+
+
+def _with(document: dict[str, Any], part: str, **values: Any) -> dict[str, Any]:
+    """The document with other values of fields that its records have."""
+    changed = [{**record, **{key: values[key] for key in values if key in record}} for record in document.get(part, ())]
+    return {**document, part: changed} if part in document else document
+
 
 @cache
-def instances(name: str, count: int) -> list[Any]:
+def instances(name: str, count: int, kind: str = "as drawn") -> list[Any]:
     """The first so many instances of a problem on which it can be posed, and which are small and have a limit."""
     entry, found, number = records()[name], [], 0
-    while len(found) < count:
+    while len(found) < count and number < MOST_DRAWN:
         posed = drawn(name, number)
         number += 1
         document = json.loads(posed.text)
         if posed.call:
             document["parameters"] = {name: posed.call}
+        document = DEGENERATE[kind](document)
         try:
             problem = entry.problem_class(parse(json.dumps(document)))
-        except InputError:  # loads that are no whole numbers
+        except InputError:  # loads that are no whole numbers, or what this kind leaves nothing of
             continue
         endless = entry.unlimited is not None and imported(entry.unlimited)(problem) is not None
-        if not endless and 1 < cases.number_of_decisions(problem) <= MOST:
+        if not endless and (kind == "as drawn") < cases.number_of_decisions(problem) <= MOST:
             found.append(problem.instance)
     return found
 
@@ -78,3 +115,37 @@ def test_contract_on_many_drawn_instances(by_oracles: Record, part: int) -> None
     for check in (*HELD, "certificates"):
         if CHECKS[check].applies(by_oracles):
             CHECKS[check].function(by_oracles, range(10 * part, 10 * part + 10))
+
+
+def test_every_engine_that_compiles_is_known() -> None:
+    """Tests that each module which asks whether loops compile is among those that are forced to, below."""
+    root = Path(optsched.__file__).parent
+    asking = {
+        ".".join(("optsched", *path.relative_to(root).with_suffix("").parts))
+        for path in root.rglob("*.py")
+        if "compiles()" in path.read_text(encoding="utf-8")
+    } - {"optsched.solvers.compiled"}
+    assert asking == set(THRESHOLDS)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("by_oracles", records(), indirect=True)
+def test_engines_for_large_inputs_on_small_ones(by_oracles: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests every route on drawn and on degenerate instances, with the engines that are meant for large ones.
+
+    Where numba is installed their loops are compiled; else the same loops run as plain Python.
+    """
+    for module, names in THRESHOLDS.items():
+        monkeypatch.setattr(f"{module}.compiles", lambda: True)
+        for name in names:
+            monkeypatch.setattr(f"{module}.{name}", -1)
+    tried = 0
+    for kind in DEGENERATE:
+        found = [*instances(by_oracles.name, 1), *instances(by_oracles.name, 6, kind)]  # the first: to decide anything
+        monkeypatch.setattr(cases, "generate", lambda family, seed, found=found: found[seed])
+        forget()
+        for check in ("enumeration", "routes", "frontier"):
+            if CHECKS[check].applies(by_oracles):
+                CHECKS[check].function(by_oracles, range(len(found)))
+        tried += len(found) - 1
+    assert tried > 40
