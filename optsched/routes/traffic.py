@@ -10,7 +10,7 @@ from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, FrontierPoint, Solution
 from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Held, modelled
-from optsched.searches.traffic import TrafficSearch, scaled
+from optsched.searches.traffic import TrafficSearch, best_apart, scaled
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -29,7 +29,7 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
     if not len(problem.tasks):
         return call.settled(problem.placement([]), *_nothing(problem))
     search = traffic_search(problem, profile, call.start, call.route)
-    certificates = list(plain(problem)[1])
+    certificates = [_free(problem)]
     placement: Placement | None = None
     built = call.elapsed
     with call.until_stopped():
@@ -53,8 +53,13 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
 
 
 def plain(problem: Traffic) -> Held:
-    """The least traffic with every slot free."""
-    return None, (traffic_certificate(problem, Cases(SlotPrices.none(problem))),)
+    """Each job where it causes least traffic alone, if that fits, and the least traffic with every slot free."""
+    return best_apart(problem), (_free(problem),)
+
+
+def _free(problem: Traffic) -> Certificate:
+    """The proof of the least traffic with every slot free."""
+    return traffic_certificate(problem, Cases(SlotPrices.none(problem)))
 
 
 def traffic_search(

@@ -125,7 +125,7 @@ def test_process_that_was_killed_at_a_limit_on_runs(doing: Any) -> None:
 
 
 #: Problems of which no feasible placement or flow is had without a search.
-NO_PLACEMENT = ("traffic", "min-cost-flow")
+NO_PLACEMENT = ("min-cost-flow",)
 
 
 def never_answers(*_given: Any) -> Any:
