@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from optsched.certificates.reading import denominator, integer, price_table, priced, prices_of
+from optsched.certificates.reading import denominator, integer, price_table, priced, prices_of, shown
 from optsched.certificates.trees import Tree
 from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
@@ -80,10 +80,10 @@ def capacity_tree_proof(problem: GeneralizedAssignment, certificate: Certificate
 
     def pair(named: Any) -> int:
         if not isinstance(named, list | tuple) or len(named) != 2 or not all(isinstance(name, str) for name in named):
-            raise CertificateInvalid(f"branch: must be a task and a node, not {named!r}")
+            raise CertificateInvalid(f"branch: must be a task and a node, not {shown(named)}")
         task, node = named
         if task not in position_of or node not in index:
-            raise CertificateInvalid(f"branch: there is no task {task!r} with a node {node!r}")
+            raise CertificateInvalid(f"branch: there is no task {shown(task)} with a node {shown(node)}")
         return position_of[task] * len(index) + index[node]
 
     knapsacks = CapacityKnapsacks(problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates.reading import integer, priced, prices_of
+from optsched.certificates.reading import integer, priced, prices_of, shown
 from optsched.errors import CertificateInvalid
 from optsched.instance import Bools
 from optsched.problems import Latency
@@ -55,11 +55,11 @@ def _cover(problem: Latency, certificate: Certificate) -> Bools:
     """Whether each server is in the certificate's cover."""
     named = certificate.data.get("cover")
     if not isinstance(named, list):
-        raise CertificateInvalid(f"cover: must be a list of servers, not {named!r}")
+        raise CertificateInvalid(f"cover: must be a list of servers, not {shown(named)}")
     cover = np.zeros(len(problem.initial_load), dtype=bool)
     for server in named:
         if not isinstance(server, str) or server not in problem.instance.node_index:
-            raise CertificateInvalid(f"cover: there is no server {server!r}")
+            raise CertificateInvalid(f"cover: there is no server {shown(server)}")
         cover[problem.instance.node_index[server]] = True
     return cover
 

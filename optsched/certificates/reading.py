@@ -25,6 +25,7 @@ __all__ = [
     "price_table",
     "priced",
     "prices_of",
+    "shown",
     "written",
 ]
 
@@ -34,18 +35,32 @@ T = TypeVar("T")
 _MOST_DIGITS = 1000
 
 
+#: Characters of what is wrong that a message shows.
+_SHOWN = 60
+
+
+def shown(value: Any) -> str:
+    """What somebody wrote that is not as it must be, short enough for a message.
+
+    >>> shown([True]), len(shown("x" * 5000))
+    ('[True]', 60)
+    """
+    told = repr(value)
+    return told if len(told) <= _SHOWN else f"{told[: _SHOWN - 3]}..."
+
+
 def mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """The object called `key`."""
     value = data.get(key)
     if not isinstance(value, Mapping):
-        raise CertificateInvalid(f"{key}: must be an object, not {value!r}")
+        raise CertificateInvalid(f"{key}: must be an object, not {shown(value)}")
     return value
 
 
 def as_mapping(entry: Any, place: str) -> Mapping[str, Any]:
     """An entry of the list called `place`, which holds objects."""
     if not isinstance(entry, Mapping):
-        raise CertificateInvalid(f"{place}: must hold objects, not {entry!r}")
+        raise CertificateInvalid(f"{place}: must hold objects, not {shown(entry)}")
     return entry
 
 
@@ -53,7 +68,7 @@ def items(data: Mapping[str, Any], key: str) -> Sequence[Any]:
     """The list called `key`."""
     value = data.get(key)
     if not isinstance(value, list | tuple):
-        raise CertificateInvalid(f"{key}: must be a list, not {value!r}")
+        raise CertificateInvalid(f"{key}: must be a list, not {shown(value)}")
     return value
 
 
@@ -61,7 +76,7 @@ def integer(data: Mapping[str, Any], key: str) -> int:
     """The integer called `key`, of at most 2^53."""
     value = data.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
-        raise CertificateInvalid(f"{key}: must be an integer up to 2^53, not {value!r}")
+        raise CertificateInvalid(f"{key}: must be an integer up to 2^53, not {shown(value)}")
     return value
 
 
@@ -82,7 +97,7 @@ def number(data: Mapping[str, Any], key: str) -> Number:
             return Fraction(value)
     elif not isinstance(value, str):
         return integer(data, key)
-    raise CertificateInvalid(f'{key}: must be an integer or a fraction "p/q", not {value[:40]!r}')
+    raise CertificateInvalid(f'{key}: must be an integer or a fraction "p/q", not {shown(value)}')
 
 
 def written(value: Number) -> int | str:
@@ -121,7 +136,7 @@ def entries(
     position_of = ids if isinstance(ids, Mapping) else {name: position for position, name in enumerate(ids)}
     for name in given:
         if name not in position_of:
-            raise CertificateInvalid(f'{place}: there is no {noun} "{name}"')
+            raise CertificateInvalid(f'{place}: there is no {noun} "{str(name)[:_SHOWN]}"')
         yield position_of[name], read(given, name)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.certificates.reading import denominator, entries, integer, mapping, priced, prices_of
+from optsched.certificates.reading import denominator, entries, integer, mapping, priced, prices_of, shown
 from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems.base import exact
@@ -115,7 +115,7 @@ def _read(problem: Traffic, data: Mapping[str, Any], bundles: Mapping[str, int],
         return Cases(SlotPrices(maps, reduces, scale))
     named = data["reduce"]
     if not isinstance(named, str) or named not in bundles:
-        raise CertificateInvalid(f"reduce: {named!r} is not the first of reduces that go together")
+        raise CertificateInvalid(f"reduce: {shown(named)} is not the first of reduces that go together")
 
     def case(given: Mapping[str, Any], center: str) -> Cases:
         return _read(problem, mapping(given, center), bundles, depth + 1)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.certificates.reading import as_mapping, integer, items, mapping, price_table, priced, prices_of
+from optsched.certificates.reading import as_mapping, integer, items, mapping, price_table, priced, prices_of, shown
 from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Ints
 from optsched.problems.base import exact
@@ -96,7 +96,7 @@ def _state(bounds: ReduceBounds, named: Sequence[Any]) -> tuple[int, ...]:
     index = bounds.problem.instance.node_index
     for node in named:
         if node is not None and (not isinstance(node, str) or node not in index):
-            raise CertificateInvalid(f"on: there is no node {node!r}")
+            raise CertificateInvalid(f"on: there is no node {shown(node)}")
     return tuple(bounds.nowhere if node is None else index[node] for node in named)
 
 

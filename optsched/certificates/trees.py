@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from optsched.certificates.reading import as_mapping, integer, items
+from optsched.certificates.reading import as_mapping, integer, items, shown
 from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems.relaxations import Box, Relaxation
@@ -115,7 +115,7 @@ class Tree(NamedTuple):
             by = items(given, "by") if "by" in given else ()
             for which in by:
                 if isinstance(which, bool) or not isinstance(which, int) or not 0 <= which < len(some):
-                    raise CertificateInvalid(f"steps: there are no multipliers {which!r}")
+                    raise CertificateInvalid(f"steps: there are no multipliers {shown(which)}")
             if "branch" not in given:
                 return Step(tuple(by))
             return Step(tuple(by), Branch(variable(given["branch"]), integer(given, "at")))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.certificates.reading import denominator, entries, integer, items, mapping, priced, prices_of
+from optsched.certificates.reading import denominator, entries, integer, items, mapping, priced, prices_of, shown
 from optsched.certificates.trees import Tree
 from optsched.errors import CertificateInvalid
 from optsched.fronts import entry_name
@@ -102,11 +102,15 @@ def utility_proof(problem: Utility, certificate: Certificate, objective: Value |
     return exact(problem.utilisation_bound(_given(objective), of_maps, of_reduces, scale), GRID)
 
 
+#: More units than any utility has; sums of some such are exact in int64.
+_BEYOND = 2**60
+
+
 def _given(objective: Value | None) -> int:
-    """The lowest utility at which a utilisation is bounded, in units."""
+    """The lowest utility at which a utilisation is bounded, in units; those that nothing has are all the same."""
     if objective is None:
         raise CertificateInvalid("a bound on the utilisation needs a lowest utility that is given")
-    return int(objective[0] * GRID)
+    return min(int(objective[0] * GRID), _BEYOND)
 
 
 def _level_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
@@ -118,7 +122,7 @@ def _level_proof(problem: Utility, certificate: Certificate, objective: Value | 
         levels = mapping(given, job)
         for level in levels:
             if not (level.isascii() and level.isdigit() and len(level) < 10):
-                raise CertificateInvalid(f"reduce_prices.{job}: {level!r} is no number of maps")
+                raise CertificateInvalid(f"reduce_prices.{job}: {shown(level)} is no number of maps")
         return {int(level): integer(levels, level) for level in levels}
 
     given = dict(entries(data, "reduce_prices", jobs, _JOB, by_level))
@@ -224,7 +228,7 @@ def _read_tree(data: Mapping[str, Any], columns: Columns) -> Tree:
 
     def variable(name: Any) -> int:
         if isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < variables:
-            raise CertificateInvalid(f"branch: must be a number of a column, below {variables}, not {name!r}")
+            raise CertificateInvalid(f"branch: must be a number of a column, below {variables}, not {shown(name)}")
         return name
 
     def multipliers(given: Mapping[str, Any]) -> Ints:

@@ -23,6 +23,9 @@ __all__ = ["CapacityKnapsacks", "Filled", "NodePrices", "fill"]
 #: Units that a knapsack holds, at least and for each task, beyond which its capacity is divided.
 _LEAST_WIDTH, _WIDTH = 2**10, 2**7
 
+#: A table of a knapsack has at most about so many entries, beyond the least width: who checks must have the memory.
+_MOST_ENTRIES = 2**29
+
 #: Sums below this, in size, are exact in int64, some times as large ones too.
 _EXACT = 2**60
 
@@ -138,13 +141,16 @@ class CapacityKnapsacks:
         scarce = int(np.argmax([float(all_) / float(most + 1) for all_, most in zip(total, capacity, strict=True)]))
         room = min(int(capacity[scarce]), int(total[scarce]))
         unit = max(1, math.gcd(*demand[scarce].tolist()))
-        unit *= -(-(room // unit + 1) // max(_LEAST_WIDTH, _WIDTH * demand.shape[1]))
+        tasks = demand.shape[1]
+        unit *= -(-(room // unit + 1) // max(_LEAST_WIDTH, min(_WIDTH * tasks, _MOST_ENTRIES // (tasks + 1))))
         self.room[node] = room // unit
         self.weight[:, node] = np.where(problem.usable[:, node], problem.demand[scarce, :, node] // unit, 0)
 
     @property
     def beyond(self) -> int:
         """More than any placement costs, in units to be least."""
+        if not self.cost.size:
+            return 1
         dearest = np.where(self.problem.usable, self.cost, self.cost.min(axis=1, keepdims=True)).max(axis=1)
         return int(dearest.sum()) + 1
 
@@ -230,7 +236,7 @@ class CapacityKnapsacks:
         for price, demand in zip(prices.capacities, self.problem.demand, strict=True):
             dearest += int(price.max(initial=0)) * int(demand.max(initial=0))
         earned = exact_product(prices.capacities, self.problem.capacity)
-        return np.int64 if (dearest * (len(self.cost) + 2)) * 4 + earned < _EXACT else object
+        return np.int64 if dearest * (sum(self.cost.shape) + 2) * 4 + earned < _EXACT else object
 
 
 class Priced(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -87,3 +88,20 @@ def test_denominators() -> None:
     for scale in (0, -1):
         with pytest.raises(CertificateInvalid, match=f"^scale: must be above 0, not {scale}$"):
             reading.denominator({"scale": scale})
+
+
+@pytest.mark.parametrize("read", [reading.mapping, reading.integer, reading.number, reading.items])
+def test_bug_messages_repeat_what_a_file_holds(read: Callable[[dict[str, Any], str], Any]) -> None:
+    """Tests that a message shows the beginning of what is wrong, however long it is."""
+    wrong = {"a": "x" * 5000, "b": [7] * 5000, "c": {"y" * 5000: 1}}
+    told = []
+    for key in wrong:
+        try:
+            read(wrong, key)
+        except CertificateInvalid as error:
+            told.append(str(error))
+    assert len(told) >= 2
+    assert max(map(len, told)) < 150
+    for given in ({"z" * 5000: 1}, ["z"] * 5000):
+        with pytest.raises(CertificateInvalid, match=r"^prices: .{,150}$"):
+            reading.prices_of({"prices": given}, "prices", [])

@@ -15,8 +15,9 @@ from traffic_instances import EMPTY, front, posed, problems
 from optsched.certificates import certify, load_certificate, proved_bound, traffic_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
 from optsched.errors import CertificateInvalid
+from optsched.instances.solution_files import parse_solution, solution_text
 from optsched.problems import Traffic
-from optsched.results import Certificate, Proof, Termination
+from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.routes import solve
 from optsched.routes.traffic import traffic_search
 from optsched.solvers.profiles import load_profile
@@ -115,6 +116,25 @@ def test_certificates_that_are_too_deep() -> None:
     data = {**leaf, "reduce": "j0r0", "in": {"d0": data}}
     with pytest.raises(CertificateInvalid, match="in: there are cases within more than 100 others"):
         proved_bound(EMPTY, Certificate("traffic", Proof.DUAL, 30, data))
+
+
+def test_bug_nested_cases_are_read_from_a_file() -> None:
+    """Tests that a proof as deep as any search makes is certified from a file."""
+    cases = Cases(SlotPrices.none(EMPTY))
+    for _ in range(100):
+        cases = Cases(cases.prices, 0, {0: cases})
+    own, load = traffic_certificate(EMPTY, cases), load_certificate(EMPTY, 1, cases)
+    solution = solve(EMPTY)
+    weak = replace(
+        solution,
+        bound=(own.claim, load.claim),
+        certificates=(own, load),
+        termination=Termination.FEASIBLE,
+        limit=Limit.GAP,
+    )
+    read = parse_solution(solution_text(weak, EMPTY.instance), EMPTY.instance)
+    assert read.certificates == weak.certificates
+    assert certify(EMPTY, read).proved
 
 
 def test_proofs_of_the_load() -> None:

@@ -273,3 +273,16 @@ def test_tampered_trees(seed: int) -> None:
             for claim in (certificate.claim, certificate.claim - Fraction(1, GRID)):
                 changed = replace(certificate, data=data, claim=claim)
                 assert proved_or(problem, changed, given_values, certificate.claim) >= certificate.claim
+
+
+@pytest.mark.parametrize("lowest", [2**53, 2**70, -(2**70)])
+def test_bug_a_given_utility_past_int64(lowest: int) -> None:
+    """Tests that a lowest utility that somebody claims is taken as given whatever it is, by prices and in a tree."""
+    free: dict[str, Any] = {"map_prices": {}, "reduce_prices": {}, "scale": 1}
+    for problem in (SWAPS, BY_MAPS):
+        certificate = Certificate("utilisation", Proof.DUAL, 0, free)
+        near = (problem.saturated_units + 1) // GRID + 1 if lowest > 0 else -(problem.parameters["penalty"])
+        assert proved_bound(problem, certificate, (lowest, 0)) == proved_bound(problem, certificate, (near, 0))
+    tree = Certificate("utilisation", Proof.COMBINATORIAL, 0, {**free, "multipliers": [], "steps": [{}]})
+    with pytest.raises(CertificateInvalid, match="the leaf at step 0 proves nothing"):
+        proved_bound(SWAPS, tree, (lowest, 0))

@@ -10,7 +10,8 @@ from generalized_assignment_instances import ODD, posed, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.problems import GeneralizedAssignment
+from optsched.instance import Cluster, Instance, Pairs, Workload
+from optsched.problems import GeneralizedAssignment, capacity_knapsacks
 from optsched.problems.capacity_knapsacks import CapacityKnapsacks, NodePrices, fill
 from optsched.problems.relaxations import Box
 
@@ -114,3 +115,34 @@ def test_capacities_of_any_size(size: int) -> None:
     assert CapacityKnapsacks(odd).room[0] == (3 if size == 1 else 1023)
     free = CapacityKnapsacks(posed([[0, 3]] * 3))
     assert free.settle(free.box, np.array([1, 1, 1, 1]), 50) == 0
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_bug_sums_over_many_nodes(tasks: int) -> None:
+    """Tests that a price of a place that every node earns is added up exactly, however many nodes there are."""
+    problem = posed([[1] * 1200] * tasks)
+    knapsacks = CapacityKnapsacks(problem)
+    for price, most in ((2**53, tasks), (-(2**53), tasks), (1, tasks)):
+        prices = NodePrices(1, np.full(tasks, price), np.zeros((0, 1200), dtype=np.int64))
+        proved = knapsacks.settle(knapsacks.box, prices.multipliers, tasks + 1)
+        assert proved is not None
+        assert proved <= most
+
+
+@pytest.mark.parametrize("tasks", [0, 2])
+def test_bug_no_nodes(tasks: int) -> None:
+    """Tests that trees are checked where there is no node: nothing costs nothing, and tasks have no place."""
+    workload = Workload([f"t{task}" for task in range(tasks)], pairs=Pairs(np.zeros((tasks, 0))))
+    knapsacks = CapacityKnapsacks(GeneralizedAssignment(Instance(Cluster([]), workload)))
+    assert knapsacks.beyond == 1
+    prices = NodePrices(1, np.zeros(tasks, dtype=np.int64), np.zeros((0, 0), dtype=np.int64))
+    assert knapsacks.settle(knapsacks.box, prices.multipliers, 1) == (1 if tasks else 0)
+
+
+def test_the_table_of_a_knapsack_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a capacity is divided further where the tables of many tasks would fill the memory."""
+    problem = posed([[0]] * 12, {"weight": [[10.0**6 + 1]] * 11 + [[1.0]]}, {"weight": [10.0**7]})
+    width = int(CapacityKnapsacks(problem).room[0])
+    assert 1024 < width < 12 * 128
+    monkeypatch.setattr(capacity_knapsacks, "_MOST_ENTRIES", 13 * 1100)
+    assert 1024 <= CapacityKnapsacks(problem).room[0] < 1100

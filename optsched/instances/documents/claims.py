@@ -35,6 +35,8 @@ __all__ = [
 #: Packages whose versions stand in a file of claims.
 _PACKAGES = ("numpy", "scipy", "networkx", "highspy", "pyomo", "pulp")
 
+#: Data of certificates, and all else that is free in form, is nested at most so deep: cases within cases take two each.
+_DEEPEST = 256
 
 Text = Annotated[str, Meta(min_length=1)]
 
@@ -128,7 +130,7 @@ def read_document(text: bytes, form: str, kind: type[Struct], noun: str, source:
     value = decode(text, source)
     if not isinstance(value, Mapping) or value.get("format") != form:
         raise InputError([Fault("format", f'is no {noun} file: it must begin {{"format": "{form}", ...}}')], source)
-    diagnosis = Diagnosis()
+    diagnosis = Diagnosis(_DEEPEST)
     return diagnosis.record(value, kind), diagnosis.faults
 
 

@@ -92,9 +92,12 @@ class Diagnosis:
         What was found.
     malformed
         Tables that are no list of records.
+    deepest
+        Free-form values are nested at most so deep.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, deepest: int = DEEPEST) -> None:
+        self.deepest = deepest
         self.faults: list[Fault] = []
         self.malformed: set[str] = set()
 
@@ -197,12 +200,12 @@ class Diagnosis:
         """A value of `parameters`: oddities are faults here, everything else is for the instance to judge."""
         if isinstance(value, _Odd):
             return self._refuse(place, float, value)
-        if depth > DEEPEST:
-            self._add(place, f"is nested more than {DEEPEST} deep")
+        if depth > self.deepest:
+            self._add(place, f"is nested more than {self.deepest} deep")
             return UNSET
         if isinstance(value, Mapping):
             self._doubled(value, place)
-            if depth < DEEPEST and _PLAIN.issuperset(map(type, value.values())):
+            if depth < self.deepest and _PLAIN.issuperset(map(type, value.values())):
                 return dict(value)
             entries = {
                 key: self._free_form(entry, f"{place}.{key_in_place(key)}", depth + 1) for key, entry in value.items()
