@@ -148,11 +148,10 @@ def prices_of(
     given = mapping(data, key)
     position_of = ids if isinstance(ids, Mapping) else {name: position for position, name in enumerate(ids)}
     positions, prices = [position_of.get(name, NONE) for name in given], list(given.values())
-    if NONE not in positions and set(map(type, prices)) <= {int} and max(map(abs, prices), default=0) <= LARGEST:
-        found[positions] = prices
-    else:
-        for position, price in entries(data, key, position_of, noun, integer, place):  # which tells what is wrong
-            found[position] = price
+    whole = NONE not in positions and set(map(type, prices)) <= {int}
+    if not whole or max(map(abs, prices), default=0) > LARGEST:  # `entries` tells what is wrong
+        prices = list(dict(entries(data, key, position_of, noun, integer, place)).values())
+    found[positions] = prices
     return found
 
 

@@ -83,7 +83,7 @@ def settling_tree(program: IntegerProgram, limit: int, profile: Profile, most_pr
     >>> program = IntegerProgram(one, at, np.arange(2), 2 * one, 3 * one[:1], 3 * one[:1], 0 * one, one)
     >>> tree = settling_tree(program, 5, Profile("exact"), 100)
     >>> tree.bound(program, 5), [step.branch for step in tree.steps][0]
-    (5, Branch(variable=1, at=0))
+    (5, Branch(variable=0, at=0))
     """
     search = _Search(program, limit, profile, most_programs)
     multipliers: list[Ints] = []

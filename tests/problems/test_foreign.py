@@ -148,6 +148,13 @@ def test_what_a_problem_may_raise() -> None:
     assert solve(posed()).objective == (2, Fraction(1, 2))
 
 
+def test_a_step_that_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the step which a package's problem states is what is known of it."""
+    assert stated(posed(), "first_step", None) is None
+    monkeypatch.setattr(Broken, "how", {"first_step": Fraction(1, 2)})
+    assert stated(posed(), "first_step", None) == Fraction(1, 2)
+
+
 def test_a_heuristic_is_not_blamed_for_its_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a problem's own fault inside a heuristic is told as the problem's."""
 
