@@ -422,7 +422,9 @@ def _note(group: Sequence[GapReport]) -> str:
     told = list(notes) if len(group) == 1 else [f"{times} of {len(group)} {note}" for note, times in notes.items()]
     late = [report.reference for report in group if report.reference.solution.limit is Limit.TIME]
     if late:
-        limit = late[0].profile.time_limit
+        from optsched.routes.contained import told_end
+
+        limit = late[0].profile.time_limit if told_end(late[0].solution) is None else None
         told.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
     return "; ".join(told)
 

@@ -352,6 +352,9 @@ def note_limits(reports: Sequence[GapReport], seconds: float | None) -> None:
     }
     for told in refused:
         note(f"not solved: {told}", "warning")
+    ended = {entry.raw_status: None for entry in solutions if entry.decision is not None and told_end(entry)}
+    for told in ended:
+        note(f"reference cut short: {told}; it is what was held by then", "warning")
     late = sum(entry.limit is Limit.TIME and told_end(entry) is None for entry in solutions)
     runs = sum(report.run.out_of_time is not None for report in reports)
     counted = [(late, "reference"), (runs, "run of a heuristic" if runs == 1 else "runs of heuristics")]
