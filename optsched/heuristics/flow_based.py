@@ -177,9 +177,8 @@ class _Cover:
         """
         problem = self._problem
         nodes, count = (self._held(np.array(values, dtype=np.int64)) for values in (self.server, self._count))
-        load = self._held(problem.initial_load + problem.w_loc * np.asarray(count, dtype=np.int64))
-        heap = self._held(np.arange(len(load)))
-        self._loops.order(load, heap)
+        loads = problem.initial_load + problem.w_loc * np.asarray(count, dtype=np.int64)
+        load, heap = self._held(loads), self._held(np.argsort(loads, kind="stable"))  # what is sorted is a heap
         for begin in range(0, len(nodes), _STEPS):
             check()
             end = min(begin + _STEPS, len(nodes))
@@ -191,7 +190,6 @@ class _Loops(NamedTuple):
     """The loops of `local_cover`."""
 
     augment: Callable[..., bool]
-    order: Callable[..., None]
     give_out: Callable[..., None]
 
 
@@ -199,8 +197,8 @@ class _Loops(NamedTuple):
 def _loops(fast: bool) -> _Loops:
     """The loops compiled for arrays, or as they are for lists."""
     if not fast:
-        return _Loops(local_cover.augment, local_cover.order, local_cover.give_out)
-    return _Loops(compiled(local_cover.augment), compiled(local_cover.order), compiled(local_cover.give_out))
+        return _Loops(local_cover.augment, local_cover.give_out)
+    return _Loops(compiled(local_cover.augment), compiled(local_cover.give_out))
 
 
 def _as_it_is(values: Ints) -> Ints:

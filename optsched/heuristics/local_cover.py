@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["augment", "give_out", "order"]
+__all__ = ["augment", "give_out"]
 
 #: What a task or server is that there is not: no server, or the end of a list.
 NOTHING = -1
@@ -125,31 +125,13 @@ def augment(
     return bool(done == len(waiting))
 
 
-def order(load: Any, heap: Any) -> None:
-    """Make `heap`, which has every server once, a heap by load, then by number."""
-    size = len(heap)
-    for start in range(size // 2 - 1, -1, -1):
-        at, one = start, heap[start]
-        while 2 * at + 1 < size:
-            child = 2 * at + 1
-            if child + 1 < size:
-                left, right = heap[child], heap[child + 1]
-                if load[right] < load[left] or (load[right] == load[left] and right < left):
-                    child += 1
-            other = heap[child]
-            if load[one] < load[other] or (load[one] == load[other] and one < other):
-                break
-            heap[at] = other
-            at = child
-        heap[at] = one
-
-
 def give_out(
     starts: Any, values: Any, nodes: Any, load: Any, heap: Any, w_loc: int, w_rem: int, begin: int, end: int
 ) -> None:
     """Give the tasks from `begin` to `end` that have no node to the server of least load, the first of equal ones.
 
-    A server that happens to hold the task's block runs it in `w_loc`. `heap` has the servers in the order of `order`.
+    A server that happens to hold the task's block runs it in `w_loc`. `heap` has the servers as a heap by load and, of
+    equal ones, by number.
     """
     size = len(heap)
     for task in range(begin, end):

@@ -6,15 +6,16 @@ Reading checks the form of a file and of its placements. Whether its claims are 
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
-from optsched.errors import Fault, InputError, UsageError, expect
+from optsched.errors import Fault, UsageError, expect
 from optsched.fronts import Frontier
 from optsched.instance import Instance
 from optsched.instances.documents.claims import (
     CertificateDocument,
+    LimitName,
     Text,
     certificate_document,
     certificate_of,
@@ -56,7 +57,7 @@ class _Document(Struct, forbid_unknown_fields=True):
     components: list[Text]
     points: list[_Point]
     complete: bool
-    limit: Literal["TIME", "NODES", "MEMORY", "GAP", "INTERRUPTED"] | None
+    limit: LimitName | None
     versions: dict[str, Any]
 
 
@@ -160,12 +161,9 @@ def parse_frontier(text: bytes, instance: Instance, source: str = "") -> Frontie
     InputError
         If it is wrong; lists every fault with its place.
     """
-    document, faults = read_document(text, FRONTIER, _Document, "frontier", source)
-    if not faults:
-        frontier = _frontier(document, instance, faults)
-    if faults:
-        raise InputError(faults, source)
-    return frontier
+    return read_document(
+        text, FRONTIER, _Document, "frontier", source, lambda document, faults: _frontier(document, instance, faults)
+    )
 
 
 def _frontier(document: _Document, instance: Instance, faults: list[Fault]) -> Frontier:

@@ -6,15 +6,16 @@ Reading checks the form of a file and of its placement. Whether its claims are t
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
-from optsched.errors import Fault, InputError, UsageError, expect
+from optsched.errors import Fault, UsageError, expect
 from optsched.fronts import Leximin
 from optsched.instance import Instance
 from optsched.instances.documents.claims import (
     CertificateDocument,
+    LimitName,
     Text,
     certificate_document,
     certificate_of,
@@ -42,7 +43,7 @@ class _Document(Struct, forbid_unknown_fields=True):
     instance_sha256: Text
     utilities: Any
     certificates: list[CertificateDocument | None]
-    limit: Literal["TIME", "NODES", "MEMORY", "GAP", "INTERRUPTED"] | None
+    limit: LimitName | None
     placement: Any
     versions: dict[str, Any]
 
@@ -142,12 +143,9 @@ def parse_leximin(text: bytes, instance: Instance, source: str = "") -> Leximin:
     InputError
         If it is wrong; lists every fault with its place.
     """
-    document, faults = read_document(text, LEXIMIN, _Document, "leximin", source)
-    if not faults:
-        leximin = _leximin(document, instance, faults)
-    if faults:
-        raise InputError(faults, source)
-    return leximin
+    return read_document(
+        text, LEXIMIN, _Document, "leximin", source, lambda document, faults: _leximin(document, instance, faults)
+    )
 
 
 def _leximin(document: _Document, instance: Instance, faults: list[Fault]) -> Leximin:

@@ -12,11 +12,12 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import UNSET, Struct
 
-from optsched.errors import Fault, InputError, UsageError, expect
+from optsched.errors import Fault, UsageError, expect
 from optsched.instance import Instance
 from optsched.instance_faults import key_in_place
 from optsched.instances.documents.claims import (
     CertificateDocument,
+    LimitName,
     Text,
     certificate_document,
     certificate_of,
@@ -54,7 +55,7 @@ class _Document(Struct, forbid_unknown_fields=True):
     objective: Any
     bound: Any
     termination: Literal["OPTIMAL", "INFEASIBLE", "FEASIBLE", "NO_SOLUTION", "ERROR"]
-    limit: Literal["TIME", "NODES", "MEMORY", "GAP", "INTERRUPTED"] | None
+    limit: LimitName | None
     certificates: list[CertificateDocument]
     solver: dict[str, Any]
     versions: dict[str, Any]
@@ -175,12 +176,9 @@ def parse_solution(text: bytes, instance: Instance | FlowNetwork, source: str = 
     InputError
         If it is wrong; lists every fault with its place.
     """
-    document, faults = read_document(text, SOLUTION, _Document, "solution", source)
-    if not faults:
-        solution = _solution(document, instance, faults)
-    if faults:
-        raise InputError(faults, source)
-    return solution
+    return read_document(
+        text, SOLUTION, _Document, "solution", source, lambda document, faults: _solution(document, instance, faults)
+    )
 
 
 def _solution(document: _Document, instance: Instance | FlowNetwork, faults: list[Fault]) -> Solution:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from types import NoneType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -22,6 +22,7 @@ from optsched.results import Certificate, Proof
 
 __all__ = [
     "CertificateDocument",
+    "LimitName",
     "Text",
     "certificate_document",
     "certificate_of",
@@ -38,7 +39,12 @@ _PACKAGES = ("numpy", "scipy", "networkx", "highspy", "pyomo", "pulp")
 #: Data of certificates, and all else that is free in form, is nested at most so deep: cases within cases take two each.
 _DEEPEST = 256
 
+T = TypeVar("T")
+
 Text = Annotated[str, Meta(min_length=1)]
+
+#: What cut a search short (`optsched.results.Limit`).
+LimitName = Literal["TIME", "NODES", "MEMORY", "GAP", "INTERRUPTED"]
 
 
 class CertificateDocument(Struct, forbid_unknown_fields=True):
@@ -119,19 +125,31 @@ def placement_of(value: Any, instance: Instance, faults: list[Fault], at: str = 
     return Placement.of(nodes)
 
 
-def read_document(text: bytes, form: str, kind: type[Struct], noun: str, source: str = "") -> tuple[Any, list[Fault]]:
-    """The document of a file of a format, and what is wrong with its form.
+def read_document(
+    text: bytes, form: str, kind: type[Struct], noun: str, source: str, make: Callable[[Any, list[Fault]], T]
+) -> T:
+    """What the document of a file of a format stands for.
+
+    Parameters
+    ----------
+    make
+        Makes it of a document of the right form, and adds to the faults what is wrong with it.
 
     Raises
     ------
     InputError
-        If it is of another format, or no JSON.
+        If the file is of another format, no JSON, or wrong; lists every fault with its place.
     """
     value = decode(text, source)
     if not isinstance(value, Mapping) or value.get("format") != form:
         raise InputError([Fault("format", f'is no {noun} file: it must begin {{"format": "{form}", ...}}')], source)
     diagnosis = Diagnosis(_DEEPEST)
-    return diagnosis.record(value, kind), diagnosis.faults
+    document, faults = diagnosis.record(value, kind), diagnosis.faults
+    if not faults:
+        made = make(document, faults)
+    if faults:
+        raise InputError(faults, source)
+    return made
 
 
 def document_text(document: Mapping[str, Any]) -> bytes:
