@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from optsched.problems import problem
     from optsched.reporting import write_report
     from optsched.results import Certificate, Limit, Proof, Solution, Termination
-    from optsched.routes import bounds, frontier, solve
+    from optsched.routes import bounds, frontier, leximin, solve
     from optsched.studies.choices import Family
     from optsched.studies.tables import GapReports, study
     from optsched.sweeping import Sweep, load_sweep, sweep
@@ -62,6 +62,7 @@ __all__ = [
     "frontier",
     "gap",
     "generate",
+    "leximin",
     "load",
     "load_sweep",
     "mine",
@@ -93,7 +94,7 @@ _MODULES = {
         "problems": ["problem"],
         "reporting": ["write_report"],
         "results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
-        "routes": ["bounds", "frontier", "solve"],
+        "routes": ["bounds", "frontier", "leximin", "solve"],
         "studies.choices": ["Family"],
         "studies.tables": ["GapReports", "study"],
         "sweeping": ["Sweep", "load_sweep", "sweep"],

@@ -26,8 +26,8 @@ from optsched.models.export import about
 from optsched.placement import Placement
 from optsched.problems import PROBLEMS, Latency, Lsap, MinCostFlow
 from optsched.routes import has_frontier, routes_of
+from optsched.searches import utility_leximin
 from optsched.searches.assignment import solve_assignment
-from optsched.searches.utility_leximin import leximin
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.profiles import load_profile
@@ -158,7 +158,8 @@ CALLS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
     "gap_matrix": (gap_matrix, set()),
     "gap_matrix of": (lambda given: gap_matrix([given], {"dl": ("dl", {})}), {"problem"}),
     "enumerated": (enumerated, ANY_PROBLEM),
-    "leximin": (leximin, set()),
+    "leximin": (optsched.leximin, set()),
+    "leximin of utility": (utility_leximin.leximin, set()),
     "about": (about, ANY_PROBLEM),
     "solve_arrays with profile": (lambda given: solve_arrays(program(), given), set()),
     "models.module": (models.module, set()),

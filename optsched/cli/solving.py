@@ -297,6 +297,7 @@ def frontier(
 )
 @arguments.param_option
 @arguments.limit_options
+@arguments.run_limit_options
 @arguments.format_option("table", "json")
 @click.option(
     "--output",
@@ -317,15 +318,15 @@ def leximin(
 ) -> None:
     """The lowest utility of a job highest, then the second lowest, and so on: the problem decided to the end.
 
-    A time limit holds for each of the programs. What --output writes `certify` checks.
+    What cuts the search short leaves the entries that are proved by then. What --output writes `certify` checks.
     """
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
     from optsched.instances.leximin_files import leximin_text
     from optsched.printing import Table, number, progress
-    from optsched.registry import SHIPPED, imported, record
+    from optsched.registry import SHIPPED, record
     from optsched.results import Limit
-    from optsched.solvers.profiles import load_profile
+    from optsched.routes import leximin
 
     entry = next(known for known in SHIPPED if known.leximin) if problem_name is None else record(problem_name)
     if entry.leximin is None:
@@ -334,7 +335,7 @@ def leximin(
     with nullcontext() if output is None else replacing(output) as file:
         with progress(sys.stderr) as step:
             step(f"{posed.instance.name} leximin")
-            found = imported(entry.leximin)(posed, load_profile(profile).with_limits(time_limit=time_limit))
+            found = leximin(posed, profile, time_limit)
         if file is not None:
             file.write(leximin_text(found, posed.instance))
     if form == "json":

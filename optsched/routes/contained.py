@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from optsched.fronts import Leximin
 from optsched.problems import AnyProblem
 from optsched.processes.containing import RunFailed, call, in_force, value_of
 from optsched.processes.handing import Latest
@@ -21,7 +22,7 @@ from optsched.routes.call import Call
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ContainedBeside", "contained_frontier", "solved", "told_end"]
+__all__ = ["ContainedBeside", "contained_frontier", "contained_leximin", "solved", "told_end"]
 
 #: What cut a search short, by how its process ended.
 _LIMITS = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}
@@ -99,6 +100,43 @@ def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:
 
     problem, profile, route = job
     return frontier(problem, profile, route=route)
+
+
+def contained_leximin(problem: AnyProblem, profile: Profile, plain: Callable[[Limit], Leximin]) -> Leximin:
+    """The ordered vector that `leximin` finds; where its process was killed at a limit, the entries that there were.
+
+    Parameters
+    ----------
+    problem, profile
+        As of `leximin`.
+    plain
+        The vector of which no entry need be proved, which is taken where the process handed over none.
+
+    Raises
+    ------
+    RunFailed
+        If its process crashed.
+    """
+    latest = Latest()
+    try:
+        outcome = call(_leximin, (problem, profile), _limits(), latest)
+    except STOPPED as error:
+        limit = stopped(error)[0]
+    else:
+        found: Leximin | None = value_of(outcome)
+        if found is not None:
+            return found
+        if outcome.status is Status.CRASHED:
+            raise RunFailed(f"{problem.place}: finding the ordered vector crashed: {outcome.message}")
+        limit = _LIMITS[outcome.status]
+    held: Leximin | None = latest.value
+    return plain(limit) if held is None else replace(held, limit=limit)
+
+
+def _leximin(job: tuple[AnyProblem, Profile]) -> Leximin:
+    from optsched.routes import leximin
+
+    return leximin(*job)
 
 
 class ContainedBeside:

@@ -6,18 +6,21 @@ fix which jobs have the lowest ones: at each step it only limits how many jobs l
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from optsched.errors import TooLarge
 from optsched.fronts import Leximin, entry_name
+from optsched.instance import Ints
 from optsched.problems.base import GRID, exact, expect_problem, expect_recorded
 from optsched.problems.utility import LEAST_FINITE, Utility
-from optsched.results import Certificate, Proof, Termination
+from optsched.processes.handing import hand_over
+from optsched.results import Certificate, Limit, Proof, Termination
+from optsched.searches.utility import UtilitySearch
 from optsched.searches.utility_by_maps import utility_search
 from optsched.searches.utility_columns import highest_entry
-from optsched.searches.utility_patterns import Packing
 from optsched.searches.utility_program import Quota, allocation_of, solve_integer_program
-from optsched.solvers.outcome import stopped
+from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = ["Leximin", "leximin"]
@@ -29,7 +32,7 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
     Parameters
     ----------
     profile
-        As of `optsched.solve`; its limits hold for each program.
+        As of `optsched.solve`; a time limit holds for all of it.
 
     Raises
     ------
@@ -50,64 +53,94 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
     """
     expect_problem(problem, "leximin", Utility)
     expect_recorded(problem, "leximin", "leximin knows")
-    profile = load_profile(profile)
-    search = utility_search(problem, profile)
-    patterns = search.exact_patterns
-    if patterns is None:
+    entries = _Entries(utility_search(problem, load_profile(profile)), load_profile(profile))
+    if entries.patterns is None:
         raise TooLarge(f"{problem.name}: leximin would need a program of too many nodes or patterns; take fewer nodes")
-    search.run()
-    jobs = len(problem.jobs)
-    counts, limit = search.counts, search.limit
-    first = search.certificates[0]
-    closed = bool(jobs) and search.lowest(counts) == first.claim * GRID
-    certificates: list[Certificate | None] = [first] if closed else []
-    levels = [search.lowest(counts)] if closed else []
+    try:
+        entries.settle()
+    except STOPPED as error:
+        entries.limit = stopped(error)[0]
+    return entries.vector()
 
-    def asked(level: int | None) -> tuple[Packing, list[Quota]]:
-        """Pairs at every level, and how many jobs may take one below each: below the k-th lowest, k - 1 jobs."""
-        bounds = [*levels, *([] if level is None else [level])]
-        packing, height = search.at_steps(sorted({problem.lowest_units, *bounds}), use=level is None)
-        return packing, [(height < bound, position) for position, bound in enumerate(bounds)]
 
-    def ordered() -> list[int]:
-        allocation = allocation_of(problem, counts)
-        return sorted(problem.utility_units(*(part.sum(axis=1) for part in allocation)).tolist())
+class _Entries:
+    """The entries that are settled so far, the lowest first, and the counts that have them."""
 
-    while levels and len(levels) < jobs and limit is None:
-        low, high = ordered()[len(levels)], max(problem.highest_units.tolist())
-        while low < high and limit is None:
+    def __init__(self, search: UtilitySearch, profile: Profile) -> None:
+        self.search, self.problem, self.patterns = search, search.problem, search.exact_patterns
+        self.levels: list[int] = []
+        self.certificates: list[Certificate] = []
+        self.limit: Limit | None = None
+        self._profile, self._began = profile, time.perf_counter()
+
+    def settle(self) -> None:
+        """Settle one entry after another, then the utilisation; say what is held after each."""
+        hand_over(self.vector)
+        self.search.run()
+        self.limit = self.search.limit
+        jobs = len(self.problem.jobs)
+        if not jobs or self.search.lowest(self.search.counts) != self.search.certificates[0].claim * GRID:
+            return
+        self._add(self.search.lowest(self.search.counts), self.search.certificates[0])
+        while len(self.levels) < jobs and self.limit is None:
+            self._settle_next()
+        if self.limit is None:
+            outcome, found = self._solved(None)
+            self.search.counts = self.search.counts if found is None else found
+            self.limit = outcome.limit
+
+    def vector(self) -> Leximin:
+        """What is held."""
+        problem, search = self.problem, self.search
+        utilities = tuple(exact(units, GRID) for units in self._ordered())
+        open_entries = [None] * (len(utilities) - len(self.certificates))
+        told = problem.name, dict(problem.parameters), problem.instance.sha256, search.placement, utilities
+        return Leximin(*told, (*self.certificates, *open_entries), self.limit)
+
+    def _add(self, level: int, proof: Certificate) -> None:
+        self.levels.append(level)
+        self.certificates.append(proof)
+        hand_over(self.vector)
+
+    def _settle_next(self) -> None:
+        """The highest that the lowest open entry can be, by halving; its proof is a tree, or the solver's word."""
+        problem, rank = self.problem, len(self.levels)
+        low, high = self._ordered()[rank], max(problem.highest_units.tolist())
+        while low < high:
             middle = max((low + high + 1) // 2, LEAST_FINITE)
-            packing, quotas = asked(middle)
-            outcome, found = solve_integer_program(problem, packing, patterns, profile, False, quotas=quotas)
+            outcome, found = self._solved(middle)
             if found is not None:
-                counts = found
-                low = ordered()[len(levels)]
+                self.search.counts = found
+                low = self._ordered()[rank]
             elif outcome.status is Termination.INFEASIBLE:
                 high = max(problem.utility_below(middle), low)
             else:
-                limit = outcome.limit
-        if limit is None:
-            tree = None
-            try:
-                tree = None if problem.coupled else highest_entry(problem, levels, low, profile)
-            except KeyboardInterrupt as error:  # the entry stays, by a word
-                limit = stopped(error)[0]
-            levels.append(low)
-            name = entry_name(problem.components[0].name, len(levels))
-            certificates.append(tree or Certificate(name, Proof.SOLVER, exact(low, GRID)))
-    if levels and limit is None:
-        packing, quotas = asked(None)
-        outcome, found = solve_integer_program(problem, packing, patterns, profile, True, quotas=quotas)
-        counts, limit = counts if found is None else found, outcome.limit
-    utilities = tuple(exact(units, GRID) for units in ordered())
-    placement = problem.placement_of(allocation_of(problem, counts))
-    certificates += [None] * (jobs - len(certificates))
-    return Leximin(
-        problem.name,
-        dict(problem.parameters),
-        problem.instance.sha256,
-        placement,
-        utilities,
-        tuple(certificates),
-        limit,
-    )
+                self.limit = outcome.limit
+                return
+        tree = None
+        try:
+            tree = None if problem.coupled else highest_entry(problem, self.levels, low, self._within())
+        except STOPPED as error:  # the entry stays, by a word
+            self.limit = stopped(error)[0]
+        name = entry_name(problem.components[0].name, rank + 1)
+        self._add(low, tree or Certificate(name, Proof.SOLVER, exact(low, GRID)))
+
+    def _solved(self, level: int | None) -> tuple[SolverOutcome, Ints | None]:
+        """Counts where below the k-th settled level are at most k - 1 jobs, and below `level` no more than are settled.
+
+        Without a level those of the most utilisation.
+        """
+        assert self.patterns is not None
+        bounds = [*self.levels, *([] if level is None else [level])]
+        packing, height = self.search.at_steps(sorted({self.problem.lowest_units, *bounds}), use=level is None)
+        quotas: list[Quota] = [(height < bound, position) for position, bound in enumerate(bounds)]
+        asked = self.problem, packing, self.patterns, self._within(), level is None
+        return solve_integer_program(*asked, quotas=quotas)
+
+    def _ordered(self) -> list[int]:
+        """The utilities that the counts give, in units, ascending."""
+        allocation = allocation_of(self.problem, self.search.counts)
+        return sorted(self.problem.utility_units(*(part.sum(axis=1) for part in allocation)).tolist())
+
+    def _within(self) -> Profile:
+        return self._profile.since(self._began)
