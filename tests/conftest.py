@@ -22,9 +22,16 @@ settings.register_profile(
 )
 settings.load_profile("deterministic")
 
-# Shells start what runs in the background with Ctrl-C ignored, and so would be the commands that tests interrupt.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Shells start what runs in the background with Ctrl-C ignored, and `nohup` with SIGHUP ignored; so would be the
+# commands that tests end by them.
+for _name, _usual in (
+    ("SIGINT", signal.default_int_handler),
+    ("SIGTERM", signal.SIG_DFL),
+    ("SIGHUP", signal.SIG_DFL),
+):
+    _number = getattr(signal, _name, None)  # Windows has no SIGHUP
+    if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 #: Packages of their own, which `test_outside` installs and `test_pytest_plugin` runs: no part of the suite.
 collect_ignore = ["data"]
