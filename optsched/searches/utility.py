@@ -38,6 +38,7 @@ from optsched.searches.utility_patterns import (
     most_use,
 )
 from optsched.searches.utility_program import allocation_of, counts_of, exact_patterns, solve_integer_program
+from optsched.searches.utility_variety import vary
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
@@ -268,17 +269,8 @@ class UtilitySearch:
             self._keep(self._rounded(relaxation))
             self._fill()
         given = TaskPrices(fractions.prices, USE_SCALE)
-        if relaxation is not None and self.used(self.counts) < target:
-            held = self.used(self.counts)
-            if self._by_columns(units, given):
-                return
-            outcome, found = self._known_patterns(relaxation, use=True)
-            self._interrupted(outcome)
-            if found is not None:
-                self._keep(found)
-                self._fill()
-            if held < self.used(self.counts) < target and self._by_columns(units, given):
-                return
+        if relaxation is not None and self._packed(units, relaxation, given, target):
+            return
         if self.used(self.counts) == target or self.limit is not None:
             return
         answer = self._decided(units, True, self.counts)
@@ -300,6 +292,25 @@ class UtilitySearch:
             self.certificates = (self.certificates[0], word)
         if claimed == self.used(self.counts) < target:
             self._by_columns(units, given)
+
+    def _packed(self, units: int, relaxation: Relaxation, given: TaskPrices, target: int) -> bool:
+        """Pack what uses `target` units, or nearly so; whether that is proved to be the most by a tree."""
+        packing, tried = relaxation.packing, -1
+        worth = packing.items.share * USE_SCALE + relaxation.prices[:, None]
+        for varied in (False, True):
+            if self.used(self.counts) >= target or self.limit is not None:
+                return False
+            if self.used(self.counts) > tried and self._by_columns(units, given):
+                return True
+            tried = self.used(self.counts)
+            if varied:
+                vary(packing, relaxation.patterns, worth.astype(np.float64), float(target - tried) * USE_SCALE)
+            outcome, found = self._known_patterns(relaxation, use=True)
+            self._interrupted(outcome)
+            if found is not None:
+                self._keep(found)
+                self._fill()
+        return tried < self.used(self.counts) < target and self._by_columns(units, given)
 
     def _by_columns(self, units: int, given: TaskPrices) -> bool:
         """Whether a tree over the columns that prices leave proves the utilisation that is held, or that they have."""
