@@ -14,7 +14,7 @@ from contextvars import ContextVar
 
 from optsched.errors import OutOfTime
 
-__all__ = ["check", "deadline", "remaining", "unhurried"]
+__all__ = ["check", "deadline", "late", "remaining", "unhurried"]
 
 #: The instant on the monotonic clock; None without a deadline.
 _ends: ContextVar[float | None] = ContextVar("optsched deadline", default=None)
@@ -71,6 +71,18 @@ def remaining() -> float | None:
     """Seconds until the deadline, 0 once it is past; None without one."""
     ends = _ends.get()
     return None if ends is None else max(0.0, ends - time.monotonic())
+
+
+def late() -> float:
+    """Seconds since the deadline; 0 before it, or without one.
+
+    Examples
+    --------
+    >>> late()
+    0.0
+    """
+    ends = _ends.get()
+    return 0.0 if ends is None else max(0.0, time.monotonic() - ends)
 
 
 def check() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import highspy
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from optsched.deadline import check, deadline, remaining
+from optsched.deadline import check, deadline, late, remaining
 from optsched.errors import OutOfTime
 from optsched.results import Limit
 from optsched.solvers.highs import LinearProgram, solve_arrays
@@ -78,6 +79,14 @@ def _program() -> LinearProgram:
         row_upper=weights.sum(axis=1) // 3 + 0.0,
         matrix=sp.csr_array(weights.astype(float)),
     )
+
+
+def test_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests how long a deadline is past."""
+    clock = iter([10.0, 11.0, 12.5])
+    monkeypatch.setattr("optsched.deadline.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    with deadline(2):
+        assert (late(), late()) == (0.0, 0.5)
 
 
 @pytest.mark.parametrize("own", [None, 1000.0])

@@ -22,6 +22,7 @@ from optsched.problems.latency import Latency
 from optsched.results import Value
 from optsched.running.base import Heuristic
 from optsched.solvers.compiled import compiled, compiles
+from optsched.solvers.compiling import ready
 
 __all__ = ["HEURISTICS", "flow_based", "round_robin", "row_lists"]
 
@@ -161,10 +162,11 @@ class _Cover:
         capacity, full = self._held(room), self._filled(len(room), 0)
         progress = self._held(np.array([0, 0, self._searches], dtype=np.int64))
         work = self.server, self._count, *self._lists, full, *self._room, progress
-        done = False
-        while not done:
+        asked = *self._rows, self._uncovered, self._uncovered, capacity, *work, _STEPS
+        check()
+        ready(self._loops.augment, *asked)
+        while not self._loops.augment(*asked):
             check()
-            done = self._loops.augment(*self._rows, self._uncovered, self._uncovered, capacity, *work, _STEPS)
         self._uncovered, self._searches = self._uncovered[: progress[1]], int(progress[2])
         ends = self._problem.initial_load + self._problem.w_loc * (room + 1)
         following = ends[np.asarray(full, dtype=np.bool_)]
@@ -182,7 +184,9 @@ class _Cover:
         for begin in range(0, len(nodes), _STEPS):
             check()
             end = min(begin + _STEPS, len(nodes))
-            self._loops.give_out(*self._rows, nodes, load, heap, problem.w_loc, problem.w_rem, begin, end)
+            asked = *self._rows, nodes, load, heap, problem.w_loc, problem.w_rem, begin, end
+            ready(self._loops.give_out, *asked)
+            self._loops.give_out(*asked)
         return np.asarray(nodes, dtype=np.int64)
 
 

@@ -173,15 +173,16 @@ def solve(
     if plain is not None:
         return call.infeasible(plain)
     module = import_module(_ENUMERATED) if route == "brute-force" else _module(problem)
-    with call.until_stopped(), deadline(profile.time_limit):
-        if in_force() is not None or _may_overrun(problem, route):
-            from optsched.routes.contained import solved
+    with deadline(profile.time_limit):
+        with call.until_stopped():
+            if in_force() is not None or _may_overrun(problem, route):
+                from optsched.routes.contained import solved
 
-            return solved(call, profile)
-        call.hold(call.plain)
-        solution: Solution = module.by_route(call, profile)
-        return solution
-    return call.solution(*(call.held or (None, ())))  # it was stopped where no route looks for that
+                return solved(call, profile)
+            call.hold_plain()
+            solution: Solution = module.by_route(call, profile)
+            return solution
+        return call.solution(*(call.held or (None, ())))  # it was stopped where no route looks for that
 
 
 def _may_overrun(problem: AnyProblem, route: str) -> bool:

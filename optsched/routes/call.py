@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
 
-from optsched.deadline import deadline, unhurried
+from optsched.deadline import deadline, late, unhurried
 from optsched.doubts import FEW, examine
 from optsched.errors import SolverDisagreement
 from optsched.problems import AnyProblem
@@ -43,8 +43,9 @@ __all__ = ["ALL_TRIED", "Call", "Found", "Held", "Told", "modelled", "proof_of",
 #: The status where enumeration found nothing.
 ALL_TRIED = "no placement is feasible"
 
-#: Seconds that may be taken, once a solve is stopped, for what can be had without a search.
-_QUICK = 1.0
+#: Seconds for what can be had without a search, once a solve is stopped: so many, fewer where so much
+#: of the time beyond the deadline is gone already, as when a process was killed, but at least so many.
+_QUICK, _BEYOND, _LEAST = 1.0, 1.7, 0.3
 
 Posed = TypeVar("Posed", bound=AnyProblem)
 
@@ -135,6 +136,7 @@ class Call(Generic[Posed]):
         #: What was held where the process of the call was killed: a decision, or none, and certificates.
         self.held: Held | None = None
         self._plainly = plainly
+        self._quick: Held = (None, ())
         self._stopped: tuple[Limit, str] | None = None
 
     @property
@@ -153,9 +155,18 @@ class Call(Generic[Posed]):
     def hold(self, held: Callable[[], Held]) -> None:
         """Say what the solution is made of should this process be killed, as what cannot look at a deadline may be.
 
-        `held` is asked only where it may be killed. What is said last counts.
+        `held` is asked only where it may be killed. What is said last counts, but for what needs no search and is more.
         """
-        hand_over(held)
+        hand_over(lambda: self._with(self._quick, *held()))
+
+    def hold_plain(self) -> None:
+        """Say what needs no search, which is held until there is more."""
+
+        def made() -> Held:
+            self._quick = self.plain()
+            return self._quick
+
+        hand_over(made)
 
     def plain(self) -> Held:
         """What can be had without a search (`plain` of the problem's module of routes); nothing where it has none."""
@@ -166,18 +177,23 @@ class Call(Generic[Posed]):
 
     def _completed(self, decision: Decision | None, certificates: tuple[Certificate, ...]) -> Held:
         """The same, or what can be had without a search where there is no decision, or no bound on what goes first."""
-        first = self.problem.components[0]
-        told = {certificate.component: certificate for certificate in certificates}
-        if (decision is not None or self.start is not None) and first.name in told:
+        first = self.problem.components[0].name
+        if (decision is not None or self.start is not None) and first in {proof.component for proof in certificates}:
             return decision, certificates
-        with suppress(*STOPPED), unhurried(), deadline(_QUICK):
-            quick, proofs = self.plain()
-            decision = quick if decision is None else decision
-            for proof in proofs:
-                before = told.get(proof.component)
-                if before is None or (proof.component == first.name and _tighter(proof, before, first.sense)):
-                    told[proof.component] = proof
-        return decision, tuple(told.values())
+        quickly = max(_LEAST, min(_QUICK, _BEYOND - late()))
+        with suppress(*STOPPED), unhurried(), deadline(quickly):
+            return self._with(self.plain(), decision, certificates)
+        return decision, certificates
+
+    def _with(self, plain: Held, decision: Decision | None, certificates: tuple[Certificate, ...]) -> Held:
+        """What is held, with what needs no search where it lacks that, or has a weaker bound on what goes first."""
+        first, (quick, proofs) = self.problem.components[0], plain
+        told = {certificate.component: certificate for certificate in certificates}
+        for proof in proofs:
+            before = told.get(proof.component)
+            if before is None or (proof.component == first.name and _tighter(proof, before, first.sense)):
+                told[proof.component] = proof
+        return quick if decision is None else decision, tuple(told.values())
 
     def by_model(self, profile: Profile, limit: Any = None, start: Any = None) -> Found:
         """What the model of the route says within the time that is left, its claim checked (see `modelled`)."""

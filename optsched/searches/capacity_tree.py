@@ -22,6 +22,7 @@ from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.relaxations import Box
 from optsched.searches.capacity_repair import repaired
 from optsched.solvers.compiled import compiles
+from optsched.solvers.compiling import ready
 
 __all__ = ["MOST_STEPS", "CapacityTree", "fill_compiled"]
 
@@ -60,12 +61,15 @@ def fill_compiled(cost: Ints, weight: Ints, free: Bools, room: Ints) -> Filled:
         np.empty((int(free.sum(axis=0).max(initial=0)) + 1, most + 1), np.int64),
         np.empty(most + 1, np.int64),
     )
-    for node in np.flatnonzero(free.any(axis=0)).tolist():
+    for position, node in enumerate(np.flatnonzero(free.any(axis=0)).tolist()):
         check()
         tasks = np.flatnonzero(free[:, node])
         without, including = np.empty(len(tasks), np.int64), np.empty(len(tasks), np.int64)
         own = cost[tasks, node], weight[tasks, node]
-        filled.least[node] = fill_one(*own, int(room[node]), before, after, without, including)
+        asked = *own, int(room[node]), before, after, without, including
+        if not position:
+            ready(fill_one, *asked)
+        filled.least[node] = fill_one(*asked)
         filled.without[tasks, node], filled.including[tasks, node] = without, including
     return filled
 

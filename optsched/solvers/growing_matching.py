@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from optsched.deadline import check
 from optsched.solvers.compiled import compiled, compiles
+from optsched.solvers.compiling import ready
 from optsched.solvers.growing_kernels import CLOSED, STATE, grow
 
 __all__ = ["COMPILED_PAIRS", "GrowingMatching"]
@@ -123,22 +124,10 @@ class GrowingMatching:
         state = np.zeros(STATE, dtype=np.int64)
         state[1], state[4] = open_marks.max(initial=0), -1
         held = after.node, after.used, after.look, after.mark
-        done = False
-        while not done:
+        sizes = self.starts, self.tasks, self.unit, self.chunk, wanted
+        asked = *sizes, room, chunks, *held, queue, parent, via, state, most
+        check()
+        ready(loop, *asked)
+        while not loop(*asked):
             check()
-            done = loop(
-                self.starts,
-                self.tasks,
-                self.unit,
-                self.chunk,
-                wanted,
-                room,
-                chunks,
-                *held,
-                queue,
-                parent,
-                via,
-                state,
-                most,
-            )
         return after

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.deadline import check
+from optsched.solvers.compiling import ready
 
 __all__ = ["FEW_ARCS", "UNLIMITED", "SimplexFlow", "closer", "first_tree", "network_simplex", "until_done"]
 
@@ -85,6 +86,7 @@ def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: 
     ends = tail[order].astype(np.int32), head[order].astype(np.int32)
     state, place = np.ones(arcs, dtype=np.int8), np.zeros(2, dtype=np.int64)
     columns = *ends, cost[order], capacity[order], state, place, max(_LEAST_BLOCK, int(arcs**0.5)), _PACE
+    ready(list_pivots, tree, potential, *columns, _PIVOTS)
     end = until_done(lambda: list_pivots(tree, potential, *columns, _PIVOTS))
     if end == UNBOUNDED:
         return SimplexFlow(None, None, True)

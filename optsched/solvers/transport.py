@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.errors import UsageError
+from optsched.solvers.compiling import ready
 from optsched.solvers.network_simplex import closer, first_tree, until_done
 
 __all__ = ["Transport", "transport", "transport_fits"]
@@ -156,6 +157,7 @@ def _solved(table: Ints, size: Ints, capacity: Ints, stay: bool, largest: int) -
     tree, potential = first_tree(sends, np.concatenate([size, capacity]), dear, spare=not stay)
     block = max(1, int(table.size**0.5 / (2 * ROW_OF_CELLS)))
     place = np.zeros(1, dtype=np.int64)
+    ready(table_pivots, tree, potential, table, stay, place, block, _PIVOTS)
     until_done(lambda: table_pivots(tree, potential, table, stay, place, block, _PIVOTS))
     return tree, closer(potential, largest)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +14,16 @@ from replica_instances import FIGURE_2
 from stopping import interrupted
 
 from optsched.certificates import certify
+from optsched.deadline import deadline
 from optsched.errors import SolverDisagreement
 from optsched.instance import Cluster, Instance, Pairs, Workload
 from optsched.instances.generate import generate
 from optsched.placement import Placement
 from optsched.problems import Lsap, problem
 from optsched.results import Limit, Termination
+from optsched.routes import call as call_module
 from optsched.routes import solve
-from optsched.routes.call import solver_of
+from optsched.routes.call import Call, solver_of
 from optsched.solvers.highs import ArraySolution, LinearProgram
 from optsched.solvers.outcome import INTERRUPTED
 
@@ -99,3 +102,19 @@ def test_bug_pyomo_printed_a_limit_among_the_data() -> None:
     ended = subprocess.run([*command, *given], capture_output=True, text=True, check=True)
     assert json.loads(ended.stdout)["limit"] == "TIME"
     assert ended.stderr == ""
+
+
+@pytest.mark.parametrize(("beyond", "seconds"), [(0.0, 1.0), (1.2, 0.5), (9.0, 0.3)])
+def test_what_needs_no_search_is_quick(beyond: float, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests how long may be taken for it: less where much of the time beyond the limit is gone already."""
+    taken: list[float] = []
+
+    def within(limit: float) -> AbstractContextManager[None]:
+        taken.append(limit)
+        return deadline(limit)
+
+    monkeypatch.setattr(call_module, "late", lambda: beyond)
+    monkeypatch.setattr(call_module, "deadline", within)
+    posed = problem("lsap", "papers/guo-fig2")
+    assert Call(posed, "network").solution(None, (), Limit.TIME, "late").objective is not None
+    assert taken == [pytest.approx(seconds)]

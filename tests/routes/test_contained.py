@@ -198,6 +198,25 @@ def hold_and_sleep(job: Any) -> Any:
     time.sleep(60)
 
 
+def hold_less_and_run_out(job: Any) -> Any:
+    """Hands over what needs no search, then less, and takes what is not there."""
+    problem, _, _, route = job
+    call: Any = Call(problem, route)
+    call.hold_plain()
+    call.hold(lambda: (None, ()))
+    raise MemoryError
+
+
+def test_bug_less_was_held_than_needs_no_search(doing: Any) -> None:
+    """Tests that a search which holds nothing yet does not take the place of what needs none."""
+    problem: Any = optsched.problem("worst-group", optsched.generate("worst-group", nodes=6, tasks=8, seed=1))
+    placement, proofs = Call(problem, "thresholds").plain()
+    doing(hold_less_and_run_out)
+    with contained(Limits(60)):
+        solution = optsched.solve(problem)
+    assert (solution.objective, solution.bound[0]) == (problem.evaluate(placement), proofs[0].claim)
+
+
 def test_what_was_handed_over_is_held(doing: Any) -> None:
     """Tests that what a process handed over before it ended is the solution, and its proof a proof."""
     problem: Any = optsched.problem("lsap", "papers/guo-fig2")
