@@ -166,7 +166,7 @@ class DelayPolicy(JobPolicy):
         """A map of the first of these jobs that has one near enough to its data for as long as the job has waited."""
         for turn in turns:
             for level in range(self._patience[turn[1]] + 1):
-                task = self._maps.draw(level, offer.node, view, self._rng, turn[1])
+                task = self._maps.draw(level, offer.node, view, self._draws, turn[1])
                 if task is not None:
                     self.passed(pool, queue, turn)
                     if level == NODE or self.two_level:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from optsched.heuristics.draws import Draws
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, WaitingMaps
 from optsched.problems.base import Parameter, choice, number
 from optsched.running.base import Event, Heuristic, Offer, Policy, View
@@ -37,7 +38,7 @@ class LocalityPolicy(Policy):
         self.reading, self.randomness = reading, randomness
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        self._rng = rng
+        self._draws = Draws(rng)
         self._known = 0
         self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of each node that have passed once
         self._waiting = WaitingMaps()
@@ -59,7 +60,11 @@ class LocalityPolicy(Policy):
         node = offer.node
         waits_once = self.reading == "sweep" and self._passed[node] < offer.free
         task = None
-        if self.randomness and (waits_once or self.reading == "heartbeat") and self._rng.random() < self.randomness:
+        if (
+            self.randomness
+            and (waits_once or self.reading == "heartbeat")
+            and self._draws.rng.random() < self.randomness
+        ):
             task = self._draw(ANYWHERE, offer, view)
         if task is None:
             task = self._draw(NODE, offer, view)
@@ -75,7 +80,7 @@ class LocalityPolicy(Policy):
         return () if task is None else (task,)
 
     def _draw(self, level: int, offer: Offer, view: View) -> int | None:
-        return self._waiting.draw(level, offer.node, view, self._rng)
+        return self._waiting.draw(level, offer.node, view, self._draws)
 
 
 _READING = Parameter(

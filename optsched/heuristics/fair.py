@@ -170,20 +170,20 @@ class CapacityPolicy(JobPolicy):
 
     def _map(self, pool: int, queue: Queue, offer: Offer, view: View) -> int | None:
         for job in sorted(job for job in self._maps.at(NODE, offer.node) if self.waits_in(job, MAP) == pool):
-            task = self._maps.draw(NODE, offer.node, view, self._rng, job)
+            task = self._maps.draw(NODE, offer.node, view, self._draws, job)
             if task is not None:
                 return task
         jobs = self._rack_jobs(pool, int(view.cluster.rack[offer.node]))
         while jobs:
             task = (
-                self._maps.draw(RACK, offer.node, view, self._rng, jobs[0])
+                self._maps.draw(RACK, offer.node, view, self._draws, jobs[0])
                 if self.waits_in(jobs[0], MAP) == pool
                 else None
             )
             if task is not None:
                 return task
             heappop(jobs)
-        return self._maps.draw(ANYWHERE, offer.node, view, self._rng, queue.turns[0][1])
+        return self._maps.draw(ANYWHERE, offer.node, view, self._draws, queue.turns[0][1])
 
     def _rack_jobs(self, pool: int, rack: int) -> list[int]:
         if rack < 0:

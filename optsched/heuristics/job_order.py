@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from optsched.arrays import grouped
 from optsched.decimals import decimal
+from optsched.heuristics.draws import Draws
 from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
 from optsched.running.base import Event, Offer, Policy, View
 
@@ -26,23 +27,27 @@ NODE, RACK, ANYWHERE = 0, 1, 2
 
 
 class WaitingMaps:
-    """Maps that wait, in lists by job and by the nodes and racks of their replicas, to be drawn at random.
+    """Maps that wait, by job and by the nodes and racks of their replicas, to be drawn at random.
 
     The time of a draw does not depend on how many maps wait. Maps that have started are dropped when they are drawn.
     Policies that do not ask for jobs have all maps in one, number 0.
+
+    The maps that come first are kept in one array a level, of which each job at each place has a part. What comes later
+    is in lists.
     """
 
     def __init__(self) -> None:
-        #: The maps that came first, for both levels; those of a place move into `_lists` when they are first asked for.
+        #: The maps that came first, for both levels; the parts of a place move into `_held` when it is first asked for.
         self._first: list[_ByPlace | None] = [None, None]
-        self._lists: list[dict[int, dict[int, list[int]]]] = [{}, {}]
-        self._all: dict[int, list[int]] = {}
+        self._held: list[dict[int, dict[int, int | list[int]]]] = [{}, {}]
+        self._all: dict[int, int | list[int]] = {}
+        self._view: View | None = None
 
     def add(self, tasks: Ints, view: View, job: Ints | None = None) -> None:
         """Enter maps of the view; `job` has the job of each."""
         owner = np.zeros(len(tasks), dtype=np.int64) if job is None else job
         for number, positions in grouped(owner):
-            self._all.setdefault(number, []).extend(tasks[positions].tolist())
+            self._list(ANYWHERE, self._all, number).extend(tasks[positions].tolist())
         replicas = view.workload.replicas.take(tasks)
         rows = replicas.row_of
         for level, place in ((NODE, replicas.values), (RACK, view.cluster.rack[replicas.values])):
@@ -51,73 +56,115 @@ class WaitingMaps:
             fresh = places >= 0  # -1: no rack
             fresh[1:] &= (places[1:] != places[:-1]) | (row[1:] != row[:-1])  # else another replica in the rack
             places, row = places[fresh], row[fresh]
-            self._enter(level, _ByPlace(places, tasks[row], owner[row]))
+            self._enter(level, places, tasks[row], owner[row])
 
-    def _enter(self, level: int, maps: _ByPlace) -> None:
-        if self._first[level] is None and not self._lists[level]:
-            self._first[level] = maps
+    def _enter(self, level: int, places: Ints, tasks: Ints, jobs: Ints) -> None:
+        if self._first[level] is None and not self._held[level]:
+            self._first[level] = _ByPlace(places, tasks, jobs)
             return
-        for place in maps.places():
-            _append(self.at(level, place), *maps.of(place))
+        for place, task, job in zip(places.tolist(), tasks.tolist(), jobs.tolist(), strict=True):
+            self._list(level, self.at(level, place), job).append(task)
 
-    def at(self, level: int, place: int) -> dict[int, list[int]]:
-        """The maps on a node or in a rack, by job, started ones among them; jobs without any are left out."""
-        lists = self._lists[level]
-        if place not in lists:
-            lists[place], first = {}, self._first[level]
-            if first is not None:
-                _append(lists[place], *first.of(place))
-        return lists[place]
+    def at(self, level: int, place: int) -> dict[int, int | list[int]]:
+        """The jobs with maps on a node or in a rack, started ones among them, and where these are kept."""
+        held = self._held[level]
+        if place not in held:
+            first = self._first[level]
+            held[place] = {} if first is None else first.parts(place)
+        return held[place]
 
-    def draw(self, level: int, node: int, view: View, rng: np.random.Generator, job: int = 0) -> int | None:
+    def _list(self, level: int, held: dict[int, int | list[int]], job: int) -> list[int]:
+        """The maps of a job at a place as a list of their own, to which others may come."""
+        tasks = held.setdefault(job, [])
+        if isinstance(tasks, int):
+            first = self._first[level]
+            assert first is not None
+            tasks = held[job] = first.taken(tasks)
+        return tasks
+
+    def draw(self, level: int, node: int, view: View, draws: Draws, job: int = 0) -> int | None:
         """A map with data on the node, in its rack, or any; uniformly at random, None where no such map waits.
 
-        It is taken out of the list that it is drawn from: the caller starts it.
+        It is taken out of where it is drawn from: the caller starts it.
         """
         place = node if level != RACK else int(view.cluster.rack[node])
         if place < 0:
             return None
-        lists = self._all if level == ANYWHERE else self.at(level, place)
-        tasks = lists.get(job)
-        if not tasks:
+        held = self._all if level == ANYWHERE else self.at(level, place)
+        tasks = held.get(job)
+        if tasks is None:
             return None
-        found, status = None, view.status
-        while tasks and found is None:
-            position = int(rng.integers(len(tasks)))
-            task, tasks[position] = tasks[position], tasks[-1]
-            tasks.pop()
-            if status[task] == PENDING:
-                found = task
-        if not tasks:
-            del lists[job]
+        if view is not self._view:
+            self._view, self._status = view, view.status.data
+        if isinstance(tasks, int):
+            first = self._first[level]
+            assert first is not None
+            found, left = first.draw(tasks, self._status, draws.below)
+        else:
+            found, left = _drawn(tasks, self._status, draws.below)
+        if not left:
+            del held[job]
         return found
+
+
+def _drawn(tasks: list[int], status: memoryview, below: Callable[[int], int]) -> tuple[int | None, int]:
+    """Take maps out of a list at random, up to one that waits; None if none does, and how many are left."""
+    while tasks:
+        position = below(len(tasks))
+        task, tasks[position] = tasks[position], tasks[-1]
+        tasks.pop()
+        if status[task] == PENDING:
+            return task, len(tasks)
+    return None, 0
 
 
 class _ByPlace:
-    """Maps sorted by place, and the job of each."""
+    """Maps sorted by place, and at each by job: parts of one array, which grow shorter as maps are taken out.
 
-    def __init__(self, place: Ints, task: Ints, job: Ints) -> None:
-        self._task, self._job = task, job
-        self._ends = np.cumsum(np.bincount(place)).tolist()
-        self._place = place
+    Parameters
+    ----------
+    places, tasks, jobs
+        Of each map where it is, increasing, its number, and its job.
+    """
 
-    def places(self) -> list[int]:
-        """The places that there are."""
-        found: list[int] = np.unique(self._place).tolist()
+    def __init__(self, places: Ints, tasks: Ints, jobs: Ints) -> None:
+        order = np.lexsort((jobs, places))
+        places, jobs = places[order], jobs[order]
+        fresh = np.ones(len(places), dtype=np.bool_)
+        fresh[1:] = (places[1:] != places[:-1]) | (jobs[1:] != jobs[:-1])
+        begins = np.flatnonzero(fresh)
+        self._job: Ints = jobs[begins]
+        #: The first part of each place, and the end of the last.
+        self._parts: list[int] = np.searchsorted(places[begins], np.arange(places.max(initial=-1) + 2)).tolist()
+        self._tasks = tasks[order].data
+        self._begins = begins.data
+        self._sizes = np.diff(begins, append=len(places)).data
+
+    def parts(self, place: int) -> dict[int, int | list[int]]:
+        """The jobs at a place, and the number of the part that each has."""
+        if place + 1 >= len(self._parts):
+            return {}
+        begin, end = self._parts[place], self._parts[place + 1]
+        return dict(zip(self._job[begin:end].tolist(), range(begin, end), strict=True))
+
+    def taken(self, part: int) -> list[int]:
+        """The maps of a part."""
+        begin = self._begins[part]
+        found: list[int] = self._tasks[begin : begin + self._sizes[part]].tolist()
         return found
 
-    def of(self, place: int) -> tuple[list[int], list[int]]:
-        """The maps at a place, and their jobs."""
-        if place >= len(self._ends):
-            return [], []
-        at = slice(self._ends[place - 1] if place else 0, self._ends[place])
-        return self._task[at].tolist(), self._job[at].tolist()
-
-
-def _append(lists: dict[int, list[int]], tasks: list[int], jobs: list[int]) -> None:
-    """Put each task at the end of its job's list."""
-    for task, job in zip(tasks, jobs, strict=True):
-        lists.setdefault(job, []).append(task)
+    def draw(self, part: int, status: memoryview, below: Callable[[int], int]) -> tuple[int | None, int]:
+        """Take maps out of a part at random, up to one that waits; None if none does, and how many are left."""
+        tasks, begin, size = self._tasks, self._begins[part], self._sizes[part]
+        found = None
+        while size and found is None:
+            position = begin + below(size)
+            size -= 1
+            task, tasks[position] = tasks[position], tasks[begin + size]
+            if status[task] == PENDING:
+                found = task
+        self._sizes[part] = size
+        return found, size
 
 
 #: A job's place in its queue: tasks that it runs (0 where that plays no part), and its number.
@@ -197,7 +244,7 @@ class JobPolicy(Policy):
     by_arrival = False
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        self._rng = rng
+        self._rng, self._draws = rng, Draws(rng)
         self._known = 0
         self._jobs: dict[int, _Job] = {}
         self._distinct = bool(view.parameters.get("distinct", False))
@@ -356,7 +403,7 @@ class JobPolicy(Policy):
 
     def drawn(self, values: Ints) -> int:
         """One of these, uniformly at random."""
-        return int(values[self._rng.integers(len(values))])
+        return int(values[self._draws.below(len(values))])
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         raise NotImplementedError

@@ -166,14 +166,17 @@ class _Asked:
         self, policy: Policy, known: _Known, order: np.random.Generator, observers: Sequence[Observer]
     ) -> None:
         self._policy, self._known, self._order, self._observers = policy, known, order, observers
-        self._notify = getattr(policy, "notify", None) or _nothing
+        told = getattr(policy, "notify", None)
+        #: None: the policy hears nothing.
+        self._notify = None if getattr(told, "__func__", told) in (None, Policy.notify) else told
         # An observer sees every offer.
         self._refuses = _nothing if observers else getattr(policy, "refuses", None) or _nothing
         self._fills = bool(getattr(policy, "fills_nodes", False))
 
     def tell(self, event: Event) -> None:
         """Tell the policy what happened."""
-        attempt(self._notify, event, self._known.view)
+        if self._notify is not None:
+            attempt(self._notify, event, self._known.view)
 
     def go_round(self, kind: str) -> tuple[int, int]:
         """Offer all free slots of a kind; how many tasks started, and how many slots were offered in vain."""
@@ -233,7 +236,8 @@ class _Asked:
         tasks = self._answered(offer)
         for task in tasks:
             known.start(task, offer.node)
-            attempt(self._notify, Event(known.time, "task-started", task), known.view)
+            if self._notify is not None:
+                attempt(self._notify, Event(known.time, "task-started", task), known.view)
         for observer in self._observers:
             observer(known.time, known.problem, Answer(offer, tuple(known.order[list(tasks)].tolist())))
         return len(tasks)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from policy_cases import barred_case, first_view, order, posed
 
+from optsched.heuristics.draws import Draws
 from optsched.heuristics.fair import CapacityPolicy, FairPolicy
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
 from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
@@ -21,7 +22,7 @@ def drawn(view: View, level: int, node: int, seeds: int = 40) -> set[int | None]
     for seed in range(seeds):
         maps = WaitingMaps()
         maps.add(view.pending, view)
-        found.add(maps.draw(level, node, view, np.random.default_rng(seed)))
+        found.add(maps.draw(level, node, view, Draws(np.random.default_rng(seed))))
     return found
 
 
@@ -48,13 +49,13 @@ def test_nodes_outside_any_rack_share_none() -> None:
 def test_a_map_is_drawn_once_and_not_after_it_started() -> None:
     """Tests that a map is taken out of its list when it is drawn, and passed over where it has started meanwhile."""
     view = first_view(posed([0] * 3, [0], [1.0], replicas=[[0], [0, 1], [0]]))
-    maps, rng = WaitingMaps(), np.random.default_rng(0)
+    maps, draws = WaitingMaps(), Draws(np.random.default_rng(0))
     maps.add(view.pending, view)
-    assert {maps.draw(NODE, 0, view, rng) for _ in range(3)} == {0, 1, 2}
-    assert maps.draw(NODE, 0, view, rng) is None
+    assert {maps.draw(NODE, 0, view, draws) for _ in range(3)} == {0, 1, 2}
+    assert maps.draw(NODE, 0, view, draws) is None
     view.status.base[1] = RUNNING  # type: ignore[index]
-    assert maps.draw(NODE, 1, view, rng) is None
-    assert {maps.draw(RACK, 1, view, rng) for _ in range(3)} == {0, 2, None}
+    assert maps.draw(NODE, 1, view, draws) is None
+    assert {maps.draw(RACK, 1, view, draws) for _ in range(3)} == {0, 2, None}
 
 
 def test_what_is_kept_of_a_job() -> None:
