@@ -1,0 +1,98 @@
+"""Cost scaling against networkx and the network simplex, with the potentials that prove it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from plain_kernels import plain
+
+from optsched.deadline import deadline
+from optsched.errors import OutOfTime
+from optsched.solvers import cost_scaling as engine
+from optsched.solvers import networks
+from optsched.solvers.cost_scaling import cost_scaling, scales
+from optsched.solvers.network_simplex import UNLIMITED
+from optsched.solvers.networks import FlowStatus
+
+KERNELS = "optsched.solvers.scaling_kernels"
+
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def drawn(rng: np.random.Generator, nodes: int, arcs: int, unit: int = 1) -> Columns:
+    """Tail, head, capacity, cost and supply of a small network, loops, parallel arcs and negative costs included."""
+    tail, head = rng.integers(0, nodes, (2, arcs))
+    capacity = np.where(rng.random(arcs) < 0.3, UNLIMITED, unit * rng.integers(0, 6, arcs))
+    supply = unit * rng.integers(-3, 4, nodes) * (rng.random() < 0.8)
+    supply[-1] -= supply.sum()
+    return tail, head, capacity, rng.integers(-2, [2, 6, 10**6][rng.integers(3)], arcs), supply
+
+
+def checked(columns: Columns) -> tuple[FlowStatus, int | None]:
+    """How cost scaling ended on a network and what its flow costs, flow and potentials checked."""
+    tail, head, capacity, cost, supply = columns
+    found = cost_scaling(*columns)
+    assert found is not None
+    if found.unbounded:
+        return FlowStatus.UNBOUNDED, None
+    if found.flow is None or found.potential is None:
+        return FlowStatus.INFEASIBLE, None
+    left = supply.copy()
+    np.subtract.at(left, tail, found.flow)
+    np.add.at(left, head, found.flow)
+    assert not left.any()
+    assert ((found.flow >= 0) & (found.flow <= capacity)).all()
+    reduced = cost + found.potential[tail] - found.potential[head]
+    assert (reduced[found.flow < capacity] >= 0).all()
+    assert (reduced[found.flow > 0] <= 0).all()
+    return FlowStatus.OPTIMAL, int((cost * found.flow).sum())
+
+
+def compared(seeds: range) -> Counter[FlowStatus]:
+    """How often it ended in each way on drawn networks, each as networkx ends, at the same cost."""
+    ends: Counter[FlowStatus] = Counter()
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        columns = drawn(rng, int(rng.integers(1, 7)), int(rng.integers(0, 14)))
+        tail, head, capacity, cost, supply = columns
+        theirs = networks.min_cost_flow(tail, head, np.zeros_like(tail), capacity, cost, supply)
+        least = None if theirs.flow is None else int((cost * theirs.flow).sum())
+        mine = checked(columns)
+        assert mine == (theirs.status, least)
+        ends[mine[0]] += 1
+    return ends
+
+
+def test_small_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests the kernels as plain Python on small networks, those without a flow included: they end as networkx does."""
+    plain(monkeypatch, KERNELS)
+    assert min(compared(range(150)).values()) > 10
+
+
+@pytest.mark.thorough
+def test_many_small_networks() -> None:
+    """Tests the compiled kernels on thousands of small networks."""
+    pytest.importorskip("numba")
+    assert len(compared(range(150, 3000))) == 3
+
+
+def test_what_int64_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that huge costs and huge limits are told beforehand, and that prices that fall too far end it."""
+    one = np.array([1])
+    assert scales(2, one, one, np.array([1, -1]))
+    assert not scales(2, one, one * 2**57, np.array([1, -1]))
+    assert not scales(2, one * 2**61, one, np.array([1, -1]))
+    assert scales(2, one * UNLIMITED, one, np.array([1, -1]))
+    plain(monkeypatch, KERNELS)
+    monkeypatch.setattr(engine, "_LOWEST", 1)
+    ends = np.array([0, 1]), np.array([1, 2])
+    assert cost_scaling(*ends, np.array([3, 3]), np.array([5, 90]), np.array([2, 0, -2])) is None
+
+
+def test_deadline_within(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a deadline that is past ends it."""
+    plain(monkeypatch, KERNELS)
+    with deadline(0), pytest.raises(OutOfTime):
+        cost_scaling(*drawn(np.random.default_rng(0), 5, 9))
