@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from optsched.errors import Fault, expect
-from optsched.instance import Ints
+from optsched.instance import LARGEST, Ints
 from optsched.negative_cycles import negative_cycle
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import NetworkFlow
@@ -65,10 +65,8 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow]):
     def prepare(self) -> None:
         """What is left to send once every arc flows at its lower limit, and the nodes from which it cannot go."""
         network = self.instance
-        left = network.supply.tolist()
-        for tail, head, lower in zip(network.tail.tolist(), network.head.tolist(), network.lower.tolist(), strict=True):
-            left[tail] -= lower
-            left[head] += lower
+        leaves = _leaving(network, network.lower)
+        left = [supply - sent for supply, sent in zip(network.supply.tolist(), leaves, strict=True)]
         self.left_to_send: tuple[int, ...] = tuple(left)
         free = (network.capacity > network.lower) & (network.tail != network.head)
         fixed = np.ones(len(network), dtype=bool)
@@ -114,12 +112,13 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow]):
                 Violation(name, (arcs[arc],), sign * (int(units[arc]) - int(limit[arc])))
                 for arc in np.flatnonzero(beyond).tolist()
             ]
-        excess = [-supply for supply in network.supply.tolist()]
-        for tail, head, sent in zip(network.tail.tolist(), network.head.tolist(), units.tolist(), strict=True):
-            excess[tail] += sent
-            excess[head] -= sent
-        names = network.node_ids.tolist()
-        found += [Violation("conservation", (names[node],), amount) for node, amount in enumerate(excess) if amount]
+        leaves = _leaving(network, units)
+        names, supplies = network.node_ids.tolist(), network.supply.tolist()
+        found += [
+            Violation("conservation", (name,), sent - supply)
+            for name, sent, supply in zip(names, leaves, supplies, strict=True)
+            if sent != supply
+        ]
         return found
 
     def potential_bound(self, potentials: Sequence[int] | Ints) -> int | None:
@@ -130,12 +129,14 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow]):
         """
         network = self.instance
         potential = np.array(potentials, dtype=object)
-        reduced = network.cost.astype(object) + potential[network.tail] - potential[network.head]
+        if (np.abs(potential) <= LARGEST).all():
+            potential = potential.astype(np.int64)
+        reduced = network.cost + potential[network.tail] - potential[network.head]
         negative = np.array(reduced < 0, dtype=bool)
         if (negative & (network.capacity == UNBOUNDED)).any():
             return None
-        limit = np.where(negative, network.capacity, network.lower).astype(object)
-        return int((reduced * limit).sum()) - int((potential * network.supply.astype(object)).sum())
+        limit = np.where(negative, network.capacity, network.lower)
+        return exact_product(reduced, limit) - exact_product(potential, network.supply)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """The cost of each arc at its own best limit, whatever enters the nodes; no bound where there is no limit."""
@@ -143,3 +144,13 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow]):
         if best is None:
             return ()
         return (Bound("best-arc", "cost", best, "cost, with each arc at its cheaper limit"),)
+
+
+def _leaving(network: FlowNetwork, units: Ints) -> list[int]:
+    """By how much more leaves each node than enters it, however much that is."""
+    most = max(abs(int(units.min(initial=0))), abs(int(units.max(initial=0))))
+    kind = np.int64 if most * 2 * network.arcs <= LARGEST else object
+    leaves = np.zeros(len(network), dtype=kind)
+    np.add.at(leaves, network.tail, units.astype(kind))
+    np.subtract.at(leaves, network.head, units.astype(kind))
+    return cast(list[int], leaves.tolist())

@@ -130,8 +130,8 @@ def solve(
           names the engine.
         - `lsap-fairness`: `flows` (maximum flows, the smallest step of a group first), `arrays`, `network-simplex`.
         - `worst-group`: `thresholds` (limits on the mean: maximum flows, or HiGHS with three levels), `arrays`.
-        - `min-cost-flow`: `arrays`, `network-simplex`; the latter first where there are many arcs a node and numba is
-          installed.
+        - `min-cost-flow`: `arrays`, `cost-scaling`, `network-simplex`; the second first where there are many arcs and
+          numba is installed.
         - `latency` and `traffic`: `search`, `arrays`.
         - `generalized-assignment`: `search` (assignment to slots where each node only counts its tasks, else a tree,
           with HiGHS where the tree is too large), `arrays`.

@@ -1,4 +1,4 @@
-"""Routes of `min-cost-flow`: linear program, network simplex or a model, all proved by potentials."""
+"""Routes of `min-cost-flow`: linear program, cost scaling, network simplex or a model, all proved by potentials."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from optsched.problems import MinCostFlow
 from optsched.results import Solution, Termination
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, modelled
-from optsched.searches.assignment import simplex_solver
-from optsched.searches.min_cost_flow import by_arrays, by_network_simplex, potentials_of
-from optsched.solvers.networks import simplex_compiled
-from optsched.solvers.outcome import SolverOutcome
+from optsched.searches.min_cost_flow import by_arrays, in_integers, potentials_of
+from optsched.solvers.compiled import compiles
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain", "routes"]
 
 #: The default first.
-ROUTES = ("arrays", "network-simplex", *MODELS)
+ROUTES = ("arrays", "cost-scaling", "network-simplex", *MODELS)
 
-#: From so many nodes and arcs on a step of HiGHS may take half a second.
-OVERRUNS = {"arrays": 50_000}
+#: From so many nodes and arcs on a step of HiGHS, or compiling, may take half a second.
+OVERRUNS = {"arrays": 50_000, "cost-scaling": 30_000}
 
 UNBOUNDED = "unbounded: a cycle of negative cost has no limit"
+
+#: From so many arcs on cost scaling is quicker than HiGHS in a command of its own, which loads numba for it.
+_SCALED = 30_000
 
 #: How many arcs of the cycle the status names.
 _ARCS_TOLD = 10
@@ -37,16 +38,11 @@ _ARCS_TOLD = 10
 _NO_OPTIMUM = (Termination.INFEASIBLE, Termination.ERROR)
 
 
-#: The compiled network simplex is the quicker way with so many arcs a node; with fewer, its trees are deep.
-_ARCS_A_NODE = 20
-
-
 def routes(problem: MinCostFlow) -> tuple[str, ...]:
-    """All of them; the network simplex first where it is compiled and the quicker way."""
-    arcs, nodes = problem.instance.arcs, len(problem.instance)
-    if not simplex_compiled(arcs) or arcs < _ARCS_A_NODE * nodes:
+    """All of them; cost scaling first where it is compiled and the quicker way."""
+    if problem.instance.arcs < _SCALED or not compiles():
         return ROUTES
-    return ("network-simplex", *(route for route in ROUTES if route != "network-simplex"))
+    return ("cost-scaling", *(route for route in ROUTES if route != "cost-scaling"))
 
 
 def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
@@ -104,7 +100,5 @@ def _found(call: Call[MinCostFlow], problem: MinCostFlow, profile: Profile) -> t
     if call.route == "arrays":
         outcome, flow, potentials = by_arrays(problem, profile)
     else:
-        status, flow, potentials = by_network_simplex(problem)
-        solver = simplex_solver(problem.instance.arcs)
-        outcome = SolverOutcome(Termination(status), None, None, None, str(status).lower(), 0.0, None, solver)
+        outcome, flow, potentials = in_integers(problem, call.route)
     return Found(outcome, flow, build_seconds=built), potentials

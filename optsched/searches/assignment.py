@@ -35,6 +35,7 @@ from optsched.searches.tabled_assignment import (
     transport_table,
 )
 from optsched.solvers.answers import whole_numbers, whole_prices
+from optsched.solvers.compiled import compiler
 from optsched.solvers.networks import (
     DENSE_CELLS,
     assign_dense,
@@ -62,7 +63,6 @@ __all__ = [
     "network_program",
     "optimal_placement",
     "prices_of",
-    "simplex_solver",
     "solve_assignment",
     "solve_network",
     "solve_network_program",
@@ -493,12 +493,9 @@ def is_tiered(problem: AssignmentProblem) -> bool:
 
 
 def _by_transport(problem: TabledProblem) -> AssignmentSolution:
-    import numba
-
     owner, node, units, prices = transport_table(problem)
     nodes = dealt(problem.classes(), np.repeat(owner, units), np.repeat(node, units))
-    solver = {"name": "network simplex on the table", "version": f"numba {numba.__version__}"}
-    return AssignmentSolution(nodes, "optimal", prices, solver=solver)
+    return AssignmentSolution(nodes, "optimal", prices, solver=compiler("network simplex on the table"))
 
 
 def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
@@ -598,8 +595,7 @@ def solve_network(
     if engine == "network-simplex" or (engine == "network" and simplex_compiled(len(tail))):
         result = min_cost_flow(tail, head, np.zeros_like(tail), capacity, cost, supply)
         assert result.potential is not None
-        solver = simplex_solver(len(tail))
-        outcome = SolverOutcome(Termination.OPTIMAL, None, None, None, "optimal", 0.0, None, solver)
+        outcome = SolverOutcome(Termination.OPTIMAL, None, None, None, "optimal", 0.0, None, result.solver)
         return NetworkSolution(result.flow, -result.potential, outcome)
     began = time.perf_counter()
     program = network_program(tail, head, capacity, cost, supply)
@@ -608,17 +604,6 @@ def solve_network(
     if found.outcome.status is not Termination.OPTIMAL or found.x is None or found.row_duals is None:
         return NetworkSolution(None, None, found.outcome, built)
     return NetworkSolution(whole_numbers(found.x), whole_prices(found.row_duals), found.outcome, built)
-
-
-def simplex_solver(arcs: int) -> dict[str, str]:
-    """Name and version of the network simplex that `min_cost_flow` takes for so many arcs."""
-    if simplex_compiled(arcs):
-        import numba
-
-        return {"name": "network simplex", "version": f"numba {numba.__version__}"}
-    import networkx
-
-    return {"name": "networkx network_simplex", "version": networkx.__version__}
 
 
 def network_program(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> LinearProgram:

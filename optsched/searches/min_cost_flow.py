@@ -12,13 +12,14 @@ from optsched.instance import Ints
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import NetworkFlow
 from optsched.problems.min_cost_flow import MinCostFlow
+from optsched.results import Termination
 from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import FlowStatus, min_cost_flow, residual_potentials
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["by_arrays", "by_network_simplex", "network_simplex", "potentials_of", "whole_flow"]
+__all__ = ["by_arrays", "in_integers", "network_simplex", "potentials_of", "whole_flow"]
 
 
 #: Networks with more arcs take the network simplex of networkx seconds.
@@ -65,11 +66,16 @@ def whole_flow(problem: MinCostFlow, units: Ints) -> NetworkFlow:
     return flow
 
 
-def by_network_simplex(problem: MinCostFlow) -> tuple[FlowStatus, NetworkFlow | None, Ints | None]:
-    """Solve by a network simplex in integers: how it ended, the flow, and the potentials that prove it."""
+def in_integers(problem: MinCostFlow, engine: str) -> tuple[SolverOutcome, NetworkFlow | None, Ints | None]:
+    """Solve by an engine that computes in integers; how it ended, the flow, and the potentials that prove it.
+
+    `engine` is `cost-scaling`, which leaves what int64 has no room for to the other, or `network-simplex`.
+    """
     network = problem.instance
-    found = min_cost_flow(*_columns(network), network.supply)
-    return found.status, None if found.flow is None else NetworkFlow(found.flow), found.potential
+    found = min_cost_flow(*_columns(network), network.supply, scaling=engine == "cost-scaling")
+    status = Termination.ERROR if found.status is FlowStatus.UNBOUNDED else Termination(found.status)
+    outcome = SolverOutcome(status, None, None, None, found.status.lower(), 0.0, None, found.solver)
+    return outcome, None if found.flow is None else NetworkFlow(found.flow), found.potential
 
 
 def network_simplex(problem: MinCostFlow) -> NetworkFlow | None:
@@ -77,7 +83,7 @@ def network_simplex(problem: MinCostFlow) -> NetworkFlow | None:
     network = problem.instance
     if not 0 < network.arcs <= _MOST_ARCS or problem.plainly_infeasible is not None:
         return None
-    return by_network_simplex(MinCostFlow(replace(network, cost=np.zeros_like(network.cost))))[1]
+    return in_integers(MinCostFlow(replace(network, cost=np.zeros_like(network.cost))), "network-simplex")[1]
 
 
 def potentials_of(problem: MinCostFlow, flow: NetworkFlow) -> Ints | None:

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TypeVar, cast
 
-__all__ = ["SWITCH", "compiled", "compiles"]
+__all__ = ["SWITCH", "compiled", "compiler", "compiles"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -40,6 +40,19 @@ def compiles() -> bool:
         warnings.warn(told, RuntimeWarning, stacklevel=2)
         return False
     return True
+
+
+def compiler(engine: str) -> dict[str, str]:
+    """Name and version, for a solution, of an engine whose loops are compiled: the version is numba's.
+
+    >>> compiler("cost scaling")["name"]
+    'cost scaling'
+    """
+    if not compiles():
+        return {"name": engine}
+    import numba
+
+    return {"name": engine, "version": f"numba {numba.__version__}"}
 
 
 def compiled(function: F) -> F:

@@ -91,7 +91,12 @@ def discharges(
     tolerance
         The flow is within it of least cost, and stays so.
     steps
-        Arcs to look at, roughly, before the call ends with MORE.
+        Arcs to look at before the call ends with MORE; those of two nodes may be looked at beyond.
+
+    Notes
+    -----
+    Where an excess cannot reach what lacks it, nodes may relabel each other for ever. So a call ends with UPDATE after
+    two relabels a node, also within one node's discharge.
     """
     nodes = len(excess)
     first, count, relabels = place[0], place[1], place[2]
@@ -107,9 +112,9 @@ def discharges(
         first = first + 1 if first + 1 < nodes else 0
         count -= 1
         left = excess[node]
-        while left > 0 and relabels <= 2 * nodes:
+        while left > 0 and relabels < 2 * nodes and steps > 0:
             arc, last, own = current[node], start[node + 1], price[node]
-            while arc < last:
+            while arc < last and relabels < 2 * nodes and steps > 0:
                 if room[arc] > 0:
                     to = head[arc]
                     reduced = cost[arc] + own
@@ -141,15 +146,15 @@ def discharges(
                         if left == 0:
                             break
                 arc += 1
-            steps -= arc - current[node] + 1
+                steps -= 1
             current[node] = arc
-            if left > 0:
+            if left > 0 and arc == last:
                 relabels += 1
                 steps -= last - start[node]
                 if not _relabel(start, head, cost, room, price, current, node, tolerance):
                     return CUT_OFF
         excess[node] = left
-        if left > 0:  # relabels came to nothing so often that prices are updated first
+        if left > 0:  # so many steps or relabels that the caller is asked, or prices are updated, first
             at = first + count
             queue[at if at < nodes else at - nodes] = node
             count += 1

@@ -388,7 +388,7 @@ def test_network_without_an_optimum(tmp_path: Path, arc: dict[str, Any], code: i
         arcs.pop()
     file = tmp_path / "network.json"
     file.write_text(json.dumps({**NETWORK, "arcs": arcs}))
-    for route in ("arrays", "network-simplex", "pyomo", "pulp"):
+    for route in ("arrays", "cost-scaling", "network-simplex", "pyomo", "pulp"):
         result = run("solve", str(file), "--problem", "min-cost-flow", "--route", route)
         assert (result.exit_code, told in result.stdout) == (code, True), (route, result.stdout)
 

@@ -62,6 +62,18 @@ def test_totals_past_int64_are_exact() -> None:
     assert (solution.objective, certify(problem, solution).proved) == (problem.evaluate(flow), True)
 
 
+def test_flows_and_potentials_past_int64() -> None:
+    """Tests that what leaves a node, and what potentials prove, is exact however large the numbers are."""
+    problem = posed([(0, 1, 0, 2**50, 3), (0, 1, 0, 2**50, 4)], [1, -1])
+    far = 2**63 - 1
+    amounts = [
+        found.amount for found in problem.violations(NetworkFlow([far, far])) if found.constraint == "conservation"
+    ]
+    assert amounts == [2 * far - 1, 1 - 2 * far]
+    assert problem.potential_bound([0, 2**70]) == 2**51 * -(2**70) + 7 * 2**50 + 2**70
+    assert problem.potential_bound([-(2**53), 0]) == problem.potential_bound([0, 2**53])
+
+
 def test_only_networks() -> None:
     """Tests that an instance is refused, and a parameter too."""
     instance = Instance(Cluster(["n"]), Workload(["t"]), name="inst")

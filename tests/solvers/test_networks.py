@@ -295,8 +295,9 @@ def test_min_cost_flow_checks_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("unit", [1, 2**48])
 def test_min_cost_flow_by_kernels(unit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that both engines of min_cost_flow end alike, lower limits and flows near 2^50 included."""
+    """Tests that the engines of min_cost_flow end alike, lower limits and flows near 2^50 included."""
     plain(monkeypatch, "optsched.solvers.simplex_kernels")
+    plain(monkeypatch, "optsched.solvers.scaling_kernels")
     seen = Counter()
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -307,17 +308,23 @@ def test_min_cost_flow_by_kernels(unit: int, monkeypatch: pytest.MonkeyPatch) ->
         cost, supply = rng.integers(-1, 9, arcs), unit * rng.integers(-2, 3, nodes)
         supply[-1] -= supply.sum()
         ends = []
-        for large in (False, True):
+        engines = {
+            "networkx network_simplex": (False, False),
+            "network simplex": (True, False),
+            "cost scaling": (False, True),
+        }
+        for name, (large, scaling) in engines.items():
             monkeypatch.setattr(networks, "simplex_compiled", lambda _, large=large: large)
-            found = min_cost_flow(tail, head, lower, capacity, cost, supply)
+            found = min_cost_flow(tail, head, lower, capacity, cost, supply, scaling)
             ends.append((found.status, None if found.flow is None else sum(map(int, cost * found.flow))))
-        assert ends[0] == ends[1]
+            assert found.solver["name"] == name
+            if found.flow is not None:
+                assert found.potential is not None
+                reduced = cost + found.potential[tail] - found.potential[head]
+                assert (reduced[found.flow < capacity] >= 0).all()
+                assert (reduced[found.flow > lower] <= 0).all()
+        assert ends[0] == ends[1] == ends[2]
         seen[ends[0][0]] += 1
-        if found.flow is not None:
-            assert found.potential is not None
-            reduced = cost + found.potential[tail] - found.potential[head]
-            assert (reduced[found.flow < capacity] >= 0).all()
-            assert (reduced[found.flow > lower] <= 0).all()
     assert len(seen) == 3
 
 
@@ -333,3 +340,16 @@ def test_which_networks_are_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None
     assert min_cost_flow(*ends, ints([0, 0]), ints([3, 3]), ints([1, 2]), ints([2, -1])).status is FlowStatus.INFEASIBLE
     monkeypatch.setattr(networks, "compiles", lambda: False)
     assert not networks.simplex_compiled(10**6)
+
+
+def test_what_cost_scaling_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the network simplex takes what cost scaling refuses: compiled if there are many arcs, or networkx."""
+    plain(monkeypatch, "optsched.solvers.simplex_kernels")
+    arrays = ints([0, 0]), ints([1, 1]), ints([0, 0]), ints([3, 2**61]), ints([1, 2]), ints([2, -2])
+    assert min_cost_flow(*arrays, scaling=True).solver["name"] == "networkx network_simplex"
+    small = *arrays[:3], ints([3, 3]), *arrays[4:]
+    monkeypatch.setattr(networks, "cost_scaling", lambda *_: None)
+    assert min_cost_flow(*small, scaling=True).solver["name"] == "networkx network_simplex"
+    monkeypatch.setattr(networks, "simplex_compiled", lambda _: True)
+    found = min_cost_flow(*small, scaling=True)
+    assert (found.solver["name"], found.flow.tolist()) == ("network simplex", [2, 0])

@@ -85,7 +85,7 @@ def test_flow_file(name: str, real_data: Path, tmp_path: Path) -> None:
     """Tests that every route finds the same least cost, potentials prove it, and DIMACS reads back as the same."""
     network = noun(import_dimacs(real_data / name))
     posed = problem("min-cost-flow", network)
-    solutions = [solve(posed, route=route) for route in ("network-simplex", "arrays", "pyomo", "pulp")]
+    solutions = [solve(posed, route=route) for route in ("cost-scaling", "network-simplex", "arrays", "pyomo", "pulp")]
     assert len({solution.objective for solution in solutions}) == 1
     assert all(solution.optimal and certify(posed, solution).proved for solution in solutions)
     again = tmp_path / "again.dimacs"
