@@ -118,6 +118,9 @@ class Record:
         `minimised` compares it.
     network
         `problem -> FlowNetwork`: the compact flow network, for `export --to FILE.dimacs`.
+    infeasible
+        What recomputes from a certificate's data that nothing is feasible: `(problem, certificate) -> sentence`;
+        CertificateInvalid where it does not show that.
     unlimited
         `problem -> sentence or None`: what shows that a feasible decision can be bettered for ever.
     limit
@@ -158,6 +161,7 @@ class Record:
     provers: Mapping[str, str] = field(default_factory=dict)
     enumeration: str | None = None
     network: str | None = None
+    infeasible: str | None = None
     unlimited: str | None = None
     limit: ProgramLimit | None = None
     frontier: bool = False
@@ -391,6 +395,7 @@ SHIPPED = (
         models="optsched.models.traffic",
         routes="optsched.routes.traffic",
         provers={"dual": "optsched.certificates.traffic:traffic_proof"},
+        infeasible="optsched.certificates.traffic:no_room_proof",
         limit=ProgramLimit("the load of the fullest datacenter", component=1),
         frontier=True,
         rivals=("joss-t", "joss-j"),
@@ -419,6 +424,7 @@ SHIPPED = (
             "dual": "optsched.certificates.generalized_assignment:generalized_assignment_proof",
             "combinatorial": "optsched.certificates.generalized_assignment:capacity_tree_proof",
         },
+        infeasible="optsched.certificates.generalized_assignment:no_packing_proof",
         enumeration="optsched.searches.enumeration:packings",
         slots="optsched.searches.generalized_assignment:slots_counted",
         rivals=("optsched.searches.generalized_assignment:greedy_packing",),
@@ -434,6 +440,7 @@ SHIPPED = (
         models="optsched.models.min_cost_flow",
         routes="optsched.routes.min_cost_flow",
         provers={"dual": "optsched.certificates.min_cost_flow:min_cost_flow_proof"},
+        infeasible="optsched.certificates.min_cost_flow:no_flow_proof",
         unlimited="optsched.certificates.min_cost_flow:limitless_cycle",
         rivals=("optsched.searches.min_cost_flow:network_simplex",),
         known=KnownOptimum("examples/negative-cycle", ("arrays", "network-simplex")),
@@ -472,7 +479,7 @@ def _is_table(given: Any) -> bool:
 #: What each field of a record may hold, beside its default: the fields, in words, and a test of it.
 _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
     (
-        ("problem", "enumeration", "network", "unlimited", "beside", "waves", "leximin", "slots"),
+        ("problem", "enumeration", "network", "infeasible", "unlimited", "beside", "waves", "leximin", "slots"),
         'a text "package.module:name"',
         _is_path,
     ),
@@ -541,7 +548,8 @@ def _fault(given: Record) -> str | None:
 
 def _parts(given: Record) -> Iterator[tuple[str, str]]:
     """The parts that a record names beside its class: the field, and what it says."""
-    for name in ("models", "routes", "enumeration", "network", "unlimited", "beside", "waves", "leximin", "slots"):
+    functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "waves", "leximin", "slots")
+    for name in ("models", "routes", *functions):
         if getattr(given, name) is not None:
             yield name, getattr(given, name)
     if given.frontier and given.routes is not None:

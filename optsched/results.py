@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "FEASIBLE",
     "Bound",
     "Certificate",
     "Component",
@@ -40,6 +41,8 @@ __all__ = [
 Number = int | Fraction
 #: One number a component of the objective, in lexicographic order.
 Value = tuple[Number, ...]
+#: Of a certificate that nothing is feasible, in the place of a component: so many decisions are, and it claims 0.
+FEASIBLE = "feasible-decisions"
 #: What is decided.
 Decision = Placement | NetworkFlow
 
@@ -145,8 +148,8 @@ class Bound:
 class Certificate:
     """A proof of a bound on one component, given that every earlier component is at its proved value.
 
-    `claim` is the bound. `data` is what the checker of this `kind` needs for this problem, in the instance's own ids;
-    it is JSON as it stands.
+    Where nothing is feasible its component is `FEASIBLE`, and it claims 0. `claim` is the bound. `data` is what the
+    checker of this `kind` needs for this problem, in the instance's own ids; it is JSON as it stands.
     """
 
     component: str
@@ -212,7 +215,8 @@ class Solution:
     termination, limit, raw_status
         Why it stopped, what cut it short, and the solver's literal words.
     certificates
-        One for each component that has a bound, in the order of the components.
+        One for each component that has a bound, in the order of the components; where nothing is feasible, one of that
+        (`FEASIBLE`), or none.
     route
         The way taken, as `solve(route=...)` would name it.
     build_seconds, solve_seconds
@@ -245,8 +249,9 @@ class Solution:
 
     @property
     def certificate(self) -> Proof | None:
-        """The weakest kind of proof among the components; None where a component has no bound."""
-        if len(self.certificates) < len(self.bound) or not self.certificates:
+        """The weakest kind of proof among the components, or that nothing is feasible; None where a bound lacks one."""
+        needed = 1 if self.termination is Termination.INFEASIBLE else max(1, len(self.bound))
+        if len(self.certificates) < needed:
             return None
         return Proof.weakest([certificate.kind for certificate in self.certificates])
 
@@ -262,7 +267,7 @@ class Solution:
         import pandas as pd
 
         objective = self.objective or (None,) * len(self.bound)
-        proofs = [(proof.component, str(proof.kind)) for proof in self.certificates]
+        proofs = [(proof.component, str(proof.kind)) for proof in self.certificates if proof.component != FEASIBLE]
         proofs += [(None, None)] * (len(self.bound) - len(proofs))  # type: ignore[list-item]
         rows = [
             (name, held, bound, kind) for (name, kind), held, bound in zip(proofs, objective, self.bound, strict=True)

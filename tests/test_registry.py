@@ -152,7 +152,8 @@ def test_records_name_what_is_there(name: str) -> None:
     assert record_of(kind) is entry is record(name)
     assert problem_class(name) is kind is PROBLEMS[name]
     parts = (entry.models, entry.routes, entry.enumeration, entry.network, entry.unlimited, entry.beside)
-    for part in (*parts, *entry.provers.values(), *(rival for rival in entry.rivals if ":" in rival)):
+    rivals = (rival for rival in entry.rivals if ":" in rival)
+    for part in (*parts, entry.infeasible, *entry.provers.values(), *rivals):
         assert part is None or imported(part) is not None
     assert str(kind.proof) in entry.provers
     assert (entry.models is not None) == (name in names())
@@ -290,6 +291,7 @@ def test_fields_of_records_from_outside(outside: list[Point], field: str, value:
         ("beside", "math:no_such", "'math:no_such' in its beside: it cannot be loaded: AttributeError"),
         ("enumeration", "no_such_module:name", "in its enumeration: it cannot be loaded: ModuleNotFoundError"),
         ("network", "math:pi", "'math:pi' in its network: it is .*, which is no function"),
+        ("infeasible", "math:no_such", "in its infeasible: it cannot be loaded"),
         ("unlimited", "math:no_such", "in its unlimited: it cannot be loaded"),
         ("provers", {"dual": "math:no_such"}, "'math:no_such' in its provers: it cannot be loaded"),
         ("rivals", ("dl", "last-cost"), '.last-cost. in its rivals: there is no such heuristic; .*"least-cost"'),

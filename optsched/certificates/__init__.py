@@ -11,11 +11,15 @@ as a proof.
 from optsched.certificates.assignment import assignment_certificate
 from optsched.certificates.checking import Claim, Enumerated, Finding, Verdict, certify, proved_bound
 from optsched.certificates.flow_congestion import congestion_tree_certificate, flow_congestion_certificate
-from optsched.certificates.generalized_assignment import capacity_tree_certificate, generalized_assignment_certificate
+from optsched.certificates.generalized_assignment import (
+    capacity_tree_certificate,
+    generalized_assignment_certificate,
+    no_packing_certificate,
+)
 from optsched.certificates.latency import latency_certificate, latency_prices
 from optsched.certificates.lsap_fairness import lsap_fairness_certificate
-from optsched.certificates.min_cost_flow import min_cost_flow_certificate
-from optsched.certificates.traffic import load_certificate, traffic_certificate
+from optsched.certificates.min_cost_flow import min_cost_flow_certificate, no_flow_certificate
+from optsched.certificates.traffic import load_certificate, no_room_certificate, traffic_certificate
 from optsched.certificates.transmission import transmission_certificate
 from optsched.certificates.transmission_reduces import transmission_reduces_certificate
 from optsched.certificates.utility import utilisation_certificate, utility_certificate
@@ -36,6 +40,9 @@ __all__ = [
     "load_certificate",
     "lsap_fairness_certificate",
     "min_cost_flow_certificate",
+    "no_flow_certificate",
+    "no_packing_certificate",
+    "no_room_certificate",
     "proved_bound",
     "traffic_certificate",
     "transmission_certificate",

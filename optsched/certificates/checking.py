@@ -14,6 +14,7 @@ from optsched.problems import AnyProblem
 from optsched.problems.base import expect_problem, stated
 from optsched.registry import imported, record_of
 from optsched.results import (
+    FEASIBLE,
     Certificate,
     Component,
     Decision,
@@ -287,6 +288,7 @@ class _Checking:
         if len(certificates) < len(solution.certificates):
             self.check("certificate", False, "a component has more than one")
         known = {component.name for component in problem.components}
+        known |= {FEASIBLE} if solution.termination is Termination.INFEASIBLE else set()
         for stranger in sorted(certificates.keys() - known):
             self.check("certificate", False, f'{problem.name} has no component "{stranger}"')
         for position, (component, claim) in enumerate(zip(problem.components, solution.bound, strict=True)):
@@ -362,7 +364,7 @@ class _Checking:
 
     def termination(self) -> None:
         """Whether the termination is what objective and bounds, or a plain reason, make of it."""
-        problem, solution, noun = self.problem, self.solution, self.noun
+        solution, noun = self.solution, self.noun
         closed = solution.objective is not None and solution.objective == solution.bound
         optimal = solution.termination is Termination.OPTIMAL
         nothing = solution.decision is None
@@ -370,23 +372,32 @@ class _Checking:
             found = f"{solution.termination}, {'closed' if closed else 'a gap is left'}"
             self.check("termination", optimal == closed, found)
         elif solution.termination is Termination.INFEASIBLE:
-            if stated(problem, "always_feasible", False) or not nothing:
-                told = f"{problem.name} always has a feasible one" if nothing else "there is one"
-                self.check("termination", False, f"INFEASIBLE: no {noun}, but {told}")
-            elif (plain := stated(problem, "plainly_infeasible", None)) is not None:
-                self.check("termination", True, f"INFEASIBLE: {plain}", proof=True)
-            elif self.enumerated is not None:
-                holds = self.enumerated.value is None
-                found = f"every {noun} was tried: {'none is' if holds else 'one is'} feasible"
-                self.check("termination", holds, f"INFEASIBLE: {found}", proof=True)
-            else:
-                word = f"that there is no feasible {noun} rests on: {Proof.SOLVER}"
-                self.claims.append(Claim(str(Proof.SOLVER), word))
+            self.infeasible()
         elif solution.termination is Termination.ERROR:
             self.unbounded()
         elif (solution.termination is Termination.FEASIBLE) == nothing:
             found = f"there is {'no' if nothing else 'a'} {noun}"
             self.check("termination", False, f"{solution.termination}, but {found}")
+
+    def infeasible(self) -> None:
+        """That nothing is feasible: a certificate, a plain reason, or trying every decision shows it; else a word."""
+        problem, solution, noun = self.problem, self.solution, self.noun
+        nothing = solution.decision is None
+        given = [entry for entry in solution.certificates if entry.component == FEASIBLE and entry.kind.checkable]
+        if stated(problem, "always_feasible", False) or not nothing:
+            told = f"{problem.name} always has a feasible one" if nothing else "there is one"
+            self.check("termination", False, f"INFEASIBLE: no {noun}, but {told}")
+        elif given:
+            self.checks.append(infeasibility(problem, given[0]))
+        elif (plain := stated(problem, "plainly_infeasible", None)) is not None:
+            self.check("termination", True, f"INFEASIBLE: {plain}", proof=True)
+        elif self.enumerated is not None:
+            holds = self.enumerated.value is None
+            found = f"every {noun} was tried: {'none is' if holds else 'one is'} feasible"
+            self.check("termination", holds, f"INFEASIBLE: {found}", proof=True)
+        else:
+            word = f"that there is no feasible {noun} rests on: {Proof.SOLVER}"
+            self.claims.append(Claim(str(Proof.SOLVER), word))
 
     def unbounded(self) -> None:
         """An objective without limit: a cycle of a flow network shows it, beside the flow; others only claim it."""
@@ -468,6 +479,20 @@ def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value
         raise CertificateInvalid(f"{problem.name} has no proof of kind {certificate.kind}")
     prove: Prover = imported(prover)
     return prove(problem, certificate, objective)
+
+
+def infeasibility(problem: AnyProblem, certificate: Certificate) -> Finding:
+    """Whether a certificate shows that no decision is feasible, recomputed from its data."""
+    what, began = f"{certificate.kind} proof that nothing is feasible", time.perf_counter()
+    prover = record_of(type(problem)).infeasible
+    if prover is None or certificate.claim != 0:
+        told = f"{problem.name} has no such proof" if prover is None else f"claims {certificate.claim}, not 0"
+        return Finding(what, False, told)
+    try:
+        shown: str = imported(prover)(problem, certificate)
+    except CertificateInvalid as error:
+        return Finding(what, False, str(error))
+    return Finding(what, True, f"INFEASIBLE: {shown}", True, certificate.cases, time.perf_counter() - began)
 
 
 #: What proves a bound from a certificate's data: (problem, certificate, value of the placement that it comes with).

@@ -16,13 +16,15 @@ from optsched.instance import Ints
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.base import exact
 from optsched.problems.capacity_knapsacks import CapacityKnapsacks, NodePrices
-from optsched.results import Certificate, Number, Proof, Value
+from optsched.results import FEASIBLE, Certificate, Number, Proof, Value
 
 __all__ = [
     "capacity_tree_certificate",
     "capacity_tree_proof",
     "generalized_assignment_certificate",
     "generalized_assignment_proof",
+    "no_packing_certificate",
+    "no_packing_proof",
 ]
 
 
@@ -47,6 +49,31 @@ def capacity_tree_certificate(problem: GeneralizedAssignment, tree: Tree, limit:
 
     It claims `limit`, without looking: where the tree proves less, `certify` says so.
     """
+    claim = exact(problem.sign * limit, problem.grid)
+    return Certificate("cost", Proof.COMBINATORIAL, claim, _written(problem, tree))
+
+
+def capacity_tree_proof(problem: GeneralizedAssignment, certificate: Certificate, objective: Value | None) -> Number:
+    """The bound that the certificate's tree proves."""
+    knapsacks = CapacityKnapsacks(problem)
+    limit = min(math.ceil(problem.sign * certificate.claim * problem.grid), knapsacks.beyond)
+    return exact(problem.sign * _read(problem, certificate).bound(knapsacks, limit), problem.grid)
+
+
+def no_packing_certificate(problem: GeneralizedAssignment, tree: Tree) -> Certificate:
+    """The certificate that a tree makes for the claim that no placement is feasible; `certify` looks."""
+    return Certificate(FEASIBLE, Proof.COMBINATORIAL, 0, _written(problem, tree))
+
+
+def no_packing_proof(problem: GeneralizedAssignment, certificate: Certificate) -> str:
+    """What the certificate's tree shows; CertificateInvalid where it leaves room for a placement."""
+    knapsacks = CapacityKnapsacks(problem)
+    if _read(problem, certificate).bound(knapsacks, knapsacks.beyond) < knapsacks.beyond:
+        raise CertificateInvalid("steps: a leaf leaves room for a placement")
+    return "no case of the tree leaves room for a placement"
+
+
+def _written(problem: GeneralizedAssignment, tree: Tree) -> dict[str, Any]:
     tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
     nodes = problem.instance.cluster.node_ids.tolist()
     knapsacks = CapacityKnapsacks(problem)
@@ -63,13 +90,10 @@ def capacity_tree_certificate(problem: GeneralizedAssignment, tree: Tree, limit:
         task, node = divmod(variable, len(nodes))
         return [tasks[task], nodes[node]]
 
-    return Certificate(
-        "cost", Proof.COMBINATORIAL, exact(problem.sign * limit, problem.grid), tree.written(pair, multipliers)
-    )
+    return tree.written(pair, multipliers)
 
 
-def capacity_tree_proof(problem: GeneralizedAssignment, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's tree proves."""
+def _read(problem: GeneralizedAssignment, certificate: Certificate) -> Tree:
     index = problem.instance.node_index
     tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
     position_of = {name: position for position, name in enumerate(tasks)}
@@ -86,10 +110,7 @@ def capacity_tree_proof(problem: GeneralizedAssignment, certificate: Certificate
             raise CertificateInvalid(f"branch: there is no task {shown(task)} with a node {shown(node)}")
         return position_of[task] * len(index) + index[node]
 
-    knapsacks = CapacityKnapsacks(problem)
-    limit = min(math.ceil(problem.sign * certificate.claim * problem.grid), knapsacks.beyond)
-    bound = Tree.read(certificate.data, pair, multipliers).bound(knapsacks, limit)
-    return exact(problem.sign * bound, problem.grid)
+    return Tree.read(certificate.data, pair, multipliers)
 
 
 def _of_capacities(problem: GeneralizedAssignment, prices: Ints) -> dict[str, dict[str, int]]:

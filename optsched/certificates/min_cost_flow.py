@@ -1,6 +1,8 @@
-"""Potentials of a flow: a `dual` proof; and the cycle that proves that there is no least cost."""
+"""Potentials of a flow: a `dual` proof of its cost, or that there is no flow; and the cycle without least cost."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,9 +11,15 @@ from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Ints
 from optsched.network import UNBOUNDED
 from optsched.problems import MinCostFlow
-from optsched.results import Certificate, Number, Proof, Value
+from optsched.results import FEASIBLE, Certificate, Number, Proof, Value
 
-__all__ = ["limitless_cycle", "min_cost_flow_certificate", "min_cost_flow_proof"]
+__all__ = [
+    "limitless_cycle",
+    "min_cost_flow_certificate",
+    "min_cost_flow_proof",
+    "no_flow_certificate",
+    "no_flow_proof",
+]
 
 
 def min_cost_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
@@ -34,6 +42,33 @@ def min_cost_flow_proof(problem: MinCostFlow, certificate: Certificate, objectiv
     if bound is None:
         raise CertificateInvalid("potentials: an arc without limit has a negative reduced cost, so they prove nothing")
     return bound
+
+
+def no_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
+    """The certificate that there is no flow, by potentials at which a flow without costs would cost more than 0.
+
+    None where it would not. Potentials of 0 and 1 are a cut (Gale 1957, Hoffman 1960).
+    """
+    bound = _free(problem).potential_bound(potentials)
+    if bound is None or bound <= 0:
+        return None
+    data = {"potentials": priced(problem.instance.node_ids, np.asarray(potentials))}
+    return Certificate(FEASIBLE, Proof.DUAL, 0, data)
+
+
+def no_flow_proof(problem: MinCostFlow, certificate: Certificate) -> str:
+    """What the certificate's potentials show of flows; CertificateInvalid where they leave room for one."""
+    potentials = prices_of(certificate.data, "potentials", problem.instance.node_index)
+    bound = _free(problem).potential_bound(potentials)
+    if bound is None or bound <= 0:
+        raise CertificateInvalid("potentials: they do not show that nodes must send more than arcs can take")
+    return f"at these potentials nodes must send {bound} more than arcs can take"
+
+
+def _free(problem: MinCostFlow) -> MinCostFlow:
+    """The problem without costs: every flow costs 0."""
+    network = problem.instance
+    return MinCostFlow(replace(network, cost=np.zeros_like(network.cost)))
 
 
 def limitless_cycle(problem: MinCostFlow) -> str | None:

@@ -17,9 +17,18 @@ from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
-from optsched.results import Certificate, Number, Proof, Value
+from optsched.results import FEASIBLE, Certificate, Number, Proof, Value
 
-__all__ = ["MOST_NESTED", "Cases", "SlotPrices", "load_certificate", "traffic_proof", "traffic_certificate"]
+__all__ = [
+    "MOST_NESTED",
+    "Cases",
+    "SlotPrices",
+    "load_certificate",
+    "no_room_certificate",
+    "no_room_proof",
+    "traffic_certificate",
+    "traffic_proof",
+]
 
 #: Cases are nested at most so deep: no search makes more, and the checker must not run out of stack.
 MOST_NESTED = 100
@@ -80,8 +89,7 @@ def load_certificate(problem: Traffic, limit: int, cases: Cases) -> Certificate:
 def traffic_proof(problem: Traffic, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's prices prove; for the load, with the traffic of `objective` taken as given."""
     data = certificate.data
-    names = problem.instance.workload.task_ids[problem.tasks[problem.reduces]]
-    cases = _read(problem, data, {str(names[bundle.reduces[0]]): at for at, bundle in enumerate(problem.bundles)})
+    cases = _cases(problem, data)
     if certificate.component == "traffic":
         return exact(cases.bound(problem), problem.grid)
     limit = integer(data, "limit")
@@ -90,6 +98,27 @@ def traffic_proof(problem: Traffic, certificate: Certificate, objective: Value |
     if objective is None:
         raise CertificateInvalid("limit: a proof of the load takes the traffic of a placement as given; there is none")
     return limit + 1 if exact(cases.bound(problem, limit), problem.grid) > objective[0] else problem.least_load
+
+
+def no_room_certificate(problem: Traffic, cases: Cases) -> Certificate | None:
+    """The certificate that nothing is feasible: prices prove more traffic than could be. None where they do not."""
+    if cases.bound(problem) < problem.beyond:
+        return None
+    return Certificate(FEASIBLE, Proof.DUAL, 0, _written(problem, cases))
+
+
+def no_room_proof(problem: Traffic, certificate: Certificate) -> str:
+    """What the certificate's prices show; CertificateInvalid where they prove no more traffic than there could be."""
+    proved = exact(_cases(problem, certificate.data).bound(problem), problem.grid)
+    most = exact(problem.beyond - 1, problem.grid)
+    if proved <= most:
+        raise CertificateInvalid(f"prices prove traffic of {proved}, and there can be as much: up to {most}")
+    return f"prices prove traffic of {proved}, and no placement has more than {most}"
+
+
+def _cases(problem: Traffic, data: Mapping[str, Any]) -> Cases:
+    names = problem.instance.workload.task_ids[problem.tasks[problem.reduces]]
+    return _read(problem, data, {str(names[bundle.reduces[0]]): at for at, bundle in enumerate(problem.bundles)})
 
 
 def _written(problem: Traffic, cases: Cases) -> dict[str, Any]:

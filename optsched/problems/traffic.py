@@ -518,6 +518,11 @@ class Traffic(Problem):
         return int(self.map_units.max(axis=1, initial=0).sum()) + sends
 
     @property
+    def beyond(self) -> int:
+        """More units than any placement causes."""
+        return self._most_units + 1
+
+    @property
     def first_step(self) -> Number:
         return Fraction(1, self.grid)
 

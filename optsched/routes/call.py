@@ -24,6 +24,7 @@ from optsched.problems.base import exact, stated
 from optsched.processes.handing import hand_over
 from optsched.registry import imported, record_of
 from optsched.results import (
+    FEASIBLE,
     Certificate,
     Decision,
     Limit,
@@ -249,9 +250,16 @@ class Call(Generic[Posed]):
         """The solution where there is nothing to decide."""
         return self.solution(decision, tuple(proof for proof in proofs if proof is not None), None, told)
 
-    def infeasible(self, told: str, solver: Mapping[str, Any] | None = None, build_seconds: float = 0.0) -> Solution:
-        """The solution where nothing is feasible."""
-        return self.solution(None, (), None, told, solver, build_seconds, Termination.INFEASIBLE)
+    def infeasible(
+        self,
+        told: str,
+        solver: Mapping[str, Any] | None = None,
+        build_seconds: float = 0.0,
+        proof: Certificate | None = None,
+    ) -> Solution:
+        """The solution where nothing is feasible, with what shows that."""
+        proofs = () if proof is None else (proof,)
+        return self.solution(None, proofs, None, told, solver, build_seconds, Termination.INFEASIBLE)
 
     def solution(
         self,
@@ -279,7 +287,8 @@ class Call(Generic[Posed]):
         best_of = min(candidates, key=lambda held: problem.minimised(held[0])) if candidates else (None, None)
         objective, best = best_of
         bound = _bound(problem, objective, certificates)
-        held_claims = {part.name for part, claim in zip(problem.components, bound, strict=True) if claim is not None}
+        held_claims = {FEASIBLE} if unanswered is Termination.INFEASIBLE else set()
+        held_claims |= {part.name for part, claim in zip(problem.components, bound, strict=True) if claim is not None}
         if objective is not None and objective == tuple(bound):
             termination, limit = Termination.OPTIMAL, None
         elif unanswered is not None:
@@ -323,7 +332,8 @@ def _doubt(problem: AnyProblem, solution: Solution) -> None:
     if solution.limit is Limit.INTERRUPTED:
         return
     if solution.termination is Termination.INFEASIBLE:
-        word = stated(problem, "plainly_infeasible", None) is None and solution.raw_status != ALL_TRIED
+        plain = stated(problem, "plainly_infeasible", None) is not None or solution.raw_status == ALL_TRIED
+        word = not plain and not solution.certificates
     else:
         word = any(certificate.kind is Proof.SOLVER for certificate in solution.certificates)
     if not word:

@@ -7,13 +7,19 @@ from dataclasses import replace
 import numpy as np
 import scipy
 
-from optsched.certificates import capacity_tree_certificate, generalized_assignment_certificate
+from optsched.certificates import (
+    capacity_tree_certificate,
+    generalized_assignment_certificate,
+    no_packing_certificate,
+)
+from optsched.certificates.trees import Tree
+from optsched.instance import Floats, Ints
 from optsched.placement import Placement
 from optsched.problems import GeneralizedAssignment
 from optsched.results import Certificate, Limit, Number, Proof, Solution, Termination
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
-from optsched.searches.capacity_tree import CapacityTree
+from optsched.searches.capacity_tree import MOST_ENTRIES, CapacityTree
 from optsched.searches.generalized_assignment import (
     Assigned,
     CapacityPrices,
@@ -82,29 +88,54 @@ def _told(call: Call[GeneralizedAssignment], proof: Certificate, found: Found) -
 
 
 class _Search:
-    """The tree, and HiGHS where the tree is too large: what is held and proved by either when it is stopped."""
+    """The tree, and HiGHS where the tree is too large: what is held and proved by either when it is stopped.
+
+    Where no packing is found quickly a tree without costs finds one, or proves that there is none.
+    """
 
     def __init__(self, call: Call[GeneralizedAssignment]) -> None:
         self.call, self.problem = call, call.problem
         self.tree: CapacityTree | None = None
+        self.any: CapacityTree | None = None
         self.found = Found()
 
     def run(self, prices: CapacityPrices, priced: Certificate, profile: Profile) -> None:
         """Search for a while, ask HiGHS for something better, and search on; at last HiGHS has as long as it takes."""
         problem, least = self.problem, prices.prices / prices.scale
         start = self.call.start or greedy_packing(problem)
-        tree = self.tree = CapacityTree(problem, least, None if start is None else problem.nodes_of(start))
-        if tree.search(_SOON):
+        nodes = self._packed(least, _SOON) if start is None else problem.nodes_of(start)
+        if nodes is not None:
+            self.tree = CapacityTree(problem, least, nodes)
+            self.tree.search(_SOON)
+        if self._closed:
             return
         self.call.hold(lambda: (self._held, (self._proof(priced),)))
-        nodes = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
-        self.found = _by_arrays(self.call, replace(profile, node_limit=nodes), self._held)
-        better = self._held
-        if better is not None and self._units(better) < tree.limit:  # what was too dear for the tree is another tree
-            self.tree = CapacityTree(problem, least, problem.nodes_of(better))
-        stopped = self.found.outcome.limit
-        if not self.tree.search() and stopped is Limit.NODES and nodes != profile.node_limit:
+        most = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
+        self.found = _by_arrays(self.call, replace(profile, node_limit=most), self._held)
+        stopped, better = self.found.outcome.limit, self._held
+        nodes = self._packed(least) if better is None else problem.nodes_of(better)
+        if nodes is not None:
+            if self.tree is None or self._units(problem.placement(nodes)) < self.tree.limit:  # its own is too dear
+                self.tree = CapacityTree(problem, least, nodes)
+            self.tree.search()
+        if not self._closed and stopped is Limit.NODES and most != profile.node_limit:
             self.found = _by_arrays(self.call, profile, self._held)
+
+    def _packed(self, least: Floats, most_entries: int = MOST_ENTRIES) -> Ints | None:
+        """Nodes of any placement, searched for with so much work; None where none was found."""
+        if self.any is None:
+            self.any = CapacityTree(self.problem, least, costless=True)
+        self.any.search(most_entries)
+        return self.any.nodes
+
+    @property
+    def _nowhere(self) -> Tree | None:
+        """What proves that nothing is feasible."""
+        return self.any.tree if self.any is not None and self.any.closed and self.any.nodes is None else None
+
+    @property
+    def _closed(self) -> bool:
+        return self._nowhere is not None or (self.tree is not None and self.tree.closed)
 
     def _units(self, placement: Placement) -> Number:
         return self.problem.sign * self.problem.evaluate(placement)[0] * self.problem.grid
@@ -120,13 +151,11 @@ class _Search:
     def solution(self, priced: Certificate) -> Solution:
         """What the tree proves, or else what HiGHS says; prices are the proof where they are as good as the tree."""
         call, tree = self.call, self.tree
-        if tree is None or tree.tree is None:
-            return _told(call, priced, replace(self.found, decision=self._held))
         solver, told = {"name": "Lagrangian branch and bound"}, "every case is settled"
-        if tree.closed and tree.nodes is None:
-            return call.infeasible(told, solver)
+        if self._nowhere is not None:
+            return call.infeasible(told, solver, proof=no_packing_certificate(self.problem, self._nowhere))
         proof = self._proof(priced)
-        if tree.closed:
+        if tree is not None and tree.closed:
             return call.solution(self._held, (proof,), None, told, solver)
         return _told(call, proof, replace(self.found, decision=self._held))
 
@@ -150,7 +179,8 @@ def _by_assignment(call: Call[GeneralizedAssignment], found: Assigned) -> Soluti
     problem = call.problem
     solver = {"name": "SciPy linear_sum_assignment", "version": scipy.__version__}
     if found.nodes is None:
-        return call.infeasible("no assignment of all tasks to slots", solver)
+        proof = None if found.crowd is None else no_packing_certificate(problem, found.crowd)
+        return call.infeasible("no assignment of all tasks to slots", solver, proof=proof)
     placement = problem.placement(found.nodes)
     value = problem.evaluate(placement)[0]
     certificate = Certificate("cost", Proof.SOLVER, value)

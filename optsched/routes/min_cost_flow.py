@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.certificates import min_cost_flow_certificate
+from optsched.certificates import min_cost_flow_certificate, no_flow_certificate
 from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
 from optsched.placement import NetworkFlow
 from optsched.problems import MinCostFlow
-from optsched.results import Solution, Termination
+from optsched.results import Certificate, Solution, Termination
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, modelled
-from optsched.searches.min_cost_flow import by_arrays, in_integers, potentials_of
+from optsched.searches.min_cost_flow import by_arrays, cut_potentials, in_integers, potentials_of
 from optsched.solvers.compiled import compiles
 from optsched.solvers.profiles import Profile
 
@@ -54,8 +54,10 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
     if problem.unlimited_cycle:
         return _unbounded(call, profile)
     found, potentials = Found(), None
+    cut: tuple[Certificate, ...] = ()
     with call.until_stopped():
         found, potentials = _found(call, problem, profile)
+        cut = _cut(call, found, profile)
         if found.optimal:
             value = problem.evaluate(found.checked(problem).decision)[0]
             if potentials is None or problem.potential_bound(potentials) != value:
@@ -64,7 +66,7 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
         raw = found.raw_status
         if "unbounded" in raw.lower() and "infeasible" not in raw.lower():
             raise SolverDisagreement(f'{problem.name}: the solver says "{raw}", but every negative cycle has a limit')
-        return call.solution(None, (), None, raw, found.solver, found.build_seconds, found.outcome.status)
+        return call.solution(None, cut, None, raw, found.solver, found.build_seconds, found.outcome.status)
     certificate = None if potentials is None else min_cost_flow_certificate(problem, potentials)
     return call.answered(found.decision, plain(problem)[1] if certificate is None else (certificate,), found)
 
@@ -81,14 +83,25 @@ def _unbounded(call: Call[MinCostFlow], profile: Profile) -> Solution:
     The route looks for a flow without costs, since some engines never end on such a cycle.
     """
     problem, network, found = call.problem, call.problem.instance, Found()
+    cut: tuple[Certificate, ...] = ()
     with call.until_stopped():
         found, _ = _found(call, MinCostFlow(replace(network, cost=np.zeros_like(network.cost))), profile)
+        cut = _cut(call, found, profile)
     if found.decision is None:
         unanswered = found.outcome.status if found.outcome.status in _NO_OPTIMUM else None
-        return call.solution(None, (), found.limit, found.raw_status, found.solver, found.build_seconds, unanswered)
+        return call.solution(None, cut, found.limit, found.raw_status, found.solver, found.build_seconds, unanswered)
     arcs = network.arc_ids[list(problem.unlimited_cycle[:_ARCS_TOLD])].tolist()
     told = f"{UNBOUNDED} (arcs {', '.join(arcs)}{', ...' if len(problem.unlimited_cycle) > _ARCS_TOLD else ''})"
     return call.solution(found.decision, (), None, told, found.solver, found.build_seconds, Termination.ERROR)
+
+
+def _cut(call: Call[MinCostFlow], found: Found, profile: Profile) -> tuple[Certificate, ...]:
+    """What shows that there is no flow, where an engine or a model says so; nothing where it is not shown."""
+    if found.outcome.status is not Termination.INFEASIBLE:
+        return ()
+    potentials = cut_potentials(call.problem, profile.since(call.began))
+    proof = None if potentials is None else no_flow_certificate(call.problem, potentials)
+    return () if proof is None else (proof,)
 
 
 def _found(call: Call[MinCostFlow], problem: MinCostFlow, profile: Profile) -> tuple[Found, Ints | None]:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
-from optsched.certificates.traffic import Cases, SlotPrices, load_certificate, traffic_certificate
+from optsched.certificates.traffic import (
+    Cases,
+    SlotPrices,
+    load_certificate,
+    no_room_certificate,
+    traffic_certificate,
+)
+from optsched.errors import OutOfTime
 from optsched.placement import Placement
 from optsched.problems.traffic import Traffic
 from optsched.results import Certificate, FrontierPoint, Solution
@@ -35,7 +43,7 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
     with call.until_stopped():
         known = search.at(None)
         if not known.feasible:
-            return call.infeasible(search.raw_status, search.solver, built)
+            return call.infeasible(search.raw_status, search.solver, built, _no_room(search))
         certificates, placement = [search.traffic_certificate(known, cases=False)], known.placement
         call.hold(lambda: (placement or search.held, tuple(certificates)))
         if known.closed:
@@ -50,6 +58,15 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
             certificates = [certificates[0], search.load_certificate(load, known.units)]
     placement = placement or search.held
     return call.solution(placement, tuple(certificates), search.stopped, search.raw_status, search.solver, built)
+
+
+def _no_room(search: TrafficSearch) -> Certificate | None:
+    """Prices, by cases, which show that nothing is feasible; None where a reason is plain, or they do not show it."""
+    problem = search.problem
+    with suppress(OutOfTime):  # that nothing is feasible is known, without a proof
+        shown = search.proof(None, problem.beyond) if problem.plainly_infeasible is None else None
+        return None if shown is None else no_room_certificate(problem, shown)
+    return None
 
 
 def plain(problem: Traffic) -> Held:

@@ -24,7 +24,7 @@ from optsched.searches.capacity_repair import repaired
 from optsched.solvers.compiled import compiles
 from optsched.solvers.compiling import ready
 
-__all__ = ["MOST_STEPS", "CapacityTree", "fill_compiled"]
+__all__ = ["MOST_ENTRIES", "MOST_STEPS", "CapacityTree", "fill_compiled"]
 
 #: A tree of more steps is given up, and a search that filled so many entries of knapsacks.
 MOST_STEPS, MOST_ENTRIES = 20_000, 2 * 10**9
@@ -102,6 +102,8 @@ class CapacityTree:
         Prices of capacities to begin from, float64, shape (resources, nodes), in units of cost.
     nodes
         Node of each task of a feasible placement, or None.
+    costless
+        Whether the search is for any placement: it ends with the first one, and its tree proves that there is none.
 
     Attributes
     ----------
@@ -113,9 +115,13 @@ class CapacityTree:
         Whether the search is done: no placement costs less than `limit`.
     """
 
-    def __init__(self, problem: GeneralizedAssignment, prices: Floats, nodes: Ints | None = None) -> None:
-        self.problem = problem
+    def __init__(
+        self, problem: GeneralizedAssignment, prices: Floats, nodes: Ints | None = None, costless: bool = False
+    ) -> None:
+        self.problem, self.costless = problem, costless
         self.knapsacks = CapacityKnapsacks(problem)
+        if costless:
+            self.knapsacks.cost = np.zeros_like(self.knapsacks.cost)
         entries = int(((self.knapsacks.room + 1) * problem.usable.sum(axis=0)).sum())
         self._compiled = entries >= _COMPILED_FROM and compiles()
         if self._compiled:
@@ -158,7 +164,11 @@ class CapacityTree:
     @property
     def tree(self) -> Tree | None:
         """What is proved so far: cases that are open are leaves that prove what was known above them. None: nothing."""
-        return Tree(self._multipliers, list(self._root.steps())) if self._steps else None
+        if not self._steps:
+            return None
+        # Without costs prices have no scale: they are rays.
+        multipliers = [np.append(0, some[1:]) for some in self._multipliers] if self.costless else self._multipliers
+        return Tree(multipliers, list(self._root.steps()))
 
     @property
     def bound(self) -> int:
@@ -174,7 +184,7 @@ class CapacityTree:
             At the deadline. What is held and proved stays.
         """
         most = self._entries + most_entries
-        while self._open:
+        while self._open and not (self.costless and self.nodes is not None):
             if self._steps > MOST_STEPS or self._entries > most:
                 return False
             case, box, prices = self._open[-1]

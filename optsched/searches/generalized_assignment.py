@@ -17,10 +17,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
+from optsched.certificates.trees import Step, Tree
 from optsched.deadline import remaining
 from optsched.errors import SolverDisagreement
 from optsched.instance import LARGEST, Ints
 from optsched.placement import NONE, Placement
+from optsched.problems.capacity_knapsacks import NodePrices
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.results import Value
 from optsched.searches.tabled_assignment import seconds_at_worst, slot_prices, table_fits
@@ -115,10 +117,11 @@ def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> Capacit
 
 
 class Assigned(NamedTuple):
-    """An optimum of plain assignment: node of each task, or None where there is none, and prices if they prove it."""
+    """An optimum of plain assignment: node of each task, and prices if they prove it; or what shows there is none."""
 
     nodes: Ints | None
     prices: CapacityPrices | None
+    crowd: Tree | None = None
 
 
 def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
@@ -145,19 +148,26 @@ def plain_assignment(problem: GeneralizedAssignment) -> Assigned | None:
     units = np.where(problem.usable, problem.sign * problem.units, _FORBIDDEN)
     node_of = np.repeat(np.arange(nodes), slots)
     cost = np.where(problem.usable, problem.sign * problem.units, np.inf)[:, node_of]
-    task, node = np.nonzero(problem.usable)
     if tasks > len(node_of):
-        return Assigned(None, None)
+        return Assigned(None, None, _crowd(problem, slots))
     try:
         chosen = node_of[linear_sum_assignment(cost)[1]]
     except ValueError:  # "cost matrix is infeasible"
-        starts = np.searchsorted(task, np.arange(tasks + 1))
-        if maximum_b_matching(starts, node, slots, nodes).size == tasks:
-            raise SolverDisagreement(f"{problem.name}: SciPy says that nothing is feasible, but it is") from None
-        return Assigned(None, None)
+        return Assigned(None, None, _crowd(problem, slots))
     spare = slots > np.bincount(chosen, minlength=nodes)
     found = slot_prices(units, np.arange(tasks), chosen, spare, np.zeros(0, dtype=np.int64))
     return Assigned(chosen, None if found is None else _capacity_prices(problem, slots, found[1]))
+
+
+def _crowd(problem: GeneralizedAssignment, slots: Ints) -> Tree:
+    """Tasks that share too few slots (Hall), as a tree of one case: a place is worth 1 to each of them, and no cost."""
+    task, node = np.nonzero(problem.usable)
+    starts = np.searchsorted(task, np.arange(len(problem.tasks) + 1))
+    matching = maximum_b_matching(starts, node, slots, len(slots))
+    if matching.size == len(problem.tasks):
+        raise SolverDisagreement(f"{problem.name}: SciPy says that nothing is feasible, but it is") from None
+    worth = (~matching.task_cover).astype(np.int64)
+    return Tree([NodePrices(0, worth, np.zeros_like(problem.capacity)).multipliers], [Step((0,))])
 
 
 def slots_counted(problem: GeneralizedAssignment) -> Ints | None:

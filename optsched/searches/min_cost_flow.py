@@ -15,11 +15,11 @@ from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.results import Termination
 from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.highs import LinearProgram, solve_arrays
-from optsched.solvers.networks import FlowStatus, min_cost_flow, residual_potentials
+from optsched.solvers.networks import FlowStatus, min_cost_flow, residual_potentials, simplex_compiled
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["by_arrays", "in_integers", "network_simplex", "potentials_of", "whole_flow"]
+__all__ = ["by_arrays", "cut_potentials", "in_integers", "network_simplex", "potentials_of", "whole_flow"]
 
 
 #: Networks with more arcs take the network simplex of networkx seconds.
@@ -90,6 +90,32 @@ def potentials_of(problem: MinCostFlow, flow: NetworkFlow) -> Ints | None:
     """Potentials that prove a flow to be of least cost; None where it is not."""
     network = problem.instance
     return residual_potentials(*_columns(network), flow.units, len(network))
+
+
+def cut_potentials(problem: MinCostFlow, profile: Profile) -> Ints | None:
+    """Potentials that show that there is no flow: those of the fewest units that must go past the network.
+
+    They do show it where there is none (`certificates.no_flow_certificate` looks), unless numbers are beyond the
+    tolerances of HiGHS, which is asked where engines in integers take long.
+    """
+    network, nodes = problem.instance, len(problem.instance)
+    hub, inner = np.full(nodes, nodes), np.arange(nodes)
+    beside, once = np.full(2 * nodes, UNBOUNDED), np.repeat([1, 0], nodes)
+    widened = FlowNetwork(
+        np.arange(nodes + 1).astype(np.str_),
+        np.concatenate([network.tail, inner, hub]),
+        np.concatenate([network.head, hub, inner]),
+        np.append(network.lower, 0 * once),
+        np.append(network.capacity, beside),
+        np.append(0 * network.cost, once),
+        np.append(network.supply, 0),
+    )
+    posed = MinCostFlow(widened)
+    if widened.arcs > _MOST_ARCS and not simplex_compiled(widened.arcs):
+        potentials = by_arrays(posed, profile)[2]
+    else:
+        potentials = in_integers(posed, "cost-scaling" if widened.arcs > _MOST_ARCS else "network-simplex")[2]
+    return None if potentials is None else potentials[:nodes] - potentials[nodes]
 
 
 def _columns(network: FlowNetwork) -> tuple[Ints, Ints, Ints, Ints, Ints]:

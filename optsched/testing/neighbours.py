@@ -104,7 +104,7 @@ def check_no_room(record: Record, seeds: Sequence[int]) -> None:
 
 @check(lambda record: not record.problem_class.always_feasible)
 def check_scarce(record: Record, seeds: Sequence[int]) -> None:
-    """Where room is too short, but nothing shows it plainly, every route and every program says INFEASIBLE."""
+    """Where room is short every route and program says INFEASIBLE, and where the record names a proof it is one."""
     found = (
         Case(problem, f"{case.name}, with scarce room")
         for seed in (*seeds, *range(_SEEDS_FOR_SCARCE))
@@ -120,6 +120,15 @@ def check_scarce(record: Record, seeds: Sequence[int]) -> None:
         right(short.problem, solve(short.problem, route=route), None, f"{short.name}, route {route}")
     for program in programs(record, short) if is_modelled(record) else ():
         right_program(record, short, program)
+    shown = solve(short.problem)
+    if record.infeasible is not None or shown.certificates:
+        verdict = certify(short.problem, shown)
+        expect(verdict.proved, short.name, f"that nothing is feasible is not proved: {verdict.unproved}")
+        for case in cases(record, seeds):
+            posed = case.problem
+            given = replace(shown, instance_sha256=posed.instance.sha256, parameters=dict(posed.parameters))
+            roomy = certify(posed, given)
+            expect(case.best is None or not roomy.proved, case.name, "is proved to be infeasible, and it is not")
 
 
 @check(lambda record: record.problem_class.decided is NetworkFlow or record.unlimited is not None)

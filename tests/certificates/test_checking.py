@@ -14,7 +14,8 @@ from optsched.errors import CertificateInvalid, UsageError
 from optsched.instance import Cluster, Instance, Pairs, State, Workload
 from optsched.placement import Placement
 from optsched.problems import GeneralizedAssignment, Lsap, Problem
-from optsched.results import Certificate, Limit, Proof, Solution, Termination
+from optsched.registry import Record
+from optsched.results import FEASIBLE, Certificate, Limit, Proof, Solution, Termination
 from optsched.routes import solve
 
 
@@ -362,6 +363,22 @@ def test_enumeration_and_rivals_are_told() -> None:
     assert certify(posed, nothing, enumerated=Enumerated(None)).proofs == (
         "termination: INFEASIBLE: every placement was tried: none is feasible",
     )
+    shown = Certificate(FEASIBLE, Proof.COMBINATORIAL, 0, {"multipliers": [], "steps": [{}]})
+    tellings = {
+        "feasible-decisions claims 1, not 0": replace(shown, claim=1),
+        "steps: the leaf at step 0 proves nothing": shown,
+    }
+    for told, certificate in tellings.items():
+        (found,) = certify(posed, replace(nothing, certificates=(certificate,))).contradicted
+        assert found.endswith(told.removeprefix("feasible-decisions "))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("optsched.certificates.checking.record_of", lambda kind: Record(name="x", problem="y"))
+        (found,) = certify(posed, replace(nothing, certificates=(shown,))).contradicted
+        assert found.endswith("generalized-assignment has no such proof")
+    (found,) = certify(posed, replace(solution, certificates=(*solution.certificates, shown))).contradicted
+    assert found == 'certificate: generalized-assignment has no component "feasible-decisions"'
+    by_word = replace(nothing, certificates=(Certificate(FEASIBLE, Proof.SOLVER, 0),))
+    assert certify(posed, by_word).claims == certify(posed, nothing).claims
     assert certify(posed, nothing, enumerated=Enumerated((3,))).contradicted == (
         "termination: INFEASIBLE: every placement was tried: one is feasible",
     )

@@ -16,7 +16,7 @@ from optsched.errors import CertificateInvalid
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import NetworkFlow, Placement
 from optsched.problems import MinCostFlow
-from optsched.results import Certificate, Proof, Solution, Termination
+from optsched.results import FEASIBLE, Certificate, Proof, Solution, Termination
 from optsched.routes import solve
 
 
@@ -54,6 +54,17 @@ def test_only_real_cycles_prove_that_there_is_no_least_cost() -> None:
     assert certify(unbounded, shown).proved
     without_flow = certify(unbounded, replace(shown, decision=None, objective=None))
     assert without_flow.unproved == ("that there is no optimum to be found rests on: solver",)
+
+
+def test_only_real_cuts_prove_that_there_is_no_flow() -> None:
+    """Tests that potentials show that there is no flow only where there is none, and not by an arc without limit."""
+    short = posed([(0, 1, 0, 3, 1), (1, 2, 0, UNBOUNDED, -2)], [4, 0, -4])
+    claimed = replace(solve(SMALL), decision=None, objective=None, bound=(None,))
+    claimed = replace(claimed, termination=Termination.INFEASIBLE, instance_sha256=short.instance.sha256)
+    for potentials, proved in (({"v1": 1, "v2": 1}, True), ({"v2": 1}, False), ({"v0": 1}, False), ({}, False)):
+        cut = Certificate(FEASIBLE, Proof.DUAL, 0, {"potentials": potentials})
+        verdict = certify(short, replace(claimed, certificates=(cut,)))
+        assert (verdict.proved, verdict.valid) == (proved, proved), potentials
 
 
 @pytest.mark.parametrize(

@@ -498,6 +498,12 @@ def function(field: str, change: Callable[..., Any]) -> Callable[[Record, Patch]
     return inject
 
 
+def shows_that_nothing_is(record: Record, patch: Patch) -> None:
+    """Whatever certificate there is, it shows that nothing is feasible."""
+    module, _, name = str(record.infeasible).partition(":")
+    patch.setattr(imported(module), name, lambda *_: "there is no room")
+
+
 def another(field: str) -> Callable[[Record], Any]:
     """What the record of another problem says, which differs."""
 
@@ -689,6 +695,8 @@ FAULTS: dict[str, Fault] = {
     "no provers": Fault(said(provers={}), "certificates", field="provers"),
     "no network": Fault(said(network=None), "network", has("network"), field="network"),
     "dearer network": Fault(function("network", dearer), "network", has("network"), field="network"),
+    "infeasible is not shown": Fault(said(infeasible=None), "scarce", has("infeasible"), field="infeasible"),
+    "all is infeasible": Fault(shows_that_nothing_is, "scarce", has("infeasible"), field="infeasible"),
     "unlimited is not shown": Fault(said(unlimited=None), "unlimited", has("unlimited"), field="unlimited"),
     "all is unlimited": Fault(
         function("unlimited", lambda *_: "a cycle"), "unlimited", has("unlimited"), field="unlimited"

@@ -47,7 +47,7 @@ def test_bug_both_solves_share_the_time(route: str, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("route", GENERALIZED_ASSIGNMENT_ROUTES)
 def test_infeasible(route: str) -> None:
-    """Tests that a task that fits nowhere is proved, and that what only a solver knows is told as its word."""
+    """Tests that a task that fits nowhere is proved, and a crowd by the default route; other solvers give a word."""
     stranded = posed([[1], [1]], {"weight": [[2], [4]]}, {"weight": [3]})
     solution = solve(stranded, route=route)
     assert (solution.termination, solution.decision, solution.limit) == (Termination.INFEASIBLE, None, None)
@@ -59,9 +59,30 @@ def test_infeasible(route: str) -> None:
     assert solution.termination is Termination.INFEASIBLE
     verdict = certify(crowded, solution)
     assert verdict.valid
-    assert verdict.unproved == ("that there is no feasible placement rests on: solver",)
+    word = ("that there is no feasible placement rests on: solver",)
+    assert verdict.unproved == (() if route == "search" else word)
+    assert str(solution.certificate) == ("combinatorial" if route == "search" else "None")
     claimed = replace(solution, decision=crowded.placement([0, 0]), objective=(2,))
     assert not certify(crowded, claimed).valid
+
+
+def test_packings_that_are_none() -> None:
+    """Tests that demands which do not fit together are proved so by a tree without costs, for both senses."""
+    demand = {"weight": [[9, 10], [5, 8], [4, 4], [3, 3], [8, 5], [3, 9]]}
+    cost = [[3, -1], [2, 7], [0, 0], [1, 1], [4, 4], [0, 9]]
+    for sense in ("min", "max"):
+        problem = posed(cost, demand, {"weight": [14, 17]}, sense=sense)
+        solution = solve(problem)
+        assert (solution.termination, str(solution.certificate)) == (Termination.INFEASIBLE, "combinatorial")
+        assert certify(problem, solution).proved
+    looser = posed(cost, demand, {"weight": [16, 17]})
+    assert solve(looser).optimal
+    false = replace(solution, instance_sha256=looser.instance.sha256, parameters=dict(looser.parameters))
+    costly = {"multipliers": [{"scale": 1, "task_prices": {}, "prices": {}}], "steps": [{"by": [0]}]}
+    for data, told in ((false.certificates[0].data, "the leaf at step 0 proves nothing"), (costly, "leaves room")):
+        claimed = replace(false, certificates=(replace(false.certificates[0], data=data),))
+        (found,) = certify(looser, claimed).contradicted
+        assert told in found
 
 
 def test_prices_close_or_the_solver_is_named() -> None:

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from traffic_instances import EMPTY, NAN, front, posed, problems
 
-from optsched.certificates import certify
+from optsched.certificates import certify, no_room_certificate
+from optsched.certificates.traffic import Cases, SlotPrices
+from optsched.errors import OutOfTime
 from optsched.instance import (
     Instance,
     Ragged,
@@ -24,7 +26,7 @@ from optsched.solvers.profiles import load_profile
 
 
 def test_infeasible_by_packing() -> None:
-    """Tests three pairs of reduces and two slots in each of two datacenters and one in a third: the solver's word."""
+    """Tests three pairs of reduces where each of two datacenters has three slots: prices prove it case by case."""
     problem = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 0], jobs=3, capacity="slots")
     assert problem.plainly_infeasible is None
     for route in ROUTES:
@@ -32,9 +34,29 @@ def test_infeasible_by_packing() -> None:
             continue
         solution = solve(problem, route=route)
         assert (solution.termination, solution.decision) == (Termination.INFEASIBLE, None)
-        assert certify(problem, solution).unproved == ("that there is no feasible placement rests on: solver",)
+        assert certify(problem, solution).proved
     assert (len(frontier(problem)), frontier(problem).complete) == (0, True)
     assert solve(Traffic(problem.instance, capacity="slots", reduces="free")).optimal
+
+
+def test_room_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that prices show no want of room where there is room, and that without time to show it there is a word."""
+    full = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 0], jobs=3, capacity="slots")
+    roomy = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 2], jobs=3, capacity="slots")
+    solution = solve(full)
+    false = replace(solution, instance_sha256=roomy.instance.sha256)
+    (told,) = certify(roomy, false).contradicted
+    assert told.endswith("and there can be as much: up to 60")
+    assert no_room_certificate(roomy, Cases(SlotPrices.none(roomy))) is None
+    for result in (lambda *_: None, out_of_time):
+        monkeypatch.setattr("optsched.searches.traffic.TrafficSearch.proof", result)
+        word = solve(full)
+        assert (word.termination, word.certificates) == (Termination.INFEASIBLE, ())
+
+
+def out_of_time(*_: object) -> None:
+    """A search that is out of time."""
+    raise OutOfTime("out of time")
 
 
 @pytest.mark.parametrize("route", ROUTES)

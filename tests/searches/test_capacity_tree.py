@@ -56,6 +56,25 @@ def test_what_is_found_is_the_optimum(resources: int, size: int, monkeypatch: py
     assert proved
 
 
+def test_any_placement_or_a_proof_that_there_is_none() -> None:
+    """Tests that without costs the search ends with a placement, or with a tree of rays that proves that none is."""
+    demand = {"weight": [[9, 10], [5, 8], [4, 4], [3, 3], [8, 5], [3, 9]]}
+    cost = [[3, -1], [2, 7], [0, 0], [1, 1], [4, 4], [0, 9]]
+    for room in (13, 14, 16, 40):
+        problem = posed(cost, demand, {"weight": [room, 17]})
+        search = CapacityTree(problem, np.zeros((1, 2)), costless=True)
+        assert search.search()
+        if enumerated(problem) is not None:
+            assert search.nodes is not None
+            assert not problem.violations(problem.placement(search.nodes))
+            continue
+        assert search.nodes is None
+        assert search.tree is not None
+        assert not any(multipliers[0] for multipliers in search.tree.multipliers)
+        knapsacks = CapacityKnapsacks(problem)
+        assert search.tree.bound(knapsacks, knapsacks.beyond) == knapsacks.beyond
+
+
 def test_compiled_loops_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that tree and placement are the same with the loops that numba compiles, here as plain Python."""
     plain = getattr(knapsack_kernels.fill_one, "py_func", knapsack_kernels.fill_one)
