@@ -1,25 +1,37 @@
 """What a knapsack holds at most, in integers: the value of the best pattern of tasks on a node, never too low.
 
-It is dynamic programming over what is left of each resource. Where that takes too many states, capacities and demands
-are both divided and rounded down. This can only let more in, so the answer is then an upper bound, and still valid.
+It is dynamic programming over what is left of each resource. Where that takes too many states, as in fine units, the
+patterns themselves are gone through, without those that cannot be the best. Where these are too many as well,
+capacities and demands are both divided and rounded down. This can only let more in, so the answer is then an upper
+bound, and still valid.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.instance import Ints
+from optsched.deadline import check
+from optsched.instance import Floats, Ints
+from optsched.problems.base import exact_product
 
-__all__ = ["MOST_STATES", "copies_in_powers", "knapsack_bounds", "knapsacks"]
+__all__ = ["MOST_STATES", "best_listed", "copies_in_powers", "knapsack_bounds", "knapsacks"]
 
 #: States of one dynamic program beyond which capacities are divided.
 MOST_STATES = 2**18
 
 #: States of the dynamic programs of all rooms together where each has its own, and the fewest that one of them gets.
 _ALL_STATES, _FEWEST_STATES = 2**23, 2**8
+
+#: Patterns that are gone through at a time are at most so many, in at most so many rooms; the first try looks at few.
+_MOST_LISTED, _MOST_ROOMS, _FIRST_LISTED, _MOST_TRIED = 2**14, 64, 2**8, 2**17
+
+#: Bounds in float64 are raised by so much, relative to them: by far more than they may be off.
+_NEARLY = 1e-9
 
 
 def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_states: int = MOST_STATES) -> list[int]:
@@ -50,6 +62,11 @@ def knapsack_bounds(rooms: Ints, demand: Ints, limit: Ints, worth: Ints, most_st
     used = np.flatnonzero(demand[items].any(axis=0))
     rooms, largest, demand = rooms[:, used], largest[used], demand[items][:, used]
     divisor = np.gcd.reduce(demand, axis=0, initial=0)
+    if math.prod((largest // divisor + 1).tolist()) > most_states and len(rooms) <= _MOST_ROOMS:
+        listed = [best_listed(room, demand, limit[items], worth[items]) for room in rooms]
+        values = [found[0] for found in listed if found is not None]
+        if len(values) == len(rooms):
+            return [int(value) for value in values]
     while math.prod((largest // divisor + 1).tolist()) > most_states:
         divisor[np.argmax(largest // divisor)] *= 2
     fits = np.where(demand > 0, largest // np.maximum(demand, 1), limit[items][:, None])
@@ -87,6 +104,99 @@ def knapsacks(rooms: Ints, demand: Ints, limit: Ints, worth: Ints) -> list[int]:
     return [
         knapsack_bounds(rooms[room, None], demand, limit, worth[:, room], states)[0] for room in range(worth.shape[1])
     ]
+
+
+def best_listed(room: Ints, demand: Ints, limit: Ints, worth: Any) -> tuple[Any, Ints] | None:
+    """What a room holds at most, and a pattern that is worth it, by going through patterns; None where they are many.
+
+    What a pattern may still get is bounded by each resource alone, and by some of them together in parts of the room,
+    as if fractions of the best item filled it.
+
+    Parameters
+    ----------
+    room, demand, limit
+        int64, shapes (resources,), (items, resources) and (items,).
+    worth
+        Above 0, shape (items,): whole numbers, which are counted exactly, or float64.
+
+    Examples
+    --------
+    >>> value, pattern = best_listed(np.array([7]), np.array([[4], [3]]), np.array([2, 2]), np.array([5, 3]))
+    >>> int(value), pattern.tolist()
+    (8, [1, 1])
+    """
+    if worth.dtype != np.float64 and exact_product(worth, limit) >= 2**62:
+        worth = worth.astype(object)
+    together = [some for size in {1, 2, len(room)} for some in itertools.combinations(range(len(room)), size)]
+    mixed = np.zeros((len(room), len(together)))
+    for position, some in enumerate(together):
+        mixed[list(some), position] = 1 / np.maximum(room[list(some)], 1)
+    # Items that are large for what they are worth come last: few of them are left then.
+    filling = (demand / np.maximum(room, 1)).sum(axis=1) / worth.astype(np.float64)
+    order = np.argsort(filling, kind="stable")
+    goods = _Goods(demand[order], demand[order] @ mixed, limit[order], worth[order])
+    few = _going_through(room, mixed, goods, 0, _FIRST_LISTED, True)
+    found = None if few is None else _going_through(room, mixed, goods, few[0], _MOST_LISTED, False)
+    if found is None:
+        return None
+    pattern = np.zeros_like(limit)
+    pattern[order] = found[1]
+    return found[0], pattern
+
+
+class _Goods(NamedTuple):
+    """Items as they are gone through: amounts, amounts of mixed resources, how many there are, and worths."""
+
+    demand: Ints
+    mixed: Floats
+    limit: Ints
+    worth: Any
+
+    def after(self, item: int) -> _Goods:
+        """Those that come after an item."""
+        return _Goods(self.demand[item + 1 :], self.mixed[item + 1 :], self.limit[item + 1 :], self.worth[item + 1 :])
+
+
+def _going_through(
+    room: Ints, mixed: Floats, goods: _Goods, least: Any, most: int, part: bool
+) -> tuple[Any, Ints] | None:
+    """The best pattern that is worth at least `least`, with its counts.
+
+    With `part` only the `most` patterns that promise most are gone on with at each item; else None where there are
+    more.
+    """
+    kind = goods.worth.dtype
+    left, counts, value = room[None], np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=kind)
+    for item, (takes, gain) in enumerate(zip(goods.demand, goods.worth, strict=True)):
+        check()
+        used = takes > 0
+        fits = (left[:, used] // takes[used]).min(axis=1, initial=int(goods.limit[item]))
+        if int(fits.sum()) + len(fits) > _MOST_TRIED:
+            return None
+        row = np.repeat(np.arange(len(fits)), fits + 1)
+        number = np.arange(len(row)) - np.repeat(np.cumsum(fits + 1) - fits - 1, fits + 1)
+        left, value = left[row] - number[:, None] * takes, value[row] + number.astype(kind) * gain
+        bound = value.astype(np.float64) + _still(left @ mixed, goods.after(item))
+        near = np.flatnonzero(bound * (1 + _NEARLY) >= float(least))
+        if len(near) > most:
+            if not part:
+                return None
+            near = near[np.argsort(-bound[near], kind="stable")[:most]]
+        left, counts, value = left[near], np.column_stack([counts[row[near]], number[near]]), value[near]
+    best = int(np.argmax(value))
+    return value[best], counts[best]
+
+
+def _still(left: Floats, goods: _Goods) -> Floats:
+    """What items are worth at most in what is left of mixed resources, shape (rooms, mixed): shape (rooms,)."""
+    worth = goods.worth.astype(np.float64)
+    every = worth * goods.limit
+    most = np.full(len(left), every.sum())
+    for room, takes in zip(left.T, goods.mixed.T, strict=True):
+        used = takes > 0
+        if used.any():
+            most = np.minimum(most, room * (worth[used] / takes[used]).max() + every[~used].sum())
+    return most
 
 
 def copies_in_powers(most: int) -> Iterator[int]:

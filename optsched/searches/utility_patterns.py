@@ -5,8 +5,8 @@ column generation (Gilmore and Gomory). It asks whether fractions of patterns ho
 (`least_shortage`), or how much of the trackers they can use beside it (`most_use`). Its duals are prices of tasks,
 which `Utility.utility_bound` and `Utility.utilisation_bound` turn into proofs.
 
-Where a node's room takes too many states, its amounts are divided and rounded so that every pattern found still fits
-the room. The prices are then less good, never wrong.
+Where a node's room takes too many states, and has too many patterns, its amounts are divided and rounded so that every
+pattern found still fits the room. The prices are then less good, never wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from optsched.instance import Bools, Floats, Ints
-from optsched.problems.knapsack import MOST_STATES, copies_in_powers
+from optsched.problems.knapsack import MOST_STATES, best_listed, copies_in_powers
 from optsched.problems.utility import Utility
 from optsched.problems.utility_columns import least_pairs
 from optsched.problems.utility_levels import Levels, rooms_at
@@ -112,6 +112,12 @@ def best_patterns(rooms: Ints, items: Items, limit: Ints, worth: Floats) -> tupl
     demand, largest = items.demand[chosen][:, used], largest[used]
     rooms = np.minimum(rooms[:, used], largest)
     divisor = np.gcd.reduce(demand, axis=0)
+    if math.prod((largest // divisor + 1).tolist()) > MOST_STATES:
+        listed = [best_listed(room, demand, limit[chosen], worth[chosen]) for room in rooms]
+        found = [counts for _, counts in filter(None, listed)]
+        if len(found) == len(rooms):
+            patterns[:, chosen] = found
+            return patterns @ worth, patterns
     while math.prod((largest // divisor + 1).tolist()) > MOST_STATES:
         divisor[np.argmax(largest // divisor)] *= 2
     table = np.zeros((largest // divisor + 1).tolist())

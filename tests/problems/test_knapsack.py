@@ -6,10 +6,12 @@ import itertools
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.problems.knapsack import knapsack_bounds
+from optsched.problems import knapsack
+from optsched.problems.knapsack import best_listed, knapsack_bounds
 
 
 @st.composite
@@ -30,7 +32,7 @@ def knapsacks(draw: st.DrawFn) -> tuple[npt.NDArray[np.int64], ...]:
 @given(knapsacks())
 @settings(max_examples=200)
 def test_knapsacks(drawn: tuple[npt.NDArray[np.int64], ...]) -> None:
-    """Tests the exact maximum against enumeration, and that few states give no less."""
+    """Tests the maximum by states and by listed patterns against enumeration, and that divided rooms give no less."""
     rooms, demand, limit, worth = drawn
     patterns = [np.array(counts, dtype=np.int64) for counts in itertools.product(*(range(most + 1) for most in limit))]
     best = [
@@ -42,8 +44,41 @@ def test_knapsacks(drawn: tuple[npt.NDArray[np.int64], ...]) -> None:
         for room in rooms
     ]
     assert knapsack_bounds(rooms, demand, limit, worth) == best
-    divided = knapsack_bounds(rooms, demand, limit, worth, most_states=4)
+    assert knapsack_bounds(rooms, demand, limit, worth, most_states=1) == best
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(knapsack, "_MOST_ROOMS", 0)
+        divided = knapsack_bounds(rooms, demand, limit, worth, most_states=4)
     assert all(bound >= exact for bound, exact in zip(divided, best, strict=True))
+
+
+@given(knapsacks())
+@settings(max_examples=100)
+def test_listed_patterns(drawn: tuple[npt.NDArray[np.int64], ...]) -> None:
+    """Tests that the best listed pattern fits and is worth what is told, also by fractions and with few at a time."""
+    rooms, demand, limit, worth = drawn
+    chosen = (worth > 0) & (worth < 2**50)
+    demand, limit, worth = demand[chosen], limit[chosen], worth[chosen]
+    for few in (1, 2**8):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(knapsack, "_FIRST_LISTED", few)
+            whole, parts = best_listed(rooms[0], demand, limit, worth), best_listed(rooms[0], demand, limit, worth / 8)
+        assert whole is not None
+        assert parts is not None
+        for (value, pattern), unit in ((whole, 1), (parts, 8)):
+            assert (pattern @ demand <= rooms[0]).all()
+            assert (pattern <= limit).all()
+            assert pattern @ worth == value * unit == whole[0]
+
+
+@pytest.mark.parametrize("limit", ["_MOST_LISTED", "_MOST_TRIED"])
+def test_too_many_patterns(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no pattern is told where too many are to be gone through, and the bound is of divided rooms."""
+    rooms, demand = np.array([[2**20 + 1]]), np.array([[2**18 + 1], [2**18 - 1]])
+    most, worth = np.array([9, 9]), np.array([5, 5])
+    assert best_listed(rooms[0], demand, most, worth) is not None
+    monkeypatch.setattr(knapsack, limit, 1)
+    assert best_listed(rooms[0], demand, most, worth) is None
+    assert knapsack_bounds(rooms, demand, most, worth, most_states=4)[0] >= 20
 
 
 def test_rooms_in_fine_units() -> None:
