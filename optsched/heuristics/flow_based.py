@@ -83,9 +83,10 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
     with a cover no larger than at the threshold before, and those past the least makespan so far, since a cover that
     has grown there is longer than that.
 
-    O(R + T log S) for each threshold with T tasks, R replicas and S servers, and as much again for each augmenting
-    path that is not direct, in loops that numba compiles for many tasks. There are at most as many thresholds as the
-    makespan has units: few, unless the replicas of thousands of tasks are on a handful of servers.
+    O(R + T log S) for each threshold with T tasks, R replicas and S servers, and in addition the length of each
+    augmenting path and the tasks of each server whose distance from free capacity grows (`local_cover.augment`), in
+    loops that numba compiles for many tasks. There are at most as many thresholds as the makespan has units: few,
+    unless the replicas of thousands of tasks are on a handful of servers.
 
     With no initial load the makespan is at most the optimum plus (1 - 1/(n - 1)) w_rem on n >= 2 servers (Fischer et
     al. 2010, Theorem 5.4).
@@ -146,12 +147,12 @@ class _Cover:
         #: An array as the loops take it.
         self._held: Callable[[Ints], Any] = _as_it_is if fast else _as_list
         self._rows = self._held(replicas.starts), self._held(replicas.values)
+        self._held_by = self._held(problem.server_tasks.starts), self._held(problem.server_tasks.values)
         self._uncovered = self._held(np.flatnonzero(replicas.lengths))
         #: Of each task the server that covers it, and how many each server covers.
         self.server, self._count = self._filled(tasks), self._filled(servers, 0)
         self._lists = self._filled(2 * servers), self._filled(2 * tasks)
-        self._room = [self._filled(size) for size in (servers, servers, tasks + 1, servers)]
-        self._searches = 0
+        self._arcs, self._path, self._queue = (self._filled(size * servers) for size in (3, 2, 1))
 
     def _filled(self, size: int, value: int = NONE) -> Any:
         return self._held(np.full(size, value, dtype=np.int64))
@@ -160,14 +161,21 @@ class _Cover:
         """Augment until the cover is maximum within `threshold`; the next threshold at which it grows, if any."""
         room = self._problem.local_capacity(threshold)
         capacity, full = self._held(room), self._filled(len(room), 0)
-        progress = self._held(np.array([0, 0, self._searches], dtype=np.int64))
-        work = self.server, self._count, *self._lists, full, *self._room, progress
-        asked = *self._rows, self._uncovered, self._uncovered, capacity, *work, _STEPS
+        progress = self._held(np.zeros(2, dtype=np.int64))
+        cover = self.server, self._count
+        measured = *self._held_by, *cover, capacity, self._lists[0], self._rows[0], self._arcs, self._queue
+        work = capacity, *cover, *self._lists, full, self._arcs, self._path, self._queue, progress
+        asked = *self._rows, self._uncovered, self._uncovered, *work, max(_STEPS, len(self._rows[1]))
         check()
+        ready(self._loops.measure, *measured)
         ready(self._loops.augment, *asked)
-        while not self._loops.augment(*asked):
+        done = False
+        while not done:
+            self._loops.measure(*measured)
             check()
-        self._uncovered, self._searches = self._uncovered[: progress[1]], int(progress[2])
+            done = self._loops.augment(*asked)
+            check()
+        self._uncovered = self._uncovered[: progress[1]]
         ends = self._problem.initial_load + self._problem.w_loc * (room + 1)
         following = ends[np.asarray(full, dtype=np.bool_)]
         return int(following.min()) if len(following) else None
@@ -193,6 +201,7 @@ class _Cover:
 class _Loops(NamedTuple):
     """The loops of `local_cover`."""
 
+    measure: Callable[..., None]
     augment: Callable[..., bool]
     give_out: Callable[..., None]
 
@@ -201,8 +210,8 @@ class _Loops(NamedTuple):
 def _loops(fast: bool) -> _Loops:
     """The loops compiled for arrays, or as they are for lists."""
     if not fast:
-        return _Loops(local_cover.augment, local_cover.give_out)
-    return _Loops(compiled(local_cover.augment), compiled(local_cover.give_out))
+        return _Loops(local_cover.measure, local_cover.augment, local_cover.give_out)
+    return _Loops(compiled(local_cover.measure), compiled(local_cover.augment), compiled(local_cover.give_out))
 
 
 def _as_it_is(values: Ints) -> Ints:

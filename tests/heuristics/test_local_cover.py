@@ -15,9 +15,9 @@ from optsched.solvers.compiled import compiles
 
 
 def drawn(seed: int) -> Latency:
-    """A random problem of up to 6 servers and 30 tasks, some without a block anywhere."""
+    """A random problem of up to 9 servers and 40 tasks, some without a block anywhere."""
     rng = np.random.default_rng(seed)
-    nodes, tasks = int(rng.integers(1, 7)), int(rng.integers(0, 31))
+    nodes, tasks = int(rng.integers(1, 10)), int(rng.integers(0, 41))
     sizes = {"nodes": nodes, "tasks": tasks, "replicas": min(nodes, 3), "max_load": int(rng.integers(0, 6))}
     return Latency(generate("latency", seed=seed, lost=0.1, **sizes), w_loc=int(rng.integers(1, 3)))
 
