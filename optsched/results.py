@@ -149,7 +149,8 @@ class Certificate:
     """A proof of a bound on one component, given that every earlier component is at its proved value.
 
     Where nothing is feasible its component is `FEASIBLE`, and it claims 0. `claim` is the bound. `data` is what the
-    checker of this `kind` needs for this problem, in the instance's own ids; it is JSON as it stands.
+    checker of this `kind` needs for this problem, in the instance's own ids: dictionaries, lists and numbers, or `ById`
+    and `Chosen`, of which `optsched.by_id.plain` makes what JSON has.
     """
 
     component: str

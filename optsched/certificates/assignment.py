@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from optsched.certificates.reading import integer, priced, prices_of
+from optsched.by_id import ById
+from optsched.certificates.reading import column_of, integer, priced, prices_of
 from optsched.instance import Ints
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import exact
@@ -15,7 +16,7 @@ def assignment_certificate(problem: AssignmentProblem, task: int, nodes: Ints, p
     """The certificate that prices make (see `AssignmentProblem.price_bound`). It claims exactly what they prove."""
     data = {
         "task_price": int(task),
-        "node_prices": priced(problem.instance.cluster.node_ids, nodes),
+        "node_prices": ById.nonzero(problem.instance.cluster.node_ids, nodes),
         "pool_prices": priced([pool.name for pool in problem.pools], pools),
         "unit": f"1/{problem.grid}" if problem.grid > 1 else "1",
     }
@@ -25,8 +26,8 @@ def assignment_certificate(problem: AssignmentProblem, task: int, nodes: Ints, p
 
 def assignment_proof(problem: AssignmentProblem, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's prices prove."""
-    data = certificate.data
+    data, instance = certificate.data, problem.instance
     task = integer(data, "task_price")
-    nodes = prices_of(data, "node_prices", problem.instance.node_index)
+    nodes = column_of(data, "node_prices", instance.cluster.node_ids, lambda: instance.node_index)
     pools = prices_of(data, "pool_prices", [pool.name for pool in problem.pools], "pool")
     return exact(problem.price_bound(task, nodes, pools), problem.grid)

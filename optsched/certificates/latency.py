@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.certificates.reading import integer, priced, prices_of, shown
+from optsched.by_id import ById, Chosen
+from optsched.certificates.reading import column_of, integer, shown
 from optsched.errors import CertificateInvalid
-from optsched.instance import Bools
+from optsched.instance import Bools, Ints
 from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
 from optsched.results import Certificate, Number, Proof, Value
@@ -20,7 +21,7 @@ def latency_certificate(problem: Latency, component: str, claim: int, limit: int
     For the makespan, `limit` is the largest value that the cover rules out; for the work, it is the makespan taken as
     given.
     """
-    data = {"limit": int(limit), "cover": problem.instance.cluster.node_ids[cover].tolist()}
+    data = {"limit": int(limit), "cover": Chosen.where(problem.instance.cluster.node_ids, cover)}
     return Certificate(component, Proof.COMBINATORIAL, int(claim), data)
 
 
@@ -29,10 +30,16 @@ def latency_prices(problem: Latency, component: str, claim: int, limit: int, pri
     data = {
         "limit": int(limit),
         "weight": prices.weight,
-        "task_prices": priced(problem.instance.workload.task_ids[problem.tasks], prices.tasks),
+        "task_prices": _by_task(problem, prices.tasks),
         "remote_price": prices.remote,
     }
     return Certificate(component, Proof.COMBINATORIAL, int(claim), data)
+
+
+def _by_task(problem: Latency, prices: Ints) -> ById:
+    """Prices of the problem's tasks by id."""
+    held = np.flatnonzero(prices)
+    return ById(problem.instance.workload.task_ids, problem.tasks[held], prices[held])
 
 
 def latency_proof(problem: Latency, certificate: Certificate, objective: Value | None) -> Number:
@@ -54,7 +61,9 @@ def latency_proof(problem: Latency, certificate: Certificate, objective: Value |
 def _cover(problem: Latency, certificate: Certificate) -> Bools:
     """Whether each server is in the certificate's cover."""
     named = certificate.data.get("cover")
-    if not isinstance(named, list):
+    if isinstance(named, Chosen) and named.ids is problem.instance.cluster.node_ids:
+        return named.chosen()
+    if not isinstance(named, list | Chosen):
         raise CertificateInvalid(f"cover: must be a list of servers, not {shown(named)}")
     cover = np.zeros(len(problem.initial_load), dtype=bool)
     for server in named:
@@ -67,8 +76,9 @@ def _cover(problem: Latency, certificate: Certificate) -> Bools:
 def _prices(problem: Latency, certificate: Certificate) -> LatencyPrices:
     """The certificate's prices."""
     data = certificate.data
-    index = problem.instance.task_index
-    tasks = prices_of(data, "task_prices", index, "task")[problem.tasks]
+    instance = problem.instance
+    ids = instance.workload.task_ids
+    tasks = column_of(data, "task_prices", ids, lambda: instance.task_index, "task")[problem.tasks]
     prices = LatencyPrices(integer(data, "weight"), tasks, integer(data, "remote_price"))
     largest = LatencyPrices.largest(len(tasks))
     if max(prices.weight, prices.remote, int(np.abs(tasks).max(initial=0))) > largest:

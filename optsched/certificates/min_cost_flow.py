@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.certificates.reading import priced, prices_of
+from optsched.by_id import ById
+from optsched.certificates.reading import column_of
 from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Ints
 from optsched.network import UNBOUNDED
@@ -32,13 +33,15 @@ def min_cost_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certifi
     claim = problem.potential_bound(potentials)
     if claim is None:
         return None
-    data = {"potentials": priced(problem.instance.node_ids, np.asarray(potentials))}
+    data = {"potentials": ById.nonzero(problem.instance.node_ids, np.asarray(potentials))}
     return Certificate("cost", Proof.DUAL, claim, data)
 
 
 def min_cost_flow_proof(problem: MinCostFlow, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's potentials prove."""
-    bound = problem.potential_bound(prices_of(certificate.data, "potentials", problem.instance.node_index))
+    network = problem.instance
+    potentials = column_of(certificate.data, "potentials", network.node_ids, lambda: network.node_index)
+    bound = problem.potential_bound(potentials)
     if bound is None:
         raise CertificateInvalid("potentials: an arc without limit has a negative reduced cost, so they prove nothing")
     return bound

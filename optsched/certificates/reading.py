@@ -8,14 +8,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from optsched.by_id import ById
 from optsched.errors import CertificateInvalid
-from optsched.instance import LARGEST, Ints
+from optsched.instance import LARGEST, Ints, Strings
 from optsched.placement import NONE
 from optsched.problems.base import exact
 from optsched.results import Number
 
 __all__ = [
     "as_mapping",
+    "column_of",
     "denominator",
     "entries",
     "integer",
@@ -153,6 +155,20 @@ def prices_of(
         prices = list(dict(entries(data, key, position_of, noun, integer, place)).values())
     found[positions] = prices
     return found
+
+
+def column_of(
+    data: Mapping[str, Any], key: str, ids: Strings, index: Callable[[], Mapping[str, int]], noun: str = "node"
+) -> Ints:
+    """What `prices_of` gives by `index`, which is asked only where the prices are not held by positions in `ids`."""
+    given = data.get(key)
+    if (
+        isinstance(given, ById)
+        and given.ids is ids
+        and (np.clip(given.numbers, -LARGEST, LARGEST) == given.numbers).all()
+    ):
+        return given.column()
+    return prices_of(data, key, index(), noun)
 
 
 def price_table(

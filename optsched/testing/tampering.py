@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from optsched.by_id import plain
+
 __all__ = ["tampered"]
 
 _STRANGE: tuple[Any, ...] = (None, True, "1", [], {}, 2**53, -(2**53), 2**60)
@@ -18,7 +20,7 @@ def tampered(data: Mapping[str, Any], rng: np.random.Generator, count: int) -> I
     if not data:
         return
     for _ in range(count):
-        changed = copy.deepcopy(dict(data))
+        changed = copy.deepcopy(plain(data))
         for _ in range(int(rng.integers(1, 4))):
             _change(changed, rng)
         yield changed

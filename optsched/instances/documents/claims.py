@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from optsched import __version__
+from optsched.by_id import plain
 from optsched.errors import Fault, InputError
 from optsched.instance import Instance
 from optsched.instance_faults import key_in_place
@@ -66,7 +67,7 @@ def certificate_document(certificate: Certificate) -> dict[str, Any]:
         "component": certificate.component,
         "kind": str(certificate.kind),
         "claim": spelled(certificate.claim),
-        "data": dict(certificate.data),
+        "data": plain(certificate.data),
     }
 
 
