@@ -23,6 +23,7 @@ __all__ = [
     "Strings",
     "contains",
     "grouped",
+    "joined",
     "read_only",
     "read_only_strings",
 ]
@@ -53,6 +54,22 @@ def read_only_strings(values: npt.ArrayLike) -> Strings:
     width = max(1, int(np.strings.str_len(array).max(initial=0)))
     array = np.ascontiguousarray(array, dtype=f"=U{width}") if array.ndim else array
     return read_only(array, array.dtype)
+
+
+def joined(ids: Strings) -> bytes:
+    r"""Ids one a line, in UTF-8.
+
+    >>> joined(np.array(["n1", "n12", "\u00f6"]))
+    b'n1\nn12\n\xc3\xb6'
+    """
+    if ids.ndim == 1 and ids.dtype.isnative and ids.flags.c_contiguous and len(ids) and ids.dtype.itemsize:
+        characters = ids.view(np.uint32).reshape(len(ids), -1)
+        lines = np.full((len(ids), characters.shape[1] + 1), ord("\n"), dtype=np.uint8)
+        lines[:, :-1] = characters
+        told = lines.tobytes().translate(None, b"\0")[:-1]  # ids end where the zeros begin
+        if int(characters.max()) < 128 and len(told) == int(np.strings.str_len(ids).sum()) + len(ids) - 1:
+            return told
+    return "\n".join(ids.tolist()).encode()
 
 
 def contains(ordered: Ints, wanted: Ints) -> Bools:
@@ -173,8 +190,10 @@ class Ragged(Part):
 
     def kept(self, keep: Bools) -> Ragged:
         """The same rows with only the entries where `keep` (shape (total,)) holds."""
-        starts = np.append(0, np.cumsum(keep, dtype=np.int64))[self.starts]
-        return Ragged._own(starts, self.values[np.flatnonzero(keep)])
+        kept = np.flatnonzero(keep)
+        before = np.zeros(len(keep) + 1, dtype=np.int64 if len(keep) >= 2**31 else np.int32)
+        np.cumsum(keep, out=before[1:], dtype=before.dtype)
+        return Ragged._own(before[self.starts].astype(np.int64, copy=False), self.values[kept])
 
     def padded(self, rows: int) -> Ragged:
         """The same rows, and so many empty ones after them."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from optsched.brief import brief, counted
 from optsched.placement import Placement
-from optsched.results import Certificate, FrontierPoint, Limit, Number, Proof, Value
+from optsched.results import Certificate, FrontierPoint, Limit, Number, Proof, Value, digested
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Frontier", "Leximin", "entry_name"]
 
 
+@digested
 @dataclass(frozen=True)
 class Frontier:
     """Pareto-optimal points by increasing first component: a sequence of `FrontierPoint`.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.arrays import LARGEST, Bools, Floats, Ints, Part, Ragged, Strings
+from optsched.arrays import LARGEST, Bools, Floats, Ints, Part, Ragged, Strings, joined
 from optsched.brief import brief, counted
 from optsched.errors import InputError, expect
 from optsched.instance_faults import column_faults, header_faults
@@ -199,7 +199,7 @@ class Instance(Part):
             if not isinstance(values, np.ndarray):
                 digest.update(repr(values).encode())
             elif values.dtype.kind == "U":
-                digest.update("\n".join(values.tolist()).encode())
+                digest.update(joined(values))
             else:
                 digest.update(f"{values.dtype.str}{values.shape}".encode())
                 if values.dtype.kind == "f":  # one form of zero and of NaN

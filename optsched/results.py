@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
 
 from optsched.brief import brief
 from optsched.placement import NetworkFlow, Placement
@@ -26,6 +26,7 @@ __all__ = [
     "Certificate",
     "Component",
     "Decision",
+    "Digested",
     "FrontierPoint",
     "Limit",
     "Number",
@@ -35,7 +36,11 @@ __all__ = [
     "Termination",
     "Value",
     "Violation",
+    "digest_of",
+    "digested",
 ]
+
+T = TypeVar("T")
 
 #: Objectives are exact.
 Number = int | Fraction
@@ -198,7 +203,54 @@ class FrontierPoint:
         return brief(f"FrontierPoint: {_shown(self.objective)}, {self.certificate}")
 
 
-@dataclass(frozen=True, slots=True)
+class Digested(Protocol):
+    """An instance or a flow network."""
+
+    @property
+    def sha256(self) -> str:
+        """Its digest."""
+
+
+def digest_of(whole: Digested) -> str:
+    """What a result is made with in place of a digest, which is then made when somebody looks at it.
+
+    Of a million tasks the digest takes longer than many a problem on them takes to solve.
+    """
+    return cast(str, whole)
+
+
+class _Digest:
+    """The attribute `instance_sha256`: text, or what has it, until one looks."""
+
+    def __get__(self, held: object, owner: type) -> str:
+        if held is None:
+            raise AttributeError(_DIGEST)
+        value = held.__dict__[_DIGEST]
+        told: str = value if isinstance(value, str) else value.sha256
+        held.__dict__[_DIGEST] = told
+        return told
+
+    def __set__(self, held: object, value: str) -> None:
+        held.__dict__[_DIGEST] = value
+
+
+#: The attribute, and what pickle asks for.
+_DIGEST, _STATE = "instance_sha256", "__getstate__"
+
+
+def digested(kind: type[T]) -> type[T]:
+    """Let a class of results take what `digest_of` gives. A copy for another process has the text."""
+
+    def state(held: object) -> dict[str, Any]:
+        return {**held.__dict__, _DIGEST: getattr(held, _DIGEST)}
+
+    setattr(kind, _DIGEST, _Digest())
+    setattr(kind, _STATE, state)
+    return kind
+
+
+@digested
+@dataclass(frozen=True)
 class Solution:
     """What solving a problem gave. See the module's docstring for how to read it.
 

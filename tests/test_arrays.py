@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.arrays import Ragged, grouped, read_only, read_only_strings
+from optsched.arrays import Ragged, grouped, joined, read_only, read_only_strings
 
 
 def test_what_may_be_written_to_is_copied() -> None:
@@ -42,6 +42,16 @@ def test_ids_have_no_spare_width(given: Any, dtype: str) -> None:
     assert ids.tolist() == np.asarray(given).astype(np.str_).tolist()
     assert ids.flags.c_contiguous
     assert not ids.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "ids", [["n1", "n10", ""], ["", ""], ["a\0b", "c"], ["日本", "a"], ["é"], ["a\n", "b"], []], ids=ascii
+)
+def test_ids_one_a_line(ids: list[str]) -> None:
+    """Tests that joined ids are the bytes of their text, whatever characters are in them, also of every second one."""
+    column = np.array(ids, dtype=np.str_)
+    assert joined(column) == "\n".join(ids).encode()
+    assert joined(column[::2]) == "\n".join(ids[::2]).encode()
 
 
 def test_ragged_rows() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from optsched.fronts import Frontier
 from optsched.placement import Placement
-from optsched.results import Certificate, FrontierPoint, Limit, Proof, Solution, Termination, Violation
+from optsched.results import Certificate, FrontierPoint, Limit, Proof, Solution, Termination, Violation, digest_of
 
 
 def certificates(*kinds: Proof) -> tuple[Certificate, ...]:
@@ -70,6 +73,33 @@ def test_a_point_is_proved_as_its_weaker_component() -> None:
     """Tests that the weaker of the two kinds stands for a point of a frontier, whichever component has it."""
     for kinds in ((Proof.DUAL, Proof.ENUMERATION), (Proof.ENUMERATION, Proof.DUAL)):
         assert FrontierPoint((1, 2), Placement([0]), certificates(*kinds)).certificate is Proof.ENUMERATION
+
+
+class Counted:
+    """Has a digest, and counts who asks for it."""
+
+    asked = 0
+
+    @property
+    def sha256(self) -> str:
+        """The digest."""
+        self.asked += 1
+        return "1" * 64
+
+
+def test_digest_is_made_when_one_looks() -> None:
+    """Tests that a solution asks for the digest of what it is of once, when it is read, and that copies have it."""
+    whole = Counted()
+    held = solution(instance_sha256=digest_of(whole))
+    assert (repr(held), whole.asked) == (repr(solution()), 0)
+    assert held.instance_sha256 == held.instance_sha256 == "1" * 64
+    assert whole.asked == 1
+    assert held == solution(instance_sha256="1" * 64) != solution()
+    later = Frontier("p", ("a", "b"), (), True, None, {}, digest_of(whole))
+    copied = pickle.loads(pickle.dumps(later))
+    assert (copied.instance_sha256, whole.asked) == ("1" * 64, 2)
+    assert replace(solution(), instance_sha256="2" * 64).instance_sha256 == "2" * 64
+    assert not hasattr(Solution, "instance_sha256")  # no default
 
 
 def test_text_of_a_solution() -> None:

@@ -249,15 +249,27 @@ class AssignmentProblem(Problem):
         if not self.count:
             return 0
         node_prices = np.maximum(node_prices, 0)
-        surplus = count_price - pool_prices[self.pool] - self.cheapest_units(node_prices + self.surcharge)
         rent = sum(
             size * max(0, int(price) - units)
             for pool, price in zip(self.pools, pool_prices, strict=True)
             for units, size in pool.tiers
         )
         slots = exact_product(node_prices, self.capacity)
-        rents: int = exact_sum(surplus[surplus > 0]) + slots + rent
-        return count_price * self.count - rents
+        earned = self.gains(count_price - pool_prices, node_prices + self.surcharge)
+        return count_price * self.count - (earned + slots + rent)
+
+    def gains(self, worth: Ints, prices: Ints) -> int:
+        """What tasks gain in all that are worth more than their cheapest place.
+
+        Parameters
+        ----------
+        worth
+            int64, shape (pools,): what a task of each pool is worth, in units.
+        prices
+            As of `cheapest_units`.
+        """
+        gain = worth[self.pool] - self.cheapest_units(prices)
+        return exact_sum(gain[gain > 0])
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """The sum of the `count` cheapest tasks, each on its own best node: no slot is ever contended."""
@@ -390,6 +402,13 @@ class LevelledProblem(AssignmentProblem):
         return self.replicas.kept(self.capacity[self.replicas.values] > 0)
 
     @cached_property
+    def idle_homes(self) -> tuple[Ints, Ragged]:
+        """The tasks that have such nodes, increasing, and a row for each of them."""
+        starts = self.idle_replicas.starts
+        tasks = np.flatnonzero(starts[1:] != starts[:-1])
+        return tasks, Ragged(np.append(starts[tasks], starts[-1]), self.idle_replicas.values)
+
+    @cached_property
     def idle_racks(self) -> Ragged:
         """For each task the racks (indices) that hold a replica and have an idle slot."""
         idle = np.zeros(self._racks, dtype=bool)
@@ -419,8 +438,8 @@ class LevelledProblem(AssignmentProblem):
             return super().units_on(positions, nodes)
         target = np.full(len(self.tasks), NONE, dtype=np.int64)
         target[positions] = nodes
-        near = self.idle_replicas  # each node of a task once, so that no task counts twice
-        local = int(np.count_nonzero(near.values == target[near.row_of]))
+        tasks, near = self.idle_homes  # each node of a task once, so that no task counts twice
+        local = int(np.count_nonzero(near.values == np.repeat(target[tasks], near.lengths)))
         return off_rack * len(positions) - (off_rack - on_node) * local
 
     def cheapest_units(self, prices: Ints) -> Ints:
@@ -435,6 +454,16 @@ class LevelledProblem(AssignmentProblem):
         local = on_node + minimum_by_row(self.idle_replicas, prices, anywhere - on_node)
         racked = in_rack + minimum_by_row(self.idle_racks, rack_price, anywhere - in_rack)
         return np.minimum(np.minimum(local, racked), anywhere)
+
+    def gains(self, worth: Ints, prices: Ints) -> int:
+        on_node, in_rack, off_rack = self.levels
+        if in_rack < off_rack or len(self.pools) > 1:
+            return super().gains(worth, prices)
+        tasks, near = self.idle_homes
+        anywhere = off_rack + int(prices[self.capacity > 0].min())  # where all the other tasks gain alike
+        local = np.minimum(on_node + minimum_by_row(near, prices, 0), anywhere)
+        gain = int(worth[0]) - local
+        return exact_sum(gain[gain > 0]) + (len(self.tasks) - len(tasks)) * max(0, int(worth[0]) - anywhere)
 
     def classes(self) -> TaskClasses:
         return self._classes

@@ -544,7 +544,8 @@ name its own models in a record (optsched.registry)
 
 def pending_of(instance: Instance, *kinds: int) -> Ints:
     """Indices of the tasks of these kinds that wait, increasing."""
-    waits = (instance.state.status == PENDING) & np.isin(instance.workload.kind, kinds)
+    kind = instance.workload.kind
+    waits = (instance.state.status == PENDING) & (kind == kinds[0] if len(kinds) == 1 else np.isin(kind, kinds))
     return np.flatnonzero(waits).astype(np.int64)
 
 
@@ -575,8 +576,8 @@ class Problem(BaseProblem[Instance, Placement]):
         if isinstance(instance, Instance):
             self.tasks = pending_of(instance, *self.kinds)
             self.tasks.setflags(write=False)
-            all_of_them = len(self.tasks) == len(instance.workload)
-            self.replicas = instance.replicas if all_of_them else instance.replicas.take(self.tasks)
+            self._all_of_them = len(self.tasks) == len(instance.workload)
+            self.replicas = instance.replicas if self._all_of_them else instance.replicas.take(self.tasks)
         super().__init__(instance, **parameters)
 
     @abstractmethod
@@ -589,16 +590,20 @@ class Problem(BaseProblem[Instance, Placement]):
         if len(placement) != len(task_ids):
             return [Violation("length", (), len(placement) - len(task_ids))]
         nodes = placement.nodes
-        unknown = np.flatnonzero((nodes < NONE) | (nodes >= len(node_ids)))
-        if len(unknown):
-            return [Violation("known-node", (str(task_ids[task]),), 1) for task in unknown.tolist()]
-        decided = np.zeros(len(task_ids), dtype=bool)
-        decided[self.tasks] = True
-        strangers = np.flatnonzero((nodes != NONE) & ~decided).tolist()
-        constraint = "pending-map" if self.kinds == (MAP,) else "pending-task"
-        found = [Violation(constraint, (str(task_ids[task]),), 1) for task in strangers]
+        if len(nodes) and (nodes.min() < NONE or nodes.max() >= len(node_ids)):
+            unknown = np.flatnonzero((nodes < NONE) | (nodes >= len(node_ids))).tolist()
+            return [Violation("known-node", (str(task_ids[task]),), 1) for task in unknown]
+        found = [] if self._all_of_them else list(self._strangers(nodes))
         found.extend(self.constraint_violations(placement))
         return found
+
+    def _strangers(self, nodes: Ints) -> Iterator[Violation]:
+        """Tasks that are placed and not to be placed, by the node (or -1) of each task of the instance."""
+        decided = np.zeros(len(nodes), dtype=bool)
+        decided[self.tasks] = True
+        constraint = "pending-map" if self.kinds == (MAP,) else "pending-task"
+        for task in np.flatnonzero((nodes != NONE) & ~decided).tolist():
+            yield Violation(constraint, (str(self.instance.workload.task_ids[task]),), 1)
 
     @property
     def offered(self) -> Mapping[str, Ints]:
@@ -621,11 +626,13 @@ class Problem(BaseProblem[Instance, Placement]):
         if given.shape != self.tasks.shape or (given.size and given.dtype.kind not in "iu"):
             told = f"{self.name} places {len(self.tasks)} tasks: give a node index, or -1, for each"
             raise UsageError(f"{told}, not {described(nodes)}" + (f" of shape {given.shape}" if given.ndim else ""))
+        if self._all_of_them:
+            return Placement(given)
         return Placement.empty(len(self.instance.workload)).with_tasks(self.tasks, nodes)
 
     def nodes_of(self, placement: Placement) -> Ints:
         """The node index (or -1) of each of `tasks`."""
-        return placement.nodes[self.tasks]
+        return placement.nodes if self._all_of_them else placement.nodes[self.tasks]
 
 
 def table_row(problem: type[AnyProblem]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
 from optsched.processes.containing import in_force, within_a_call
 from optsched.registry import imported, record_of, records
-from optsched.results import Bound, Decision, FrontierPoint, Limit, Solution
+from optsched.results import Bound, Decision, FrontierPoint, Limit, Solution, digest_of
 from optsched.routes.base import MODELS, Frontier, cut_short
 from optsched.routes.call import Call
 from optsched.running.answers import placement_from
@@ -294,7 +294,7 @@ def frontier(
                 found = module.frontier(problem, profile, route)
     except STOPPED as error:  # before there was a point
         found = cut_short(problem, (), stopped(error)[0])
-    return replace(found, parameters=dict(problem.parameters), instance_sha256=problem.instance.sha256)
+    return replace(found, parameters=dict(problem.parameters), instance_sha256=digest_of(problem.instance))
 
 
 def leximin(problem: AnyProblem, profile: str | Path | Profile = "exact", time_limit: float | None = None) -> Leximin:

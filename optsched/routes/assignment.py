@@ -37,7 +37,7 @@ def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
         nodes, prices, found = _found(call, profile)
         if nodes is not None:
             placement = problem.placement(nodes)
-            certificate = _proof(problem, placement, prices)
+            certificate = _proof(call, placement, prices)
     if certificate is None:
         held, certificate = _fallback(problem)
         placement = placement or held
@@ -53,11 +53,12 @@ def _found(call: Call[AssignmentProblem], profile: Profile) -> tuple[Ints | None
     return None if found.decision is None else call.problem.nodes_of(found.decision), None, found
 
 
-def _proof(problem: AssignmentProblem, placement: Placement, prices: Prices | None) -> Certificate:
+def _proof(call: Call[AssignmentProblem], placement: Placement, prices: Prices | None) -> Certificate:
     """The dual certificate of an optimal placement: by the engine's prices if they close it, else by shortest paths."""
+    problem = call.problem
     if prices is not None:
         certificate = assignment_certificate(problem, *prices)
-        if (certificate.claim,) == problem.objective(placement):
+        if (certificate.claim,) == call.worth(placement):
             return certificate
     prices = prices_of(problem, placement)
     return _fallback(problem)[1] if prices is None else assignment_certificate(problem, *prices)

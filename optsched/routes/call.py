@@ -34,6 +34,7 @@ from optsched.results import (
     Solution,
     Termination,
     Value,
+    digest_of,
 )
 from optsched.solvers.answers import check_claim, decoding, stronger, whole_bound
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
@@ -139,6 +140,7 @@ class Call(Generic[Posed]):
         self._plainly = plainly
         self._quick: Held = (None, ())
         self._stopped: tuple[Limit, str] | None = None
+        self._valued: tuple[Decision, Value] | None = None
 
     @property
     def elapsed(self) -> float:
@@ -168,6 +170,18 @@ class Call(Generic[Posed]):
             return self._quick
 
         hand_over(made)
+
+    def worth(self, decision: Decision) -> Value:
+        """The value of what an engine or a model holds; looked at once.
+
+        Raises
+        ------
+        SolverDisagreement
+            If it is infeasible.
+        """
+        if self._valued is None or self._valued[0] is not decision:
+            self._valued = decision, _worth(self.problem, decision)
+        return self._valued[1]
 
     def plain(self) -> Held:
         """What can be had without a search (`plain` of the problem's module of routes); nothing where it has none."""
@@ -283,7 +297,7 @@ class Call(Generic[Posed]):
             raise SolverDisagreement(f"{problem.name}: a solver says that nothing is feasible, but the start is")
         if self._plainly and unanswered is None and limit in (Limit.TIME, Limit.INTERRUPTED):
             decision, certificates = self._completed(decision, certificates)
-        candidates = [(_worth(problem, held), held) for held in (decision, self.start) if held is not None]
+        candidates = [(self.worth(held), held) for held in (decision, self.start) if held is not None]
         best_of = min(candidates, key=lambda held: problem.minimised(held[0])) if candidates else (None, None)
         objective, best = best_of
         bound = _bound(problem, objective, certificates)
@@ -299,7 +313,7 @@ class Call(Generic[Posed]):
         solution = Solution(
             problem=problem.name,
             parameters=dict(problem.parameters),
-            instance_sha256=problem.instance.sha256,
+            instance_sha256=digest_of(problem.instance),
             decision=best,
             objective=objective,
             bound=tuple(bound),

@@ -38,6 +38,7 @@ from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.compiled import compiler
 from optsched.solvers.networks import (
     DENSE_CELLS,
+    BMatching,
     assign_dense,
     few_b_matching,
     maximum_b_matching,
@@ -456,28 +457,29 @@ def solve_assignment(
 
 
 def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
-    local = problem.idle_replicas
-    near = np.flatnonzero(local.lengths)  # others have no data on a node with an idle slot
-    starts = np.append(local.starts[near], len(local.values))
+    near, local = problem.idle_homes  # other tasks have no data on a node with an idle slot
     if len(local.values) <= FEW_PAIRS:
-        matching = few_b_matching(starts, local.values, problem.capacity)
+        matching = few_b_matching(local.starts, local.values, problem.capacity)
         solver = {"name": "augmenting paths"}
     else:
         import scipy
 
-        matching = maximum_b_matching(starts, local.values, problem.capacity, len(problem.capacity))
+        matching = maximum_b_matching(local.starts, local.values, problem.capacity, len(problem.capacity))
         solver = {"name": "SciPy maximum_bipartite_matching", "version": scipy.__version__}
-    nodes = np.full(len(local), NONE, dtype=np.int64)
+    nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
     nodes[near] = matching.node
     fill_idle_slots(nodes, problem.capacity, problem.count)
-    on_node, _, off_rack = problem.levels
-    saving = off_rack - on_node
-    prices = Prices(
-        off_rack + problem.pools[0].tiers[0][0],
-        saving * matching.node_cover.astype(np.int64),
-        np.array([problem.pools[0].tiers[0][0]], dtype=np.int64),
-    )
+    prices = _of_matching(problem, matching)
     return AssignmentSolution(nodes, "maximum matching", prices, solver=solver)
+
+
+def _of_matching(problem: LevelledProblem, matching: BMatching) -> Prices:
+    """Prices that prove a matching: what it saves is what slots of the cover cost; nothing is, if all are local."""
+    on_node, _, off_rack = problem.levels
+    pools = np.array([problem.pools[0].tiers[0][0]], dtype=np.int64)
+    if matching.size == problem.count:
+        return Prices(on_node + int(pools[0]), np.zeros_like(problem.capacity), pools)
+    return Prices(off_rack + int(pools[0]), (off_rack - on_node) * matching.node_cover.astype(np.int64), pools)
 
 
 def fill_idle_slots(nodes: Ints, capacity: Ints, count: int) -> None:

@@ -117,7 +117,11 @@ def maximum_b_matching(
     wanted = np.minimum(capacity, np.bincount(indices, minlength=n_nodes)).astype(np.int64)
     by_slots = int(wanted[indices].sum()) <= _SLOTS_A_PAIR * max(1, len(indices))
     node = (_matched_to_slots if by_slots else _matched_by_flow)(indptr, indices, wanted)
-    return _proved(node, _reached(indptr, indices, node, n_nodes), capacity)
+    reached = _used_up(node, indices, wanted, capacity)
+    if reached is None:
+        some_left = (node < 0).any()
+        reached = _reached(indptr, indices, node, n_nodes) if some_left else np.zeros(n_nodes, dtype=bool)
+    return _proved(node, reached, capacity)
 
 
 def few_b_matching(
@@ -153,9 +157,13 @@ def few_b_matching(
             if left >= 0:
                 on_node[left].remove(mover)
             free = left if left >= 0 else None
-    reached = np.zeros(len(capacity), dtype=bool)
-    reached[list(closed)] = True
-    return _proved(np.array(node_of, dtype=np.int64), reached, capacity)
+    node = np.array(node_of, dtype=np.int64)
+    wanted = np.bincount(indices, minlength=len(capacity))
+    reached = _used_up(node, indices, np.minimum(capacity, wanted), capacity)
+    if reached is None:
+        reached = np.zeros(len(capacity), dtype=bool)
+        reached[list(closed)] = True
+    return _proved(node, reached, capacity)
 
 
 def _free_node(
@@ -178,11 +186,21 @@ def _free_node(
     return None
 
 
+def _used_up(node: Ints, indices: npt.NDArray[Any], wanted: Ints, capacity: npt.NDArray[Any]) -> Bools | None:
+    """All nodes that a task accepts, which are a cover where their whole capacity is used; None where it is not."""
+    if int(np.count_nonzero(node >= 0)) < int(wanted.sum()) or (wanted < capacity).any():
+        return None
+    accepted = np.zeros(len(capacity), dtype=bool)
+    accepted[indices] = True
+    return accepted
+
+
 def _proved(node: Ints, reached: Bools, capacity: npt.NDArray[np.integer[Any]]) -> BMatching:
     """The matching with its cover: nodes that are reached, and tasks of which none is."""
     # A matched task is reached if its node is; a task without a match, always.
     matching = BMatching(node, (node >= 0) & ~np.append(reached, True)[node], reached)
-    if int(matching.task_cover.sum()) + sum(capacity[reached].tolist()) != matching.size:
+    slots = int(np.minimum(capacity[reached], len(node) + 1).sum())  # more than there are tasks is too much already
+    if int(matching.task_cover.sum()) + slots != matching.size:
         raise SolverDisagreement("the matching that was found is not maximum: its cover weighs more")
     return matching
 

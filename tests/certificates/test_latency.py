@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from proved_solutions import LATENCY, SOLVED, with_data
 from strategies import problems
 
 from optsched import save
+from optsched.by_id import Chosen
 from optsched.certificates import Verdict, certify, proved_bound
 from optsched.errors import CertificateInvalid
 from optsched.instance import Cluster, Instance, Ragged, Workload
@@ -53,6 +55,15 @@ def test_corrupted_covers(component: str, data: dict[str, Any], message: str) ->
     verdict = certify(LATENCY, with_data(SOLVED["latency"], component, **data))
     with pytest.raises(CertificateInvalid, match="^" + re.escape(f"combinatorial proof of {component}: {message}")):
         verdict.raise_if_invalid()
+
+
+def test_covers_by_position() -> None:
+    """Tests that a cover is the same by positions in the instance's ids, by positions in others, and by names."""
+    ids = LATENCY.instance.cluster.node_ids
+    first = SOLVED["latency"].certificates[1].data["cover"]
+    assert first.ids is ids
+    for cover in (first, Chosen(np.array(["s1"]), [0]), ["s1"]):
+        assert certify(LATENCY, with_data(SOLVED["latency"], "work", cover=cover)).proved
 
 
 def test_work_is_proved_for_a_placement_only() -> None:

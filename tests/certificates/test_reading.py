@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from optsched.by_id import ById, plain
 from optsched.certificates import reading
 from optsched.errors import CertificateInvalid
 
@@ -69,6 +70,25 @@ def test_prices_by_id() -> None:
         with pytest.raises(CertificateInvalid, match=r"^b: must be an integer up to 2\^53"):
             reading.prices_of({"of": {"a": 1, "b": wrong}}, "of", index)
     assert reading.priced(np.array(["a", "b"]), np.array([2**53, 0])) == {"a": 2**53}
+
+
+def test_prices_by_position() -> None:
+    """Tests that prices held by positions in the very column need no index, and others are read by name, as in files."""
+    ids = np.array(["a", "b", "c"])
+
+    def never() -> dict[str, int]:
+        raise AssertionError("it was asked for the index")
+
+    index = {"a": 0, "b": 1, "c": 2}
+    held = {"prices": ById(ids, [0, 2], [4, -1])}
+    assert reading.column_of(held, "prices", ids, never).tolist() == [4, 0, -1]
+    assert reading.column_of(plain(held), "prices", ids, lambda: index).tolist() == [4, 0, -1]
+    assert reading.column_of({"prices": ById(ids.copy(), [1], [7])}, "prices", ids, lambda: index).tolist() == [0, 7, 0]
+    for beyond in (2**53 + 1, -(2**63)):
+        with pytest.raises(CertificateInvalid, match="b: must be an integer up to"):
+            reading.column_of({"prices": ById(ids, [1], [beyond])}, "prices", ids, lambda: index)
+    with pytest.raises(CertificateInvalid, match='there is no task "d"'):
+        reading.column_of({"prices": ById(np.array(["d"]), [0], [1])}, "prices", ids, lambda: index, "task")
 
 
 def test_tables_of_prices() -> None:

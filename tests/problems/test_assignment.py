@@ -148,4 +148,6 @@ def test_cost_of_two_levels_is_that_of_its_pairs() -> None:
             for task in range(6)
         ]
         assert flat.cheapest_units(prices).tolist() == each
+        worth = rng.integers(0, 9, 1)
+        assert flat.gains(worth, prices) == sum(max(0, int(worth[0]) - units) for units in each)
         assert (racks.cheapest_units(prices) >= flat.cheapest_units(prices)).all()

@@ -93,6 +93,17 @@ def test_b_matching_of_few_pairs_has_the_same_cover() -> None:
         assert np.array_equal(few.node_cover, many.node_cover)
 
 
+def test_b_matching_that_uses_all_capacity() -> None:
+    """Tests that the cover is every node that a task accepts where all capacity is used, by either way."""
+    starts, nodes = ints([0, 1, 3, 5]), ints([0, 0, 1, 1, 2])
+    for matching in (
+        few_b_matching(starts, nodes, ints([1, 1, 0, 0])),
+        maximum_b_matching(starts, nodes, ints([1, 1, 0, 0]), 4),
+    ):
+        assert (matching.size, matching.node_cover.tolist()) == (2, [True, True, True, False])
+        assert not matching.task_cover.any()
+
+
 def test_b_matching_of_huge_capacities() -> None:
     """Tests that capacities beyond 32 bits are clipped to the number of tasks, not wrapped."""
     matching = maximum_b_matching(ints([0, 1, 2]), ints([0, 0]), ints([2**40]), 1)
