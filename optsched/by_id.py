@@ -31,8 +31,9 @@ class _Picked:
 
     def __init__(self, ids: Strings, positions: npt.ArrayLike) -> None:
         self.ids, self.positions = ids, read_only(positions, np.int64)
-        known = self.positions.ndim == 1 and (np.diff(self.positions, prepend=-1) > 0).all()
-        if not known or (self.positions >= len(ids)).any():
+        at = self.positions
+        increasing = at.ndim == 1 and bool((at[1:] > at[:-1]).all())
+        if not increasing or (at.size and not (0 <= at[0] and at[-1] < len(ids))):
             raise ValueError(f"give increasing positions below {len(ids)}, the number of ids")
 
     def names(self) -> list[str]:

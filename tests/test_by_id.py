@@ -38,7 +38,7 @@ def test_chosen_ids_are_a_list():
     assert Chosen.where(IDS[:0], np.zeros(0, dtype=bool)) == []
 
 
-@pytest.mark.parametrize("positions", [[2, 1], [1, 1], [-1], [4], [[0]]])
+@pytest.mark.parametrize("positions", [[2, 1], [1, 1], [-1], [4], [[0]], [2, -(2**63)]])
 def test_positions_increase_within_the_ids(positions):
     """Tests that positions which do not increase, or at which there is no id, are refused."""
     with pytest.raises(ValueError, match="increasing positions below 4"):

@@ -73,7 +73,7 @@ def test_prices_by_id() -> None:
 
 
 def test_prices_by_position() -> None:
-    """Tests that prices held by positions in the very column need no index, and others are read by name, as in files."""
+    """Tests that prices held by positions in the very column need no index, others are read by name."""
     ids = np.array(["a", "b", "c"])
 
     def never() -> dict[str, int]:
