@@ -33,7 +33,7 @@ class _Picked:
         self.ids, self.positions = ids, read_only(positions, np.int64)
         at = self.positions
         increasing = at.ndim == 1 and bool((at[1:] > at[:-1]).all())
-        if not increasing or (at.size and not (0 <= at[0] and at[-1] < len(ids))):
+        if not increasing or (at.size and not (at[0] >= 0 and at[-1] < len(ids))):
             raise ValueError(f"give increasing positions below {len(ids)}, the number of ids")
 
     def names(self) -> list[str]:

@@ -140,8 +140,7 @@ class Latency(Problem):
         """Local and remote tasks that each server gets, shape (nodes,) each."""
         nodes = self.nodes_of(placement)
         placed = nodes != NONE
-        local = np.zeros(len(nodes), dtype=bool)
-        local[self._homed] = self._by_task(self.replicas.values == nodes[self.replicas.row_of])
+        local = self.replicas.any_in_row(self.replicas.values == np.repeat(nodes, self.replicas.lengths))
         servers = len(self.initial_load)
         return (
             np.bincount(nodes[placed & local], minlength=servers).astype(np.int64),
@@ -237,23 +236,12 @@ class Latency(Problem):
 
     def _with_replica_on(self, servers: Bools) -> int:
         """Tasks with a replica on at least one of `servers` (bool, shape (nodes,))."""
-        return int(np.count_nonzero(self._by_task(servers[self.replicas.values])))
-
-    def _by_task(self, replica_holds: Bools) -> Bools:
-        """Whether it holds for at least one replica of each task that has one; by replica, in the order of rows."""
-        if not len(replica_holds):
-            return replica_holds
-        return np.asarray(np.logical_or.reduceat(replica_holds, self.replicas.starts[:-1][self._homed]))
-
-    @cached_property
-    def _homed(self) -> Ints:
-        """Positions of the tasks that have a replica."""
-        return np.flatnonzero(self.replicas.lengths)
+        return int(np.count_nonzero(self.replicas.any_in_row(servers[self.replicas.values])))
 
     @cached_property
     def homeless(self) -> int:
         """Tasks without a replica anywhere: they are remote in every placement."""
-        return len(self.tasks) - len(self._homed)
+        return len(self.tasks) - int(np.count_nonzero(self.replicas.lengths))
 
     @property
     def least_work(self) -> int:
@@ -309,6 +297,10 @@ class Latency(Problem):
 
     def counting_bound(self) -> int:
         """l** of Agosta et al.: the least limit that counting remote slots and work does not rule out (bisection)."""
+        return self._counting_bound
+
+    @cached_property
+    def _counting_bound(self) -> int:
         return self.least_limit(self._counts_allow)
 
     def _counts_allow(self, limit: int) -> bool:
@@ -317,7 +309,14 @@ class Latency(Problem):
 
     def _forced_remote(self, limit: int) -> int:
         """|T_rem[l]| of Agosta et al.: tasks all of whose replicas are on servers that are busy at `limit`."""
-        return len(self.tasks) - self._with_replica_on(self.room(limit) > 0)
+        return len(self.tasks) - int(np.count_nonzero(self._begins < limit))
+
+    @cached_property
+    def _begins(self) -> Ints:
+        """The least initial load of a server with a replica of each task that has one."""
+        starts = self.replicas.starts[:-1][self.replicas.lengths > 0]
+        loads = self.initial_load[self.replicas.values]
+        return np.minimum.reduceat(loads, starts) if len(starts) else loads
 
     def least_limit(self, allowed: Callable[[int], bool], low: int = 0) -> int:
         """The least limit that is allowed. Every limit above it must be allowed too, and that of all tasks remote is.

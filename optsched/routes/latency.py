@@ -14,6 +14,7 @@ from optsched.results import Bound, Certificate, FrontierPoint, Number, Proof, S
 from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Found, Held, modelled
 from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound
+from optsched.searches.latency_packing import GrowingMatchings
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -38,6 +39,14 @@ def latency_search(
     if route == "pyomo":
         return LatencySearch(problem, profile, start, decide=_compact_pyomo, shortcuts=False)
     return LatencySearch(problem, profile, start, shortcuts=route == "search")
+
+
+def _going_on(problem: Latency, profile: Profile, start: Placement | None, route: str) -> LatencySearch:
+    """A search that goes on with what bounds, optimum and frontier have asked of the same problem before."""
+    if route != "search":
+        return latency_search(problem, profile, start, route)
+    expect_recorded(problem, "routes", "the search knows")
+    return LatencySearch(problem, profile, start, matchings=GrowingMatchings.shared(problem))
 
 
 def _compact_pyomo(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
@@ -65,7 +74,7 @@ def _by_search(call: Call[Latency], profile: Profile, search: LatencySearch | No
     problem = call.problem
     if not len(problem.tasks):
         return call.settled(problem.placement([]), *_nothing())
-    search = search or latency_search(problem, profile, call.start, call.route)
+    search = search or _going_on(problem, profile, call.start, call.route)
     built, known = call.elapsed, None
     with call.until_stopped():
         known = search.first_feasible()
@@ -112,7 +121,7 @@ def _by_literal(call: Call[Latency], profile: Profile) -> Solution:
 def bounds(problem: Latency) -> tuple[Bound, ...]:
     """The cheap bounds, and l_flow: the least limit that a maximum b-matching and counting do not rule out."""
     cheap = problem.cheap_bounds()
-    flow = LatencySearch(problem, Profile("exact")).flow_bound() if len(problem.tasks) else 0
+    flow = _going_on(problem, Profile("exact"), None, "search").flow_bound() if len(problem.tasks) else 0
     entry = Bound("l_flow", "makespan", flow, "makespan of the job", "Agosta et al., note 3")
     return (*cheap[:2], entry, *cheap[2:])
 
@@ -124,9 +133,11 @@ def frontier(problem: Latency, profile: Profile, route: str) -> Frontier:
         nothing = problem.placement([])
         only = FrontierPoint(problem.evaluate(nothing), nothing, _nothing())
         return Frontier(problem.name, names, (only,), True, None)
-    search = latency_search(problem, profile, route=route)
+    search = _going_on(problem, profile, None, route)
     points, limit = search.frontier()
     complete = bool(points) and points[-1].objective[1] == problem.least_work
+    if complete:
+        search.settle()
     return Frontier(problem.name, names, tuple(points), complete, limit)
 
 

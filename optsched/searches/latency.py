@@ -97,6 +97,8 @@ class LatencySearch:
         What settles limits that bound and packing leave open; by default the compact program with HiGHS and arrays.
     shortcuts
         Whether bound and packing are tried at all; without them every limit goes to `decide`.
+    matchings
+        Those of the problem, where some are grown already; by default the search grows its own.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class LatencySearch:
         start: Placement | None = None,
         decide: FixedLimitSolver | None = None,
         shortcuts: bool = True,
+        matchings: GrowingMatchings | None = None,
     ) -> None:
         self.problem, self.profile, self.start = problem, profile, start
         self.decide = decide if decide is not None else compact_program
@@ -113,7 +116,7 @@ class LatencySearch:
         self.solver: dict[str, Any] = {}
         self.raw_status = "bound and packing meet"
         self._began = time.perf_counter()
-        self._matchings = GrowingMatchings(problem)
+        self._matchings = GrowingMatchings(problem) if matchings is None else matchings
         self._known: dict[int, FixedLimit] = {}
 
     # Bounds --------------------------------------------------------------------------------------------------------
@@ -160,6 +163,10 @@ class LatencySearch:
         """Grant the time anew, for further questions. Limits on the makespan that were left open are asked again."""
         self._began = time.perf_counter()
         self._known = {limit: known for limit, known in self._known.items() if known.stopped is not Limit.TIME}
+
+    def settle(self) -> None:
+        """There are no further questions: give up what answers to them would grow from."""
+        self._matchings.settle()
 
     def hint(self, limit: int) -> Placement | None:
         """The start, where its makespan is within `limit`."""

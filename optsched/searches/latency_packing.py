@@ -7,12 +7,16 @@ along paths of replicas, so that scattered room adds up to room for remote tasks
 
 from __future__ import annotations
 
+import threading
+import weakref
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from optsched.deadline import check
 from optsched.instance import Bools, Ints
@@ -29,6 +33,10 @@ _KEPT = 8
 _WANTED = 3
 
 
+#: By problem, for each thread, since what is grown changes.
+_kept = threading.local()
+
+
 class GrowingMatchings:
     """Maximum matchings of tasks to servers with a replica within limits on the makespan, each grown from a lower one.
 
@@ -36,13 +44,38 @@ class GrowingMatchings:
     ----------
     covers, sizes
         By limit: the cover of its matching (bool, shape (nodes,)), and how many tasks it matches.
+    packings
+        By limit: what `packed` gave, int32.
     """
 
     def __init__(self, problem: Latency) -> None:
-        self.problem = problem
+        self._problem = weakref.ref(problem)
         self.covers: dict[int, Bools] = {}
         self.sizes: dict[int, int] = {}
+        self.packings: dict[int, npt.NDArray[np.int32] | None] = {}
         self._held: dict[int, GrowingMatching] = {}
+
+    @classmethod
+    def shared(cls, problem: Latency) -> GrowingMatchings:
+        """Those of whoever asks for the bounds, the optimum and the frontier of a problem; they live as long as it.
+
+        Each of the three asks what the one before asks, and goes on. So each gets the same answers, whichever comes
+        first, as it would get by itself.
+        """
+        kept: WeakKeyDictionary[Latency, GrowingMatchings] = _kept.__dict__.setdefault("of", WeakKeyDictionary())
+        return kept.setdefault(problem, cls(problem))
+
+    @property
+    def problem(self) -> Latency:
+        """What they are of; whoever holds them holds it too."""
+        problem = self._problem()
+        assert problem is not None
+        return problem
+
+    def settle(self) -> None:
+        """Give up all matchings that higher ones would grow from; what was asked is still known."""
+        self._held.clear()
+        self.__dict__.pop("_empty", None)
 
     @cached_property
     def _empty(self) -> GrowingMatching:
@@ -97,6 +130,15 @@ def packed(problem: Latency, limit: int, matchings: GrowingMatchings) -> Ints | 
     matchings
         Those of the problem.
     """
+    if limit not in matchings.packings:
+        nodes = _packed(problem, limit, matchings)
+        matchings.packings[limit] = None if nodes is None else nodes.astype(np.int32)
+    known = matchings.packings[limit]
+    return None if known is None else known.astype(np.int64)
+
+
+def _packed(problem: Latency, limit: int, matchings: GrowingMatchings) -> Ints | None:
+    """The same, not known yet."""
     plain = matchings.at(limit).node
     nodes = with_remote(problem, limit, plain)
     if nodes is None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,11 +21,12 @@ from optsched.certificates import certify
 from optsched.errors import UsageError
 from optsched.instances.generate import generate
 from optsched.problems import Latency, Lsap
-from optsched.results import Limit, Proof, Termination
+from optsched.results import Limit, Proof, Solution, Termination
 from optsched.routes import bounds, frontier, solve
 from optsched.routes.latency import ROUTES as LATENCY_ROUTES
 from optsched.routes.latency import latency_search
 from optsched.searches.latency import LatencySearch
+from optsched.searches.latency_packing import GrowingMatchings
 from optsched.solvers.profiles import Profile
 
 #: Bound and packing do not meet at limit 5, and HiGHS needs branching there.
@@ -149,3 +154,36 @@ def test_bug_search_answered_for_a_derived_class() -> None:
     derived = Waiting(FIGURE_2)
     with pytest.raises(UsageError, match=r"^waiting: no record names routes of Waiting, and the search knows its base"):
         latency_search(derived)
+
+
+@pytest.mark.parametrize("order", list(permutations(["bounds", "solve", "frontier"])), ids="-".join)
+def test_what_was_asked_before_changes_no_answer(order: tuple[str, ...]) -> None:
+    """Tests that bounds, optimum and frontier of one problem are what each is by itself, in whatever order, and again.
+
+    They share matchings, of which a higher limit's depends on how a lower one was grown.
+    """
+    for drawn in (OPEN_LIMIT, {"seed": 5, "nodes": 120, "tasks": 260}):
+        instance = generate("latency", **drawn)
+        asked = {"bounds": bounds, "solve": solve, "frontier": frontier}
+        alone = {name: _told(asked[name](Latency(instance))) for name in order}
+        problem = Latency(instance)
+        for name in (*order, *order):
+            assert _told(asked[name](problem)) == alone[name]
+
+
+def _told(found: Any) -> Any:
+    """What bounds, a solution or a frontier say, without times."""
+    if isinstance(found, Solution):
+        return found.decision, found.objective, found.certificates, dict(found.solver), found.raw_status
+    return found
+
+
+def test_what_is_shared_goes_with_the_problem() -> None:
+    """Tests that nothing keeps a problem, or what was grown for it, once nobody else does."""
+    problem = Latency(generate("latency", seed=1, nodes=20, tasks=40))
+    frontier(problem)
+    kept = [weakref.ref(problem), weakref.ref(GrowingMatchings.shared(problem))]
+    assert GrowingMatchings.shared(problem).latest is None  # a whole frontier needs them no more
+    del problem
+    gc.collect()
+    assert [held() for held in kept] == [None, None]
