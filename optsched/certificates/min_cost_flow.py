@@ -39,12 +39,16 @@ def min_cost_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certifi
 
 def min_cost_flow_proof(problem: MinCostFlow, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's potentials prove."""
-    network = problem.instance
-    potentials = column_of(certificate.data, "potentials", network.node_ids, lambda: network.node_index)
-    bound = problem.potential_bound(potentials)
+    bound = problem.potential_bound(_potentials(problem, certificate))
     if bound is None:
         raise CertificateInvalid("potentials: an arc without limit has a negative reduced cost, so they prove nothing")
     return bound
+
+
+def _potentials(problem: MinCostFlow, certificate: Certificate) -> Ints:
+    """The certificate's potentials, one a node."""
+    network = problem.instance
+    return column_of(certificate.data, "potentials", network.node_ids, lambda: network.node_index)
 
 
 def no_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
@@ -55,13 +59,13 @@ def no_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate |
     bound = _free(problem).potential_bound(potentials)
     if bound is None or bound <= 0:
         return None
-    data = {"potentials": priced(problem.instance.node_ids, np.asarray(potentials))}
+    data = {"potentials": ById.nonzero(problem.instance.node_ids, np.asarray(potentials))}
     return Certificate(FEASIBLE, Proof.DUAL, 0, data)
 
 
 def no_flow_proof(problem: MinCostFlow, certificate: Certificate) -> str:
     """What the certificate's potentials show of flows; CertificateInvalid where they leave room for one."""
-    potentials = prices_of(certificate.data, "potentials", problem.instance.node_index)
+    potentials = _potentials(problem, certificate)
     bound = _free(problem).potential_bound(potentials)
     if bound is None or bound <= 0:
         raise CertificateInvalid("potentials: they do not show that nodes must send more than arcs can take")
