@@ -94,7 +94,7 @@ def _tried(problem: AnyProblem, claimed: Solution | Frontier | Leximin, most: in
         if isinstance(claimed, Frontier):
             return Enumerated(front=tuple(pareto_values(problem, most)))  # type: ignore[arg-type]
         return Enumerated(vector=highest_vector(problem, most))  # type: ignore[arg-type]
-    except TooLarge:
+    except (TooLarge, OutOfTime):
         return None
 
 
@@ -107,7 +107,7 @@ def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:
         return None
     try:
         best = best_placement(problem, most=most)
-    except TooLarge:
+    except (TooLarge, OutOfTime):
         return None
     return Enumerated(None if best is None else best[0])
 

@@ -179,7 +179,7 @@ def test_what_is_too_large_or_lacks_fields() -> None:
 def test_infeasible_is_proved_by_trying_all() -> None:
     """Tests that INFEASIBLE on a solver's word is proved where all placements were tried, and contradicted by one."""
     full = problem("generalized-assignment", generate("generalized-assignment", nodes=3, tasks=5, seed=0))
-    solution = replace(solve(full), termination=Termination.INFEASIBLE)
+    solution = replace(solve(full), termination=Termination.INFEASIBLE, certificates=())
     verdict = certify(full, solution)
     assert [claim.kind for claim in verdict.claims] == ["solver"]
     assert examine(full, solution).proved

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
-from optsched.errors import CertificateInvalid, expect
+from optsched.errors import CertificateInvalid, OutOfTime, expect
 from optsched.fronts import Frontier, Leximin
 from optsched.problems import AnyProblem
 from optsched.problems.base import expect_problem, stated
@@ -37,6 +37,7 @@ __all__ = [
     "identity",
     "proved_bound",
     "show",
+    "unchecked",
 ]
 
 #: What a claim rests on that has no certificate at all; the other kinds are those of `Proof`.
@@ -189,7 +190,8 @@ def certify(
 
     Notes
     -----
-    A bound needs no certificate where a cheap bound of the problem is as good. Of a frontier every point is checked,
+    A bound needs no certificate where a cheap bound of the problem is as good. Within a deadline (`optsched.deadline`)
+    what is not checked by then is a claim that rests on nothing. Of a frontier every point is checked,
     that nothing is between two of them or before the first, and, where it is called complete, that nothing is behind
     the last; of an ordered vector each entry, the earlier ones given.
 
@@ -322,6 +324,9 @@ class _Checking:
         except CertificateInvalid as error:
             self.check(what, False, str(error))
             return
+        except OutOfTime:
+            self.claims.append(unchecked(what))
+            return
         beaten = self.beaten(component, value)
         holds = at_least(component, value, certificate.claim) and not beaten
         found = f"proves {value}, claimed {certificate.claim}{beaten}"
@@ -388,7 +393,7 @@ class _Checking:
             told = f"{problem.name} always has a feasible one" if nothing else "there is one"
             self.check("termination", False, f"INFEASIBLE: no {noun}, but {told}")
         elif given:
-            self.checks.append(infeasibility(problem, given[0]))
+            self.shown(given[0])
         elif (plain := stated(problem, "plainly_infeasible", None)) is not None:
             self.check("termination", True, f"INFEASIBLE: {plain}", proof=True)
         elif self.enumerated is not None:
@@ -398,6 +403,24 @@ class _Checking:
         else:
             word = f"that there is no feasible {noun} rests on: {Proof.SOLVER}"
             self.claims.append(Claim(str(Proof.SOLVER), word))
+
+    def shown(self, certificate: Certificate) -> None:
+        """Whether a certificate shows that no decision is feasible, recomputed from its data."""
+        problem = self.problem
+        what, began = f"{certificate.kind} proof that nothing is feasible", time.perf_counter()
+        prover = record_of(type(problem)).infeasible
+        if prover is None or certificate.claim != 0:
+            told = f"{problem.name} has no such proof" if prover is None else f"claims {certificate.claim}, not 0"
+            self.check(what, False, told)
+            return
+        try:
+            found = f"INFEASIBLE: {imported(prover)(problem, certificate)}"
+        except CertificateInvalid as error:
+            self.check(what, False, str(error))
+        except OutOfTime:
+            self.claims.append(unchecked(what))
+        else:
+            self.checks.append(Finding(what, True, found, True, certificate.cases, time.perf_counter() - began))
 
     def unbounded(self) -> None:
         """An objective without limit: a cycle of a flow network shows it, beside the flow; others only claim it."""
@@ -481,18 +504,9 @@ def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value
     return prove(problem, certificate, objective)
 
 
-def infeasibility(problem: AnyProblem, certificate: Certificate) -> Finding:
-    """Whether a certificate shows that no decision is feasible, recomputed from its data."""
-    what, began = f"{certificate.kind} proof that nothing is feasible", time.perf_counter()
-    prover = record_of(type(problem)).infeasible
-    if prover is None or certificate.claim != 0:
-        told = f"{problem.name} has no such proof" if prover is None else f"claims {certificate.claim}, not 0"
-        return Finding(what, False, told)
-    try:
-        shown: str = imported(prover)(problem, certificate)
-    except CertificateInvalid as error:
-        return Finding(what, False, str(error))
-    return Finding(what, True, f"INFEASIBLE: {shown}", True, certificate.cases, time.perf_counter() - began)
+def unchecked(what: str) -> Claim:
+    """What is claimed where a deadline passed before a proof was checked."""
+    return Claim(NOTHING, f"{what}: not checked within the time limit")
 
 
 #: What proves a bound from a certificate's data: (problem, certificate, value of the placement that it comes with).

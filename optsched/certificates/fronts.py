@@ -23,8 +23,9 @@ from optsched.certificates.checking import (
     identity,
     proved_bound,
     show,
+    unchecked,
 )
-from optsched.errors import CertificateInvalid
+from optsched.errors import CertificateInvalid, OutOfTime
 from optsched.fronts import Frontier, Leximin, entry_name
 from optsched.placement import Placement
 from optsched.problems import AnyProblem
@@ -105,6 +106,9 @@ class _Checks:
                 value = proved_bound(self.problem, certificate, given)
             except CertificateInvalid as error:
                 self.check(what, False, str(error))
+                return
+            except OutOfTime:
+                self.claims.append(unchecked(what))
                 return
             self.check(what, at_least(component, value, claim), f"proves {value}, claimed {claim}", proof=True)
         elif as_name or not self.cheap(where, component, claim):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optsched.certificates.reading import denominator, entries, integer, mapping, priced, prices_of, shown
+from optsched.deadline import check
 from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems.base import exact
@@ -61,6 +62,7 @@ class Cases:
 
     def bound(self, problem: Traffic, limit: int | None = None, hosts: Mapping[int, int] | None = None) -> int:
         """Units of traffic that every placement within the limit causes at least, with bundles where `hosts` says."""
+        check()
         hosts = hosts or {}
         priced = problem.priced(*self.prices, limit)
         alone = priced.bound(hosts)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.reading import as_mapping, integer, items, mapping, price_table, priced, prices_of, shown
+from optsched.deadline import check
 from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Ints
 from optsched.problems.base import exact
@@ -71,6 +72,7 @@ def transmission_proof(problem: Transmission, certificate: Certificate, objectiv
     order = _order(problem, items(data, "order"))
     states: dict[tuple[int, ...], list[Ints]] = {}
     for state in items(data, "states"):
+        check()
         entry, prices = as_mapping(state, "states"), []
         for given in items(entry, "prices"):
             some = as_mapping(given, "prices")

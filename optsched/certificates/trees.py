@@ -9,18 +9,22 @@ the tree says, and a wrong multiplier makes the bound weaker, never wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from optsched.certificates.reading import as_mapping, integer, items, shown
+from optsched.deadline import check
 from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems.relaxations import Box, Relaxation
 
 __all__ = ["Branch", "Step", "Tree"]
 
-#: Boxes that wait are at most so many, and together of at most so many numbers: the checker must not fill the memory.
-_MOST_WAITING, _MOST_NUMBERS = 10_000, 2**28
+#: What waits may hold so many numbers, some 250 MB: the checker must not fill the memory. A part is worth so many.
+_MOST_NUMBERS, _PER_PART = 2**25, 64
 
 
 class Branch(NamedTuple):
@@ -64,26 +68,29 @@ class Tree(NamedTuple):
         ------
         CertificateInvalid
             If the steps are no tree, or a leaf proves nothing.
+        OutOfTime
+            At a deadline.
         """
-        least = limit
-        waiting: list[tuple[Box, int | None]] = [(relaxation.box, None)]
+        least, bound, path = limit, None, _Path(relaxation.box)
+        box, left = path.box, True
         for number, step in enumerate(self.steps):
-            if not waiting:
+            if not left:
                 raise CertificateInvalid(f"steps: every box is settled before step {number}")
-            box, bound = waiting.pop()
             for which in step.by:
-                found = relaxation.settle(box, self.multipliers[which], limit)
+                check()
+                with path.narrowing():
+                    found = relaxation.settle(box, self.multipliers[which], limit)
                 bound = found if bound is None or (found is not None and found > bound) else bound
             bound = limit if box.empty else bound
             if step.branch is not None:
-                waiting += [(part, bound) for part in reversed(box.split(*step.branch))]
-                _refuse_many(waiting)
+                path.enter(step.branch, bound)
             elif bound is None:
                 raise CertificateInvalid(f"steps: the leaf at step {number} proves nothing")
             else:
                 least = min(least, bound)
-        if waiting:
-            raise CertificateInvalid(f"steps: {len(waiting)} boxes are left after the last step")
+                left, bound = path.leave()
+        if left:
+            raise CertificateInvalid(f"steps: {len(path) + 1} boxes are left after the last step")
         return least
 
     def written(self, name: Callable[[int], Any], multipliers: Callable[[Ints], Any]) -> dict[str, Any]:
@@ -112,6 +119,7 @@ class Tree(NamedTuple):
         some = [multipliers(as_mapping(entry, "multipliers")) for entry in items(data, "multipliers")]
 
         def step(given: Mapping[str, Any]) -> Step:
+            check()
             by = items(given, "by") if "by" in given else ()
             for which in by:
                 if isinstance(which, bool) or not isinstance(which, int) or not 0 <= which < len(some):
@@ -123,6 +131,62 @@ class Tree(NamedTuple):
         return cls(some, [step(as_mapping(entry, "steps")) for entry in items(data, "steps")])
 
 
-def _refuse_many(waiting: Sequence[tuple[Box, int | None]]) -> None:
-    if len(waiting) > _MOST_WAITING or len(waiting) * 2 * len(waiting[-1][0].lower) > _MOST_NUMBERS:
-        raise CertificateInvalid("steps: boxes within too many others")
+class _Waiting(NamedTuple):
+    """The second part of a branch: what is known of it, and what has been narrowed since the branch was made."""
+
+    branch: Branch
+    bound: int | None
+    narrowed: list[tuple[Ints, Ints, Ints]]
+
+
+class _Path:
+    """The box that is looked at, and the parts that wait; of these only what brings the box back to them is held.
+
+    A variable is narrowed in so many steps as it has values at most on a path, whatever the number of branches.
+    """
+
+    def __init__(self, box: Box) -> None:
+        self.box = box
+        self._waiting: list[_Waiting] = []
+        self._held = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @contextmanager
+    def narrowing(self) -> Iterator[None]:
+        """What is narrowed within is noted, if something waits."""
+        if not self._waiting:
+            yield
+            return
+        before = Box(self.box.lower.copy(), self.box.upper.copy())
+        yield
+        where = np.flatnonzero((before.lower != self.box.lower) | (before.upper != self.box.upper))
+        if len(where):
+            self._waiting[-1].narrowed.append((where, before.lower[where], before.upper[where]))
+            self._hold(3 * len(where))
+
+    def _hold(self, numbers: int) -> None:
+        self._held += numbers + _PER_PART
+        if self._held > _MOST_NUMBERS:
+            raise CertificateInvalid("steps: boxes within too many others")
+
+    def enter(self, branch: Branch, bound: int | None) -> None:
+        """Look at the first part; the second one waits."""
+        self._waiting.append(_Waiting(branch, bound, []))
+        self._hold(0)
+        with self.narrowing():
+            self.box.upper[branch.variable] = min(self.box.upper[branch.variable], branch.at)
+
+    def leave(self) -> tuple[bool, int | None]:
+        """Look at what waits and was met last: whether there is anything, and what is known of it."""
+        if not self._waiting:
+            return False, None
+        branch, bound, narrowed = self._waiting.pop()
+        for where, lower, upper in reversed(narrowed):
+            self.box.lower[where], self.box.upper[where] = lower, upper
+            self._held -= 3 * len(where) + _PER_PART
+        self._held -= _PER_PART
+        with self.narrowing():
+            self.box.lower[branch.variable] = max(self.box.lower[branch.variable], branch.at + 1)
+        return True, bound

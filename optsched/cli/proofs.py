@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import Fault, InputError, nearest
+from optsched.errors import Fault, InputError, OutOfTime, nearest
 
 if TYPE_CHECKING:
     from optsched.certificates import Finding, Verdict
@@ -36,10 +36,22 @@ KINDS = ("enumeration", "solver", "nothing")
     type=click.Choice(KINDS),
     help="Take claims that rest on this kind of word without a proof (repeatable).",
 )
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0),
+    metavar="S",
+    help="Seconds for the checks; what is not checked by then is not proved.",
+)
 @arguments.format_option("table", "json")
 @click.pass_context
 def certify(
-    ctx: click.Context, instance: str, solution: str, params: tuple[str, ...], allowed: tuple[str, ...], form: str
+    ctx: click.Context,
+    instance: str,
+    solution: str,
+    params: tuple[str, ...],
+    allowed: tuple[str, ...],
+    time_limit: float | None,
+    form: str,
 ) -> None:
     """Check every claim of a solution file in exact arithmetic, without the solver that made it.
 
@@ -54,7 +66,8 @@ def certify(
     from optsched.printing import Table
 
     posed_on = arguments.load_any(instance)
-    verdict = _verdict(posed_on, read_claim(solution, posed_on), solution, params)
+    claimed = read_claim(solution, posed_on)
+    verdict = _verdict(posed_on, claimed, solution, params, time_limit)
     accepted = verdict.accepted(allowed)
     if form == "json":
         arguments.emit_json(
@@ -114,10 +127,16 @@ def _conclusion(verdict: Verdict, accepted: bool) -> str:
 
 
 def _verdict(
-    instance: Instance | FlowNetwork, solution: Solution | Frontier | Leximin, source: str, params: tuple[str, ...]
+    instance: Instance | FlowNetwork,
+    solution: Solution | Frontier | Leximin,
+    source: str,
+    params: tuple[str, ...],
+    time_limit: float | None,
 ) -> Verdict:
     """The verdict on a solution, with the problem posed by the instance's parameters and those asked for."""
     from optsched.certificates import Finding, Verdict
+    from optsched.certificates.checking import unchecked
+    from optsched.deadline import deadline
     from optsched.doubts import examine
     from optsched.problems import PROBLEMS, problem
 
@@ -133,4 +152,9 @@ def _verdict(
         unknown = [f'{solution.problem} has no parameter "{name}"; {nearest(name, known)}' for name in strangers]
         raise InputError([Fault("parameters", told) for told in unknown], source)
     asked = arguments.parameters_of([solution.problem], params)[solution.problem]
-    return examine(problem(solution.problem, instance, **asked), solution)
+    posed = problem(solution.problem, instance, **asked)
+    try:
+        with deadline(time_limit):
+            return examine(posed, solution)
+    except OutOfTime:
+        return Verdict((), (unchecked(f"the {solution.noun}"),))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.instance import Bools, Ints
 from optsched.problems.base import exact_product
 from optsched.problems.generalized_assignment import GeneralizedAssignment
@@ -24,7 +25,7 @@ __all__ = ["CapacityKnapsacks", "Filled", "NodePrices", "fill"]
 _LEAST_WIDTH, _WIDTH = 2**10, 2**7
 
 #: A table of a knapsack has at most about so many entries, beyond the least width: who checks must have the memory.
-_MOST_ENTRIES = 2**29
+_MOST_ENTRIES = 2**26
 
 #: Sums below this, in size, are exact in int64, some times as large ones too.
 _EXACT = 2**60
@@ -62,6 +63,7 @@ def fill(cost: Any, weight: Ints, free: Bools, room: Ints) -> Filled:
     """
     filled = Filled(np.zeros(len(room), dtype=cost.dtype), np.zeros_like(cost), np.zeros_like(cost))
     for node in np.flatnonzero(free.any(axis=0)).tolist():
+        check()
         tasks, space = np.flatnonzero(free[:, node]), int(room[node])
         weights, costs = weight[tasks, node].tolist(), cost[tasks, node].tolist()
         before = np.zeros((len(tasks) + 1, space + 1), dtype=cost.dtype)

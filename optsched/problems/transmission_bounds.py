@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.instance import LARGEST, Floats, Ints
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_tables import OPEN, ReduceTables
@@ -272,6 +273,7 @@ class ReduceBounds(ReduceTables):
         found = IMPOSSIBLE
         waiting: list[tuple[tuple[int, ...], int]] = [((), least)]
         while waiting:
+            check()
             state, known = waiting.pop()
             fixed = self.fixed(branching.order, state)
             if len(state) == len(fixed):

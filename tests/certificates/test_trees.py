@@ -12,7 +12,8 @@ import pytest
 from optsched.certificates import trees
 from optsched.certificates.reading import integer, items
 from optsched.certificates.trees import Branch, Step, Tree
-from optsched.errors import CertificateInvalid
+from optsched.deadline import deadline
+from optsched.errors import CertificateInvalid, OutOfTime
 from optsched.instance import Ints
 from optsched.problems.relaxations import Box, IntegerProgram
 
@@ -100,11 +101,48 @@ def test_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
     deep = Tree(PRICES, [Step((0,), Branch(0, 5))] * 20)
     with pytest.raises(CertificateInvalid, match="boxes are left"):
         deep.bound(ODD, 9)
-    for name in ("_MOST_WAITING", "_MOST_NUMBERS"):
-        with monkeypatch.context() as patch:
-            patch.setattr(trees, name, 10)
-            with pytest.raises(CertificateInvalid, match="too many others"):
-                deep.bound(ODD, 9)
+    monkeypatch.setattr(trees, "_MOST_NUMBERS", 300)
+    with pytest.raises(CertificateInvalid, match="too many others"):
+        deep.bound(ODD, 9)
+
+
+def test_what_waits_is_brought_back() -> None:
+    """Tests that each part is looked at as if boxes were copied, however they were narrowed."""
+
+    class Noted(Asked):
+        """Narrows the last of three variables by one each time."""
+
+        @property
+        def box(self) -> Box:
+            return Box(np.zeros(3, dtype=np.int64), np.full(3, 9))
+
+        def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
+            self.asked.append((np.concatenate(box).tolist(), 0, limit))
+            box.upper[2] -= 1
+            return 1
+
+    wide = Noted()
+    branches = [Step((0,), Branch(0, 4)), Step((0, 0), Branch(1, 2)), Step((0,)), Step((0,), Branch(1, 6))]
+    steps = [*branches, Step((0,)), Step((0,)), Step((0,))]
+    assert Tree([np.array([1])], steps).bound(wide, 5) == 1
+    assert [box for box, *_ in wide.asked] == [
+        [0, 0, 0, 9, 9, 9],
+        [0, 0, 0, 4, 9, 8],
+        [0, 0, 0, 4, 9, 7],
+        [0, 0, 0, 4, 2, 6],
+        [0, 3, 0, 4, 9, 6],
+        [0, 3, 0, 4, 6, 5],
+        [0, 7, 0, 4, 9, 5],
+        [5, 0, 0, 9, 9, 8],
+    ]
+
+
+def test_a_deadline_ends_the_check() -> None:
+    """Tests that a tree is not checked past a deadline, nor read."""
+    with deadline(0):
+        for ended in (lambda: WHOLE.bound(ODD, 9), lambda: read(written(WHOLE))):
+            with pytest.raises(OutOfTime):
+                ended()
 
 
 def test_no_change_of_a_tree_proves_more_than_is_true() -> None:

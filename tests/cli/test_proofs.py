@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from command_line import run, solved
 
+from optsched.errors import OutOfTime
+
 
 def changed(path: Path, change: Any) -> str:
     """The solution file with a change, beside it."""
@@ -51,6 +53,43 @@ def test_false_claims(tmp_path: Path, problem: str, change: Any) -> None:
     assert "FALSE" in result.stdout
     assert "a claim is false" in result.stdout
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("kind", ["solve", "frontier", "INFEASIBLE"])
+def test_time_limit(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what is not checked within the limit is not proved, and not false, in each kind of file."""
+    source, file = "examples/packing", tmp_path / "claim.json"
+    if kind == "INFEASIBLE":
+        network = {"nodes": [{"id": "s", "supply": 2}, {"id": "t", "supply": -2}]}
+        network |= {"format": "optsched-network/1", "arcs": [{"tail": "s", "head": "t", "capacity": 1}]}
+        source = str(tmp_path / "network.json")
+        Path(source).write_text(json.dumps(network))
+        assert run("solve", source, "--problem", "min-cost-flow", "--output", str(file)).exit_code == 6
+    else:
+        assert run(kind, source, "--problem", "latency", "--output", str(file)).exit_code == 0
+    assert run("certify", source, str(file), "--time-limit", "60").exit_code == 0
+    late = {"solve": "checking.proved_bound", "frontier": "fronts.proved_bound", "INFEASIBLE": "checking.imported"}[
+        kind
+    ]
+
+    def out_of_time(*_: Any) -> None:
+        raise OutOfTime("out of time")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            f"optsched.certificates.{late}", lambda *_: out_of_time() if kind != "INFEASIBLE" else out_of_time
+        )
+        patch.setattr("optsched.doubts.enumerated", lambda *_: None)
+        patch.setattr("optsched.doubts._tried", lambda *_: None)
+        result = run("certify", source, str(file), "--time-limit", "60")
+        assert result.exit_code == 4
+        assert "not checked within the time limit" in result.stdout
+        assert "FALSE" not in result.stdout
+        assert run("certify", source, str(file), "--allow", "nothing").exit_code == 0
+    monkeypatch.setattr("optsched.doubts.certify", out_of_time)
+    result = run("certify", source, str(file), "--time-limit", "60")
+    assert result.exit_code == 4
+    assert "nothing is contradicted, but nothing is proved (--allow nothing takes it)" in result.stdout
 
 
 def test_another_instance(tmp_path: Path) -> None:
