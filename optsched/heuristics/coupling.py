@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,13 @@ class CouplingPolicy(JobPolicy):
         super().start(view, rng)
         self._costs = SeenCosts("emitted")
         self._waited: defaultdict[int, int] = defaultdict(int)
+
+    def memory(self) -> Any:
+        """Offers that each reduce has waited for the centre."""
+        return dict(self._waited)
+
+    def recall(self, memory: Any, view: View) -> None:
+        self._waited.update(memory)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         job = next((job for job in self.jobs(offer) if self._may_start(job, offer)), None)

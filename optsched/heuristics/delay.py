@@ -10,6 +10,7 @@ import math
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -130,6 +131,27 @@ class DelayPolicy(JobPolicy):
         for job in np.unique(view.workload.job[tasks]).tolist():
             self._auto.setdefault(job, free)
 
+    def give_back(self, task: int, view: View) -> None:
+        if view.workload.kind[task] == MAP:
+            job = int(view.workload.job[task])
+            self._maps.give_back(task, view, job)
+            if job not in self._auto:
+                self._auto[job] = int(np.count_nonzero(view.free_map_slots))
+                self._jobs[job].counts[MAP] = self.new_count(job)
+
+    def memory(self) -> Any:
+        """Of each job its delay, the level that it has come down to, and how often it was skipped since."""
+        return {job: (self._auto.get(job), self._level[job], self._skipped(job)) for job in self._jobs}
+
+    def recall(self, memory: Any, view: View) -> None:
+        for job, (auto, level, skips) in memory.items():
+            self.leave(job, MAP)
+            if auto is not None:
+                self._auto[job] = auto
+            self._level[job] = level
+            self._jobs[job].counts[MAP] = self._left(job, skips)
+            self.enter(job, MAP)
+
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         if offer.kind != KINDS[MAP]:
             job = next(self.jobs(offer), None)
@@ -205,6 +227,15 @@ class DelayPolicy(JobPolicy):
         to_rack, to_any = self._delays_of(job)
         self._patience[job] = ANYWHERE if skips >= to_any else RACK if skips >= to_rack else NODE
         return {ANYWHERE: _NEVER, RACK: to_any - skips, NODE: to_rack - skips}[self._patience[job]]
+
+    def _skipped(self, job: int) -> int:
+        """How often a job was skipped, as far as it matters: the other way round than `_left`."""
+        pool, count = self.waits_in(job, MAP), self._jobs[job].counts[MAP]
+        if pool is not None:
+            queue = self.queue(pool, MAP)
+            count = int(queue.counts[queue.end(self.turn(job, MAP))])
+        to_rack, to_any = self._delays_of(job)
+        return {ANYWHERE: to_any, RACK: to_any - count, NODE: to_rack - count}[self._patience[job]]
 
     def _wait(self, pool: int, queue: Queue, at: int, skips: int) -> None:
         """The job at a position of a queue was skipped so often."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from optsched.heuristics.draws import Draws
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, WaitingMaps
+from optsched.instance import MAP
 from optsched.problems.base import Parameter, choice, number
 from optsched.running.base import Event, Heuristic, Offer, Policy, View
 
@@ -48,6 +50,19 @@ class LocalityPolicy(Policy):
         if event.what == "job-arrived":
             self._learn(view)
             self._passed.clear()
+        elif event.what == "task-returned":
+            self._give_back(event.index, view)
+            self._passed.clear()
+        elif event.what == "node-changed":
+            node = event.index
+            self._passed[node] = min(self._passed[node], int(view.free_map_slots[node]))
+
+    def memory(self) -> Any:
+        """Free slots of each node that have passed once."""
+        return dict(self._passed)
+
+    def recall(self, memory: Any, view: View) -> None:
+        self._passed.update(memory)
 
     def _learn(self, view: View) -> None:
         """Enter the tasks that are new in the view."""
@@ -55,6 +70,10 @@ class LocalityPolicy(Policy):
         tasks = pending[np.searchsorted(pending, self._known) :]
         self._known = len(view.workload)
         self._waiting.add(tasks, view)
+
+    def _give_back(self, task: int, view: View) -> None:
+        if view.workload.kind[task] == MAP:
+            self._waiting.give_back(task, view)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         node = offer.node

@@ -47,6 +47,8 @@ class Draws:
 
 def _below(rng: np.random.Generator) -> Callable[[int], int]:
     """The generator's 32 bits at a time, made whole numbers below n as numpy does it."""
+    if type(rng) is not np.random.Generator:  # one of another class may draw otherwise
+        return lambda n: int(rng.integers(n))
     source = rng.bit_generator.ctypes
     bits, state = source.next_uint32, source.state
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from heapq import heappop
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Queue
 from optsched.heuristics.seen_costs import SeenCosts
 from optsched.instance import KINDS, MAP, Bools, Ints
 from optsched.problems.base import Parameter, choice
-from optsched.running.base import Heuristic, Offer, View
+from optsched.running.base import Event, Heuristic, Offer, View
 
 __all__ = ["HEURISTICS", "CapacityPolicy", "FairPolicy"]
 
@@ -65,10 +66,19 @@ class FairPolicy(DelayPolicy):
         self._demand: dict[str, tuple[int, int]] = {}
         super().start(view, rng)
 
-    def learn(self, tasks: Ints, view: View) -> None:
-        self._end_heartbeat()  # the clock has moved on, and other jobs are in the queues from now on
-        self._demand.clear()
-        super().learn(tasks, view)
+    def notify(self, event: Event, view: View) -> None:
+        if event.what != "task-started":
+            self._end_heartbeat()
+            self._demand.clear()
+        super().notify(event, view)
+
+    def memory(self) -> Any:
+        """That of delay scheduling, and of the heartbeat that may go on who was asked and who started something."""
+        return super().memory(), self._node, dict(self._reached), set(self._launched)
+
+    def recall(self, memory: Any, view: View) -> None:
+        jobs, self._node, self._reached, self._launched = memory
+        super().recall(jobs, view)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         if not self.fills_nodes:
@@ -87,22 +97,22 @@ class FairPolicy(DelayPolicy):
     def _below_cap(self, offer: Offer, view: View) -> bool:
         """Whether the node runs fewer tasks of the kind than its part of all that wait and run, rounded up."""
         every, tasks = self._totals(offer.kind, view)
-        own = int((view.cluster.slots if offer.kind == KINDS[MAP] else view.cluster.reduce_slots)[offer.node])
+        own = int(view.slots(offer.kind)[offer.node])
         return own - offer.free < -(-tasks * own // every)
 
     def refuses(self, kind: str, view: View) -> Bools | None:
         if not self.fills_nodes or (self._distinct and kind != KINDS[MAP]):
             return None
         every, tasks = self._totals(kind, view)
-        slots = view.cluster.slots if kind == KINDS[MAP] else view.cluster.reduce_slots
+        slots = view.slots(kind)
         full: Bools = slots - view.free_slots(kind) >= -(-tasks * slots // max(every, 1))
         return full
 
     def _totals(self, kind: str, view: View) -> tuple[int, int]:
         """Slots of the cluster, and tasks that wait or hold one: as many after a start as before."""
         if kind not in self._demand:
-            every = int((view.cluster.slots if kind == KINDS[MAP] else view.cluster.reduce_slots).sum())
-            waiting = sum(entry.waiting[KINDS.index(kind)] for entry in self._jobs.values())
+            every = int(view.slots(kind).sum())
+            waiting = self.waiting_tasks[KINDS.index(kind)]
             self._demand[kind] = every, waiting + every - int(view.free_slots(kind).sum())
         return self._demand[kind]
 
@@ -159,6 +169,20 @@ class CapacityPolicy(JobPolicy):
         maps = tasks[view.workload.kind[tasks] == MAP]
         self._maps.add(maps, view, view.workload.job[maps])
         self._in_rack.clear()
+
+    def give_back(self, task: int, view: View) -> None:
+        if view.workload.kind[task] == MAP:
+            self._maps.give_back(task, view, int(view.workload.job[task]))
+            self._in_rack.clear()
+
+    def memory(self) -> Any:
+        """Of each job how many offers it let pass for its reduces, and how many it may."""
+        return dict(self._skips), dict(self._auto)
+
+    def recall(self, memory: Any, view: View) -> None:
+        skips, auto = memory
+        self._skips.update(skips)
+        self._auto.update(auto)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         if offer.kind != KINDS[MAP]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,9 @@ class WaitingMaps:
         self._all: dict[int, int | list[int]] = {}
         self._view: View | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_view": None, "_status": None}  # a window on the view's memory, which no copy shares
+
     def add(self, tasks: Ints, view: View, job: Ints | None = None) -> None:
         """Enter maps of the view; `job` has the job of each."""
         owner = np.zeros(len(tasks), dtype=np.int64) if job is None else job
@@ -64,6 +68,17 @@ class WaitingMaps:
             return
         for place, task, job in zip(places.tolist(), tasks.tolist(), jobs.tolist(), strict=True):
             self._list(level, self.at(level, place), job).append(task)
+
+    def give_back(self, task: int, view: View, job: int = 0) -> None:
+        """Enter a map again that was entered before, or ran when others were, where it was taken out."""
+        nodes = view.workload.replicas[task]
+        racks = view.cluster.rack[nodes]
+        places = [(NODE, node) for node in nodes.tolist()]
+        places += [(RACK, rack) for rack in np.unique(racks[racks >= 0]).tolist()]
+        for level, held in [*((level, self.at(level, place)) for level, place in places), (ANYWHERE, self._all)]:
+            tasks = self._list(level, held, job)
+            if task not in tasks:
+                tasks.append(task)
 
     def at(self, level: int, place: int) -> dict[int, int | list[int]]:
         """The jobs with maps on a node or in a rack, started ones among them, and where these are kept."""
@@ -127,6 +142,9 @@ class _ByPlace:
         Of each map where it is, increasing, its number, and its job.
     """
 
+    #: What is kept as a window on an array, quicker to read and write one by one; copies have their own.
+    _WINDOWS = ("_tasks", "_begins", "_sizes")
+
     def __init__(self, places: Ints, tasks: Ints, jobs: Ints) -> None:
         order = np.lexsort((jobs, places))
         places, jobs = places[order], jobs[order]
@@ -139,6 +157,12 @@ class _ByPlace:
         self._tasks = tasks[order].data
         self._begins = begins.data
         self._sizes = np.diff(begins, append=len(places)).data
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), **{name: np.array(getattr(self, name)) for name in self._WINDOWS}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({**state, **{name: state[name].data for name in self._WINDOWS}})
 
     def parts(self, place: int) -> dict[int, int | list[int]]:
         """The jobs at a place, and the number of the part that each has."""
@@ -221,7 +245,8 @@ class _Job:
     running: list[int] = field(default_factory=lambda: [0, 0])
     finished: list[int] = field(default_factory=lambda: [0, 0])
     counts: list[int] = field(default_factory=lambda: [0, 0])
-    reduce_nodes: set[int] = field(default_factory=set)
+    #: Nodes of the reduces that run, each with how many.
+    reduce_nodes: Counter[int] = field(default_factory=Counter)
 
 
 class JobPolicy(Policy):
@@ -247,6 +272,11 @@ class JobPolicy(Policy):
         self._rng, self._draws = rng, Draws(rng)
         self._known = 0
         self._jobs: dict[int, _Job] = {}
+        #: What each task counts as: its status when it was last heard of; and where each reduce runs.
+        self._status = bytearray()
+        self._reduce_node: dict[int, int] = {}
+        #: Tasks that wait, in all jobs.
+        self.waiting_tasks = [0, 0]
         self._distinct = bool(view.parameters.get("distinct", False))
         #: For maps and for reduces, the jobs of each pool that have a task waiting.
         self._queues: list[dict[int, Queue]] = [{} for _ in KINDS]
@@ -265,13 +295,14 @@ class JobPolicy(Policy):
     def notify(self, event: Event, view: View) -> None:
         if event.what == "job-arrived":
             self._learn(view)
-        elif event.what == "task-started":
-            self._note_start(event.index, view)
+        elif event.what != "node-changed":
+            self._follow(event.index, view)
 
     def _learn(self, view: View) -> None:
         """Enter the tasks that are new in the view."""
         tasks = np.arange(self._known, len(view.workload))
         self._known = len(view.workload)
+        self._status += view.status[tasks].astype(np.uint8).tobytes()
         self.learn(tasks[view.status[tasks] == PENDING], view)
         pools = np.append(view.workload.job_group, -1)  # a task without a job picks the last entry
         for job, positions in grouped(view.workload.job[tasks]):
@@ -286,11 +317,13 @@ class JobPolicy(Policy):
                 self.leave(job, kind)
                 entry.tasks[kind] = np.append(entry.tasks[kind], waiting)
                 entry.waiting[kind] += len(waiting)
+                self.waiting_tasks[kind] += len(waiting)
                 entry.running[kind] += len(running)
                 entry.finished[kind] += int(np.count_nonzero(ours)) - len(waiting) - len(running)
                 self._pool_running[kind][entry.pool] += len(running)
                 self.enter(job, kind)
                 if kind == REDUCE:
+                    self._reduce_node.update(zip(running.tolist(), view.node[running].tolist(), strict=True))
                     entry.reduce_nodes.update(view.node[running].tolist())
         for kind in (MAP, REDUCE):
             self._order[kind] = sorted(
@@ -300,30 +333,70 @@ class JobPolicy(Policy):
     def learn(self, tasks: Ints, view: View) -> None:
         """Called with waiting tasks when they are new, before their jobs are; for what a policy keeps in addition."""
 
+    def give_back(self, task: int, view: View) -> None:
+        """Called with a task that waits again, before its job counts it; for what a policy keeps in addition."""
+
     def new_count(self, job: int) -> int:
         """What a policy counts of a job's maps in the queue (`Queue.counts`) at first."""
         return 0
 
-    def _note_start(self, task: int, view: View) -> None:
+    def _follow(self, task: int, view: View) -> None:
+        """Count a task as what it is now."""
+        before, now = self._status[task], int(view.status[task])
+        if before == now:
+            return
         job, kind = int(view.workload.job[task]), int(view.workload.kind[task])
         entry = self._jobs[job]
+        if now == PENDING:
+            self.give_back(task, view)
         pool = self._pool_of(entry)
-        order, share = self._order[kind], self._share(pool, kind)
+        share = self._share(pool, kind) if self._waits(pool, kind) else None
         self.leave(job, kind)
-        entry.waiting[kind] -= 1
-        entry.running[kind] += 1
-        self._pool_running[kind][entry.pool] += 1
+        self._count(entry, kind, before, -1)
+        self._count(entry, kind, now, 1)
+        if now == PENDING and task not in entry.tasks[kind]:
+            entry.tasks[kind] = np.sort(np.append(entry.tasks[kind], task))
         self.enter(job, kind)
-        at = bisect_left(order, share)
-        if self._queues[kind][pool].turns:
-            after = self._share(pool, kind)
-            if after != share:
-                del order[at]
-                insort(order, after)
-        else:
-            del order[at]
+        self._reorder(pool, kind, share)
+        self._status[task] = now
         if kind == REDUCE:
-            entry.reduce_nodes.add(int(view.node[task]))
+            self._follow_reduce(task, entry, view)
+
+    def _waits(self, pool: int, kind: int) -> bool:
+        """Whether a pool has a job with a task waiting."""
+        return pool in self._queues[kind] and bool(self._queues[kind][pool].turns)
+
+    def _count(self, entry: _Job, kind: int, status: int, more: int) -> None:
+        """A task more, or less, is in a status."""
+        if status == PENDING:
+            entry.waiting[kind] += more
+            self.waiting_tasks[kind] += more
+        elif status == RUNNING:
+            entry.running[kind] += more
+            self._pool_running[kind][entry.pool] += more
+        else:
+            entry.finished[kind] += more
+
+    def _reorder(self, pool: int, kind: int, share: tuple[bool, int, int] | None) -> None:
+        """Put a pool where it belongs by now; `share` is where it stood, None: nowhere."""
+        order = self._order[kind]
+        after = self._share(pool, kind) if self._waits(pool, kind) else None
+        if after != share:
+            if share is not None:
+                del order[bisect_left(order, share)]
+            if after is not None:
+                insort(order, after)
+
+    def _follow_reduce(self, task: int, entry: _Job, view: View) -> None:
+        """A reduce bars its job from the node that it runs on, as long as it runs."""
+        left = self._reduce_node.pop(task, None)
+        if left is not None:
+            entry.reduce_nodes[left] -= 1
+            if not entry.reduce_nodes[left]:
+                del entry.reduce_nodes[left]
+        if self._status[task] == RUNNING:
+            node = self._reduce_node[task] = int(view.node[task])
+            entry.reduce_nodes[node] += 1
 
     def _share(self, pool: int, kind: int) -> tuple[bool, int, int]:
         """The turn of a pool: what it runs over its weight (last where that is 0), then its number."""
@@ -356,8 +429,8 @@ class JobPolicy(Policy):
         return self._pool_of(entry) if entry.waiting[kind] else None
 
     def queue(self, pool: int, kind: int) -> Queue:
-        """The queue of a pool that has or had jobs waiting."""
-        return self._queues[kind][pool]
+        """The queue of a pool."""
+        return self._queues[kind].setdefault(pool, Queue())
 
     def queues(self, kind: int) -> Iterator[tuple[int, Queue]]:
         """The pools that have a job with a task waiting, in order of who goes first, and their queues."""

@@ -7,6 +7,7 @@ datacenter scale". What is filled in here is named where it stands.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -84,9 +85,6 @@ class JossPolicy(Policy):
         cluster = view.cluster
         used, self._center = np.unique(cluster.datacenter, return_inverse=True)
         self._centers = len(used)
-        self._queues: dict[str, list[list[_Queue]]] = {
-            kind: [[_Queue()] for _ in range(self._centers)] for kind in KINDS
-        }
         #: Tasks that wait in the queues of each datacenter, and whether it has queues of its own that may be empty.
         self._waiting = {kind: [0] * self._centers for kind in KINDS}
         self._emptied = {kind: [False] * self._centers for kind in KINDS}
@@ -95,6 +93,13 @@ class JossPolicy(Policy):
         centers = max(1, self._centers)
         self._td = threshold(centers) if self.td == "auto" else decimal(self.td)
         self._large = float(cluster.slots.sum()) / centers if self.large == "auto" else float(self.large)
+        #: The queue that each task is in; all queues share it.
+        self._in: list[_Queue | None] = []
+        #: The datacenter that was chosen for the reduces of each job, and under policy A for its maps.
+        self._home: dict[int, int] = {}
+        self._queues: dict[str, list[list[_Queue]]] = {
+            kind: [[_Queue(self._in)] for _ in range(self._centers)] for kind in KINDS
+        }
         self._known = 0
         self._members: dict[int, Ints] = {}
         self._sent: dict[int, Ints] = {}
@@ -106,6 +111,26 @@ class JossPolicy(Policy):
         if event.what == "job-arrived":
             self._learn(view)
             self._enter(event.index, view)
+        elif event.what == "task-returned":
+            # As if its job arrived with it alone: its former queue may have been dropped.
+            self._enter(int(view.workload.job[event.index]), view, np.array([event.index]))
+        elif event.what == "task-finished" and view.workload.kind[event.index] == MAP:
+            self._not_passed(int(view.node[event.index]), view)
+        elif event.what == "node-changed":
+            self._not_passed(event.index, view)
+
+    def _not_passed(self, node: int, view: View) -> None:
+        """A slot of a node that may be free now was not offered yet."""
+        self._passed[node] = min(self._passed[node], max(0, int(view.free_map_slots[node]) - 1))
+
+    def memory(self) -> Any:
+        """The queues, whose turn it is in each datacenter, and slots that were offered in vain."""
+        queues = self._queues, self._waiting, self._emptied, self._turn, self._in
+        return copy.deepcopy((queues, self._passed, self._home))
+
+    def recall(self, memory: Any, view: View) -> None:
+        queues, self._passed, self._home = memory
+        self._queues, self._waiting, self._emptied, self._turn, self._in = queues
 
     def _learn(self, view: View) -> None:
         """Note the tasks of jobs that are new in the view, and all entries of the shuffle by the jobs of their maps."""
@@ -113,6 +138,7 @@ class JossPolicy(Policy):
         if not len(tasks):
             return
         self._known = len(workload)
+        self._in += [None] * len(tasks)
         self._members.update((job, tasks[positions]) for job, positions in grouped(workload.job[tasks]))
         if view.true_shuffle is not None:
             self._sent = dict(grouped(workload.job[view.true_shuffle.map]))
@@ -156,23 +182,23 @@ class JossPolicy(Policy):
         read = total(np.nan_to_num(workload.size[maps]))
         return received / read if read else math.inf if received else 0.0
 
-    def _enter(self, job: int, view: View) -> None:
-        """Put the waiting tasks of a job into queues. Without a datacenter there are no queues."""
+    def _enter(self, job: int, view: View, tasks: Ints | None = None) -> None:
+        """Put waiting tasks of a job, by default all, into queues. Without a datacenter there are no queues."""
         workload = view.workload
         members = self._members.get(job, _NONE)
-        waits = members[view.status[members] == PENDING]
+        waits = members[view.status[members] == PENDING] if tasks is None else tasks
         if not len(waits) or not self._centers:
             return
         policy = self.classify(job, view)
         maps, reduces = waits[workload.kind[waits] == MAP], waits[workload.kind[waits] != MAP]
         if policy == "A":
-            self._append(self._least_waiting(), maps, reduces, view, own=False)
+            self._append(self._home_of(job), maps, reduces, view)
             return
         blocks = members[workload.kind[members] == MAP]
         held = np.zeros((len(blocks), self._centers), dtype=bool)
         rows = workload.replicas.take(blocks)
         held[rows.row_of, self._center[rows.values]] = True
-        most = int(np.argmax(held.sum(axis=0))) if held.any() else self._least_waiting()
+        most = int(np.argmax(held.sum(axis=0))) if held.any() else self._home_of(job)
         shares: defaultdict[int, list[int]] = defaultdict(list)
         left = held[np.isin(blocks, maps)]
         unassigned = np.ones(len(maps), dtype=bool)
@@ -183,23 +209,46 @@ class JossPolicy(Policy):
             unassigned &= ~chosen
         shares[most] += maps[unassigned].tolist()
         for center, own_maps in shares.items():
-            self._append(center, own_maps, reduces if center == most else (), view, own=policy == "C")
+            own_reduces = reduces if center == most else ()
+            if policy == "C":
+                self._append(center, own_maps, own_reduces, view, owner=job, again=tasks is not None)
+            else:
+                self._append(center, own_maps, own_reduces, view)
+
+    def _home_of(self, job: int) -> int:
+        """The datacenter that had the fewest tasks waiting when the job had to go somewhere."""
+        if job not in self._home:
+            self._home[job] = self._least_waiting()
+        return self._home[job]
 
     def _least_waiting(self) -> int:
         """The datacenter with the fewest tasks in its queues."""
         return int(np.argmin(np.sum([self._waiting[kind] for kind in KINDS], axis=0)))
 
-    def _append(self, center: int, maps: npt.ArrayLike, reduces: npt.ArrayLike, view: View, own: bool) -> None:
-        """Tasks to the ends of a datacenter's queues, or to new ones of their own."""
+    def _append(
+        self,
+        center: int,
+        maps: npt.ArrayLike,
+        reduces: npt.ArrayLike,
+        view: View,
+        owner: int | None = None,
+        again: bool = False,
+    ) -> None:
+        """Tasks to the ends of a datacenter's queues, or of those that a large job has for itself.
+
+        `again`: the job may have had some before.
+        """
         for kind, tasks in zip(KINDS, (maps, reduces), strict=True):
             queues, numbers = self._queues[kind][center], np.array(tasks, dtype=np.int64)
-            if own:
-                queues.append(_Queue())
-                self._emptied[kind][center] |= not len(numbers)
+            queue = queues[0]
+            if owner is not None and not (again and not len(numbers)):
+                had = (own for own in queues[1:] if again and own.job == owner and own.length)
+                queue = next(had, None) or _Queue(self._in, owner)
+                if not queue.length:
+                    queues.append(queue)
+                    self._emptied[kind][center] |= not len(numbers)
             self._waiting[kind][center] += len(numbers)
-            queues[-1 if own else 0].extend(
-                numbers, view.workload.replicas.take(numbers) if self.variant == "j" else None
-            )
+            queue.extend(numbers, view.workload.replicas.take(numbers) if self.variant == "j" else None)
 
     # Handing out ---------------------------------------------------------------------------------------------------
 
@@ -214,7 +263,7 @@ class JossPolicy(Policy):
             at = (turn[center] + step) % len(queues)
             if queues[at].length:
                 turn[center] = at + 1
-                task = queues[at].take(offer.node if self.variant == "j" else None, view.status)
+                task = queues[at].take(offer.node if self.variant == "j" else None)
                 self._waiting[offer.kind][center] -= 1
                 self._emptied[offer.kind][center] |= not queues[at].length
                 return task
@@ -222,9 +271,18 @@ class JossPolicy(Policy):
 
 
 class _Queue:
-    """Tasks in the order of arrival, and for each node those that have their block on it, likewise."""
+    """Tasks in the order of arrival, and for each node those that have their block on it, likewise.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    members
+        The queue that each task is in: entries of others are skipped.
+    job
+        The large job that it is for; None: for all small ones.
+    """
+
+    def __init__(self, members: list[_Queue | None], job: int | None = None) -> None:
+        self._members, self.job = members, job
         self.length = 0
         self._tasks: deque[int] = deque()
         self._local: defaultdict[int, list[int]] = defaultdict(list)
@@ -234,23 +292,32 @@ class _Queue:
     def extend(self, tasks: Ints, holders: Ragged | None) -> None:
         """Tasks at the end; `holders` has the nodes with the block of each, where these matter."""
         self.length += len(tasks)
-        self._tasks.extend(tasks.tolist())
+        numbers = tasks.tolist()
+        self._tasks.extend(numbers)
+        for task in numbers:
+            self._members[task] = self
         if holders is not None:
             for task, node in zip(tasks[holders.row_of].tolist(), holders.values.tolist(), strict=True):
                 self._local[node].append(task)
 
-    def take(self, node: int | None, status: Ints) -> int:
+    def take(self, node: int | None) -> int:
         """The first task with its block on `node`, else the head. Tasks that were taken otherwise are skipped."""
         self.length -= 1
         if node is not None and (local := self._local.get(node)) is not None:
             for position in range(self._gone[node], len(local)):
                 self._gone[node] = position + 1
-                if status[local[position]] == PENDING:
+                if self._leaves(local[position]):
                     return local[position]
-        while True:
-            task = self._tasks.popleft()
-            if status[task] == PENDING:
-                return task
+        while not self._leaves(self._tasks[0]):
+            self._tasks.popleft()
+        return self._tasks.popleft()
+
+    def _leaves(self, task: int) -> bool:
+        """Take a task out, if it is in this queue."""
+        found = self._members[task] is self
+        if found:
+            self._members[task] = None
+        return found
 
 
 _NONE: Ints = np.zeros(0, dtype=np.int64)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -95,6 +96,13 @@ class ProbabilisticPolicy(JobPolicy):
         super().start(view, rng)
         self._costs = SeenCosts(self.sizes)
         self._skipped: defaultdict[tuple[int, str], int] = defaultdict(int)
+
+    def memory(self) -> Any:
+        """Offers in a row that each job declined because of `p_min`, by kind."""
+        return dict(self._skipped)
+
+    def recall(self, memory: Any, view: View) -> None:
+        self._skipped.update(memory)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         free = view.free_slots(offer.kind) > 0

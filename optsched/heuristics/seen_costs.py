@@ -12,9 +12,9 @@ import numpy as np
 from optsched.errors import Fault, MissingField
 from optsched.heuristics.area_costs import AreaCosts
 from optsched.instance import (
+    FINISHED,
     KINDS,
     MAP,
-    PENDING,
     REDUCE,
     Bools,
     Floats,
@@ -72,7 +72,7 @@ def held(shuffle: Shuffle, sizes: Floats, node: Ints, reduces: Ints, nodes: int)
 
 
 class SeenCosts:
-    """Costs of waiting tasks on nodes. They live as long as a view, and are updated as maps are placed.
+    """Costs of waiting tasks on nodes. They live as long as a view, and follow maps as they start, finish and return.
 
     Of maps no table is kept where distances are nested areas, and they and sizes are whole (`AreaCosts`). Else there is
     an entry for each map and node, for doubles sum in one order only.
@@ -86,10 +86,11 @@ class SeenCosts:
     def __init__(self, sizes: str = "extrapolated") -> None:
         self._sizes = sizes
         self._workload: Workload | None = None
+        self._row: Ints = np.zeros(0, dtype=np.int64)
 
     def of(self, tasks: Ints, kind: str, view: View) -> Floats:
         """C_ij of each task (row) on each node (column). The tasks are of one kind and wait."""
-        self._read(view)
+        self._read(view, tasks)
         costs = self._of_maps(view) if kind == KINDS[MAP] else self._of_reduces(view)
         rows: Floats = costs[self._row[tasks]]
         return rows
@@ -98,13 +99,13 @@ class SeenCosts:
         """C_ij of each task on one node. The tasks are of one kind and wait."""
         if kind != KINDS[MAP]:
             return self.of(tasks, kind, view)[:, node]
-        self._read(view)
+        self._read(view, tasks)
         areas = self._by_areas(view)
         return self.of(tasks, kind, view)[:, node] if areas is None else areas.on(self._row[tasks], node)
 
     def averages(self, tasks: Ints, kind: str, nodes: Bools, view: View) -> Floats:
         """Cave of each task: the mean of C_ij over some nodes, of a map over those with a free slot."""
-        self._read(view)
+        self._read(view, tasks)
         if kind == KINDS[MAP] and (areas := self._by_areas(view)) is not None:
             return areas.means(self._row[tasks], nodes)
         among = self.of(tasks, kind, view)[:, nodes]
@@ -114,16 +115,16 @@ class SeenCosts:
 
     def held(self, tasks: Ints, view: View) -> Floats:
         """MB that each node (column) holds for each reduce (row)."""
-        self._read(view)
+        self._read(view, tasks)
         self._follow_maps(view)
         rows: Floats = self._held[self._row[tasks]]
         return rows
 
-    def _read(self, view: View) -> None:
-        """Start afresh where the view is new."""
-        if view.workload is self._workload:
+    def _read(self, view: View, tasks: Ints) -> None:
+        """Start afresh where the view is new, or a task waits again that did not when it was."""
+        if view.workload is self._workload and self._row[tasks].min(initial=0) != NONE:
             return
-        self._workload, self._placed = view.workload, -1
+        self._workload = view.workload
         self._map_costs: Floats | None = None
         self._reduce_costs: Floats | None = None
         self._row = np.full(len(view.workload), NONE)
@@ -133,8 +134,9 @@ class SeenCosts:
         self._areas: AreaCosts | None = None
         self._asked = False
         self._shuffle = view.true_shuffle if self._sizes == "actual" else view.shuffle
-        if self._shuffle is not None:
-            self._entries = seen_sizes(view.workload, self._shuffle, view.status, self._sizes)
+        self._senders = np.unique(self._shuffle.map) if self._shuffle is not None else np.zeros(0, dtype=np.int64)
+        self._ran: Ints | None = None
+        self._finished: Bools | None = None
 
     def _of_maps(self, view: View) -> Floats:
         if self._map_costs is None:
@@ -158,15 +160,18 @@ class SeenCosts:
         return self._reduce_costs
 
     def _follow_maps(self, view: View) -> None:
-        """Compute what nodes hold again where maps were placed since."""
-        placed = int(np.count_nonzero(view.status[self._maps] != PENDING))
-        if placed == self._placed:
+        """Compute what nodes hold again where maps that send something have other nodes, or have finished, since."""
+        ran, finished = view.node[self._senders], view.status[self._senders] == FINISHED
+        known = self._finished is not None and np.array_equal(finished, self._finished)
+        if known and self._ran is not None and np.array_equal(ran, self._ran):
             return
-        self._placed, self._reduce_costs = placed, None
+        self._ran, self._finished, self._reduce_costs = ran, finished, None
         if self._shuffle is None:
             self._held = np.zeros((len(self._reduces), len(view.cluster)))
-        else:
-            self._held = held(self._shuffle, self._entries, view.node, self._reduces, len(view.cluster))
+            return
+        if not known:
+            self._entries = seen_sizes(view.workload, self._shuffle, view.status, self._sizes)
+        self._held = held(self._shuffle, self._entries, view.node, self._reduces, len(view.cluster))
 
 
 def instance_held(instance: Instance, node: Ints, reduces: Ints, sizes: str) -> Floats:

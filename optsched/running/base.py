@@ -38,9 +38,20 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened: `what` is "job-arrived", "task-started", "task-finished" or "node-changed".
+    """Something that happened; the view shows it, and nothing of what is told later, but for arrivals.
 
-    `index` is the number of the job, task or node in the view.
+    Attributes
+    ----------
+    time
+        When.
+    what
+        `job-arrived`: the view is a new one, in which all jobs are that arrive then. `task-started`: it runs on
+        `view.node`. `task-finished`: its slot is free; `view.node` is still where it ran. `task-returned`: a task that
+        ran or had finished waits again, on no node; it failed, or its node was lost with all that it had written.
+        `node-changed`: the node has other slots than before (`view.map_slots`, `view.reduce_slots`), none where it is
+        lost; tasks that are lost with it are returned next.
+    index
+        The number of the job, task or node in the view.
     """
 
     time: float
@@ -53,16 +64,16 @@ class View:
     """What a policy may know when it is asked: nothing of jobs that have not arrived, of later offers or durations.
 
     Tasks and jobs are numbered in the order of their arrival; those that arrive together keep the order of the
-    instance. Where nothing arrives after the snapshot, these are the instance's own indices. `status`, `node` and the
-    free slots are read-only and always show the present. The rest changes when a job arrives, and then there is a new
-    view.
+    instance. Where nothing arrives after the snapshot, these are the instance's own indices. `status`, `node`, slots,
+    and `shuffle` are read-only and always show the present. When a job arrives the rest changes, too, and there is a
+    new view.
 
     Attributes
     ----------
     problem, parameters
         Name and parameters of the problem, for policies that serve several.
     cluster
-        The nodes, with racks, types, topology and all their slots.
+        The nodes, with racks, types, topology and the slots that they had at first.
     workload
         The tasks and jobs that have arrived, without `observed`, `duration`, `shuffle` and `pairs`.
     status, node
@@ -70,6 +81,8 @@ class View:
     free_map_slots, free_reduce_slots
         int64, shape (nodes,): slots that are free now, as the master of the cluster knows them from all heartbeats. A
         kind of slot that the problem does not use has none.
+    map_slots, reduce_slots
+        int64, shape (nodes,): slots that each node has now, free or not; none where it is lost.
     shuffle
         What maps send to reduces, both of them arrived: `emitted` so far, and `size` only where the map is finished,
         else NaN. None where nothing is known of it.
@@ -85,6 +98,8 @@ class View:
     node: Ints
     free_map_slots: Ints
     free_reduce_slots: Ints
+    map_slots: Ints
+    reduce_slots: Ints
     shuffle: Shuffle | None = None
     true_shuffle: Shuffle | None = None
 
@@ -104,6 +119,10 @@ class View:
     def free_slots(self, kind: str) -> Ints:
         """The window on the free slots of a kind."""
         return self.free_map_slots if kind == KINDS[MAP] else self.free_reduce_slots
+
+    def slots(self, kind: str) -> Ints:
+        """The window on all slots of a kind."""
+        return self.map_slots if kind == KINDS[MAP] else self.reduce_slots
 
 
 class Policy(Protocol):
@@ -136,7 +155,17 @@ class Policy(Protocol):
         return None
 
     def notify(self, event: Event, view: View) -> None:
-        """Called with every event, in order of time."""
+        """Called with every event, in order of time. What is counted has to follow all of them, not starts alone."""
+
+    def memory(self) -> Any:
+        """What no view tells: offers that were let pass, turns, queues. A copy, in any form; None: nothing.
+
+        A policy that is started on a view and recalls the memory of another decides as that does, with the same draws.
+        """
+        return None
+
+    def recall(self, memory: Any, view: View) -> None:
+        """Go on with a memory; called after `start`."""
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """Drives a policy over the slots of a snapshot: rounds of offers until all is placed or the policy starves.
 
-The driver makes what a policy sees (`View`). A simulation over time, in which tasks end, would be another driver.
+What a policy sees is made by `known`. A simulation over time, in which tasks end, would be another driver.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from typing import Any
@@ -15,11 +15,12 @@ import numpy as np
 
 from optsched.deadline import check
 from optsched.errors import HeuristicFailed, UsageError
-from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Ints, Shuffle
+from optsched.instance import KINDS, Bools, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import Problem
 from optsched.running.answers import attempt, tasks_from
-from optsched.running.base import Event, Offer, Policy, View
+from optsched.running.base import Event, Offer, Policy
+from optsched.running.known import Known
 
 __all__ = ["MAX_IDLE_ROUNDS", "Answer", "Drive", "Observer", "drive", "streams"]
 
@@ -132,7 +133,7 @@ def drive(
     if not problem.offered:
         raise UsageError(f"{problem.name} has no slots to offer to a policy; use a batch heuristic")
     order, own = streams(seed)
-    known = _Known(problem)
+    known = Known(problem)
     asked = _Asked(policy, known, order, observers)
     attempt(getattr(policy, "start", _nothing), known.view, own)
     placed = rounds = idle_rounds = vain = 0
@@ -140,7 +141,7 @@ def drive(
         if not known.waits_for_slots or idle_rounds == max_idle_rounds:
             if known.complete:
                 break
-            for event in known.next_arrivals():
+            for event in known.move_to(known.next_arrival):
                 asked.tell(event)
             idle_rounds = 0
             continue
@@ -162,9 +163,7 @@ def _nothing(*_: Any) -> None:
 class _Asked:
     """A policy that is offered slots, round after round, and told what happens."""
 
-    def __init__(
-        self, policy: Policy, known: _Known, order: np.random.Generator, observers: Sequence[Observer]
-    ) -> None:
+    def __init__(self, policy: Policy, known: Known, order: np.random.Generator, observers: Sequence[Observer]) -> None:
         self._policy, self._known, self._order, self._observers = policy, known, order, observers
         told = getattr(policy, "notify", None)
         #: None: the policy hears nothing.
@@ -235,9 +234,9 @@ class _Asked:
         known = self._known
         tasks = self._answered(offer)
         for task in tasks:
-            known.start(task, offer.node)
+            event = known.start(task, offer.node)
             if self._notify is not None:
-                attempt(self._notify, Event(known.time, "task-started", task), known.view)
+                attempt(self._notify, event, known.view)
         for observer in self._observers:
             observer(known.time, known.problem, Answer(offer, tuple(known.order[list(tasks)].tolist())))
         return len(tasks)
@@ -271,138 +270,3 @@ def _drawn(free: Ints, slots: int, order: np.random.Generator) -> Iterator[int]:
             found.append(moved.get(other, other))
             moved[other] = moved.pop(place, place)
         yield from np.searchsorted(ends, found, side="right").tolist()
-
-
-class _Known:
-    """What is known at the driver's time; tasks and jobs are numbered in the order of their arrival.
-
-    Attributes
-    ----------
-    time
-        The clock.
-    view
-        What the policy gets.
-    order
-        Task of the instance that each number stands for.
-    waiting
-        How many known tasks of each kind wait.
-    free, room
-        Free slots of each node, of each kind that is offered; as an array, and as a list.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        instance = problem.instance
-        workload, state = instance.workload, instance.state
-        self.problem, self.time = problem, float(instance.time)
-        begun = np.unique(workload.job[(state.status != PENDING) & (workload.job >= 0)])
-        arrival = np.where(workload.arrival > self.time, workload.arrival, -np.inf)  # not given: there already
-        arrival[begun] = -np.inf
-        by_task = np.append(arrival, -np.inf)[workload.job]  # a task without a job picks the last entry
-        self.order, self._arrivals = _by_arrival(by_task)
-        self._jobs, self._job_arrivals = _by_arrival(arrival)
-        self._status, self._node = state.status[self.order], state.node[self.order]
-        decided = np.zeros(len(workload), dtype=bool)
-        decided[problem.tasks] = True
-        self._waits = bytearray(decided[self.order].tobytes())
-        self._kind = workload.kind[self.order]
-        self._kinds = self._kind.astype(np.uint8).tobytes()
-        self.free = {kind: slots.astype(np.int64) for kind, slots in problem.offered.items()}
-        self.room = {kind: slots.tolist() for kind, slots in self.free.items()}
-        self.waiting = dict.fromkeys(KINDS, 0)
-        self._tasks = self._arrived_jobs = 0
-        self._started: list[int] = []
-        self._learn()
-
-    @property
-    def complete(self) -> bool:
-        """Whether no job is still to arrive."""
-        return self._tasks == len(self.order)
-
-    @property
-    def waits_for_slots(self) -> bool:
-        """Whether a known task waits, and some slot of its kind is offered."""
-        return any(self.waiting[kind] for kind in self.free)
-
-    def placement(self) -> Placement:
-        """Where each task of the instance was started."""
-        placement = Placement.empty(len(self.order))
-        return placement.with_tasks(self.order[self._started], self._node[self._started])
-
-    def waits(self, task: int, kind: int) -> bool:
-        """Whether there is a task of this number and kind, and it waits."""
-        return 0 <= task < self._tasks and bool(self._waits[task]) and self._kinds[task] == kind
-
-    def label(self, task: int) -> str:
-        """How to call a task in a message."""
-        known = 0 <= task < self._tasks
-        return f'task "{self.view.workload.task_ids[task]}"' if known else f"{task}, no task of the view"
-
-    def start(self, task: int, node: int) -> None:
-        """A waiting task runs from now on."""
-        self._waits[task] = 0
-        self._status[task], self._node[task] = RUNNING, node
-        kind = KINDS[self._kinds[task]]
-        self.waiting[kind] -= 1
-        self.room[kind][node] -= 1
-        self.free[kind][node] = self.room[kind][node]
-        self._started.append(task)
-
-    def next_arrivals(self) -> list[Event]:
-        """Move the clock to the next arrival; the events of all jobs that arrive then."""
-        self.time = float(self._arrivals[self._tasks])
-        before = self._arrived_jobs
-        self._learn()
-        return [Event(self.time, "job-arrived", job) for job in range(before, self._arrived_jobs)]
-
-    def _learn(self) -> None:
-        """Make the view of everything that has arrived by now."""
-        before = self._tasks
-        self._tasks = int(np.searchsorted(self._arrivals, self.time, side="right"))
-        self._arrived_jobs = int(np.searchsorted(self._job_arrivals, self.time, side="right"))
-        came = np.frombuffer(self._waits, dtype=np.bool_)[before : self._tasks]
-        for number, kind in enumerate(KINDS):
-            self.waiting[kind] += int(np.count_nonzero(came & (self._kind[before : self._tasks] == number)))
-        instance = self.problem.instance
-        none = np.zeros(len(instance.cluster), dtype=np.int64)
-        true_shuffle = _known_shuffle(instance.workload.shuffle, self.order[: self._tasks], len(self.order))
-        self.view = View(
-            self.problem.name,
-            self.problem.parameters,
-            instance.cluster,
-            instance.workload.foreseen(self.order[: self._tasks], self._jobs[: self._arrived_jobs]),
-            _window(self._status[: self._tasks]),
-            _window(self._node[: self._tasks]),
-            _window(self.free.get(KINDS[MAP], none)),
-            _window(self.free.get(KINDS[REDUCE], none)),
-            None if true_shuffle is None else _seen(true_shuffle, self._status),
-            true_shuffle,
-        )
-
-
-def _by_arrival(arrival: Floats) -> tuple[Ints, Floats]:
-    """Indices in the order of arrival, earlier indices first among equals, and their arrivals."""
-    order = np.argsort(arrival, kind="stable")
-    return order, arrival[order]
-
-
-def _window(values: Ints) -> Ints:
-    """The same memory, read-only."""
-    window = values.view()
-    window.setflags(write=False)
-    return window
-
-
-def _known_shuffle(shuffle: Shuffle | None, tasks: Ints, count: int) -> Shuffle | None:
-    """The entries between two of the given tasks, renumbered."""
-    if shuffle is None:
-        return None
-    number = np.full(count, -1)
-    number[tasks] = np.arange(len(tasks))
-    maps, reduces = number[shuffle.map], number[shuffle.reduce]
-    keep = (maps >= 0) & (reduces >= 0)
-    return Shuffle(maps[keep], reduces[keep], shuffle.size[keep], shuffle.emitted[keep])
-
-
-def _seen(shuffle: Shuffle, status: Ints) -> Shuffle:
-    """The same without the sizes that only the end of a map tells."""
-    return replace(shuffle, size=np.where(status[shuffle.map] == FINISHED, shuffle.size, np.nan))

@@ -12,7 +12,7 @@ from transmission_instances import example
 from optsched.errors import UsageError
 from optsched.heuristics import run
 from optsched.heuristics.delay import DelayPolicy
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instance import RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Lsap
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.running.base import Event, Offer, View
@@ -142,5 +142,6 @@ def test_notified_starts_count() -> None:
     policy = DelayPolicy()
     policy.start(view, np.random.default_rng(0))
     assert policy.offer(Offer(0.0, 0, "map", 3), view)[0] in (0, 1)
+    view.status.base[0] = RUNNING  # type: ignore[index]
     policy.notify(Event(0.0, "task-started", 0), view)
     assert policy.offer(Offer(0.0, 0, "map", 2), view) == (2,)

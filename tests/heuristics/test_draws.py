@@ -33,3 +33,13 @@ def test_copies_draw_for_themselves() -> None:
     for other in (copy.deepcopy(draws), pickle.loads(pickle.dumps(draws))):
         assert [other.below(10**6) for _ in range(5)] == ahead
     assert [draws.below(10**6) for _ in range(5)] == ahead
+
+
+def test_a_generator_of_another_class_draws_itself() -> None:
+    """Tests that what a class of one's own makes of `integers` is what is drawn."""
+
+    class Last(np.random.Generator):
+        def integers(self, low: int, *_: object) -> int:  # type: ignore[override]
+            return low - 1
+
+    assert [Draws(Last(np.random.PCG64(0))).below(n) for n in (1, 5, 9)] == [0, 4, 8]

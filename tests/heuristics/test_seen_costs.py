@@ -34,7 +34,7 @@ def seen(status: list[int], node: list[int]) -> View:
     workload = replace(instance.workload, bytes_read=[64.0, 64.0, np.nan, np.nan], shuffle=None)
     sizes = np.where(np.array(status)[shuffle.map] == FINISHED, shuffle.size, np.nan)
     known: dict[str, Any] = {"shuffle": Shuffle(shuffle.map, shuffle.reduce, sizes, emitted)}
-    columns = (np.array([*status, PENDING, PENDING]), np.array([*node, -1, -1]), np.zeros(4), np.zeros(4))
+    columns = (np.array([*status, PENDING, PENDING]), np.array([*node, -1, -1]), *[np.zeros(4)] * 4)
     return View("transmission", {}, instance.cluster, workload, *columns, **known, true_shuffle=shuffle)
 
 

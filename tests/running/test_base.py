@@ -78,10 +78,13 @@ def test_view() -> None:
     workload = Workload(["r1", "m1", "m2", "m3", "r2"], kind=[REDUCE, MAP, MAP, MAP, REDUCE])
     status = np.array([PENDING, RUNNING, PENDING, FINISHED, PENDING])
     node, maps, reduces = np.full(5, -1), np.array([1, 0]), np.array([0, 3])
-    view = View("lsap", {}, Cluster(["a", "b"]), workload, status, node, maps, reduces)
+    view = View(
+        "lsap", {}, Cluster(["a", "b"]), workload, status, node, maps, reduces, np.array([2, 1]), np.array([4, 5])
+    )
     assert view.pending.tolist() == view.pending_of("map").tolist() == [2]
     assert view.pending_of("reduce").tolist() == [0, 4]
     assert (view.free_slots("map") is maps, view.free_slots("reduce") is reduces) == (True, True)
+    assert (view.slots("map").tolist(), view.slots("reduce").tolist()) == ([2, 1], [4, 5])
     assert (view.shuffle, view.true_shuffle) == (None, None)
 
 

@@ -411,8 +411,7 @@ class _View:
             instance.workload,
             self.status,
             instance.state.node,
-            np.zeros(len(instance.cluster), dtype=np.int64),
-            np.zeros(len(instance.cluster), dtype=np.int64),
+            *[np.zeros(len(instance.cluster), dtype=np.int64)] * 4,
         )
 
 

@@ -1,0 +1,255 @@
+"""What is known at a driver's time, and what a policy sees of it: tasks that arrive, start, finish, wait again.
+
+A driver makes one `Known` and says what happens, one thing after another; each answers with the event that the policy
+is told. `driver` lets nothing end. Whoever does, in whatever order, gets the same view of the same present.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optsched.arrays import grouped
+from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Ints, Shuffle
+from optsched.placement import NONE, Placement
+from optsched.problems import Problem
+from optsched.running.base import Event, View
+
+__all__ = ["Known"]
+
+
+class Known:
+    """What is known at the driver's time; tasks and jobs are numbered in the order of their arrival.
+
+    Attributes
+    ----------
+    time
+        The clock.
+    problem
+        What is driven.
+    view
+        What the policy gets.
+    order
+        Task of the instance that each number stands for.
+    waiting
+        How many known tasks of each kind wait.
+    free, room
+        Free slots of each node, of each kind that is offered; as an array, and as a list.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Lsap
+    >>> known = Known(Lsap(Instance(Cluster(["a"]), Workload(["t1", "t2"]))))
+    >>> known.start(0, 0).what, known.view.free_map_slots.tolist()
+    ('task-started', [0])
+    >>> known.finish(0).what, known.view.free_map_slots.tolist()
+    ('task-finished', [1])
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        instance = problem.instance
+        workload, state = instance.workload, instance.state
+        self.problem, self.time = problem, float(instance.time)
+        begun = np.unique(workload.job[(state.status != PENDING) & (workload.job >= 0)])
+        arrival = np.where(workload.arrival > self.time, workload.arrival, -np.inf)  # not given: there already
+        arrival[begun] = -np.inf
+        by_task = np.append(arrival, -np.inf)[workload.job]  # a task without a job picks the last entry
+        self.order, self._arrivals = _by_arrival(by_task)
+        self._jobs, self._job_arrivals = _by_arrival(arrival)
+        self._status, self._node = state.status[self.order], state.node[self.order]
+        decided = np.zeros(len(workload), dtype=bool)
+        decided[problem.tasks] = True
+        self._waits = bytearray(decided[self.order].tobytes())
+        self._kind = workload.kind[self.order]
+        self._kinds = self._kind.astype(np.uint8).tobytes()
+        self.free = {kind: slots.astype(np.int64) for kind, slots in problem.offered.items()}
+        self.room = {kind: slots.tolist() for kind, slots in self.free.items()}
+        #: Slots that each node has, not fewer than are free: `traffic` may offer more than there are.
+        self._slots = {
+            kind: np.maximum(slots, self.free.get(kind, 0)).astype(np.int64)
+            for kind, slots in zip(KINDS, (instance.cluster.slots, instance.cluster.reduce_slots), strict=True)
+        }
+        #: Of nodes that run more tasks of a kind than they have slots since these became fewer: how many more.
+        self._beyond: dict[tuple[str, int], int] = {}
+        self.waiting = dict.fromkeys(KINDS, 0)
+        self._tasks = self._arrived_jobs = 0
+        self._begun = bytearray(len(workload))
+        self._learn()
+
+    @property
+    def complete(self) -> bool:
+        """Whether no job is still to arrive."""
+        return self._tasks == len(self.order)
+
+    @property
+    def next_arrival(self) -> float:
+        """When the next job with tasks arrives; not to be asked once all have."""
+        return float(self._arrivals[self._tasks])
+
+    @property
+    def waits_for_slots(self) -> bool:
+        """Whether a known task waits, and some slot of its kind is offered."""
+        return any(self.waiting[kind] for kind in self.free)
+
+    def placement(self) -> Placement:
+        """Where each task of the instance that the policy started runs or ran."""
+        started = np.flatnonzero(np.frombuffer(self._begun, dtype=np.bool_))
+        return Placement.empty(len(self.order)).with_tasks(self.order[started], self._node[started])
+
+    def waits(self, task: int, kind: int) -> bool:
+        """Whether there is a task of this number and kind, and it waits."""
+        return 0 <= task < self._tasks and bool(self._waits[task]) and self._kinds[task] == kind
+
+    def label(self, task: int) -> str:
+        """How to call a task in a message."""
+        known = 0 <= task < self._tasks
+        return f'task "{self.view.workload.task_ids[task]}"' if known else f"{task}, no task of the view"
+
+    # What happens ---------------------------------------------------------------------------------------------------
+
+    def start(self, task: int, node: int) -> Event:
+        """A waiting task runs from now on."""
+        self._waits[task] = 0
+        self._status[task], self._node[task] = RUNNING, node
+        kind = KINDS[self._kinds[task]]
+        self.waiting[kind] -= 1
+        self.room[kind][node] -= 1
+        self.free[kind][node] = self.room[kind][node]
+        self._begun[task] = 1
+        return Event(self.time, "task-started", task)
+
+    def finish(self, task: int) -> Event:
+        """A running task has ended, and its slot is free. What a map sends to reduces is known then."""
+        self._leave(task)
+        self._status[task] = FINISHED
+        self._tell_sizes(task, self._true_sizes)
+        return Event(self.time, "task-finished", task)
+
+    def return_task(self, task: int) -> Event:
+        """A task that ran or had finished waits again: it failed, or its node is lost with what it had written."""
+        if self._status[task] == RUNNING:
+            self._leave(task)
+        self._status[task], self._node[task], self._begun[task] = PENDING, NONE, 0
+        self._tell_sizes(task, None)
+        if self._kinds[task] in self.problem.kinds:
+            self._waits[task] = 1
+            self.waiting[KINDS[self._kinds[task]]] += 1
+        return Event(self.time, "task-returned", task)
+
+    def change_node(self, node: int, slots: Iterable[int]) -> Event:
+        """A node has so many map and reduce slots from now on; one without any is lost.
+
+        Tasks that run there go on, in slots that are no more; a driver that loses a node returns them next.
+        """
+        for kind, count in zip(KINDS, slots, strict=True):
+            had, self._slots[kind][node] = int(self._slots[kind][node]), count
+            if kind in self.free:
+                taken = had - self.room[kind][node] + self._beyond.pop((kind, node), 0)
+                if not count:  # whatever else it ran is gone
+                    runs = (self._node == node) & (self._status == RUNNING) & (self._kind == KINDS.index(kind))
+                    taken = int(np.count_nonzero(runs))
+                if taken > count:
+                    self._beyond[kind, node] = taken - count
+                self._set_room(kind, node, max(0, count - taken))
+        return Event(self.time, "node-changed", node)
+
+    def move_to(self, time: float) -> list[Event]:
+        """Move the clock; the events of all jobs that arrive on the way, which the view has by then."""
+        self.time = time
+        before = self._arrived_jobs
+        self._learn()
+        return [Event(time, "job-arrived", job) for job in range(before, self._arrived_jobs)]
+
+    def _leave(self, task: int) -> None:
+        """A task holds its slot no more."""
+        kind, node = KINDS[self._kinds[task]], int(self._node[task])
+        if kind not in self.free:
+            return
+        beyond = self._beyond.pop((kind, node), 0)
+        if beyond > 1:
+            self._beyond[kind, node] = beyond - 1
+        elif not beyond and self.room[kind][node] < self._slots[kind][node]:
+            self._set_room(kind, node, self.room[kind][node] + 1)
+
+    def _set_room(self, kind: str, node: int, free: int) -> None:
+        self.room[kind][node] = free
+        self.free[kind][node] = free
+
+    # What of it is seen ---------------------------------------------------------------------------------------------
+
+    def _learn(self) -> None:
+        """Make the view of everything that has arrived by now."""
+        before = self._tasks
+        self._tasks = int(np.searchsorted(self._arrivals, self.time, side="right"))
+        self._arrived_jobs = int(np.searchsorted(self._job_arrivals, self.time, side="right"))
+        came = np.frombuffer(self._waits, dtype=np.bool_)[before : self._tasks]
+        for number, kind in enumerate(KINDS):
+            self.waiting[kind] += int(np.count_nonzero(came & (self._kind[before : self._tasks] == number)))
+        instance = self.problem.instance
+        none = np.zeros(len(instance.cluster), dtype=np.int64)
+        true_shuffle = _known_shuffle(instance.workload.shuffle, self.order[: self._tasks], len(self.order))
+        seen = None
+        if true_shuffle is not None:
+            finished = self._status[true_shuffle.map] == FINISHED
+            self._seen_sizes = np.where(finished, true_shuffle.size, np.nan)
+            seen = replace(true_shuffle, size=_window(self._seen_sizes))
+            self.__dict__.pop("_sent", None)
+        self.view = View(
+            self.problem.name,
+            self.problem.parameters,
+            instance.cluster,
+            instance.workload.foreseen(self.order[: self._tasks], self._jobs[: self._arrived_jobs]),
+            _window(self._status[: self._tasks]),
+            _window(self._node[: self._tasks]),
+            _window(self.free.get(KINDS[MAP], none)),
+            _window(self.free.get(KINDS[REDUCE], none)),
+            _window(self._slots[KINDS[MAP]]),
+            _window(self._slots[KINDS[REDUCE]]),
+            seen,
+            true_shuffle,
+        )
+
+    @cached_property
+    def _sent(self) -> dict[int, Ints]:
+        """The entries of the shuffle of each map."""
+        shuffle = self.view.true_shuffle
+        return {} if shuffle is None else dict(grouped(shuffle.map))
+
+    @property
+    def _true_sizes(self) -> Floats | None:
+        return None if self.view.true_shuffle is None else self.view.true_shuffle.size
+
+    def _tell_sizes(self, task: int, sizes: Floats | None) -> None:
+        """Show what a map sends, or for None no more."""
+        if task in self._sent:
+            self._seen_sizes[self._sent[task]] = np.nan if sizes is None else sizes[self._sent[task]]
+
+
+def _by_arrival(arrival: Floats) -> tuple[Ints, Floats]:
+    """Indices in the order of arrival, earlier indices first among equals, and their arrivals."""
+    order = np.argsort(arrival, kind="stable")
+    return order, arrival[order]
+
+
+def _window(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same memory, read-only."""
+    window = values.view()
+    window.setflags(write=False)
+    return window
+
+
+def _known_shuffle(shuffle: Shuffle | None, tasks: Ints, count: int) -> Shuffle | None:
+    """The entries between two of the given tasks, renumbered."""
+    if shuffle is None:
+        return None
+    number = np.full(count, -1)
+    number[tasks] = np.arange(len(tasks))
+    maps, reduces = number[shuffle.map], number[shuffle.reduce]
+    keep = (maps >= 0) & (reduces >= 0)
+    return Shuffle(maps[keep], reduces[keep], shuffle.size[keep], shuffle.emitted[keep])
