@@ -97,9 +97,16 @@ class TaskClasses:
     def from_rows(cls, label: Ints, *rows: Ragged) -> TaskClasses:
         """One class for each distinct label with rows (of numbers, at least 0), in the order of first appearance.
 
-        It gives what `from_keys` gives for tuples, without making a tuple for each task.
+        It gives what `from_keys` gives for tuples, without making a tuple for each task. A label is a number, or where
+        `label` has two dimensions a row of numbers.
+
+        >>> TaskClasses.from_rows(np.array([[7, 1], [7, 2], [7, 1]])).of_task.tolist()
+        [0, 1, 0]
         """
-        number: Ints = np.unique(label, return_inverse=True)[1].astype(np.int64).ravel()
+        number = np.zeros(len(label), dtype=np.int64)
+        for column in label.T if label.ndim > 1 else [label]:
+            values, place = np.unique(column, return_inverse=True)
+            number = np.unique(number * len(values) + place.ravel(), return_inverse=True)[1].astype(np.int64).ravel()
         for ragged in rows:
             beyond = int(ragged.values.max(initial=0)) + 1
             for position in range(int(ragged.lengths.max(initial=0))):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,21 @@ def effective_load(rates: np.ndarray) -> float:
     7.0
     """
     values, counts = np.unique(rates, return_counts=True)  # of jobs that run many tasks each there are few
-    held = [(decimal(rate), count) for rate, count in zip(values.tolist(), counts.tolist(), strict=True)]
-    whole = sum((rate * count for rate, count in held), Fraction(0))
+    held = [_ratio(rate) for rate in values.tolist()]
+    unit = math.lcm(*(below for _, below in held))
+    units = [(above * (unit // below), count) for (above, below), count in zip(held, counts.tolist(), strict=True)]
+    whole: int = sum(rate * count for rate, count in units)
     if len(rates) < 2:
-        return float(whole)
-    mean = whole / len(rates)
-    variance = sum(count * (rate - mean) ** 2 for rate, count in held) / len(rates)
-    return float(whole) - math.sqrt(variance)
+        return whole / unit
+    squares: int = sum(rate * rate * count for rate, count in units)
+    # Python divides integers of any size with one rounding.
+    return whole / unit - math.sqrt((squares * len(rates) - whole * whole) / (len(rates) * unit) ** 2)
+
+
+@lru_cache(2**12)
+def _ratio(rate: float) -> tuple[int, int]:
+    """Numerator and denominator of a rate as a decimal; few different rates run on many nodes."""
+    return decimal(rate).as_integer_ratio()
 
 
 #: How far a read goes, and what divides the effective load.
@@ -124,9 +132,13 @@ class Flow(TabledProblem):
         more = [] if added is None else [added]
         return np.array([effective_load(np.append(rates, more)) for rates in self.running_rates], dtype=np.float64)
 
+    @cached_property
+    def _frozen_loads(self) -> Floats:
+        """e_m/scale of each of `idle_nodes`."""
+        return self.effective_loads() / self._divisor
+
     def made_classes(self) -> TaskClasses:
-        sources = (tuple(sorted(replicas.tolist())) for replicas in self.replicas)
-        return TaskClasses.from_keys(list(zip((rates.tobytes() for rates in self.rates), sources, strict=True)))
+        return TaskClasses.from_rows(np.ascontiguousarray(self.rates).view(np.int64), self.replicas.ordered())
 
     def table(self, positions: Ints) -> Ints:
         return on_grid(self._penalties(positions))
@@ -140,7 +152,7 @@ class Flow(TabledProblem):
     def _load_terms(self, rate: Floats) -> Floats:
         """e_m/scale for each task (row) and idle node (column)."""
         if not self.parameters["include_task"]:
-            return np.broadcast_to(self.effective_loads() / self._divisor, rate.shape)
+            return np.broadcast_to(self._frozen_loads, rate.shape)
         distinct, inverse = np.unique(rate, return_inverse=True)
         loads = np.array([self.effective_loads(added) for added in distinct.tolist()]).reshape(
             len(distinct), rate.shape[1]
@@ -150,14 +162,13 @@ class Flow(TabledProblem):
 
     def _read_terms(self, positions: Ints) -> Floats:
         """Least r_out/R_out + f_c over the sources, for each task (row) and idle node (column)."""
-        f_c = self.parameters["f_c"]
+        f_c, sources = self.parameters["f_c"], self.replicas.take(positions)
         terms = np.full((len(positions), len(self.idle_nodes)), float(f_c[2]))
-        for row, position in enumerate(positions.tolist()):
-            sources = self.replicas[position].tolist()
-            if sources:
-                terms[row] = np.inf
-            for source in sources:
-                np.minimum(terms[row], source_terms(self.instance, source, self.idle_nodes, f_c), out=terms[row])
+        for choice in range(int(sources.lengths.max(initial=0))):
+            rows = np.flatnonzero(sources.lengths > choice)
+            nodes, place = np.unique(sources.values[sources.starts[rows] + choice], return_inverse=True)
+            found = source_terms(self.instance, nodes, self.idle_nodes, f_c)[place.ravel()]
+            terms[rows] = np.minimum(terms[rows], found) if choice else found
         return terms
 
 
@@ -180,20 +191,21 @@ def running_rates(instance: Instance, nodes: Ints, kinds: tuple[int, ...]) -> li
     cluster, workload, state = instance.cluster, instance.workload, instance.state
     running = np.flatnonzero((state.status == RUNNING) & np.isin(workload.kind, kinds))
     on = Ragged(np.arange(len(running) + 1), state.node[running]).transposed(len(cluster)).take(nodes)
-    demand = task_rates(instance, np.arange(len(workload)))
+    demand = task_rates(instance, running)
     return [
-        np.concatenate((cluster.running_rates[node], demand[running[places], cluster.type[node]]))
+        np.concatenate((cluster.running_rates[node], demand[places, cluster.type[node]]))
         for node, places in zip(nodes.tolist(), on, strict=True)
     ]
 
 
-def source_terms(instance: Instance, source: int, nodes: Ints, f_c: tuple[float, float, float]) -> Floats:
-    """r_out/R_out + f_c of reading from node `source` on each of `nodes` (Hsu and Freeh, section 3.2)."""
+def source_terms(instance: Instance, sources: Ints, nodes: Ints, f_c: tuple[float, float, float]) -> Floats:
+    """r_out/R_out + f_c of reading from each of `sources` (row) on each of `nodes` (column): Hsu and Freeh, 3.2."""
     cluster = instance.cluster
     same_node, same_rack, across = f_c
-    in_rack = (cluster.rack[nodes] == cluster.rack[source]) & (cluster.rack[source] >= 0)
-    distance = np.where(nodes == source, same_node, np.where(in_rack, same_rack, across))
-    terms: Floats = cluster.out_in_use[source] / cluster.rate_out[source] + distance
+    rack = cluster.rack[sources][:, None]
+    in_rack = (cluster.rack[nodes] == rack) & (rack >= 0)
+    distance = np.where(nodes == sources[:, None], same_node, np.where(in_rack, same_rack, across))
+    terms: Floats = (cluster.out_in_use[sources] / cluster.rate_out[sources])[:, None] + distance
     return terms
 
 

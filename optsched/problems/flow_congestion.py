@@ -202,8 +202,11 @@ class FlowCongestion(Problem):
         """What multiplies the rate on each idle node (column), for a task of each type and sources (row)."""
         f_c = self.parameters["f_c"]
         terms = np.zeros((len(sources), len(self.idle_nodes)))
+        read = sorted({node for listed in sources for node, _ in listed})
+        place = {node: row for row, node in enumerate(read)}
+        reading = 1 + source_terms(self.instance, np.array(read, dtype=np.int64), self.idle_nodes, f_c)
         for row, (kind, listed) in enumerate(zip(kinds.tolist(), sources, strict=True)):
-            found = [weight * (1 + source_terms(self.instance, node, self.idle_nodes, f_c)) for node, weight in listed]
+            found = [weight * reading[place[node]] for node, weight in listed]
             if self.type_kind[kind] == REDUCE:
                 terms[row] = sum(found)
             else:

@@ -123,6 +123,10 @@ def test_classes_of_rows_are_those_of_keys() -> None:
         )
         for part in ("of_task", "first", "size"):
             assert np.array_equal(getattr(one, part), getattr(other, part))
+        wide = rng.integers(-1, 2, (tasks, 3))
+        one, other = TaskClasses.from_keys(list(map(tuple, wide.tolist()))), TaskClasses.from_rows(wide)
+        for part in ("of_task", "first", "size"):
+            assert np.array_equal(getattr(one, part), getattr(other, part))
 
 
 def test_cost_of_two_levels_is_that_of_its_pairs() -> None:

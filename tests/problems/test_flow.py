@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -54,6 +55,23 @@ def test_effective_load() -> None:
     assert [effective_load(np.array(rates)) for rates in ([], [3.0], [3.0, 5.0], [4.0, 4.0])] == [0, 3, 7, 8]
     assert posed([[0]], [2.0]).effective_loads().tolist() == [7, 0, 0]
     assert posed([[0]], [2.0], idle=[0, 1, 1]).effective_loads().tolist() == [0, 0]
+
+
+def test_effective_load_rounds_once() -> None:
+    """Tests that e_m is that of fractions: the sum and the variance are each rounded once, whatever the rates."""
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 1e-7, 1e100):
+        rates = np.round(rng.random(7) * 20, 3) * scale
+        held = [Fraction(repr(rate)) for rate in rates.tolist()]
+        mean = sum(held) / len(held)
+        variance = sum((rate - mean) ** 2 for rate in held) / len(held)
+        assert effective_load(rates) == float(sum(held)) - math.sqrt(variance)
+
+
+def test_classes_are_of_rates_and_sources() -> None:
+    """Tests that tasks are alike where their rates are, by type of node too, and their sources, in whatever order."""
+    problem = posed([[0, 1], [1, 0], [0], [0, 1], []], [2.0, 2.0, 2.0, 3.0, 2.0])
+    assert problem.classes().of_task.tolist() == [0, 0, 1, 2, 3]
 
 
 def test_penalty_by_hand() -> None:
