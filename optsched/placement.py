@@ -73,13 +73,15 @@ class Placement:
         """How many tasks run somewhere."""
         return int(np.count_nonzero(self.nodes != NONE))
 
-    def to_dict(self, of: Any) -> dict[str, str | None]:
+    def to_dict(self, of: Any, rows: npt.NDArray[np.int64] | None = None) -> dict[str, str | None]:
         """The node of each task by their ids; None: the task runs nowhere.
 
         Parameters
         ----------
         of
             The instance, of whose every task there is an entry, or a problem, of whose tasks to place there is one.
+        rows
+            Positions of the tasks that there is an entry of, where it is not all of these.
 
         Raises
         ------
@@ -93,12 +95,18 @@ class Placement:
         {'t1': 'b', 't2': None}
         """
         instance = _noun_of(of)
-        tasks, nodes = instance.workload.task_ids, instance.cluster.node_ids
-        if len(tasks) != len(self) or not np.all((self.nodes >= NONE) & (self.nodes < len(nodes))):
+        placed, tasks = self.on(instance), instance.workload.task_ids
+        if rows is None:
+            rows = np.arange(len(tasks)) if of is instance else of.tasks
+        names = [*instance.cluster.node_ids.tolist(), None]  # -1 picks None
+        return {task: names[node] for task, node in zip(tasks[rows].tolist(), placed[rows].tolist(), strict=True)}
+
+    def on(self, instance: Any) -> npt.NDArray[np.int64]:
+        """The nodes of an instance's tasks; UsageError if it has another number of tasks, or lacks a node."""
+        nodes = len(instance.cluster.node_ids)
+        if len(instance.workload.task_ids) != len(self) or not np.all((self.nodes >= NONE) & (self.nodes < nodes)):
             raise UsageError(f"the placement of {counted(len(self), 'task')} is none on {instance!r}")
-        rows = np.arange(len(tasks)) if of is instance else of.tasks
-        names = [*nodes.tolist(), None]  # -1 picks None
-        return {task: names[node] for task, node in zip(tasks[rows].tolist(), self.nodes[rows].tolist(), strict=True)}
+        return self.nodes
 
     def frame(self, of: Any) -> pd.DataFrame:
         """The same as a pandas frame: columns `task` and `node`."""
@@ -158,9 +166,13 @@ class NetworkFlow:
             If it has another number of arcs.
         """
         network = _noun_of(of)
+        return dict(zip(network.arc_ids.tolist(), self.on(network).tolist(), strict=True))
+
+    def on(self, network: Any) -> npt.NDArray[np.int64]:
+        """The units on a network's arcs; UsageError if it has another number of arcs."""
         if len(network.arc_ids) != len(self):
             raise UsageError(f"the flow on {counted(len(self), 'arc')} is none on {network!r}")
-        return dict(zip(network.arc_ids.tolist(), self.units.tolist(), strict=True))
+        return self.units
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NetworkFlow) and np.array_equal(self.units, other.units)

@@ -45,7 +45,10 @@ _LONGEST_NUMBER = 40
 )
 @arguments.format_option("table", "json")
 @click.option(
-    "--output", metavar="SOLUTION.json", help="Write the solution file as well.", shell_complete=completing.files
+    "--output",
+    metavar="SOLUTION.json",
+    help="Write the solution file as well; SOLUTION.npz where there are many tasks.",
+    shell_complete=completing.files,
 )
 @click.pass_context
 def solve(
@@ -68,7 +71,7 @@ def solve(
     """
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
-    from optsched.instances.solution_files import read_solution, solution_text
+    from optsched.instances.solution_files import read_solution, solution_content
     from optsched.printing import progress
     from optsched.results import Limit, Termination
     from optsched.routes import solve
@@ -89,7 +92,7 @@ def solve(
             step(f"{posed.instance.name} {posed.name}")
             solution = solve(posed, profile, begin, route, time_limit)
         if file is not None:
-            file.write(solution_text(solution, posed.instance))
+            file.write(solution_content(solution, posed.instance, output or ""))
         ended = told_end(solution)
         if solution.limit is Limit.INTERRUPTED or (ended is not None and solution.decision is None):
             _show(posed, solution, form, notes)  # an older file stays
@@ -222,7 +225,7 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
 @click.option(
     "--output",
     metavar="FRONTIER.json",
-    help="Write the points with their placements and certificates as well.",
+    help="Write the points with their placements and certificates as well; FRONTIER.npz where there are many tasks.",
     shell_complete=completing.files,
 )
 @click.pass_context
@@ -248,7 +251,7 @@ def frontier(
     arguments.check_plot(plot)
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
-    from optsched.instances.frontier_files import frontier_text
+    from optsched.instances.frontier_files import frontier_content
     from optsched.printing import Table, number, progress
     from optsched.results import Limit
     from optsched.routes import frontier
@@ -265,7 +268,7 @@ def frontier(
         if file is not None and plot is not None:
             file.write(_picture(found, reached, posed.instance.name, plot))
         if points_file is not None:
-            points_file.write(frontier_text(found, posed.instance))
+            points_file.write(frontier_content(found, posed.instance, output or ""))
     if form == "json":
         points = [{"objective": list(point.objective), "certificate": str(point.certificate)} for point in found.points]
         _emit_found(
@@ -302,7 +305,7 @@ def frontier(
 @click.option(
     "--output",
     metavar="LEXIMIN.json",
-    help="Write the utilities with placement and certificates as well.",
+    help="Write the utilities with placement and certificates as well; LEXIMIN.npz where there are many tasks.",
     shell_complete=completing.files,
 )
 @click.pass_context
@@ -322,7 +325,7 @@ def leximin(
     """
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
-    from optsched.instances.leximin_files import leximin_text
+    from optsched.instances.leximin_files import leximin_content
     from optsched.printing import Table, number, progress
     from optsched.registry import SHIPPED, record
     from optsched.results import Limit
@@ -337,7 +340,7 @@ def leximin(
             step(f"{posed.instance.name} leximin")
             found = leximin(posed, profile, time_limit)
         if file is not None:
-            file.write(leximin_text(found, posed.instance))
+            file.write(leximin_content(found, posed.instance, output or ""))
     if form == "json":
         _emit_found(
             posed,

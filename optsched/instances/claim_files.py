@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from optsched.errors import Fault, InputError, expect
 from optsched.fronts import Frontier, Leximin
 from optsched.instance import Instance
+from optsched.instances.documents.claims import opened
 from optsched.instances.files import content
 from optsched.instances.frontier_files import parse_frontier
 from optsched.instances.leximin_files import parse_leximin
@@ -17,11 +19,11 @@ from optsched.results import Solution
 
 __all__ = ["read_claim"]
 
-#: So many bytes from the beginning are looked at for it.
-_BEGIN = 65536
-
-#: What files of the other two say of themselves, in whatever version.
-_OTHERS = re.compile(rb'"format"\s*:\s*"optsched-(frontier|leximin)/')
+#: What the other two say of themselves, in whatever version, and what reads them.
+_OTHERS: dict[str, Callable[[Any, Instance, str], Frontier | Leximin]] = {
+    "optsched-frontier/": parse_frontier,
+    "optsched-leximin/": parse_leximin,
+}
 
 
 def read_claim(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Solution | Frontier | Leximin:
@@ -41,11 +43,12 @@ def read_claim(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -
     """
     expect(path, (str, os.PathLike), "read_claim takes a path")
     expect(instance, (Instance, FlowNetwork), "read_claim takes an instance or a flow network")
-    text, source = content(path), os.fspath(path)
-    told = _OTHERS.search(text[:_BEGIN])
-    if told is None:
-        return parse_solution(text, instance, source)
-    if not isinstance(instance, Instance):
-        raise InputError([Fault("format", "it is of an instance, and this is a flow network")], source)
-    parse = parse_frontier if told[1] == b"frontier" else parse_leximin
-    return parse(text, instance, source)
+    source = os.fspath(path)
+    document = opened(content(path), source)
+    form = str(document.get("format")) if isinstance(document, Mapping) else ""
+    for begin, parse in _OTHERS.items():
+        if form.startswith(begin):
+            if not isinstance(instance, Instance):
+                raise InputError([Fault("format", "it is of an instance, and this is a flow network")], source)
+            return parse(document, instance, source)
+    return parse_solution(document, instance, source)

@@ -37,6 +37,7 @@ __all__ = [
     "content",
     "from_document",
     "load",
+    "most_unpacked",
     "parse",
     "save",
     "to_document",
@@ -248,7 +249,7 @@ def save(noun: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
         data = to_json(noun)
         if suffix == ".json.gz":
             packed = gzip.compress(data, compresslevel=6, mtime=0)
-            if len(data) > _most(packed):
+            if len(data) > most_unpacked(packed):
                 raise InputError([Fault("", "is so uniform that it packs like a bomb; save it as .npz")], source)
             data = packed
     write_whole(source, data)
@@ -273,8 +274,12 @@ def _suffix(source: str) -> str:
     raise InputError([Fault("", f"unknown kind of file; the name must end in {', '.join(SUFFIXES)}")], source)
 
 
-def _most(packed: bytes) -> int:
-    """How many bytes a packed file may unpack to."""
+def most_unpacked(packed: bytes) -> int:
+    """How many bytes a packed file may unpack to.
+
+    >>> most_unpacked(b"") == LARGEST_UNPACKED
+    True
+    """
     return min(LARGEST_FILE, max(LARGEST_UNPACKED, LARGEST_RATIO * len(packed)))
 
 
@@ -284,7 +289,7 @@ def _bytes(path: Path, source: str) -> bytes:
     data = content(path)
     if suffix != ".json.gz":
         return data
-    most = _most(data)
+    most = most_unpacked(data)
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
             unpacked = packed.read(most + 1)
@@ -346,13 +351,8 @@ def _header(noun: Instance | FlowNetwork) -> bytes:
 
 
 def _from_archive(data: bytes) -> Instance | FlowNetwork:
-    arrays = archive.read_arrays(data, _most(data))
-    text = arrays.pop("header", None)
-    if text is None or text.dtype.kind not in "uSU":
-        raise InputError(
-            [Fault("header", f'the column is missing; it holds the JSON text {{"format": "{INSTANCE}", ...}}')]
-        )
-    document = decode(text.tobytes())
+    arrays = archive.read_arrays(data, most_unpacked(data))
+    document = decode(archive.header_text(arrays, INSTANCE))
     if isinstance(document, dict):
         for table in ("nodes", "arcs" if document.get("format") == NETWORK else "tasks"):
             document.setdefault(table, [])

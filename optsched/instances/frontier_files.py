@@ -8,33 +8,35 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from msgspec import Struct
+import numpy as np
+from msgspec import UNSET, Struct
 
 from optsched.errors import Fault, UsageError, expect
 from optsched.fronts import Frontier
 from optsched.instance import Instance
+from optsched.instances.documents.claim_archive import Apart
 from optsched.instances.documents.claims import (
     CertificateDocument,
     LimitName,
     Text,
     certificate_document,
     certificate_of,
-    document_text,
+    file_content,
     numbers_of,
-    placement_of,
     read_document,
     versions,
 )
+from optsched.instances.documents.decisions import decided, moved_from, placement_of
 from optsched.instances.documents.rationals import spelled
 from optsched.instances.documents.writing import write_whole
-from optsched.instances.files import content
+from optsched.instances.files import LARGEST_FILE, content
 from optsched.placement import Placement
 from optsched.results import FrontierPoint, Limit
 
 __all__ = [
     "FRONTIER",
+    "frontier_content",
     "frontier_document",
-    "frontier_text",
     "parse_frontier",
     "read_frontier",
     "write_frontier",
@@ -44,10 +46,15 @@ __all__ = [
 FRONTIER = "optsched-frontier/1"
 
 
+#: All placements of a file take at most so many bytes, 8 a task: what moves nothing is short, and yet is one of them.
+_MOST_BYTES = LARGEST_FILE
+
+
 class _Point(Struct, forbid_unknown_fields=True):
     objective: Any
     certificates: list[CertificateDocument]
-    placement: Any
+    placement: Any = UNSET
+    moved: Any = UNSET
 
 
 class _Document(Struct, forbid_unknown_fields=True):
@@ -61,8 +68,10 @@ class _Document(Struct, forbid_unknown_fields=True):
     versions: dict[str, Any]
 
 
-def frontier_document(frontier: Frontier, instance: Instance) -> dict[str, Any]:
+def frontier_document(frontier: Frontier, instance: Instance, apart: Apart | None = None) -> dict[str, Any]:
     """A frontier as its file holds it: numbers as in solution files, placements in ids.
+
+    Of each point but the first it has the tasks that run elsewhere than at the point before, which are often few.
 
     Parameters
     ----------
@@ -70,11 +79,13 @@ def frontier_document(frontier: Frontier, instance: Instance) -> dict[str, Any]:
         Of a problem on `instance`, as `optsched.frontier` gives it.
     instance
         Which gives the ids.
+    apart
+        Of an archive: takes what is long, of which the document has null.
 
     Raises
     ------
     UsageError
-        If it is of another instance, or does not say of which.
+        If it is of another instance, does not say of which, or its placements take more than a gibibyte.
 
     Examples
     --------
@@ -83,34 +94,54 @@ def frontier_document(frontier: Frontier, instance: Instance) -> dict[str, Any]:
     >>> document = frontier_document(optsched.frontier(problem), problem.instance)
     >>> [point["objective"] for point in document["points"]], document["complete"]
     ([[3, 9], [4, 7]], True)
+    >>> document["points"][1]["moved"]
+    {'t7': 's2'}
     """
     expect(frontier, Frontier, "a frontier file holds a frontier", "find one first: optsched.frontier(problem)")
     expect(instance, Instance, "a frontier file names the ids of an instance")
     if frontier.instance_sha256 != instance.sha256:
         raise UsageError(f"the frontier is of another instance than {instance.name or 'this'}: give the one it is of")
+    if too_many := _too_many(len(frontier), instance):
+        raise UsageError(too_many)
     return {
         "format": FRONTIER,
         "problem": frontier.problem,
         "parameters": dict(frontier.parameters),
         "instance_sha256": frontier.instance_sha256,
         "components": list(frontier.components),
-        "points": [
-            {
-                "objective": [spelled(value) for value in point.objective],
-                "certificates": [certificate_document(certificate) for certificate in point.certificates],
-                "placement": point.placement.to_dict(instance),
-            }
-            for point in frontier
-        ],
+        "points": [_point_document(frontier, row, instance, apart) for row in range(len(frontier))],
         "complete": frontier.complete,
         "limit": None if frontier.limit is None else str(frontier.limit),
         "versions": versions(),
     }
 
 
-def frontier_text(frontier: Frontier, instance: Instance) -> bytes:
-    """What a frontier file holds."""
-    return document_text(frontier_document(frontier, instance))
+def _point_document(frontier: Frontier, row: int, instance: Instance, apart: Apart | None) -> dict[str, Any]:
+    """A point, of an archive without what `apart` takes."""
+    point, place = frontier[row], f"points[{row}]"
+    document: dict[str, Any] = {
+        "objective": [spelled(value) for value in point.objective],
+        "certificates": [
+            certificate_document(certificate, apart, f"{place}.certificates[{at}]")
+            for at, certificate in enumerate(point.certificates)
+        ],
+    }
+    if row == 0:
+        return {**document, "placement": decided(point.placement, instance, apart, f"{place}.placement")}
+    tasks = np.flatnonzero(frontier[row - 1].placement.on(instance) != point.placement.on(instance))
+    return {**document, "moved": decided(point.placement, instance, apart, f"{place}.moved", tasks)}
+
+
+def _too_many(points: int, instance: Instance) -> str:
+    """That so many placements are not read, as words; empty where they are."""
+    taken = 8 * points * len(instance.workload)
+    told = f"{points} placements of {len(instance.workload)} tasks take {taken} bytes; at most {_MOST_BYTES} are read"
+    return told if taken > _MOST_BYTES else ""
+
+
+def frontier_content(frontier: Frontier, instance: Instance, path: str | os.PathLike[str] = "") -> bytes:
+    """What a frontier file of that name holds: an archive where it ends in `.npz`, else JSON text."""
+    return file_content(path, instance, lambda apart: frontier_document(frontier, instance, apart))
 
 
 def write_frontier(frontier: Frontier, instance: Instance, path: str | os.PathLike[str]) -> None:
@@ -129,7 +160,7 @@ def write_frontier(frontier: Frontier, instance: Instance, path: str | os.PathLi
         If it cannot be written there.
     """
     expect(path, (str, os.PathLike), "write_frontier takes a path")
-    write_whole(path, frontier_text(frontier, instance))
+    write_whole(path, frontier_content(frontier, instance, path))
 
 
 def read_frontier(path: str | os.PathLike[str], instance: Instance) -> Frontier:
@@ -153,8 +184,8 @@ def read_frontier(path: str | os.PathLike[str], instance: Instance) -> Frontier:
     return parse_frontier(content(path), instance, os.fspath(path))
 
 
-def parse_frontier(text: bytes, instance: Instance, source: str = "") -> Frontier:
-    """What `read_frontier` reads, from the text of a file; `source` is its name, for the messages.
+def parse_frontier(content: Any, instance: Instance, source: str = "") -> Frontier:
+    """What `read_frontier` reads, from the bytes of a file or the document in it; `source` is its name, for messages.
 
     Raises
     ------
@@ -162,7 +193,7 @@ def parse_frontier(text: bytes, instance: Instance, source: str = "") -> Frontie
         If it is wrong; lists every fault with its place.
     """
     return read_document(
-        text, FRONTIER, _Document, "frontier", source, lambda document, faults: _frontier(document, instance, faults)
+        content, FRONTIER, _Document, "frontier", source, lambda document, faults: _frontier(document, instance, faults)
     )
 
 
@@ -171,12 +202,19 @@ def _frontier(document: _Document, instance: Instance, faults: list[Fault]) -> F
     if len(document.components) != 2:
         faults.append(Fault("components", f"expected two names, got {len(document.components)}"))
         return Frontier(document.problem, ("", ""), (), False, None)
+    ours = instance if document.instance_sha256 == instance.sha256 else None
+    if too_many := _too_many(len(document.points), instance):
+        faults.append(Fault("points", too_many))
+        return Frontier(document.problem, ("", ""), (), False, None)
+    points: list[FrontierPoint] = []
+    for row, point in enumerate(document.points):
+        before = points[-1].placement if points else None
+        points.append(_point(point, f"points[{row}]", before, ours, faults))
     first, second = document.components
-    ours = document.instance_sha256 == instance.sha256
     return Frontier(
         document.problem,
         (first, second),
-        tuple(_point(point, row, instance if ours else None, faults) for row, point in enumerate(document.points)),
+        tuple(points),
         document.complete,
         None if document.limit is None else Limit(document.limit),
         document.parameters,
@@ -184,18 +222,34 @@ def _frontier(document: _Document, instance: Instance, faults: list[Fault]) -> F
     )
 
 
-def _point(point: _Point, row: int, instance: Instance | None, faults: list[Fault]) -> FrontierPoint:
-    """A point; without its placement where the instance is another one."""
-    place = f"points[{row}]"
+def _point(
+    point: _Point, place: str, before: Placement | None, ours: Instance | None, faults: list[Fault]
+) -> FrontierPoint:
+    """A point, given the placement of the one before; without its own where the instance is another one."""
     objective = numbers_of(point.objective, f"{place}.objective", faults)
     if isinstance(point.objective, list) and len(objective) != 2:
         faults.append(Fault(f"{place}.objective", f"expected two numbers, got {len(objective)}"))
     proofs = [
-        certificate_of(entry, f"{place}.certificates[{at}]", faults) for at, entry in enumerate(point.certificates)
+        certificate_of(entry, f"{place}.certificates[{at}]", ours, faults)
+        for at, entry in enumerate(point.certificates)
     ]
     if len(proofs) != 2:
         faults.append(Fault(f"{place}.certificates", f"expected two, one a component, got {len(proofs)}"))
-    placement = Placement.of([])
-    if instance is not None:
-        placement = placement_of(point.placement, instance, faults, f"{place}.placement")
+    placement = Placement.of([]) if ours is None else _placement(point, place, before, ours, faults)
     return FrontierPoint(objective, placement, tuple(proofs))  # type: ignore[arg-type]  # of another number is a fault
+
+
+def _placement(
+    point: _Point, place: str, before: Placement | None, instance: Instance, faults: list[Fault]
+) -> Placement:
+    """The placement of a point: given whole, or as what runs elsewhere than at the point before."""
+    if (point.placement is UNSET) == (point.moved is UNSET):
+        told = "give the placement, or in its place moved (what runs elsewhere than at the point before)"
+        faults.append(Fault(f"{place}.placement", told))
+    elif point.moved is UNSET:
+        return placement_of(point.placement, instance, faults, f"{place}.placement")
+    elif before is None:
+        faults.append(Fault(f"{place}.moved", "there is no point before: give the placement, {task: node or null}"))
+    else:
+        return moved_from(before, point.moved, instance, faults, f"{place}.moved")
+    return Placement.empty(len(instance.workload))

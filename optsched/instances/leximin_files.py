@@ -13,25 +13,26 @@ from msgspec import Struct
 from optsched.errors import Fault, UsageError, expect
 from optsched.fronts import Leximin
 from optsched.instance import Instance
+from optsched.instances.documents.claim_archive import Apart
 from optsched.instances.documents.claims import (
     CertificateDocument,
     LimitName,
     Text,
     certificate_document,
     certificate_of,
-    document_text,
+    file_content,
     numbers_of,
-    placement_of,
     read_document,
     versions,
 )
+from optsched.instances.documents.decisions import decided, placement_of
 from optsched.instances.documents.rationals import spelled
 from optsched.instances.documents.writing import write_whole
 from optsched.instances.files import content
 from optsched.placement import Placement
 from optsched.results import Limit
 
-__all__ = ["LEXIMIN", "leximin_document", "leximin_text", "parse_leximin", "read_leximin", "write_leximin"]
+__all__ = ["LEXIMIN", "leximin_content", "leximin_document", "parse_leximin", "read_leximin", "write_leximin"]
 
 #: The value of `format` that this module reads and writes.
 LEXIMIN = "optsched-leximin/1"
@@ -48,7 +49,7 @@ class _Document(Struct, forbid_unknown_fields=True):
     versions: dict[str, Any]
 
 
-def leximin_document(leximin: Leximin, instance: Instance) -> dict[str, Any]:
+def leximin_document(leximin: Leximin, instance: Instance, apart: Apart | None = None) -> dict[str, Any]:
     """An ordered vector of utilities as its file holds it: numbers as in solution files, the placement in ids.
 
     Parameters
@@ -57,6 +58,8 @@ def leximin_document(leximin: Leximin, instance: Instance) -> dict[str, Any]:
         Of a problem on `instance`.
     instance
         Which gives the ids.
+    apart
+        Of an archive: takes what is long, of which the document has null.
 
     Raises
     ------
@@ -82,17 +85,18 @@ def leximin_document(leximin: Leximin, instance: Instance) -> dict[str, Any]:
         "instance_sha256": leximin.instance_sha256,
         "utilities": [spelled(utility) for utility in leximin.utilities],
         "certificates": [
-            None if certificate is None else certificate_document(certificate) for certificate in leximin.certificates
+            None if certificate is None else certificate_document(certificate, apart, f"certificates[{row}]")
+            for row, certificate in enumerate(leximin.certificates)
         ],
         "limit": None if leximin.limit is None else str(leximin.limit),
-        "placement": leximin.placement.to_dict(instance),
+        "placement": decided(leximin.placement, instance, apart, "placement"),
         "versions": versions(),
     }
 
 
-def leximin_text(leximin: Leximin, instance: Instance) -> bytes:
-    """What a leximin file holds."""
-    return document_text(leximin_document(leximin, instance))
+def leximin_content(leximin: Leximin, instance: Instance, path: str | os.PathLike[str] = "") -> bytes:
+    """What a leximin file of that name holds: an archive where it ends in `.npz`, else JSON text."""
+    return file_content(path, instance, lambda apart: leximin_document(leximin, instance, apart))
 
 
 def write_leximin(leximin: Leximin, instance: Instance, path: str | os.PathLike[str]) -> None:
@@ -111,7 +115,7 @@ def write_leximin(leximin: Leximin, instance: Instance, path: str | os.PathLike[
         If it cannot be written there.
     """
     expect(path, (str, os.PathLike), "write_leximin takes a path")
-    write_whole(path, leximin_text(leximin, instance))
+    write_whole(path, leximin_content(leximin, instance, path))
 
 
 def read_leximin(path: str | os.PathLike[str], instance: Instance) -> Leximin:
@@ -135,8 +139,8 @@ def read_leximin(path: str | os.PathLike[str], instance: Instance) -> Leximin:
     return parse_leximin(content(path), instance, os.fspath(path))
 
 
-def parse_leximin(text: bytes, instance: Instance, source: str = "") -> Leximin:
-    """What `read_leximin` reads, from the text of a file; `source` is its name, for the messages.
+def parse_leximin(content: Any, instance: Instance, source: str = "") -> Leximin:
+    """What `read_leximin` reads, from the bytes of a file or the document in it; `source` is its name, for messages.
 
     Raises
     ------
@@ -144,23 +148,22 @@ def parse_leximin(text: bytes, instance: Instance, source: str = "") -> Leximin:
         If it is wrong; lists every fault with its place.
     """
     return read_document(
-        text, LEXIMIN, _Document, "leximin", source, lambda document, faults: _leximin(document, instance, faults)
+        content, LEXIMIN, _Document, "leximin", source, lambda document, faults: _leximin(document, instance, faults)
     )
 
 
 def _leximin(document: _Document, instance: Instance, faults: list[Fault]) -> Leximin:
     """The vector that a document of the right form stands for; what is wrong with it is added to `faults`."""
     utilities = numbers_of(document.utilities, "utilities", faults, each="job")
+    ours = instance if document.instance_sha256 == instance.sha256 else None
     certificates = [
-        None if entry is None else certificate_of(entry, f"certificates[{row}]", faults)
+        None if entry is None else certificate_of(entry, f"certificates[{row}]", ours, faults)
         for row, entry in enumerate(document.certificates)
     ]
     if isinstance(document.utilities, list) and len(certificates) != len(utilities):
         told = f"expected {len(utilities)}, one an entry of utilities (null where there is none), got"
         faults.append(Fault("certificates", f"{told} {len(certificates)}"))
-    placement = Placement.of([])
-    if document.instance_sha256 == instance.sha256:
-        placement = placement_of(document.placement, instance, faults)
+    placement = Placement.of([]) if ours is None else placement_of(document.placement, ours, faults)
     return Leximin(
         document.problem,
         document.parameters,

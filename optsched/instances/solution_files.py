@@ -14,19 +14,19 @@ from msgspec import UNSET, Struct
 
 from optsched.errors import Fault, UsageError, expect
 from optsched.instance import Instance
-from optsched.instance_faults import key_in_place
+from optsched.instances.documents.claim_archive import Apart
 from optsched.instances.documents.claims import (
     CertificateDocument,
     LimitName,
     Text,
     certificate_document,
     certificate_of,
-    document_text,
+    file_content,
     numbers_of,
-    placement_of,
     read_document,
     versions,
 )
+from optsched.instances.documents.decisions import decided, flow_of, placement_of
 from optsched.instances.documents.rationals import spelled
 from optsched.instances.documents.writing import write_whole
 from optsched.instances.files import content
@@ -38,8 +38,8 @@ __all__ = [
     "SOLUTION",
     "parse_solution",
     "read_solution",
+    "solution_content",
     "solution_document",
-    "solution_text",
     "versions",
     "write_solution",
 ]
@@ -63,7 +63,9 @@ class _Document(Struct, forbid_unknown_fields=True):
     flow: Any = UNSET
 
 
-def solution_document(solution: Solution, instance: Instance | FlowNetwork) -> dict[str, Any]:
+def solution_document(
+    solution: Solution, instance: Instance | FlowNetwork, apart: Apart | None = None
+) -> dict[str, Any]:
     """A solution as the solution file holds it: integers as integers, other rationals as `"p/q"`, decision in ids.
 
     Of an instance it has a `placement`, of a flow network a `flow`: units by the id of the arc.
@@ -74,6 +76,8 @@ def solution_document(solution: Solution, instance: Instance | FlowNetwork) -> d
         Of a problem on `instance`.
     instance
         The instance or flow network, which gives the ids.
+    apart
+        Of an archive: takes what is long, of which the document has null.
 
     Raises
     ------
@@ -96,22 +100,24 @@ def solution_document(solution: Solution, instance: Instance | FlowNetwork) -> d
     decision = solution.decision
     if decision is not None and solution.instance_sha256 != instance.sha256:
         raise UsageError(f"the solution is of another instance than {instance.name or 'this'}: give the one it is of")
+    noun = "placement" if isinstance(instance, Instance) else "flow"
     held: Mapping[str, Any] | None = None
-    if (isinstance(decision, Placement) and isinstance(instance, Instance)) or (
-        isinstance(decision, NetworkFlow) and isinstance(instance, FlowNetwork)
-    ):
-        held = decision.to_dict(instance)
+    if decision is not None and decision.noun == noun:
+        held = decided(decision, instance, apart, noun)
     return {
         "format": SOLUTION,
         "problem": solution.problem,
         "parameters": dict(solution.parameters),
         "instance_sha256": solution.instance_sha256,
-        "placement" if isinstance(instance, Instance) else "flow": held,
+        noun: held,
         "objective": None if solution.objective is None else [spelled(value) for value in solution.objective],
         "bound": [spelled(value) for value in solution.bound],
         "termination": str(solution.termination),
         "limit": None if solution.limit is None else str(solution.limit),
-        "certificates": [certificate_document(certificate) for certificate in solution.certificates],
+        "certificates": [
+            certificate_document(certificate, apart, f"certificates[{row}]")
+            for row, certificate in enumerate(solution.certificates)
+        ],
         "solver": {
             "route": solution.route,
             "build_seconds": solution.build_seconds,
@@ -139,12 +145,12 @@ def write_solution(solution: Solution, instance: Instance | FlowNetwork, path: s
         If it cannot be written there.
     """
     expect(path, (str, os.PathLike), "write_solution takes a path")
-    write_whole(path, solution_text(solution, instance))
+    write_whole(path, solution_content(solution, instance, path))
 
 
-def solution_text(solution: Solution, instance: Instance | FlowNetwork) -> bytes:
-    """What a solution file holds."""
-    return document_text(solution_document(solution, instance))
+def solution_content(solution: Solution, instance: Instance | FlowNetwork, path: str | os.PathLike[str] = "") -> bytes:
+    """What a solution file of that name holds: an archive where it ends in `.npz`, else JSON text."""
+    return file_content(path, instance, lambda apart: solution_document(solution, instance, apart))
 
 
 def read_solution(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Solution:
@@ -168,8 +174,8 @@ def read_solution(path: str | os.PathLike[str], instance: Instance | FlowNetwork
     return parse_solution(content(path), instance, os.fspath(path))
 
 
-def parse_solution(text: bytes, instance: Instance | FlowNetwork, source: str = "") -> Solution:
-    """What `read_solution` reads, from the text of a file; `source` is its name, for the messages.
+def parse_solution(content: Any, instance: Instance | FlowNetwork, source: str = "") -> Solution:
+    """What `read_solution` reads, from the bytes of a file or the document in it; `source` is its name, for messages.
 
     Raises
     ------
@@ -177,16 +183,17 @@ def parse_solution(text: bytes, instance: Instance | FlowNetwork, source: str = 
         If it is wrong; lists every fault with its place.
     """
     return read_document(
-        text, SOLUTION, _Document, "solution", source, lambda document, faults: _solution(document, instance, faults)
+        content, SOLUTION, _Document, "solution", source, lambda document, faults: _solution(document, instance, faults)
     )
 
 
 def _solution(document: _Document, instance: Instance | FlowNetwork, faults: list[Fault]) -> Solution:
     """The solution that a document of the right form stands for; what is wrong with it is added to `faults`."""
+    ours = instance if document.instance_sha256 == instance.sha256 else None
     bound = numbers_of(document.bound, "bound", faults, unknown=True)
     objective = None if document.objective is None else numbers_of(document.objective, "objective", faults)
     certificates = [
-        certificate_of(entry, f"certificates[{row}]", faults) for row, entry in enumerate(document.certificates)
+        certificate_of(entry, f"certificates[{row}]", ours, faults) for row, entry in enumerate(document.certificates)
     ]
     decision = _decision(document, instance, faults)
     told = document.solver
@@ -223,7 +230,7 @@ def _decision(
     value, ours = getattr(document, given[0]), document.instance_sha256 == instance.sha256
     if value is None:
         return None
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping | np.ndarray):
         form = "{task: node or null}" if given[0] == "placement" else "{arc: units}"
         faults.append(Fault(given[0], f"expected an object {form}, or null"))
         return None
@@ -233,20 +240,4 @@ def _decision(
         noun = "an instance: it has a placement" if isinstance(instance, Instance) else "a flow network: it has a flow"
         faults.append(Fault(given[0], f"the solution is of {noun}"))
         return None
-    return placement_of(value, instance, faults) if isinstance(instance, Instance) else _flow(value, instance, faults)
-
-
-def _flow(value: Mapping[str, Any], network: FlowNetwork, faults: list[Fault]) -> NetworkFlow:
-    row_of = {arc: row for row, arc in enumerate(network.arc_ids.tolist())}
-    units = [0] * network.arcs
-    for arc, sent in value.items():
-        if arc not in row_of:
-            faults.append(Fault(f"flow.{key_in_place(arc)}", f'the network has no arc "{arc}"'))
-        elif isinstance(sent, bool) or not isinstance(sent, int) or abs(sent) >= 2**63:
-            faults.append(Fault(f"flow.{key_in_place(arc)}", f"expected a whole number of units, got {sent!r:.40}"))
-        else:
-            units[row_of[arc]] = sent
-    if len(value) < len(units):
-        missing = [arc for arc in row_of if arc not in value]
-        faults.extend(Fault(f"flow.{key_in_place(arc)}", "is missing; 0 is none") for arc in missing)
-    return NetworkFlow(np.array(units, dtype=np.int64))
+    return placement_of(value, instance, faults) if isinstance(instance, Instance) else flow_of(value, instance, faults)

@@ -17,7 +17,7 @@ from typing import Any
 from optsched import __version__
 from optsched.errors import UsageError
 from optsched.gaps import Reference, gap_of, unanswered
-from optsched.instances.solution_files import parse_solution, solution_text
+from optsched.instances.solution_files import parse_solution, solution_content
 from optsched.printing import to_json as json_of
 from optsched.processes import Limits, Outcome, Status
 from optsched.results import Limit, Solution
@@ -202,7 +202,7 @@ class Agenda:
             if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", posed.problem.instance.sha256)):
                 self._store.put("instances", instance_row(posed.problem.instance))
             self._store.put(
-                "optima", {**row, **further, "solution": solution_text(solution, posed.problem.instance).decode()}
+                "optima", {**row, **further, "solution": solution_content(solution, posed.problem.instance).decode()}
             )
             self._store.execute("UPDATE runs SET stale = 1 WHERE optimum = ?", key)
         self.solved[row["status"]] += 1

@@ -33,8 +33,9 @@ def vector(on: Instance) -> Leximin:
 def test_round_trip(tmp_path: Path) -> None:
     """Tests that everything comes back as it was, numbers exactly."""
     on = instance()
-    write_leximin(vector(on), on, tmp_path / "leximin.json")
-    assert read_leximin(tmp_path / "leximin.json", on) == vector(on)
+    for name in ("leximin.json", "leximin.npz"):
+        write_leximin(vector(on), on, tmp_path / name)
+        assert read_leximin(tmp_path / name, on) == vector(on)
     document = json.loads((tmp_path / "leximin.json").read_text())
     assert (document["format"], document["utilities"][0], document["certificates"][1]) == (LEXIMIN, "-1/3", None)
 
@@ -42,9 +43,10 @@ def test_round_trip(tmp_path: Path) -> None:
 def test_another_instance(tmp_path: Path) -> None:
     """Tests that a vector of another instance is read without its placement, and not written with wrong ids."""
     on = instance()
-    write_leximin(vector(on), on, tmp_path / "leximin.json")
-    read = read_leximin(tmp_path / "leximin.json", instance("x"))
-    assert (len(read.placement), read.utilities) == (0, vector(on).utilities)
+    for name in ("leximin.json", "leximin.npz"):
+        write_leximin(vector(on), on, tmp_path / name)
+        read = read_leximin(tmp_path / name, instance("x"))
+        assert (len(read.placement), read.utilities) == (0, vector(on).utilities)
     with pytest.raises(UsageError, match="the vector is of another instance than this: give the one it is of"):
         leximin_document(vector(on), instance("x"))
 

@@ -48,16 +48,18 @@ def test_round_trip(tmp_path: Path) -> None:
     """Tests that everything comes back as it was, numbers exactly."""
     on = instance()
     held = solution(on)
-    write_solution(held, on, tmp_path / "solution.json")
-    assert read_solution(tmp_path / "solution.json", on) == held
+    for name in ("solution.json", "solution.npz"):
+        write_solution(held, on, tmp_path / name)
+        assert read_solution(tmp_path / name, on) == held
 
 
 def test_nothing_held(tmp_path: Path) -> None:
     """Tests that no placement and no objective stay none, not empty and not zero."""
     on = instance()
     held = solution(on, decision=None, objective=None, bound=(None, None), certificates=(), limit=None)
-    write_solution(held, on, tmp_path / "solution.json")
-    assert read_solution(tmp_path / "solution.json", on) == held
+    for name in ("solution.json", "solution.npz"):
+        write_solution(held, on, tmp_path / name)
+        assert read_solution(tmp_path / name, on) == held
 
 
 def test_document() -> None:
@@ -74,9 +76,10 @@ def test_document() -> None:
 
 def test_another_instance_is_read_without_placement(tmp_path: Path) -> None:
     """Tests that a solution of another instance is no fault of the file: certify is to tell."""
-    write_solution(solution(instance()), instance(), tmp_path / "solution.json")
-    read = read_solution(tmp_path / "solution.json", instance("x"))
-    assert (read.decision, read.instance_sha256) == (None, instance().sha256)
+    for name in ("solution.json", "solution.npz"):
+        write_solution(solution(instance()), instance(), tmp_path / name)
+        read = read_solution(tmp_path / name, instance("x"))
+        assert (read.decision, read.instance_sha256) == (None, instance().sha256)
 
 
 def test_half_written_files_are_not_left(tmp_path: Path) -> None:
@@ -187,6 +190,8 @@ def test_flow_there_and_back(tmp_path: Path) -> None:
     """Tests that a network's solution holds its flow by arc, and none where there is none or it is another's."""
     assert json.loads(flow_file(tmp_path).read_text())["flow"] == {"a": 1, "b.c": 2}
     assert read_solution(flow_file(tmp_path), NETWORK).decision == NetworkFlow([1, 2])
+    write_solution(read_solution(flow_file(tmp_path), NETWORK), NETWORK, tmp_path / "flow.npz")
+    assert read_solution(tmp_path / "flow.npz", NETWORK).decision == NetworkFlow([1, 2])
     assert read_solution(flow_file(tmp_path, flow=None), NETWORK).decision is None
     assert read_solution(flow_file(tmp_path, instance_sha256="other"), NETWORK).decision is None
 

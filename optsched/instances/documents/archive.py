@@ -26,7 +26,7 @@ from optsched.instances.documents.format import NETWORK_TABLES, TABLES
 from optsched.network import DEFAULTS, UNBOUNDED, FlowNetwork
 from optsched.parts import Column, ids_in
 
-__all__ = ["pack", "read_arrays", "to_arrays", "to_instance", "to_network"]
+__all__ = ["header_text", "pack", "read_arrays", "to_arrays", "to_instance", "to_network", "told", "whole"]
 
 _Array = npt.NDArray[Any]
 
@@ -139,6 +139,31 @@ def read_arrays(data: bytes, largest: int) -> dict[str, _Array]:
     if faults:
         raise InputError(faults)
     return arrays
+
+
+def header_text(arrays: dict[str, _Array], form: str) -> bytes:
+    """The JSON text of an archive, taken out of its arrays; `form` is what it should be of.
+
+    Raises
+    ------
+    InputError
+        If it has none.
+    """
+    text = arrays.pop("header", None)
+    if text is None or text.dtype.kind not in "uSU":
+        told = f'the column is missing; it holds the JSON text {{"format": "{form}", ...}}'
+        raise InputError([Fault("header", told)])
+    return text.tobytes()
+
+
+def whole(values: _Array) -> bool:
+    """Whether an array holds whole numbers that int64 can hold."""
+    return values.dtype.kind in "iu" and values.dtype != np.uint64
+
+
+def told(values: _Array) -> str:
+    """What an array is, for messages."""
+    return f"{values.dtype} of shape {values.shape}"
 
 
 #: What zipfile, zlib and NumPy raise on bytes that are not what they seem.

@@ -1,11 +1,11 @@
-"""What files of claims share (solutions, frontiers, ordered vectors): certificates, placements, numbers, versions."""
+"""What files of claims share (solutions, frontiers, ordered vectors): certificates, numbers, versions, two kinds."""
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -15,10 +15,11 @@ from optsched import __version__
 from optsched.by_id import plain
 from optsched.errors import Fault, InputError
 from optsched.instance import Instance
-from optsched.instance_faults import key_in_place
+from optsched.instances.documents.claim_archive import BEGIN, Apart, Rows, rows_in, unpacked
 from optsched.instances.documents.diagnosis import Diagnosis, decode
 from optsched.instances.documents.rationals import read_number, spelled
-from optsched.placement import NONE, Placement
+from optsched.instances.files import most_unpacked
+from optsched.network import FlowNetwork
 from optsched.results import Certificate, Proof
 
 __all__ = [
@@ -27,9 +28,9 @@ __all__ = [
     "Text",
     "certificate_document",
     "certificate_of",
-    "document_text",
+    "file_content",
     "numbers_of",
-    "placement_of",
+    "opened",
     "read_document",
     "versions",
 ]
@@ -57,8 +58,8 @@ class CertificateDocument(Struct, forbid_unknown_fields=True):
     data: dict[str, Any] = {}
 
 
-def certificate_document(certificate: Certificate) -> dict[str, Any]:
-    """A certificate as a file holds it.
+def certificate_document(certificate: Certificate, apart: Apart | None = None, place: str = "") -> dict[str, Any]:
+    """A certificate as a file holds it; at its place in an archive, where `apart` takes what is long.
 
     >>> certificate_document(Certificate("work", Proof.SOLVER, 3))
     {'component': 'work', 'kind': 'solver', 'claim': 3, 'data': {}}
@@ -67,14 +68,29 @@ def certificate_document(certificate: Certificate) -> dict[str, Any]:
         "component": certificate.component,
         "kind": str(certificate.kind),
         "claim": spelled(certificate.claim),
-        "data": plain(certificate.data),
+        "data": plain(certificate.data) if apart is None else apart.data(certificate.data, f"{place}.data"),
     }
 
 
-def certificate_of(entry: CertificateDocument, place: str, faults: list[Fault]) -> Certificate:
-    """The certificate that a file holds; what is wrong with it is added to `faults`."""
+def certificate_of(
+    entry: CertificateDocument, place: str, of: Instance | FlowNetwork | None, faults: list[Fault]
+) -> Certificate:
+    """The certificate that a file holds; what is wrong with it is added to `faults`.
+
+    Parameters
+    ----------
+    of
+        What positions in arrays are of; None where it is something else, and they mean nothing.
+    """
     claim = read_number(entry.claim, f"{place}.claim", faults)
-    return Certificate(entry.component, Proof(entry.kind), claim, entry.data)
+    data = entry.data
+    for key, value in entry.data.items():
+        if isinstance(value, Rows):
+            try:
+                data = {**data, key: () if of is None else rows_in(value, of)}
+            except ValueError as error:
+                faults.append(Fault(f"{place}.data.{key}.{value.counted}", str(error)))
+    return Certificate(entry.component, Proof(entry.kind), claim, data)
 
 
 def numbers_of(
@@ -98,41 +114,31 @@ def numbers_of(
     )
 
 
-def placement_of(value: Any, instance: Instance, faults: list[Fault], at: str = "placement") -> Placement:
-    """The placement that an object {task: node or null} at a place tells; its faults are added to `faults`."""
-    if not isinstance(value, Mapping):
-        faults.append(Fault(at, "expected an object {task: node or null}"))
-        return Placement.of([])
-    if list(value) == instance.workload.task_ids.tolist() and set(map(type, value.values())) <= {str, NoneType}:
-        numbers: dict[str | None, int] = {None: NONE}
-        numbers.update(instance.node_index)
-        found = [numbers.get(node) for node in value.values()]
-        if None not in found:  # as we write it; what is wrong is told below
-            return Placement.of(found)
-    nodes = [NONE] * len(instance.workload)
-    for task, node in value.items():
-        place = f"{at}.{key_in_place(task)}"
-        if task not in instance.task_index:
-            faults.append(Fault(place, f'the instance has no task "{task}"'))
-        elif node is None:
-            continue
-        elif not isinstance(node, str) or node not in instance.node_index:
-            faults.append(Fault(place, f"the instance has no node {node!r}"))
-        else:
-            nodes[instance.task_index[task]] = instance.node_index[node]
-    if len(value) < len(nodes):
-        missing = [task for task in instance.workload.task_ids.tolist() if task not in value]
-        faults.extend(Fault(f"{at}.{key_in_place(task)}", "is missing; null is nowhere") for task in missing)
-    return Placement.of(nodes)
+def opened(data: bytes, source: str = "") -> Any:
+    """The document in a file of claims, of either kind.
+
+    Raises
+    ------
+    InputError
+        If it is neither JSON text nor a sound archive.
+    """
+    if not data.startswith(BEGIN):
+        return decode(data, source)
+    try:
+        return unpacked(data, most_unpacked(data))
+    except InputError as error:
+        raise error.with_source(source) from None
 
 
 def read_document(
-    text: bytes, form: str, kind: type[Struct], noun: str, source: str, make: Callable[[Any, list[Fault]], T]
+    value: Any, form: str, kind: type[Struct], noun: str, source: str, make: Callable[[Any, list[Fault]], T]
 ) -> T:
     """What the document of a file of a format stands for.
 
     Parameters
     ----------
+    value
+        What the file holds, or what was found when it was `opened`.
     make
         Makes it of a document of the right form, and adds to the faults what is wrong with it.
 
@@ -141,7 +147,7 @@ def read_document(
     InputError
         If the file is of another format, no JSON, or wrong; lists every fault with its place.
     """
-    value = decode(text, source)
+    value = opened(value, source) if isinstance(value, bytes) else value
     if not isinstance(value, Mapping) or value.get("format") != form:
         raise InputError([Fault("format", f'is no {noun} file: it must begin {{"format": "{form}", ...}}')], source)
     diagnosis = Diagnosis(_DEEPEST)
@@ -153,9 +159,22 @@ def read_document(
     return made
 
 
-def document_text(document: Mapping[str, Any]) -> bytes:
-    """A document as the text of a file."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+def file_content(
+    path: str | os.PathLike[str], of: Instance | FlowNetwork, document: Callable[[Apart | None], dict[str, Any]]
+) -> bytes:
+    """What a file of claims holds: an archive where its name ends in `.npz`, else JSON text.
+
+    Parameters
+    ----------
+    of
+        What the claim is of.
+    document
+        Makes the document, in an archive without what it sets apart.
+    """
+    if os.fspath(path).endswith(".npz"):
+        apart = Apart(of)
+        return apart.packed(document(apart))
+    return msgspec.json.format(msgspec.json.encode(document(None)), indent=1) + b"\n"
 
 
 def versions() -> dict[str, str]:
