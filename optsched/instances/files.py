@@ -11,7 +11,6 @@ import gc
 import gzip
 import io
 import os
-import re
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from optsched.instances.documents import archive
 from optsched.instances.documents.columns import Reading, header_of, to_document
 from optsched.instances.documents.diagnosis import Diagnosis, decode
 from optsched.instances.documents.format import HEADER, INSTANCE, NETWORK, InstanceDocument, NetworkDocument
+from optsched.instances.documents.objects import key_places
 from optsched.instances.documents.other_formats import READ, told_of
 from optsched.instances.documents.writing import write_whole
 from optsched.network import FlowNetwork
@@ -180,7 +180,7 @@ def parse(text: bytes | str, source: str = "") -> Instance | FlowNetwork:
             return _diagnosed(decode(data, source), source)
         reading = Reading(source=source, nul_free=b"\\u0000" not in data)
         noun = _built(reading, document)
-        if reading.doubtful or reading.keys != _key_places(data):
+        if reading.doubtful or reading.keys != key_places(data):
             return _diagnosed(decode(data, source), source)
         return noun
 
@@ -311,18 +311,6 @@ def content(path: str | os.PathLike[str]) -> bytes:
     if len(data) > LARGEST_FILE:
         raise InputError([Fault("", f"holds more than {LARGEST_FILE} bytes; so much is not read")], source)
     return data
-
-
-def _key_places(data: bytes) -> int:
-    """How many places of JSON text look like the end of a key: a quote and a colon, with nothing but space between.
-
-    Outside of strings only keys end like that; within a string it takes an escaped quote. So there are at least as many
-    such places as keys. If there are no more than different keys in all objects, then no key is doubled.
-    """
-    places = data.count(b'":')
-    if places != data.count(b":"):  # other colons, in strings or after a space: count with care
-        return sum(1 for _ in re.finditer(rb'"[ \t\r\n]*:', data))
-    return places
 
 
 def _built(reading: Reading, document: InstanceDocument | NetworkDocument) -> Instance | FlowNetwork:

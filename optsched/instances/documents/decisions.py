@@ -61,7 +61,7 @@ def placement_of(value: Any, instance: Instance, faults: list[Fault], at: str = 
         numbers.update(instance.node_index)
         found = [numbers.get(node) for node in value.values()]
         if None not in found:  # as we write it; what is wrong is told below
-            return Placement.of(found)
+            return Placement(np.array(found, dtype=np.int64))
     placement = Placement.empty(tasks).with_tasks(*_named(value, instance, faults, at))
     if len(value) < tasks:
         missing = [task for task in instance.workload.task_ids.tolist() if task not in value]

@@ -7,6 +7,7 @@ import copy
 import gzip
 import json
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,12 +15,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hostile_files import changed_bytes, outcome, told_of
+from hostile_files import changed_bytes, hostile, outcome, told_of
 from instance_documents import FULL, NETWORK
 
 from optsched.errors import InputError
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instance_faults import DEEPEST
+from optsched.instances.documents import diagnosis
 from optsched.instances.documents.diagnosis import decode
 from optsched.instances.files import from_document, parse
 from optsched.instances.solution_files import read_solution
@@ -391,3 +393,37 @@ def test_absurd_exponents(tmp_path: Path, text: str) -> None:
     path.write_text(f'{{"format": "optsched-solution/1", "bound": [{text}], "objective": {text}}}')
     assert str(path) in told_of(lambda: read_solution(path, instance))
     decode(f"[{text}, -{text.lstrip('-')}]".encode())
+
+
+# The quick way to plain objects --------------------------------------------------------------------------------------
+
+
+def decoded(text: bytes) -> str:
+    """What text is decoded to, kinds of objects and doubled keys included, or what is wrong with it."""
+    try:
+        value = decode(text)
+    except InputError as error:
+        return str(error)
+    doubled = [(type(held).__name__, getattr(held, "doubled", ())) for held, _ in places(value)]
+    return re.sub(" at 0x[0-9a-f]+", "", f"{value!r} {doubled}")
+
+
+ODD = (
+    *(b'{"a": 1, "a": 2}', b'{"a": {"b": 1, "b": 1}}', b'["a\\":"]', b"[9007199254740992.4]", b"[-9007199254740993]"),
+    *(b"[1e300]", b"[1e400]", b"[NaN]", b'["\\ud800"]', b"[" + b"9" * 70 + b"]", b"3", b'"a"', b"[[1e16]]", b"[true]"),
+)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_quick_or_slow(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that text is the same objects, or the same fault, by msgspec and by Python's json."""
+    text = ODD[seed] if seed < len(ODD) else hostile(json.dumps(FULL), random.Random(f"quick {seed}"))
+    quick = decoded(text)
+    monkeypatch.setattr(diagnosis, "_undoubted", lambda _: diagnosis.UNSET)
+    assert decoded(text) == quick
+
+
+def test_sound_text_is_read_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Python's json is not asked where nothing is odd."""
+    monkeypatch.delattr(diagnosis.json, "loads")
+    assert decode(b'{"a": [1, 0.5, {"b": null}], "c": "x:y"}') == {"a": [1, 0.5, {"b": None}], "c": "x:y"}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from optsched.instances.documents.objects import Doubled, json_object
+import pytest
+
+from optsched.instances.documents.objects import Doubled, json_object, key_places
 
 
 def test_doubled_keys_are_kept_in_the_order_of_the_text() -> None:
@@ -19,3 +21,18 @@ def test_doubled_keys_are_kept_in_the_order_of_the_text() -> None:
 def test_a_sound_object_is_a_plain_one() -> None:
     """Tests that an object without doubled keys is a dictionary and nothing more."""
     assert type(json_object([("a", 1), ("b", 2)])) is dict
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (b'{"a": 1, "b": {"c": [{"d": 2}]}}', 4),
+        (b'{"a" : 1, "b"\n: ":"}', 3),
+        (b'{"a": 1, "a": 2}', 2),
+        (b'["a:b"]', 0),
+        (b'["\\":"]', 1),
+    ],
+)
+def test_places_of_keys(text: bytes, places: int) -> None:
+    """Tests that each key is a place, doubled ones too, and a string that begins or goes on with a colon too."""
+    assert key_places(text) == places
