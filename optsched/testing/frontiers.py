@@ -65,11 +65,12 @@ def check_frontier_file(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _there_and_back(found: Any, write: Callable[..., None], read: Callable[..., Any], instance: Any) -> Any:
-    """What a file has of something that is written to it."""
+    """What is left of something that is written to an archive, and from there to a file of JSON."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "claim.json")
-        write(found, instance, path)
-        return read(path, instance)
+        for path in (Path(folder, "claim.npz"), Path(folder, "claim.json")):
+            write(found, instance, path)
+            found = read(path, instance)
+    return found
 
 
 def _right_claim(problem: AnyProblem, claimed: Any, kinds: Sequence[Any], tried: Enumerated, where: str) -> None:

@@ -46,11 +46,11 @@ def check_bounds(record: Record, seeds: Sequence[int]) -> None:
 def check_solution_file(record: Record, seeds: Sequence[int]) -> None:
     """A solution in a file comes back as it was, and is judged the same."""
     for case in cases(record, seeds):
-        solution = solve(case.problem)
+        again = solution = solve(case.problem)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "solution.json")
-            write_solution(solution, case.problem.instance, path)
-            again = read_solution(path, case.problem.instance)
+            for path in (Path(folder, "solution.npz"), Path(folder, "solution.json")):
+                write_solution(again, case.problem.instance, path)
+                again = read_solution(path, case.problem.instance)
         for name in ("problem", "instance_sha256", "objective", "bound", "termination", "limit", "route", "raw_status"):
             expect(getattr(again, name) == getattr(solution, name), case.name, f"{name} is another one")
         found = [None if entry.decision is None else columns(entry.decision) for entry in (solution, again)]
