@@ -20,6 +20,7 @@ from optsched.routes import solve
 #: Sizes that the table tells, each with the parameters of the family `utility`.
 SIZES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("30 jobs, 10,000 identical trackers", {"jobs": 30, "nodes": 10_000, "maps": 4_000, "reduces": 400}),
+    ("20 jobs, 200 identical trackers", {"jobs": 20, "nodes": 200, "maps": 600}),
     ("8 jobs, 50 different trackers", {"jobs": 8, "nodes": 50, "types": 50, "maps": 150, "reduces": 12}),
 )
 SEEDS = range(2)

@@ -15,13 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from optsched.certificates.reading import denominator, entries, integer, items, mapping, priced, prices_of, shown
+from optsched.certificates.reading import (
+    as_mapping,
+    denominator,
+    entries,
+    integer,
+    items,
+    mapping,
+    priced,
+    prices_of,
+    shown,
+)
 from optsched.certificates.trees import Tree
 from optsched.errors import CertificateInvalid
 from optsched.fronts import entry_name
 from optsched.instance import LARGEST, Ints
 from optsched.problems.base import GRID, exact
+from optsched.problems.relaxations import IntegerProgram
 from optsched.problems.utility import Utility
+from optsched.problems.utility_choices import choices_at
 from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
 from optsched.problems.utility_levels import LevelPrices, rules_out, utilisation_bound_at
 from optsched.results import Certificate, Number, Proof, Value
@@ -32,6 +44,7 @@ __all__ = [
     "utilisation_certificate",
     "utilisation_tree_certificate",
     "utility_certificate",
+    "utility_choices_certificate",
     "utility_proof",
     "utility_tree_certificate",
     "utility_tree_proof",
@@ -116,6 +129,15 @@ def _given(objective: Value | None) -> int:
 def _level_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
     """What prices by level prove."""
     data = certificate.data
+    prices = _level_prices(problem, data)
+    if certificate.component == "lowest-utility":
+        return exact(_below(problem, integer(data, "threshold"), prices), GRID)
+    scale = denominator(data)
+    return exact(utilisation_bound_at(problem, _given(objective), prices, scale), GRID)
+
+
+def _level_prices(problem: Utility, data: Mapping[str, Any]) -> LevelPrices:
+    """Prices of maps, and of reduces by level."""
     jobs = _jobs(problem)
 
     def by_level(given: Mapping[str, Any], job: str) -> dict[int, int]:
@@ -127,12 +149,11 @@ def _level_proof(problem: Utility, certificate: Certificate, objective: Value | 
 
     given = dict(entries(data, "reduce_prices", jobs, _JOB, by_level))
     reduces = [given.get(job, {}) for job in range(len(jobs))]
-    prices = LevelPrices(prices_of(data, "map_prices", jobs, _JOB), reduces)
-    if certificate.component == "lowest-utility":
-        return exact(_below(problem, integer(data, "threshold"), prices), GRID)
-    scale = denominator(data)
-    return exact(utilisation_bound_at(problem, _given(objective), prices, scale), GRID)
+    return LevelPrices(prices_of(data, "map_prices", jobs, _JOB), reduces)
 
+
+#: Cuts of a tree are at most so many, so that nobody fills knapsacks for ever.
+_MOST_CUTS = 1_000
 
 #: What messages call a job that prices may name.
 _JOB = "pending job"
@@ -164,6 +185,16 @@ def utility_tree_certificate(problem: Utility, lower: Sequence[int], threshold: 
     return Certificate(name, Proof.COMBINATORIAL, exact(_next_below(problem, len(lower), threshold), GRID), data)
 
 
+def utility_choices_certificate(
+    problem: Utility, lower: Sequence[int], threshold: int, cuts: Sequence[LevelPrices], tree: Tree
+) -> Certificate:
+    """As `utility_tree_certificate`, by a tree over the choices of counts that prices, as cuts, leave."""
+    name = entry_name(problem.components[0].name, len(lower) + 1)
+    written = tree.written(int, _row_prices)
+    data = {"threshold": threshold, "cuts": [_level_data(problem, cut) for cut in cuts], **written}
+    return Certificate(name, Proof.COMBINATORIAL, exact(_next_below(problem, len(lower), threshold), GRID), data)
+
+
 def utilisation_tree_certificate(problem: Utility, used: int, given: TaskPrices, tree: Tree) -> Certificate:
     """The certificate that a tree over the columns at prices makes of the utilisation, in units with fixed reduces."""
     return Certificate("utilisation", Proof.COMBINATORIAL, exact(used, GRID), _written(problem, given, tree))
@@ -175,14 +206,15 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
     `objective` has what is taken as given: of a utilisation the lowest utility, of an entry of the ordered vector the
     lower ones.
     """
-    if problem.coupled:
-        raise CertificateInvalid("there are no trees where what a reduce takes grows with its job's placed maps")
     data, jobs = certificate.data, len(problem.jobs)
+    if problem.coupled and "cuts" not in data:
+        told = "there are no trees over patterns where what a reduce takes grows with its job's placed maps"
+        raise CertificateInvalid(f"cuts: {told}")
     if certificate.component == "utilisation":
         used = int(certificate.claim * GRID // 1)
         columns = _columns(problem, data, [_given(objective)] * jobs, problem.fixed_use - used)
         limit = problem.fixed_use - used
-        return exact(problem.fixed_use - _read_tree(data, columns).bound(columns.program, limit), GRID)
+        return exact(problem.fixed_use - _read_tree(data, columns.program).bound(columns.program, limit), GRID)
     threshold = integer(data, "threshold")
     first = certificate.component == problem.components[0].name
     lower = [] if first else [int(value * GRID // 1) for value in objective or ()]
@@ -192,8 +224,15 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
         raise CertificateInvalid(f"threshold: a proof of {certificate.component} does not go with that: {told}")
     if sorted(asked) != asked:
         raise CertificateInvalid(f"threshold: {threshold} is below a lower utility that is given, {lower[-1]}")
-    columns = _columns(problem, data, asked, None)
-    settled = _read_tree(data, columns).bound(columns.program, 1) >= 1
+    if "cuts" in data:
+        given = items(data, "cuts")
+        if len(given) > _MOST_CUTS:
+            raise CertificateInvalid(f"cuts: {len(given)} lists of prices are more than {_MOST_CUTS}")
+        cuts = [_level_prices(problem, as_mapping(cut, "cuts")) for cut in given]
+        program = choices_at(problem, asked, cuts).program
+    else:
+        program = _columns(problem, data, asked, None).program
+    settled = _read_tree(data, program).bound(program, 1) >= 1
     highest = sorted(problem.highest_units.tolist())[len(lower)]
     return exact(min(_next_below(problem, len(lower), threshold), highest) if settled else highest, GRID)
 
@@ -205,12 +244,14 @@ def _next_below(problem: Utility, lower: int, threshold: int) -> int:
 
 
 def _written(problem: Utility, given: TaskPrices, tree: Tree) -> dict[str, Any]:
-    def multipliers(some: Ints) -> dict[str, Any]:
-        return {"scale": int(some[0]), "prices": some[1:].tolist()}
-
     jobs = len(problem.jobs)
     prices = _data(problem, given.prices[:jobs], given.prices[jobs:])
-    return {**prices, "scale": given.scale, **tree.written(int, multipliers)}
+    return {**prices, "scale": given.scale, **tree.written(int, _row_prices)}
+
+
+def _row_prices(some: Ints) -> dict[str, Any]:
+    """Multipliers of rows as a certificate has them."""
+    return {"scale": int(some[0]), "prices": some[1:].tolist()}
 
 
 def _columns(problem: Utility, data: Mapping[str, Any], asked: Sequence[int], limit: int | None) -> Columns:
@@ -223,8 +264,8 @@ def _columns(problem: Utility, data: Mapping[str, Any], asked: Sequence[int], li
     return columns
 
 
-def _read_tree(data: Mapping[str, Any], columns: Columns) -> Tree:
-    rows, variables = len(columns.program.row_lower), len(columns.program.objective)
+def _read_tree(data: Mapping[str, Any], program: IntegerProgram) -> Tree:
+    rows, variables = len(program.row_lower), len(program.objective)
 
     def variable(name: Any) -> int:
         if isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < variables:

@@ -19,7 +19,15 @@ from optsched.problems.base import exact_product
 from optsched.problems.knapsack import knapsacks
 from optsched.problems.utility import Utility
 
-__all__ = ["LevelPrices", "Levels", "rooms_at", "rules_out", "utilisation_bound_at"]
+__all__ = [
+    "LevelPrices",
+    "Levels",
+    "range_costs",
+    "rooms_at",
+    "rules_out",
+    "utilisation_bound_at",
+    "worth_of_nodes",
+]
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,36 @@ class Levels:
         owner, item_of, fewest, most, needed = np.array(ranges, dtype=np.int64).reshape(-1, 5).T
         return cls(item_job, item_maps, owner, item_of, fewest, most, needed, least)
 
+    @classmethod
+    def joined(cls, problem: Utility, parts: Sequence[Levels]) -> Levels:
+        """The ranges of several utilities after one another, and what their reduces take once; the fewest maps of all.
+
+        Where reduces take the same beside any number of maps, they are one item, from 0 maps on.
+        """
+        grows: list[bool] = np.any(problem.growth, axis=1).tolist()
+        pairs = [
+            [
+                (job, maps if grows[job] else 0)
+                for job, maps in zip(part.item_job.tolist(), part.item_maps.tolist(), strict=True)
+            ]
+            for part in parts
+        ]
+        every = sorted({pair for some in pairs for pair in some})
+        position = {pair: item for item, pair in enumerate(every)}
+        numbered = [np.array([*(position[pair] for pair in some), -1], dtype=np.int64) for some in pairs]
+        item_job, item_maps = np.array(every, dtype=np.int64).reshape(-1, 2).T
+        least = np.min([np.where(part.least < 0, LARGEST, part.least) for part in parts], axis=0)
+        return cls(
+            item_job=item_job,
+            item_maps=item_maps,
+            job=np.concatenate([part.job for part in parts]),
+            item=np.concatenate([own[part.item] for own, part in zip(numbered, parts, strict=True)]),
+            fewest=np.concatenate([part.fewest for part in parts]),
+            most=np.concatenate([part.most for part in parts]),
+            reduces=np.concatenate([part.reduces for part in parts]),
+            least=np.where(least < LARGEST, least, -1),
+        )
+
     def demand(self, problem: Utility) -> Ints:
         """What a reduce of each item takes at least, shape (items, resources)."""
         more = [problem.grown[job][maps] for job, maps in zip(self.item_job, self.item_maps, strict=True)]
@@ -142,12 +180,31 @@ def rules_out(problem: Utility, units: int, prices: LevelPrices) -> bool:
     if (rooms < 0).any():
         return True
     map_prices, item_prices = np.maximum(prices.maps, 0), np.maximum(prices.of_items(levels), 0)
+    return _cheapest(problem, levels, map_prices, item_prices) > worth_of_nodes(
+        problem, levels, map_prices, item_prices
+    )
+
+
+def worth_of_nodes(problem: Utility, levels: Levels, map_prices: Ints, item_prices: Ints) -> int:
+    """What the best patterns of all nodes are worth together, or more, of the fewest tasks that the ranges ask for.
+
+    Fixed reduces take what they do beside the fewest maps of each job.
+    """
+    rooms = np.maximum(rooms_at(problem, np.maximum(levels.least, 0)), 0)
     most_maps, most_reduces = _most(problem, levels, levels.fewest, levels.reduces)
     worth = np.concatenate([map_prices, item_prices])
     demand = np.concatenate([problem.demand_map, levels.demand(problem)])
     alike, size = np.unique(rooms, axis=0, return_counts=True)
     values = knapsacks(alike, demand, np.concatenate([most_maps, most_reduces]), worth[:, None])
-    return bool(_cheapest(problem, levels, map_prices, item_prices) > exact_product(size, values))
+    return exact_product(size, values)
+
+
+def range_costs(problem: Utility, levels: Levels, map_prices: Ints, item_prices: Ints) -> list[int]:
+    """What the fewest tasks of each range cost, at prices of 0 or more."""
+    maps, reduces = map_prices.tolist(), item_prices.tolist()
+    free = problem.fixed is None
+    rows = zip(levels.job.tolist(), levels.item.tolist(), levels.fewest.tolist(), levels.reduces.tolist(), strict=True)
+    return [maps[job] * fewest + (reduces[item] * needed if free else 0) for job, item, fewest, needed in rows]
 
 
 def utilisation_bound_at(problem: Utility, units: int, prices: LevelPrices, scale: int) -> int:

@@ -25,6 +25,7 @@ from optsched.problems.base import GRID, exact
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.problems.utility_columns import TaskPrices
 from optsched.results import Certificate, Limit, Proof, Termination
+from optsched.searches.utility_choices import entry_by_choices
 from optsched.searches.utility_columns import highest_entry, most_utilisation
 from optsched.searches.utility_patterns import (
     USE_SCALE,
@@ -137,6 +138,7 @@ class UtilitySearch:
         ceiling, proved = self._close(ceiling)
         if not proved:
             tree = None if self.problem.coupled else highest_entry(self.problem, [], ceiling, self._within())
+            tree = tree or entry_by_choices(self.problem, [], ceiling, self._within())
             self.certificates = (tree or Certificate("lowest-utility", Proof.SOLVER, exact(ceiling, GRID)),)
         if self.lowest(self.counts) == ceiling:
             self._use(ceiling)

@@ -18,6 +18,7 @@ from optsched.processes.handing import hand_over
 from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.searches.utility import UtilitySearch
 from optsched.searches.utility_by_maps import utility_search
+from optsched.searches.utility_choices import entry_by_choices
 from optsched.searches.utility_columns import highest_entry
 from optsched.searches.utility_program import Quota, allocation_of, solve_integer_program
 from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
@@ -120,6 +121,7 @@ class _Entries:
         tree = None
         try:
             tree = None if problem.coupled else highest_entry(problem, self.levels, low, self._within())
+            tree = tree or entry_by_choices(problem, self.levels, low, self._within())
         except STOPPED as error:  # the entry stays, by a word
             self.limit = stopped(error)[0]
         name = entry_name(problem.components[0].name, rank + 1)

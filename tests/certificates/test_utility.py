@@ -15,6 +15,7 @@ from utility_instances import SWAPS, posed, problems
 
 import optsched
 from optsched.certificates import certify, proved_bound, utilisation_certificate, utility_certificate
+from optsched.certificates import utility as proofs
 from optsched.errors import CertificateInvalid
 from optsched.instances.generate import generate
 from optsched.problems import Utility, utility_columns
@@ -22,6 +23,7 @@ from optsched.problems.base import GRID
 from optsched.results import Certificate, Proof, Termination
 from optsched.routes import bounds, solve
 from optsched.searches.enumeration import best_placement
+from optsched.searches.utility_choices import entry_by_choices
 from optsched.searches.utility_columns import highest_entry
 from optsched.searches.utility_leximin import leximin
 from optsched.solvers.profiles import load_profile
@@ -186,10 +188,26 @@ def tree_certificates() -> list[tuple[Utility, Certificate, Any]]:
 
 TREES = tree_certificates()
 
+#: Fixed reduces that grow: its lowest utility, and the second lowest, by choices of counts and cuts.
+GROWING = Utility(generate("utility", seed=0), phase="by-maps", reduces="fixed")
+
+
+def choice_certificates() -> list[tuple[Utility, Certificate, Any]]:
+    """Certificates that are trees over choices of counts, with what they take as given."""
+    vector = leximin(GROWING)
+    first = entry_by_choices(GROWING, [], int(vector.utilities[0] * GRID), load_profile("exact"))
+    second = vector.certificates[1]
+    assert first is not None
+    assert second is not None
+    return [(GROWING, first, ()), (GROWING, second, vector.utilities[:1])]
+
+
+CHOICES = choice_certificates()
+
 
 def test_trees_prove_the_optimum() -> None:
     """Tests that the trees prove what is claimed, that it is the truth, and that the lowest utility has trees too."""
-    for problem, certificate, given_values in TREES:
+    for problem, certificate, given_values in (*TREES, *CHOICES):
         assert certificate.kind is Proof.COMBINATORIAL
         assert proved_bound(problem, certificate, given_values) == certificate.claim
     solution = solve(TREE)
@@ -203,7 +221,7 @@ def test_trees_prove_the_optimum() -> None:
 
 def test_trees_do_not_prove_more() -> None:
     """Tests that a claim beyond the truth is refused, or proves the truth, also where less is given."""
-    for problem, certificate, given_values in TREES:
+    for problem, certificate, given_values in (*TREES, *CHOICES):
         for more in (1, 100):
             beyond = replace(certificate, claim=certificate.claim - Fraction(more, GRID))
             assert proved_or(problem, beyond, given_values, certificate.claim) >= certificate.claim
@@ -258,17 +276,37 @@ def test_trees_of_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
         proved_bound(TREES[0][0], TREES[0][1], None)
     job = {"maps": 2, "map": {"cpu": 1}, "reduces": 1, "reduce": {"cpu": 4}, "shuffle": {"cpu": 1}}
     coupled = posed({"cpu": [9]}, [job], phase="by-maps")
-    with pytest.raises(CertificateInvalid, match="there are no trees where what a reduce takes grows"):
+    with pytest.raises(CertificateInvalid, match="there are no trees over patterns where what a"):
         proved_bound(coupled, certificate, ())
     monkeypatch.setattr(utility_columns, "MOST_PATTERNS", 0)
     with pytest.raises(CertificateInvalid, match="map_prices: too many patterns are left at these prices"):
         proved_bound(problem, certificate, given_values)
 
 
+def test_cuts_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that cuts are lists of prices of pending jobs, and not too many; without them the tree proves nothing."""
+    problem, certificate, given_values = CHOICES[0]
+    free: dict[str, Any] = {"map_prices": {}, "reduce_prices": {}}
+    for cuts, told in (
+        (3, "cuts: must be a list"),
+        ([3], "cuts"),
+        ([{}], "reduce_prices: must be"),
+        ([{**free, "map_prices": {"x": 1}}], 'job "x"'),
+    ):
+        with pytest.raises(CertificateInvalid, match=told):
+            proved_bound(problem, replace(certificate, data={**certificate.data, "cuts": cuts}), given_values)
+    rows = len(certificate.data["cuts"])
+    weaker = replace(certificate, data={**certificate.data, "cuts": [free] * rows})
+    assert proved_or(problem, weaker, given_values, certificate.claim) >= certificate.claim
+    monkeypatch.setattr(proofs, "_MOST_CUTS", 0)
+    with pytest.raises(CertificateInvalid, match=f"cuts: {rows} lists of prices are more than 0"):
+        proved_bound(problem, certificate, given_values)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_tampered_trees(seed: int) -> None:
     """Tests that whatever is changed in a tree, it is refused or proves no more than the truth."""
-    for problem, certificate, given_values in TREES:
+    for problem, certificate, given_values in (*TREES, *CHOICES):
         for data in tampered(certificate.data, np.random.default_rng(seed), 3):
             for claim in (certificate.claim, certificate.claim - Fraction(1, GRID)):
                 changed = replace(certificate, data=data, claim=claim)

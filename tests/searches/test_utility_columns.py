@@ -14,7 +14,7 @@ from optsched.problems.base import GRID
 from optsched.problems.utility_columns import TaskPrices
 from optsched.results import Proof
 from optsched.routes import solve
-from optsched.searches import utility_columns
+from optsched.searches import utility_columns, utility_leximin
 from optsched.searches.enumeration import best_placement
 from optsched.searches.utility_columns import highest_entry, most_utilisation
 from optsched.searches.utility_leximin import leximin
@@ -77,6 +77,7 @@ def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(utility_columns, "settling_tree", late)
         assert highest_entry(SWAPS, [], half, EXACT) is None
+        patch.setattr(utility_leximin, "entry_by_choices", lambda *_: None)
         words = leximin(SWAPS)
         assert words.proofs[1:] == (Proof.SOLVER,)
         assert np.array_equal(words.placement.nodes, leximin(SWAPS).placement.nodes)
