@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+
 import numpy as np
 
 from optsched.deadline import check
@@ -66,40 +68,54 @@ def fair_sharing(
     [0, -1, 0, -1, -1]
     """
     state, nodes = problem.instance.state, len(problem.free)
-    counts = Allocation(*(np.zeros((len(problem.jobs), nodes), dtype=np.int64) for _ in range(2)))
-    if problem.fixed is not None:
-        counts.reduces[:] = problem.fixed
-    rooms = Rooms(problem, counts)
-    map_slots, slots_of_reduces = _slots(slots, state.idle_slots), _slots(reduce_slots, state.idle_reduce_slots)
-    offered = [
-        (MAP, _running(problem, MAP), rooms.counts.maps, problem.pending_maps.copy(), map_slots),
-        (REDUCE, _running(problem, REDUCE), rooms.counts.reduces, problem.pending_reduces.copy(), slots_of_reduces),
-    ]
-    if problem.fixed is not None:
-        offered.pop()
+    none: Ints = np.zeros((len(problem.jobs), nodes), dtype=np.int64)
+    rooms = Rooms(problem, Allocation(none, none if problem.fixed is None else problem.fixed))
+    offered = [_Offered(problem, MAP, rooms, _slots(slots, state.idle_slots))]
+    if problem.fixed is None:
+        offered.append(_Offered(problem, REDUCE, rooms, _slots(reduce_slots, state.idle_reduce_slots)))
     available = {"in-turn": False, "availability": True}[advertised]
     placed = True
     while placed:
-        placed = False
         order = np.arange(nodes)
         if available:
             order = np.argsort(-availability(rooms.free, problem.capacity), kind="stable")
-        for kind, running, count, waiting, idle in offered:
-            share = running + count.sum(axis=1)
-            for node in order[idle[order] > 0].tolist() if waiting.any() else ():
-                check()
-                able = np.flatnonzero((waiting > 0) & rooms.beside(kind, node))
-                by_share = able[np.argsort(share[able], kind="stable")].tolist()
-                job = next((job for job in by_share if rooms.fits(kind, job, node)), None)
-                if job is not None:
-                    rooms.put(kind, job, node)
-                    share[job] += 1
-                    waiting[job] -= 1
-                    idle[node] -= 1
-                    placed = True
-                elif not problem.coupled:
-                    idle[node] = 0  # nor will any task fit there later: what is free only shrinks
-    return problem.placement_of(rooms.counts)
+        gave = [slots.go_round(order) for slots in offered]
+        placed = any(gave)
+    return rooms.placement
+
+
+class _Offered:
+    """Slots of a kind, and the jobs that have a task of the kind waiting, by how many they run."""
+
+    def __init__(self, problem: Utility, kind: int, rooms: Rooms, idle: Ints) -> None:
+        self._kind, self._rooms, self._idle, self._coupled = kind, rooms, idle, problem.coupled
+        pending = (problem.pending_maps, problem.pending_reduces)[kind]
+        running = _running(problem, kind) + np.array(rooms.placed[kind], dtype=np.int64)
+        self._waiting: list[int] = pending.tolist()
+        self._order = sorted((run, job) for job, run in enumerate(running.tolist()) if self._waiting[job])
+        self._runs: list[int] = running.tolist()
+
+    def go_round(self, trackers: Ints) -> bool:
+        """Offer one slot of each of these trackers that has one; whether anything was placed."""
+        placed = False
+        for node in trackers[self._idle[trackers] > 0].tolist() if self._order else ():
+            check()
+            job = self._rooms.first(self._kind, node, self._order)
+            if job is not None:
+                self._place(job, node)
+                placed = True
+            elif not self._coupled:
+                self._idle[node] = 0  # nor will any task fit there later: what is free only shrinks
+        return placed
+
+    def _place(self, job: int, node: int) -> None:
+        self._rooms.put(self._kind, job, node)
+        self._idle[node] -= 1
+        del self._order[bisect_left(self._order, (self._runs[job], job))]
+        self._runs[job] += 1
+        self._waiting[job] -= 1
+        if self._waiting[job]:
+            insort(self._order, (self._runs[job], job))
 
 
 def _running(problem: Utility, kind: int) -> Ints:

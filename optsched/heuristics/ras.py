@@ -6,7 +6,7 @@ is in `ras_enforcement`, and what Sharmilarani et al. compare with in `fair_shar
 
 from __future__ import annotations
 
-import hashlib
+from bisect import bisect_left, insort
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,9 +79,8 @@ def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, imp
     >>> problem.allocated(placement).maps.tolist(), str(problem.evaluate(placement)[0])
     ([[0, 2], [1, 1]], '-1/2')
     """
-    reduces = spread_reduces(problem)
-    maps = map_rounds(problem, reduces, rounds=rounds, improvement=improvement).maps
-    return problem.placement_of(Allocation(maps, reduces))
+    trackers, _, _ = _settled(problem, spread_reduces(problem), rounds, improvement)
+    return trackers.rooms.placement
 
 
 def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improvement: str = "strict") -> Rounds:
@@ -127,6 +126,14 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
     strict ['-1', '-1/2', '-1/2'] settled
     literal ['-1', '-1'] endless
     """
+    trackers, lowest, ended = _settled(problem, reduces, rounds, improvement)
+    return Rounds(trackers.rooms.counts.maps, lowest, ended)
+
+
+def _settled(
+    problem: Utility, reduces: Ints, rounds: int, improvement: str
+) -> tuple[_Trackers, tuple[Number, ...], Literal["settled", "endless", "rounds"]]:
+    """The trackers after the rounds, the lowest utility after each round, and how they ended; see `map_rounds`."""
     strict = {"strict": True, "literal": False}[improvement]
     trackers = _Trackers(problem, reduces)
     nodes = range(reduces.shape[1])
@@ -140,14 +147,14 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
             swapped = trackers.swap(node, strict)
             changed = changed or given or swapped
         lowest.append(trackers.lowest)
-        state = hashlib.sha256(trackers.maps.tobytes()).digest()
+        state = trackers.state
         if not changed or state in seen:
             ended = "endless" if changed else "settled"
             break
         seen.add(state)
     for node in nodes:
         trackers.fill(node)
-    return Rounds(trackers.maps, tuple(lowest), ended)
+    return trackers, tuple(lowest), ended
 
 
 class _Trackers:
@@ -155,69 +162,69 @@ class _Trackers:
 
     Attributes
     ----------
-    maps
-        Shape (jobs, nodes).
+    rooms
+        The maps on the trackers, and what they leave free.
     waiting
         Maps of each job that have no tracker.
     utility, fewer
         Utility of each job, and what it would be with one map fewer (the same for a job that has none).
-    gains
-        Whether one more map raises it.
     """
 
     def __init__(self, problem: Utility, reduces: Ints) -> None:
         jobs = range(len(problem.jobs))
-        self._worth = [problem.map_worth(job, count) for job, count in zip(jobs, reduces.sum(axis=1), strict=True)]
-        self._rooms = Rooms(problem, Allocation(np.zeros_like(reduces), reduces))
+        placed = reduces.sum(axis=1)
+        self._worth = [[int(worth) for worth in problem.map_worth(job, placed[job])] for job in jobs]
+        self.rooms = Rooms(problem, Allocation(np.zeros(reduces.shape, dtype=np.int64), reduces))
         self._coupled = problem.coupled
-        self.maps = self._rooms.counts.maps
-        self.waiting: Ints = problem.pending_maps.copy()
-        self.utility: Ints = np.zeros(len(jobs), dtype=np.int64)
-        self.fewer, self.gains = self.utility.copy(), np.zeros(len(jobs), dtype=bool)
+        self.waiting: list[int] = problem.pending_maps.tolist()
+        self.utility, self.fewer = [0 for _ in jobs], [0 for _ in jobs]
+        #: The jobs with a map waiting, sorted: those first whose utility one more raises, by utility. And each job's
+        #: entry: (whether it is not raised, utility, job).
+        self._order: list[tuple[bool, int, int]] = []
+        self._entry: dict[int, tuple[bool, int, int]] = {}
+        #: Trackers on which nothing fitted, since when no map was taken away and no other job has begun to wait.
+        self._full: set[int] = set()
         for job in jobs:
             self._weigh(job)
 
     @property
     def lowest(self) -> Number:
         """The lowest utility of a job; 0 without jobs."""
-        return exact(int(self.utility.min()) if len(self.utility) else 0, GRID)
+        return exact(min(self.utility, default=0), GRID)
+
+    @property
+    def state(self) -> bytes:
+        """Where all maps are, in short."""
+        return self.rooms.digest(MAP)
 
     def fill(self, node: int) -> bool:
         """Give maps while any fits, to the job of lowest utility first; whether one was given."""
         given = False
+        if node in self._full:
+            return given
         while True:
             check()
-            job = self._first_fit(np.flatnonzero((self.waiting > 0) & self._rooms.beside(MAP, node)), node)
+            job = self.rooms.first(MAP, node, self._order)
             if job is None:
+                if not self._coupled:
+                    self._full.add(node)
                 return given
             self._move(job, node, 1)
             given = True
 
-    def _first_fit(self, jobs: Ints, node: int) -> int | None:
-        """The job that goes first of those whose map fits what is free on the tracker itself."""
-        if self._coupled:
-            order = jobs[np.lexsort((self.utility[jobs], ~self.gains[jobs]))].tolist()
-            return next((job for job in order if self._rooms.fits(MAP, job, node)), None)
-        gaining = jobs[self.gains[jobs]]
-        jobs = gaining if len(gaining) else jobs
-        return int(jobs[np.argmin(self.utility[jobs])]) if len(jobs) else None
-
     def swap(self, node: int, strict: bool) -> bool:
         """One more map for the waiting job of lowest utility, if others can make room; whether a map was moved."""
-        waiting = np.flatnonzero((self.waiting > 0) & self.gains)
-        if not len(waiting):
+        if not self._order or self._order[0][0]:
             return False
-        taker = int(waiting[np.argmin(self.utility[waiting])])
-        before, givers = int(self.utility[taker]), list[int]()
-        while not (fits := self._rooms.fits(MAP, taker, node)):
+        _, before, taker = self._order[0]
+        givers = list[int]()
+        while not (fits := self.rooms.fits(MAP, taker, node)):
             check()
-            floor = before if strict else self.utility.min()  # a job at this minimum has none to give
-            able = (self.maps[:, node] > 0) & (self.fewer > floor)
-            able[taker] = False
-            if not able.any():
+            floor = before if strict else min(self.utility)  # a job at this minimum has none to give
+            able = [job for job in self.rooms.on(MAP, node) if job != taker and self.fewer[job] > floor]
+            if not able:
                 break
-            candidates = np.flatnonzero(able)
-            givers.append(int(candidates[np.argmax(self.utility[candidates])]))
+            givers.append(max(able, key=lambda job: (self.utility[job], -job)))
             self._move(givers[-1], node, -1)
         if fits:
             self._move(taker, node, 1)
@@ -229,14 +236,24 @@ class _Trackers:
 
     def _move(self, job: int, node: int, count: int) -> None:
         """`count` (1 or -1) maps more of a job on a tracker."""
-        self._rooms.put(MAP, job, node, count)
+        self.rooms.put(MAP, job, node, count)
         self.waiting[job] -= count
+        if count < 0:
+            self._full.discard(node)
+            if self.waiting[job] == 1:
+                self._full.clear()
         self._weigh(job)
 
     def _weigh(self, job: int) -> None:
-        worth, count = self._worth[job], len(self._worth[job]) - 1 - int(self.waiting[job])
+        """Note what a job is worth now, and its turn."""
+        worth = self._worth[job]
+        count = len(worth) - 1 - self.waiting[job]
         self.utility[job], self.fewer[job] = worth[count], worth[max(count - 1, 0)]
-        self.gains[job] = count + 1 < len(worth) and bool(worth[count + 1] > worth[count])
+        if job in self._entry:
+            del self._order[bisect_left(self._order, self._entry.pop(job))]
+        if self.waiting[job]:
+            self._entry[job] = worth[count + 1] <= worth[count], worth[count], job
+            insort(self._order, self._entry[job])
 
 
 HEURISTICS = (

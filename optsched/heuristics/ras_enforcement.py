@@ -220,10 +220,14 @@ class _Running:
         """What to start on a tracker: of the jobs that may, the one of lowest utility, its reduces first."""
         waits = np.array([bool(tasks) for tasks in self._waiting], dtype=bool)
         fits = np.concatenate([self.rooms.beside(kind, node) for kind in (MAP, REDUCE)])
-        few = np.concatenate([part[:, node] for part in self.rooms.counts]) < self._target[:, node]
-        able = np.flatnonzero(waits & fits & few)
+        runs = np.zeros(len(waits), dtype=np.int64)
         jobs = len(self._problem.jobs)
-        utility = self._problem.utility_units(*(part.sum(axis=1) for part in self.rooms.counts))
+        for kind in (MAP, REDUCE):
+            for job, count in self.rooms.on(kind, node).items():
+                runs[kind * jobs + job] = count
+        few = runs < self._target[:, node]
+        able = np.flatnonzero(waits & fits & few)
+        utility = self._problem.utility_units(*(np.array(placed, dtype=np.int64) for placed in self.rooms.placed))
         order = able[np.lexsort((able < jobs, utility[able % jobs]))].tolist()
         return next((row for row in order if self.rooms.fits(row // jobs, row % jobs, node)), None)
 

@@ -610,22 +610,21 @@ def spread_reduces(problem: Utility) -> Ints:
     >>> spread_reduces(Utility(Instance(cluster, workload))).tolist()
     [[1, 1, 0], [1, 0, 0]]
     """
-    spread = np.zeros_like(problem.running_reduces)
+    spread: Ints = np.zeros(problem.running_reduces.shape, dtype=np.int64)
     left = problem.free.copy()
     everyone = problem.running_reduces.sum(axis=0) + problem.other_reduces
-    own = problem.running_reduces.copy()
     largest = int(everyone.max(initial=0)) + len(problem.tasks) + 1
-    for job, pending in enumerate(problem.pending_reduces.tolist()):
+    for job in np.flatnonzero(problem.pending_reduces).tolist():
         demand = problem.demand_reduce[job]
-        for _ in range(pending):
-            room = np.flatnonzero((left >= demand).all(axis=1))
-            if not len(room):
+        turn = np.where((left >= demand).all(axis=1), everyone * largest + problem.running_reduces[job], LARGEST)
+        for _ in range(int(problem.pending_reduces[job])):
+            node = int(np.argmin(turn)) if len(turn) else NONE
+            if node == NONE or turn[node] == LARGEST:
                 break
-            node = room[np.argmin(everyone[room] * largest + own[job, room])]
             left[node] -= demand
             everyone[node] += 1
-            own[job, node] += 1
             spread[job, node] += 1
+            turn[node] = turn[node] + largest + 1 if (left[node] >= demand).all() else LARGEST
     return spread
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+
 import numpy as np
 
 from optsched.instance import MAP, REDUCE, Bools, Ints
+from optsched.placement import NONE, Placement
 from optsched.problems.utility import Allocation, Utility
 
 __all__ = ["Rooms"]
+
+#: So many jobs are tried one by one on a tracker before all are compared with what is free there.
+_TRIED = 8
+
+_NOTHING: Mapping[int, int] = MappingProxyType({})
 
 
 class Rooms:
@@ -25,8 +36,8 @@ class Rooms:
 
     Attributes
     ----------
-    counts
-        Maps and reduces of each job on each tracker.
+    placed
+        How many maps, and how many reduces, each job has placed.
     free
         int64, shape (nodes, resources).
 
@@ -46,16 +57,61 @@ class Rooms:
     """
 
     def __init__(self, problem: Utility, counts: Allocation | None = None) -> None:
-        shape = len(problem.jobs), len(problem.free)
-        given = counts or Allocation(*(np.zeros(shape, dtype=np.int64) for _ in range(2)))
-        self.counts = Allocation(*(part.copy() for part in given))
-        self.free: Ints = problem.free - problem.used(self.counts)
+        self._shape = len(problem.jobs), len(problem.free)
+        given = counts or Allocation(*(np.zeros(self._shape, dtype=np.int64) for _ in range(2)))
         self._problem = problem
         self._grows: list[bool] = np.any(problem.growth, axis=1).tolist()
-        self._placed = self.counts.maps.sum(axis=1).tolist()
-        more = [table[placed] for table, placed in zip(problem.grown, self._placed, strict=True)]
+        self.placed: tuple[list[int], list[int]] = given.maps.sum(axis=1).tolist(), given.reduces.sum(axis=1).tolist()
+        #: For maps and for reduces: of each tracker how many it has of each job, without those that it has none of.
+        self._on: tuple[dict[int, dict[int, int]], dict[int, dict[int, int]]] = {}, {}
+        #: Of each job likewise how many reduces are on each tracker.
+        self._hosts: list[dict[int, int]] = [{} for _ in problem.jobs]
+        more = [table[placed] for table, placed in zip(problem.grown, self.placed[MAP], strict=True)]
         grown = np.array(more, dtype=np.int64).reshape(problem.growth.shape)
         self._demands: list[Ints] = [problem.demand_map, problem.demand_reduce + grown]
+        self._rows = [list(map(tuple, demands.tolist())) for demands in self._demands]
+        self.free: Ints = problem.free.copy()
+        for kind, part in enumerate(given):
+            jobs, nodes = np.nonzero(part)
+            taken = part[jobs, nodes]
+            np.subtract.at(self.free, nodes, taken[:, None] * self._demands[kind][jobs])
+            for job, node, count in zip(jobs.tolist(), nodes.tolist(), taken.tolist(), strict=True):
+                self._count(kind, job, node, count)
+
+    @property
+    def counts(self) -> Allocation:
+        """Maps and reduces of each job on each tracker, in arrays that are made anew."""
+        counts = Allocation(*(np.zeros(self._shape, dtype=np.int64) for _ in range(2)))
+        for kind, part in enumerate(counts):
+            jobs, nodes, amounts = self._entries(kind)
+            part[jobs, nodes] = amounts
+        return counts
+
+    @property
+    def placement(self) -> Placement:
+        """The placement with these counts that the problem chooses (`Utility.placement_of`)."""
+        problem = self._problem
+        found = np.full(len(problem.tasks), NONE, dtype=np.int64)
+        for kind, positions in enumerate((problem.map_positions, problem.reduce_positions)):
+            _, nodes, amounts = self._entries(kind)
+            hosts = np.split(np.repeat(nodes, amounts), np.cumsum(self.placed[kind]))
+            for tasks, own in zip(positions, hosts, strict=False):  # the last is what no job has: nothing
+                found[tasks[: len(own)]] = own
+        return problem.placement(found)
+
+    def _entries(self, kind: int) -> tuple[Ints, Ints, Ints]:
+        """Jobs, trackers and how many: what is placed, by job and then by tracker."""
+        entries = [(job, node, count) for node, own in self._on[kind].items() for job, count in own.items()]
+        jobs, nodes, amounts = np.array(sorted(entries), dtype=np.int64).reshape(-1, 3).T
+        return jobs, nodes, amounts
+
+    def digest(self, kind: int) -> bytes:
+        """A short name of what is placed of a kind: that of no other counts."""
+        return hashlib.sha256(np.ascontiguousarray(self._entries(kind)).tobytes()).digest()
+
+    def on(self, kind: int, node: int) -> Mapping[int, int]:
+        """How many tasks a tracker has of each job that it has any of."""
+        return self._on[kind].get(node, _NOTHING)
 
     def demands(self, kind: int) -> Ints:
         """What the next task of each job takes of the tracker that it is placed on, shape (jobs, resources)."""
@@ -69,28 +125,57 @@ class Rooms:
     def fits(self, kind: int, job: int, node: int) -> bool:
         """Whether one of the job's tasks that wait fits on a tracker, and what its reduces take for it, anywhere."""
         if kind == MAP and self._grows[job]:
-            return bool((self._taken(job, node, self._placed[job]) <= self.free).all())
-        return bool((self.demands(kind)[job] <= self.free[node]).all())
+            nodes, taken = self._taken(job, node, self.placed[MAP][job])
+            return bool((taken <= self.free[nodes]).all())
+        return all(need <= left for need, left in zip(self._rows[kind][job], self.free[node].tolist(), strict=True))
+
+    def first(self, kind: int, node: int, order: Sequence[tuple[int, ...]]) -> int | None:
+        """The first job of which a task fits on a tracker; `order` has the jobs at the ends of its entries."""
+        for entry in islice(order, _TRIED):
+            if self.fits(kind, entry[-1], node):
+                return entry[-1]
+        if len(order) <= _TRIED:
+            return None
+        beside = self.beside(kind, node)
+        if not beside.any():
+            return None
+        able = beside.tolist()
+        left = (entry[-1] for entry in islice(order, _TRIED, None) if able[entry[-1]])
+        return next((job for job in left if self.fits(kind, job, node)), None)
 
     def put(self, kind: int, job: int, node: int, count: int = 1) -> None:
         """Place one task of a job on a tracker; with `count` -1 take one away."""
-        if kind == MAP:
-            if self._grows[job]:
-                self.free -= count * self._taken(job, node, self._placed[job] - (count < 0))
-            else:
-                self.free[node] -= count * self._problem.demand_map[job]
-            self._placed[job] += count
-            if self._grows[job]:
-                grown = self._problem.grown[job][self._placed[job]]
-                self._demands[REDUCE][job] = self._problem.demand_reduce[job] + grown
-            self.counts.maps[job, node] += count
+        grows = kind == MAP and self._grows[job]
+        if grows:
+            nodes, taken = self._taken(job, node, self.placed[MAP][job] - (count < 0))
+            self.free[nodes] -= count * taken
         else:
-            self.free[node] -= count * self.demands(kind)[job]
-            self.counts.reduces[job, node] += count
+            self.free[node] -= count * self._demands[kind][job]
+        self.placed[kind][job] += count
+        self._count(kind, job, node, count)
+        if grows:
+            grown = self._problem.grown[job][self.placed[MAP][job]]
+            self._demands[REDUCE][job] = self._problem.demand_reduce[job] + grown
+            self._rows[REDUCE][job] = tuple(self._demands[REDUCE][job].tolist())
 
-    def _taken(self, job: int, node: int, placed: int) -> Ints:
-        """What one map more than so many takes everywhere, with what the job's reduces take for it."""
-        table = self._problem.grown[job]
-        taken: Ints = self.counts.reduces[job][:, None] * (table[placed + 1] - table[placed])
-        taken[node] += self._problem.demand_map[job]
-        return taken
+    def _count(self, kind: int, job: int, node: int, more: int) -> None:
+        """So many more tasks of a job are on a tracker."""
+        _add(self._on[kind].setdefault(node, {}), job, more)
+        if kind == REDUCE:
+            _add(self._hosts[job], node, more)
+
+    def _taken(self, job: int, node: int, placed: int) -> tuple[Ints, Ints]:
+        """What one map more than so many takes on its tracker and, for the job's reduces, on theirs; rows of these."""
+        table, hosts = self._problem.grown[job], self._hosts[job]
+        nodes = np.array([node, *(host for host in hosts if host != node)], dtype=np.int64)
+        reduces = np.array([hosts.get(one, 0) for one in nodes.tolist()], dtype=np.int64)
+        taken: Ints = reduces[:, None] * (table[placed + 1] - table[placed])
+        taken[0] += self._problem.demand_map[job]
+        return nodes, taken
+
+
+def _add(counts: dict[int, int], key: int, more: int) -> None:
+    """Count, and drop what there is none of."""
+    counts[key] = counts.get(key, 0) + more
+    if not counts[key]:
+        del counts[key]
