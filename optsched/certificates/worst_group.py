@@ -1,19 +1,25 @@
-"""Prices of groups and slots in `worst-group`: a `dual` proof of the worst mean, and of the locality cost within it."""
+"""Prices of groups and slots in `worst-group`: a `dual` proof of the worst mean, and of the locality cost within it.
+
+Where prices alone leave a gap, the proof is a tree of cases over the program with limits on what groups pay.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.certificates.reading import denominator, integer, number, priced, prices_of, written
+from optsched.certificates.reading import denominator, integer, items, number, priced, prices_of, shown, written
+from optsched.certificates.trees import Tree
 from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems.worst_group import WorstGroup
+from optsched.problems.worst_group_program import GroupProgram
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["GroupPrices", "cost_certificate", "worst_group_certificate", "worst_group_proof"]
+__all__ = ["GroupPrices", "cost_certificate", "group_tree_certificate", "worst_group_certificate", "worst_group_proof"]
 
 
 class GroupPrices(NamedTuple):
@@ -46,6 +52,8 @@ def cost_certificate(problem: WorstGroup, mean: Number, scale: int, prices: Grou
 def worst_group_proof(problem: WorstGroup, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's prices prove; on the cost given the worst mean of `objective`."""
     data = certificate.data
+    if "steps" in data:
+        return _tree_proof(problem, certificate, objective)
     prices = _read(problem, data)
     if certificate.component == "worst-mean":
         return problem.mean_bound(prices.groups, prices.task, prices.nodes)
@@ -53,6 +61,58 @@ def worst_group_proof(problem: WorstGroup, certificate: Certificate, objective: 
     if objective is None or objective[0] > mean:
         raise CertificateInvalid(f"mean: a proof for means up to {mean} says nothing of this placement")
     return problem.cost_bound(mean, scale, prices.groups, prices.task, prices.nodes)
+
+
+def group_tree_certificate(problem: WorstGroup, claim: Number, tree: Tree, mean: Number | None = None) -> Certificate:
+    """The certificate that a tree makes of the locality cost within a mean, or (without one) of the worst mean.
+
+    It claims `claim`, without looking: where the tree proves less, `certify` says so.
+    """
+    names = _program(problem, claim, mean).names
+
+    def multipliers(some: Ints) -> dict[str, Any]:
+        return {"scale": int(some[0]), "prices": some[1:].tolist()}
+
+    data = tree.written(lambda variable: list(names[variable]), multipliers)
+    if mean is None:
+        return Certificate("worst-mean", Proof.DUAL, claim, data)
+    return Certificate("locality-cost", Proof.DUAL, claim, {"mean": written(mean), **data})
+
+
+def _program(problem: WorstGroup, claim: Number, mean: Number | None) -> GroupProgram:
+    """What settles a claim of the cost within a mean; or of the worst mean, by what is below it."""
+    if mean is None:
+        return GroupProgram(problem, problem.most_below(claim), costless=True)
+    return GroupProgram(problem, problem.most_within(mean))
+
+
+def _tree_proof(problem: WorstGroup, certificate: Certificate, objective: Value | None) -> Number:
+    data, claim = certificate.data, certificate.claim
+    mean = number(data, "mean") if certificate.component == "locality-cost" else None
+    if mean is not None and (objective is None or objective[0] > mean):
+        raise CertificateInvalid(f"mean: a proof for means up to {mean} says nothing of this placement")
+    if not problem.count:
+        return 0
+    posed = _program(problem, claim, mean)
+    index = {name: variable for variable, name in enumerate(posed.names)}
+
+    def variable(named: Any) -> int:
+        if not isinstance(named, list | tuple) or tuple(map(str, named)) not in index:
+            raise CertificateInvalid(f"branch: there is no task and place {shown(named)}")
+        return index[tuple(map(str, named))]
+
+    def multipliers(given: Mapping[str, Any]) -> Ints:
+        prices, rows = items(given, "prices"), len(posed.program.row_lower)
+        if len(prices) != rows:
+            raise CertificateInvalid(f"prices: must be {rows}, one a row, not {len(prices)}")
+        whole = [integer({"prices": price}, "prices") for price in prices]
+        return np.array([integer(given, "scale"), *whole], dtype=np.int64)
+
+    tree = Tree.read(data, variable, multipliers)
+    if mean is None:
+        return claim if tree.bound(posed.program, 1) >= 1 else 0
+    limit = min(math.ceil(claim), len(problem.tasks) * problem.levels[2] + 1)
+    return tree.bound(posed.program, limit)
 
 
 def _written(problem: WorstGroup, prices: GroupPrices) -> dict[str, Any]:

@@ -9,7 +9,6 @@ network, and HiGHS solves its linear program, and an integer one where that is n
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,24 +22,34 @@ import scipy
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from optsched.certificates.worst_group import GroupPrices, cost_certificate, worst_group_certificate
+from optsched.certificates.worst_group import (
+    GroupPrices,
+    cost_certificate,
+    group_tree_certificate,
+    worst_group_certificate,
+)
 from optsched.deadline import check
 from optsched.errors import SolverDisagreement
 from optsched.instance import LARGEST, Ints
 from optsched.placement import Placement
 from optsched.problems.worst_group import WorstGroup
+from optsched.problems.worst_group_program import GroupProgram, group_limits
 from optsched.results import Certificate, Limit, Number, Proof, Termination
 from optsched.searches.assignment import TransportNetwork, fill_idle_slots, network_program, solve_network_program
+from optsched.searches.program_tree import settling_tree
 from optsched.solvers.answers import rounded_prices, stronger, whole_bound, whole_numbers
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.networks import maximum_b_matching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Cheapest", "Engine", "FlowEngine", "GroupSearch", "Priced", "ProgramEngine", "count_limits", "is_flow"]
+__all__ = ["Cheapest", "Engine", "FlowEngine", "GroupSearch", "Priced", "ProgramEngine", "is_flow"]
 
 #: What prices are multiplied with before they are rounded, 1 first: small denominators are exact, others nearly so.
 _SCALES = (1, 2520, 2**30)
+
+#: A tree that proves what HiGHS says takes at most so many linear programs, of so many columns together.
+_MOST_PROGRAMS, _MOST_COLUMNS = 2_000, 4_000_000
 
 #: How far a value may be from a whole number and stand for it.
 _WHOLE = 1e-5
@@ -81,6 +90,9 @@ class Engine(Protocol):
 
     def cheapest(self, mean: Number, start: Placement | None) -> Cheapest:
         """The placement of least cost within the mean, beginning from one within it."""
+
+    def left(self) -> Profile:
+        """What is left of the limits, for linear programs."""
 
 
 class _LimitedNetwork:
@@ -162,6 +174,9 @@ class FlowEngine:
         sent = np.asarray(flow[self._tail[arcs], self._head[arcs]]).ravel().astype(np.int64)
         return Cheapest(self._network.decode(sent), True, dear * self._level, None)
 
+    def left(self) -> Profile:
+        return Profile("exact")
+
     @cached_property
     def _fewest(self) -> tuple[int, Priced]:
         """The fewest tasks that cost something in any placement, and the prices that prove it."""
@@ -189,34 +204,6 @@ class FlowEngine:
         height[breadth_first_order(residual, 0, return_predecessors=False)] = self._level
         found = self._network.prices(height[: self._network.sink + 1])
         return GroupPrices(found.task, found.nodes, (height[self._toll] // self._level).tolist())
-
-
-def count_limits(size: int, near: int, far: int, most: int) -> list[tuple[int, int, int]]:
-    """Limits on how many of `size` tasks pay `near`, and how many `far`, so that they pay no more than `most` together.
-
-    Each is (a, b, c) for a x near + b x far <= c, in numbers of tasks. Pairs of whole numbers keep them all just where
-    they keep the limit on what is paid: they are the sides of the convex hull of these pairs.
-
-    >>> count_limits(4, 2, 3, 7)
-    [(1, 0, 3), (1, 1, 3), (1, 2, 4), (0, 1, 2)]
-    """
-    if most < 0:
-        return [(0, 0, -1)]
-    highest = min(size, most // far) if far else size
-    pairs = [
-        (min(size - count, (most - far * count) // near) if near else size - count, count)
-        for count in range(highest + 1)
-    ]
-    hull: list[tuple[int, int]] = []
-    for x, y in pairs:
-        while len(hull) > 1 and (hull[-1][0] - hull[-2][0]) * (y - hull[-1][1]) <= (x - hull[-1][0]) * (
-            hull[-1][1] - hull[-2][1]
-        ):
-            hull.pop()
-        hull.append((x, y))
-    sides = [(y - before_y, before_x - x) for (before_x, before_y), (x, y) in itertools.pairwise(hull)]
-    limits = [(a, b, a * x + b * y) for (a, b), (x, y) in zip(sides, hull[1:], strict=True)]
-    return [(1, 0, hull[0][0]), *limits, (0, 1, hull[-1][1])]
 
 
 class ProgramEngine:
@@ -283,6 +270,9 @@ class ProgramEngine:
             hint = self._network.flow_of(self.problem.nodes_of(start)).astype(np.float64)
         return self._told(self._solved(replace(program, integer=np.ones_like(program.integer)), hint))
 
+    def left(self) -> Profile:
+        return self._profile.since(self._began)
+
     def _told(self, found: ArraySolution) -> Cheapest:
         """What HiGHS holds of the cheapest placement, and says of its cost: that is exact where it is an optimum."""
         outcome = found.outcome
@@ -300,16 +290,10 @@ class ProgramEngine:
         HiGHS keeps whole numbers to a millionth: with costs of a million it takes a cost beyond the limit for one
         within it. Small whole coefficients leave no doubt.
         """
-        problem, most = self.problem, self.problem.most_within(mean)
-        on_node, in_rack, off_rack = problem.levels
-        if on_node and problem.count < len(problem.tasks):  # how many tasks pay that is open
+        limits = group_limits(self.problem, self.problem.most_within(mean))
+        if limits is None:
             return self._within(mean)
-        near, far = in_rack - on_node, off_rack - on_node
-        limits = [
-            (group, *limit)
-            for group, size in enumerate(problem.sizes)
-            for limit in count_limits(size, near, far, most[group] - on_node * size)
-        ]
+        on_node, _, off_rack = self.problem.levels
         counts = []
         for group, racked, elsewhere, _ in limits:
             own = self._paying[self._group == group]
@@ -331,7 +315,7 @@ class ProgramEngine:
     def _solved(self, program: LinearProgram, start: npt.NDArray[np.float64] | None = None) -> ArraySolution:
         """What HiGHS finds in the time that is left; KeyboardInterrupt where Ctrl-C leaves nothing."""
         check()
-        profile = self._profile.since(self._began)
+        profile = self.left()
         if program.integer.any():
             found = solve_arrays(program, profile, start)
         else:
@@ -393,6 +377,7 @@ class GroupSearch:
             if found is not None and found.nodes is not None:
                 self.limit = found.limit
                 self.certificates += (stronger(self.priced_cost(mean), found.bound),)
+                self.certificates = tuple(map(self._shown, self.certificates))
         except STOPPED as error:
             self.limit, self.raw_status = stopped(error)
         else:
@@ -463,6 +448,19 @@ class GroupSearch:
             return found
         self.raw_status = "the solver's placement is beyond the limit on the mean, by its tolerances"
         return Cheapest(None, None, None, found.limit)
+
+    def _shown(self, certificate: Certificate) -> Certificate:
+        """The certificate, or a tree that proves what is only a word there and is attained."""
+        problem, claim = self.problem, certificate.claim
+        value = dict(zip((part.name for part in problem.components), problem.evaluate(self.placement), strict=True))
+        if certificate.kind is not Proof.SOLVER or value[certificate.component] != claim:
+            return certificate
+        mean = None if certificate.component == "worst-mean" else value["worst-mean"]
+        most = problem.most_below(claim) if mean is None else problem.most_within(mean)
+        program = GroupProgram(problem, most, costless=mean is None).program
+        most_programs = min(_MOST_PROGRAMS, _MOST_COLUMNS // len(program.objective))
+        tree = settling_tree(program, 1 if mean is None else int(claim), self.engine.left(), most_programs)
+        return certificate if tree is None else group_tree_certificate(problem, claim, tree, mean)
 
     def priced_cost(self, mean: Number) -> Certificate:
         """What prices prove of the cost within a mean."""

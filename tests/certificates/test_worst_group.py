@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from worst_group_instances import ONE_SLOT, RACKS
+from worst_group_instances import ONE_SLOT, RACKS, posed
 
 from optsched.certificates import certify, proved_bound
-from optsched.certificates.worst_group import GroupPrices, cost_certificate, worst_group_certificate
+from optsched.certificates.trees import Branch, Step, Tree
+from optsched.certificates.worst_group import (
+    GroupPrices,
+    cost_certificate,
+    group_tree_certificate,
+    worst_group_certificate,
+)
 from optsched.errors import CertificateInvalid
-from optsched.instances.solution_files import read_solution, write_solution
+from optsched.instances.solution_files import parse_solution, read_solution, solution_text, write_solution
+from optsched.problems.worst_group_program import GroupProgram
 from optsched.results import Number, Proof, Value
 from optsched.routes import solve
+from optsched.searches.program_tree import settling_tree
+from optsched.solvers.profiles import Profile
 
 SOLVED = solve(RACKS)
 
@@ -40,6 +52,51 @@ def test_solution_files_keep_the_proof(tmp_path: Path) -> None:
         path = tmp_path / "solution.json"
         write_solution(solution, problem.instance, path)
         assert certify(problem, read_solution(path, problem.instance)).proved
+
+
+#: Trees that prove nothing.
+TREES = [
+    group_tree_certificate(RACKS, 1, Tree([np.array([0])], [Step((0,))])),
+    group_tree_certificate(RACKS, 3, Tree([np.array([0])], [Step((0,), Branch(0, 0)), Step(), Step()]), 1),
+]
+
+
+def test_trees_of_cases() -> None:
+    """Tests that trees prove the mean and the cost within it, from a file too, and no more than is true."""
+    found = []
+    for claim, mean in ((SOLVED.objective[0], None), (SOLVED.objective[1], SOLVED.objective[0])):
+        most = RACKS.most_below(claim) if mean is None else RACKS.most_within(mean)
+        program = GroupProgram(RACKS, most, costless=mean is None).program
+        tree = settling_tree(program, 1 if mean is None else int(claim), Profile("exact"), 100)
+        assert tree is not None
+        found.append(group_tree_certificate(RACKS, claim, tree, mean))
+        assert proved_bound(RACKS, found[-1], SOLVED.objective) == claim
+    with pytest.raises(CertificateInvalid, match="prices: must be 11"):
+        proved_bound(RACKS, replace(found[0], claim=found[0].claim + 1))
+    assert proved_bound(RACKS, replace(found[1], claim=9), SOLVED.objective) == found[1].claim
+    again = replace(SOLVED, certificates=tuple(found))
+    document = json.loads(solution_text(again, RACKS.instance))
+    assert certify(RACKS, parse_solution(json.dumps(document).encode(), RACKS.instance)).proved
+    nothing = posed([[0]], [0], slots=[0])
+    assert proved_bound(nothing, found[0]) == 0
+
+
+@pytest.mark.parametrize(
+    ("position", "changes", "message"),
+    [
+        (0, {"multipliers": [{"scale": 0, "prices": []}]}, "prices: must be"),
+        (0, {"multipliers": [{"scale": 0, "prices": 1}]}, "prices: must be a list"),
+        (0, {"steps": [{"branch": "t", "at": 0}]}, "branch: there is no task and place 't'"),
+        (0, {"steps": [{"branch": ["t", "node", "Z"], "at": 0}]}, "branch: there is no task and place"),
+        (1, {"mean": "1/2"}, "mean: a proof for means up to 1/2 says nothing of this placement"),
+        (1, {"steps": [{}]}, "the leaf at step 0 proves nothing"),
+    ],
+)
+def test_no_trees(position: int, changes: dict[str, Any], message: str) -> None:
+    """Tests that what is no tree of this problem is refused with its place."""
+    certificate = replace(TREES[position], data={**TREES[position].data, "multipliers": [], **changes})
+    with pytest.raises(CertificateInvalid, match=re.escape(message)):
+        proved_bound(RACKS, certificate, SOLVED.objective)
 
 
 @pytest.mark.parametrize(

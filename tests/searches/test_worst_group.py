@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from worst_group_instances import ONE_SLOT, posed, problems
 
 from optsched.certificates import certify
@@ -27,7 +25,6 @@ from optsched.searches.worst_group import (
     FlowEngine,
     GroupSearch,
     ProgramEngine,
-    count_limits,
     is_flow,
 )
 from optsched.solvers.profiles import Profile
@@ -79,6 +76,9 @@ class Scripted:
         self.problem, self.least, self.stop = problem, least, stop
         self.solver: dict[str, Any] = {}
         self.tried: list[Number] = []
+
+    def left(self) -> Profile:
+        return Profile("exact")
 
     def excluded(self, mean: Number) -> None:
         return None
@@ -170,22 +170,15 @@ def test_bug_large_levels_were_not_settled(levels: tuple[int, int, int], seed: i
     assert certify(problem, solution).valid
 
 
-@given(st.integers(0, 7), st.integers(0, 6), st.integers(0, 6), st.integers(-2, 45))
-def test_limits_on_counts(size: int, near: int, more: int, most: int) -> None:
-    """Tests that pairs of counts keep the limits on them just where they keep the one on what they cost."""
-    limits = count_limits(size, near, near + more, most)
-    for racked, elsewhere in itertools.product(range(size + 1), repeat=2):
-        if racked + elsewhere <= size:
-            kept = all(a * racked + b * elsewhere <= number for a, b, number in limits)
-            assert kept == (near * racked + (near + more) * elsewhere <= most)
-
-
 def test_prices_that_rounding_spoils(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a mean which prices exclude but do not prove is excluded on the engine's word."""
+    """Tests that a mean which prices exclude but do not prove is excluded on the engine's word, and then by a tree."""
     monkeypatch.setattr(FlowEngine, "_cut", lambda self, network, flow: worst_group.GroupPrices.none(self.problem))
     end = searched(ONE_SLOT, FlowEngine(ONE_SLOT))
     assert ONE_SLOT.evaluate(end.placement) == (Fraction(1, 2), 1)
-    assert [certificate.kind for certificate in end.certificates] == [Proof.SOLVER, Proof.SOLVER]
+    assert [(entry.kind, "steps" in entry.data) for entry in end.certificates] == [(Proof.DUAL, True)] * 2
+    monkeypatch.setattr(worst_group, "_MOST_PROGRAMS", 0)
+    end = searched(ONE_SLOT, FlowEngine(ONE_SLOT))
+    assert [entry.kind for entry in end.certificates] == [Proof.SOLVER, Proof.SOLVER]
 
 
 # Limits and disagreement -------------------------------------------------------------------------------------------
