@@ -36,7 +36,7 @@ _LONGEST_NUMBER = 40
 @arguments.limit_options
 @arguments.run_limit_options
 @click.option("--route", metavar="R", help="Which way; by default the quickest that proves its answer.")
-@click.option("--dry-run", is_flag=True, help="Tell the routes and what their models would take, and solve nothing.")
+@click.option("--dry-run", is_flag=True, help="Tell the routes and what each would build, and solve nothing.")
 @click.option(
     "--start",
     metavar="SOLUTION.json",
@@ -114,23 +114,22 @@ def _show(problem: AnyProblem, solution: Solution, form: str, notes: list[str]) 
 
 
 def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
-    """The routes of a problem, the default first, and the sizes of those by a model."""
+    """The routes of a problem, the default first, and what each would build."""
     from optsched.printing import Table
     from optsched.processes.memory import available_mb
     from optsched.routes import chosen_route, routes_of
-    from optsched.routes.sizes import model_sizes
+    from optsched.routes.sizes import route_sizes
 
     names = routes_of(problem) if route is None else (chosen_route(problem, route),)
-    sizes = model_sizes(problem)
+    sizes = route_sizes(problem)
     columns = ("variables", "constraints", "coefficients", "megabytes")
-    told = {name: (size.variables, size.constraints, size.terms, size.megabytes) for name, size in sizes.items()}
-    rows = [(name, *told.get(name, (None,) * len(columns))) for name in names]
+    rows = [(name, *sizes.get(name, (None,) * len(columns))) for name in names]
     if form == "json":
         arguments.emit_json([dict(zip(("route", *columns), row, strict=True)) for row in rows])
         return
     cells = [(name, *("-" if count is None else f"{count:,}" for count in counts)) for name, *counts in rows]
     arguments.emit_table(Table(("route", *columns), cells, frozenset(columns)))
-    arguments.note(f"there are {available_mb():,} megabytes of memory; routes without figures build no model")
+    arguments.note(f"there are {available_mb():,} megabytes of memory; routes without figures build as they search")
 
 
 def _record(problem: AnyProblem, solution: Solution) -> dict[str, Any]:

@@ -20,15 +20,16 @@ from types import MappingProxyType
 import numpy as np
 
 from optsched.arrays import contains
-from optsched.errors import Fault, InputError, TooLarge
+from optsched.errors import Fault, InputError
 from optsched.instance import KINDS, LARGEST, Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.base import OwnCosts, Problem, exact, exact_product, exact_sum, overfull
 from optsched.problems.nearest_areas import NearestAreas
+from optsched.processes.memory import refuse_beyond
 from optsched.results import Bound, Value, Violation
 
 __all__ = [
-    "MOST_PAIRS",
+    "BYTES_A_PAIR",
     "AssignmentProblem",
     "LevelledProblem",
     "Pool",
@@ -40,8 +41,8 @@ __all__ = [
 #: Pairs of class and node computed at once, so that memory stays small.
 BLOCK = 2**22
 
-#: A table of costs has at most so many pairs of class and node: 2 GB.
-MOST_PAIRS = 2**28
+#: What a cost in a table of pairs was measured to take, with what it is made of.
+BYTES_A_PAIR = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,15 +344,12 @@ class TabledProblem(AssignmentProblem):
         Raises
         ------
         TooLarge
-            If there are more than `MOST_PAIRS`.
+            If there is no memory for them.
         """
         first = self._classes.first
-        if self.pairs > MOST_PAIRS:
-            raise TooLarge(
-                f"{self.place}: {len(first):,} kinds of tasks on {len(self.idle_nodes):,} nodes make a table of "
-                f"{self.pairs:,} costs, which would take {self.pairs / 2**27:.1f} GB (at most {MOST_PAIRS / 2**27:.0f})"
-                ": take fewer tasks or nodes"
-            )
+        kinds = f"{len(first):,} kinds of tasks on {len(self.idle_nodes):,} nodes"
+        told = f"{self.place}: {kinds} would have a table of {self.pairs:,} costs"
+        refuse_beyond(self.pairs * BYTES_A_PAIR, told, "take fewer tasks or nodes")
         units = np.empty((len(first), len(self.idle_nodes)), dtype=np.int64)
         step = max(1, BLOCK // max(1, len(self.idle_nodes)))
         with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` turns such a cost into one that is refused

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault, InputError, TooLarge
+from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, REDUCE, Bools, Instance, Ints
 from optsched.placement import NONE, Placement
-from optsched.problems.assignment import MOST_PAIRS, TaskClasses
+from optsched.problems.assignment import BYTES_A_PAIR, TaskClasses
 from optsched.problems.base import OwnCosts, Parameter, Problem, exact, exact_product, exact_sum, switch
 from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission_costs import Scale, missing_of_shuffle, summed_units, too_much
+from optsched.processes.memory import refuse_beyond
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["DISTINCT", "TransmissionReduces"]
@@ -91,12 +92,9 @@ class TransmissionReduces(Problem):
         shuffle = workload.shuffle
         assert shuffle is not None  # else `missing` says so
         rows, nodes = max(len(self.tasks), len(workload.job_ids) + 1), len(self.instance.cluster)
-        if rows * nodes > MOST_PAIRS:
-            raise TooLarge(
-                f"{self.place}: {len(self.tasks):,} reduces of {len(workload.job_ids):,} jobs on {nodes:,} nodes make "
-                f"a table of {rows * nodes:,} costs, which would take {rows * nodes / 2**27:.1f} GB "
-                f"(at most {MOST_PAIRS / 2**27:.0f}): take fewer reduces, jobs or nodes"
-            )
+        sizes = f"{len(self.tasks):,} reduces of {len(workload.job_ids):,} jobs on {nodes:,} nodes"
+        told = f"{self.place}: {sizes} would have a table of {rows * nodes:,} costs"
+        refuse_beyond(rows * nodes * BYTES_A_PAIR, told, "take fewer reduces, jobs or nodes")
         self.slots = ReduceSlots(self.instance, self.tasks, self.parameters["distinct"])
         self.capacity, self.job, self.barred = self.slots.capacity, self.slots.job, self.slots.barred
         self.usable, self.limited, self.count = self.slots.usable, self.slots.limited, self.slots.count

@@ -7,7 +7,9 @@ from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
 
-__all__ = ["allowed_mb", "available_mb"]
+from optsched.errors import TooLarge
+
+__all__ = ["allowed_mb", "available_mb", "has_room", "refuse_beyond"]
 
 #: What this process may take at most, in MiB, where its memory is limited.
 allowed_mb: ContextVar[float] = ContextVar("optsched memory allowed", default=math.inf)
@@ -24,6 +26,9 @@ _GROUPS = (
 )
 
 _MIB = 1 << 20
+
+#: So many bytes there always are: who asks for no more need not look.
+_ALWAYS = 64 * _MIB
 
 
 def available_mb() -> int:
@@ -43,6 +48,40 @@ def available_mb() -> int:
     if allowed < math.inf:
         left.append(round(allowed * _MIB) - psutil.Process().memory_info().rss)
     return max(1, min(left) // _MIB)
+
+
+def has_room(size: float) -> bool:
+    """Whether there is memory for so many bytes.
+
+    >>> has_room(1000), has_room(1e18)
+    (True, False)
+    """
+    return size <= _ALWAYS or size <= available_mb() * _MIB
+
+
+def refuse_beyond(size: float, told: str, mend: str) -> None:
+    """Refuse what would take more memory than there is, before it is made.
+
+    Parameters
+    ----------
+    size
+        Bytes that it would take, about.
+    told
+        Where and what it is: `NAME: ... would have so many entries`.
+    mend
+        What to do instead.
+
+    Raises
+    ------
+    TooLarge
+        If there is no memory for it.
+
+    Examples
+    --------
+    >>> refuse_beyond(1000, "here: a table would have 125 entries", "take fewer tasks")
+    """
+    if not has_room(size):
+        raise TooLarge(f"{told}, and take about {size / _MIB:,.0f} MB where there are {available_mb():,}; {mend}")
 
 
 def _count(told: str, word: str) -> int:

@@ -9,12 +9,13 @@ from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Certificate, Solution
-from optsched.routes.base import MODELS
+from optsched.routes.base import MODELS, RouteSize
 from optsched.routes.call import Call, Found, Held, Told
 from optsched.searches.assignment import Prices, fill_idle_slots, is_tiered, prices_of, solve_assignment
+from optsched.searches.assignment import sizes as engine_sizes
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain", "routes"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain", "routes", "sizes"]
 
 #: The default first.
 ROUTES = ("network", "arrays", "network-simplex", "dense", *MODELS, "brute-force")
@@ -26,6 +27,11 @@ OVERRUNS = {"network": 200_000, "arrays": 200_000}
 def routes(problem: AssignmentProblem) -> tuple[str, ...]:
     """All of them, without `dense` where what a task costs depends on how many of its pool are placed."""
     return tuple(route for route in ROUTES if route != "dense" or not is_tiered(problem))
+
+
+def sizes(problem: AssignmentProblem) -> dict[str, RouteSize]:
+    """What each engine would build: the compact network, a matching's pairs, or a table of tasks and slots."""
+    return {name: RouteSize.of_network(arcs, ends, each) for name, arcs, ends, each in engine_sizes(problem)}
 
 
 def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:

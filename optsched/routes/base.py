@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from optsched.fronts import Frontier
 from optsched.problems import AnyProblem
@@ -18,12 +18,28 @@ __all__ = [
     "FrontierModule",
     "PlainModule",
     "RouteModule",
+    "RouteSize",
     "RoutesByProblem",
+    "SizesModule",
     "cut_short",
 ]
 
 #: Routes that use a declarative model.
 MODELS = ("pyomo", "pulp")
+
+
+class RouteSize(NamedTuple):
+    """What a route would build: how many variables, constraints and coefficients, and megabytes (MiB), about."""
+
+    variables: int
+    constraints: int
+    terms: int
+    megabytes: int
+
+    @classmethod
+    def of_network(cls, arcs: int, vertices: int, bytes_an_arc: int) -> RouteSize:
+        """The size of a network, whose arcs are variables and whose vertices are constraints."""
+        return cls(arcs, vertices, 2 * arcs, round(arcs * bytes_an_arc / 2**20))
 
 
 class RouteModule(Protocol):
@@ -57,6 +73,13 @@ class PlainModule(RouteModule, Protocol):
 
     def plain(self, problem: Any, /) -> tuple[Any, tuple[Certificate, ...]]:
         """A decision that needs no search, or None, and proofs of the cheap bounds; in a second or less."""
+
+
+class SizesModule(RouteModule, Protocol):
+    """A module of routes whose engines build more, or less, than the arrays of the compact model."""
+
+    def sizes(self, problem: Any, /) -> Mapping[str, RouteSize]:
+        """What its routes would build, without those by a model and those that build as they search."""
 
 
 class BoundsModule(RouteModule, Protocol):

@@ -1,22 +1,63 @@
-"""What the models of a problem take, told before they are built, and refused where there is no memory for it."""
+"""What the routes to an optimum take, told before they begin; models are refused where there is no memory for them."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from optsched.errors import TooLarge
 from optsched.problems import AnyProblem
-from optsched.processes.memory import available_mb
+from optsched.processes.memory import refuse_beyond
 from optsched.registry import imported, record_of
-from optsched.routes.base import MODELS
+from optsched.routes.base import MODELS, RouteSize
+from optsched.solvers.networks import bytes_an_arc
 
 if TYPE_CHECKING:
     from optsched.models.base import ModelSize
 
-__all__ = ["KINDS", "model_sizes", "refuse_beyond_memory"]
+__all__ = ["KINDS", "model_sizes", "refuse_beyond_memory", "route_sizes"]
 
 #: What the model of each route is called.
 KINDS = dict(zip(MODELS, ("compact", "literal"), strict=True))
+
+#: What HiGHS was measured to take for each coefficient of a linear program by arrays (1.15); of integers it takes more.
+_BYTES_A_TERM = 200
+
+
+def route_sizes(problem: AnyProblem) -> dict[str, RouteSize]:
+    """What each route would build, without building it; nothing of those that build as they search.
+
+    The figures of `arrays` are those of the compact model, which has as many variables or somewhat more, without the
+    objects of Python; so are those of engines of networks, whose arcs are the variables.
+
+    Parameters
+    ----------
+    problem
+        What would be solved.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> problem = optsched.problem("min-cost-flow", optsched.generate("min-cost-flow", nodes=1000, arcs=100_000))
+    >>> sizes = route_sizes(problem)
+    >>> sizes["arrays"].variables, sizes["arrays"].megabytes, sizes["pyomo"].megabytes
+    (98875, 57, 240)
+    """
+    from optsched.routes import routes_of
+
+    told = {
+        route: RouteSize(size.variables, size.constraints, size.terms, size.megabytes)
+        for route, size in model_sizes(problem).items()
+    }
+    if "pyomo" in told:
+        compact = told["pyomo"]
+        told["arrays"] = compact._replace(megabytes=round(compact.terms * _BYTES_A_TERM / 2**20))
+        arcs = compact.variables
+        network = RouteSize.of_network(arcs, compact.constraints, bytes_an_arc(arcs))
+        told |= {"cost-scaling": network, "network-simplex": network}
+    named = record_of(type(problem)).routes
+    own = None if named is None else getattr(import_module(named), "sizes", None)
+    told |= {} if own is None else own(problem)
+    return {route: told[route] for route in routes_of(problem) if route in told}
 
 
 def model_sizes(problem: AnyProblem, limit: Any = None) -> dict[str, ModelSize]:
@@ -43,17 +84,17 @@ def model_sizes(problem: AnyProblem, limit: Any = None) -> dict[str, ModelSize]:
 
 def refuse_beyond_memory(problem: AnyProblem, route: str, limit: Any = None) -> None:
     """Raise TooLarge where the model of a route would take more memory than there is; says which route to take."""
-    size, left = _size(problem, route, limit), available_mb()
-    if size is not None and size.megabytes > left:
+    size = _size(problem, route, limit)
+    if size is not None:
         from optsched.routes import routes_of
 
         default = routes_of(problem)[0]
         mend = "take smaller instances" if default == route else f'take route "{default}", the default'
-        raise TooLarge(
+        told = (
             f"{problem.place}: the {KINDS[route]} model would have {size.variables:,} variables, {size.constraints:,} "
-            f"constraints and {size.terms:,} coefficients, and take about {size.megabytes:,} MB where there are "
-            f"{left:,}; {mend}"
+            f"constraints and {size.terms:,} coefficients"
         )
+        refuse_beyond(size.megabytes * 2**20, told, mend)
 
 
 def _size(problem: AnyProblem, route: str, limit: Any) -> ModelSize | None:

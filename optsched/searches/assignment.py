@@ -18,13 +18,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from optsched.deadline import check
-from optsched.errors import OptschedError, OutOfTime, TooLarge, UsageError
+from optsched.errors import OptschedError, OutOfTime, UsageError
 from optsched.instance import Ints, Ragged
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, Placement
-from optsched.problems.assignment import BLOCK, AssignmentProblem, LevelledProblem, TabledProblem, TaskClasses
+from optsched.problems.assignment import (
+    BLOCK,
+    BYTES_A_PAIR,
+    AssignmentProblem,
+    LevelledProblem,
+    TabledProblem,
+    TaskClasses,
+)
 from optsched.problems.base import expect_recorded
 from optsched.problems.nearest_areas import NearestAreas
+from optsched.processes.memory import refuse_beyond
 from optsched.results import Limit, Termination
 from optsched.searches.tabled_assignment import (
     Prices,
@@ -37,9 +45,9 @@ from optsched.searches.tabled_assignment import (
 from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.compiled import compiler
 from optsched.solvers.networks import (
-    DENSE_CELLS,
     BMatching,
     assign_dense,
+    bytes_an_arc,
     few_b_matching,
     maximum_b_matching,
     min_cost_flow,
@@ -72,11 +80,8 @@ __all__ = [
 
 _EXACT = Profile("exact")
 
-#: The most arcs that a table's network may have (4 GB), and the bytes that an arc was measured to take with HiGHS.
-MOST_ARCS, _BYTES_AN_ARC = 2**23, 520
-
-#: The most arcs for networkx, which holds a Python dictionary for each: 1 GB.
-MOST_ARCS_IN_PYTHON = 2**20
+#: Bytes that an arc was measured to take with HiGHS, and an accepted node of a task in a matching.
+_BYTES_WITH_HIGHS, _BYTES_MATCHED = 520, 60
 
 #: Costs of no more bits than this have never made HiGHS give up here.
 _QUIET_BITS = 24
@@ -139,9 +144,9 @@ class TransportNetwork:
         What each vertex is, in the instance's ids (`node n1`, `class t1`: the class of task t1).
     """
 
-    def __init__(self, problem: AssignmentProblem) -> None:
+    def __init__(self, problem: AssignmentProblem, engine: str = "network-simplex") -> None:
         expect_recorded(problem, "routes", "the networks know")
-        self.problem = problem
+        self.problem, self._engine = problem, engine
         self.classes = problem.classes()
         check()
         instance, idle = problem.instance, problem.capacity > 0
@@ -213,12 +218,13 @@ class TransportNetwork:
     def _add_all_pairs(self) -> None:
         nodes = np.flatnonzero(self._node >= 0)
         classes = len(self.classes.first)
-        if (arcs := classes * len(nodes)) > MOST_ARCS:
-            raise TooLarge(
-                f"{self.problem.name}: a network of {classes:,} kinds of tasks x {len(nodes):,} nodes has {arcs:,} "
-                f"arcs and would take some {arcs * _BYTES_AN_ARC / 2**30:.0f} GB, more than are made; use route "
-                '"network" where tasks and slots are few beside them, or take fewer tasks or nodes'
-            )
+        arcs = classes * len(nodes)
+        by_highs = self._engine == "arrays" or (self._engine == "network" and not simplex_compiled(arcs))
+        sizes = f"{classes:,} kinds of tasks x {len(nodes):,} nodes"
+        told = f"{self.problem.place}: a network of {sizes} would have {arcs:,} arcs"
+        other = "" if self._engine == "network" else 'use route "network", which needs none where slots are few, or '
+        size = arcs * (_BYTES_WITH_HIGHS if by_highs else bytes_an_arc(arcs))
+        refuse_beyond(size, told, f"{other}take fewer tasks or nodes")
         tail, head = np.repeat(np.arange(len(self.classes.first)), len(nodes)), np.tile(nodes, len(self.classes.first))
         self._offer(tail, self._node[head], self.problem.pair_units(self.classes.first[tail], head))
 
@@ -445,15 +451,70 @@ def solve_assignment(
     if not problem.count:
         nothing = Prices(0, np.zeros_like(problem.capacity), np.zeros(len(problem.pools), dtype=np.int64))
         return AssignmentSolution(np.full(len(problem.tasks), NONE, dtype=np.int64), "nothing to place", nothing)
-    if engine == "network" and is_cardinality(problem):
+    way = _way(problem, engine)
+    if way == "matching":
         assert isinstance(problem, LevelledProblem)
         return _by_matching(problem)
-    if engine == "network" and is_transported(problem):
+    if way == "table":
         assert isinstance(problem, TabledProblem)
         return _by_transport(problem)
-    if engine == "dense" or (engine == "network" and is_tabled(problem)):
-        return _by_dense(problem)
-    return _by_network(problem, load_profile(profile), engine)
+    return _by_dense(problem) if way == "dense" else _by_network(problem, load_profile(profile), engine)
+
+
+def _way(problem: AssignmentProblem, engine: str) -> str:
+    """What an engine does: `matching`, `table`, `dense`, or itself on the compact network."""
+    if engine != "network":
+        return engine
+    if is_cardinality(problem):
+        return "matching"
+    if is_transported(problem):
+        return "table"
+    return "dense" if is_tabled(problem) else engine
+
+
+def sizes(problem: AssignmentProblem) -> Iterator[tuple[str, int, int, int]]:
+    """For each engine what it would make: variables, constraints, and bytes a variable.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> for row in sizes(optsched.problem("lsap", "papers/guo-fig2")):
+    ...     print(*row)
+    network 6 6 60
+    arrays 17 10 520
+    network-simplex 17 10 1000
+    dense 9 6 8
+    """
+    arcs, vertices = _network_size(problem)
+    tasks, slots = len(problem.tasks), int(np.minimum(problem.capacity, problem.count).sum())
+    with_highs = "arrays", arcs, vertices, _BYTES_WITH_HIGHS
+    by_simplex = "network-simplex", arcs, vertices, bytes_an_arc(arcs)
+    dense = "dense", tasks * slots, tasks + slots, 8
+    way = _way(problem, "network")
+    if way == "matching":
+        assert isinstance(problem, LevelledProblem)
+        matched = len(problem.idle_replicas.values)
+        yield "network", matched, tasks + len(problem.capacity), _BYTES_MATCHED
+    elif way == "table":
+        assert isinstance(problem, TabledProblem)
+        yield "network", problem.pairs, len(problem.classes().first) + len(problem.idle_nodes), BYTES_A_PAIR
+    else:
+        taken = dense if way == "dense" else by_simplex if simplex_compiled(arcs) else with_highs
+        yield "network", *taken[1:]
+    yield with_highs
+    yield by_simplex
+    if not is_tiered(problem):
+        yield dense
+
+
+def _network_size(problem: AssignmentProblem) -> tuple[int, int]:
+    """Arcs and vertices of the compact network, which is built only where it does not have all pairs."""
+    if isinstance(problem, LevelledProblem) or (isinstance(problem, TabledProblem) and problem.near is not None):
+        network = TransportNetwork(problem)
+        return len(network.tail), len(network.supply)
+    classes, nodes = len(problem.classes().first), int(np.count_nonzero(problem.capacity))
+    tiers = sum(len(pool.tiers) for pool in problem.pools)
+    return tiers + classes + classes * nodes + nodes, 2 + len(problem.pools) + classes + nodes
 
 
 def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
@@ -510,11 +571,8 @@ def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
             'placed; use route "network"'
         )
     tasks, slots = len(problem.tasks), int(np.minimum(problem.capacity, problem.count).sum())
-    if tasks * slots > DENSE_CELLS:
-        raise TooLarge(
-            f'{problem.name}: route "dense" would need a matrix of {tasks:,} tasks x {slots:,} slots, over its '
-            f'{DENSE_CELLS:,} entries; use route "network"'
-        )
+    told = f'{problem.place}: route "dense" would have a matrix of {tasks:,} tasks x {slots:,} slots'
+    refuse_beyond(8 * tasks * slots, told, 'use route "network"')
     built = 0.0
     if isinstance(problem, TabledProblem):
         nodes = assign_table(problem)
@@ -542,17 +600,8 @@ def _full_table(problem: AssignmentProblem) -> tuple[Ints, Ints]:
 
 def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> AssignmentSolution:
     began = time.perf_counter()
-    network = TransportNetwork(problem)
+    network = TransportNetwork(problem, engine)
     check()
-    if (
-        engine == "network-simplex"
-        and len(network.tail) > MOST_ARCS_IN_PYTHON
-        and not simplex_compiled(len(network.tail))
-    ):
-        raise TooLarge(
-            f"{problem.name}: the network simplex of networkx would need {len(network.tail):,} arcs as Python "
-            f'objects, over its {MOST_ARCS_IN_PYTHON:,}; use route "network"'
-        )
     built = time.perf_counter() - began
     found = solve_network(network.tail, network.head, network.capacity, network.cost, network.supply, profile, engine)
     nodes = None if found.flow is None else network.decode(found.flow)

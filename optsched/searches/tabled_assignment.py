@@ -19,8 +19,9 @@ from optsched.errors import OutOfTime
 from optsched.instance import LARGEST, Bools, Ints
 from optsched.placement import NONE
 from optsched.problems.assignment import BLOCK, TabledProblem
+from optsched.processes.memory import has_room
 from optsched.solvers.compiled import compiles
-from optsched.solvers.networks import DENSE_CELLS, assign_dense
+from optsched.solvers.networks import assign_dense
 from optsched.solvers.transport import transport, transport_fits
 
 __all__ = [
@@ -40,6 +41,9 @@ _FEW_ENTRIES, _FEW_PAIRS = 20_000, 2**19
 
 #: SciPy's table beats the network up to so many pairs of task and slot for each pair of class and node (benchmarks).
 _REPEATED = 40
+
+#: SciPy's matrix has at most so many entries, 2 GB, where another engine has the choice.
+_MOST_CELLS = 2**28
 
 #: Where levels tell the costs, no table of more pairs of class and node is made: the network grows with the replicas.
 _MOST_LEVELLED = 2**18
@@ -103,7 +107,9 @@ def table_fits(tasks: int, slots: int, pairs: int, largest: int) -> bool:
     It is not where tasks and slots only repeat the pairs of a table, where their matrix is too large, or where doubles
     would not hold the sums of costs up to `largest`.
     """
-    return tasks * slots <= min(DENSE_CELLS, _REPEATED * pairs) and 2 * min(tasks, slots) * largest < LARGEST
+    cells = tasks * slots
+    few = cells <= min(_MOST_CELLS, _REPEATED * pairs) and has_room(8 * cells)
+    return few and 2 * min(tasks, slots) * largest < LARGEST
 
 
 def seconds_at_worst(tasks: int, slots: int) -> float:

@@ -33,6 +33,7 @@ import scipy.sparse as sp
 
 from optsched.deadline import remaining
 from optsched.errors import Fault, InputError, SolverDisagreement, UsageError
+from optsched.processes.memory import available_mb, has_room
 from optsched.results import Limit, Termination
 from optsched.solvers.answers import check_duals, check_objective, check_values
 from optsched.solvers.highs_options import set_options
@@ -73,6 +74,9 @@ _STUCK = (_Status.kIterationLimit, _Status.kUnknown, _Status.kSolveError)
 
 #: A bound that is so far away (or infinite) means that none is known: no problem has such numbers.
 _BEYOND = 2.0**62
+
+#: What HiGHS was measured to take at least for a coefficient of a large program.
+_BYTES_A_COEFFICIENT = 300
 
 _one_at_a_time = threading.Lock()
 
@@ -358,6 +362,8 @@ def solve_arrays(
         hint = (np.arange(columns, dtype=np.int32), start.astype(np.float64))
     highs = highspy.Highs()
     highs.setOptionValue("log_to_console", False)
+    if not has_room(program.matrix.nnz * _BYTES_A_COEFFICIENT):
+        return ArraySolution(_too_large(program), None, None, None)
     try:
         if highs.passModel(_highs_lp(program)) == _ERROR:
             told = "infinite costs, coefficients of 1e15 or more, a lower bound of +inf or an upper one of -inf"
@@ -366,6 +372,15 @@ def solve_arrays(
         return ArraySolution(OUT_OF_MEMORY, None, None, None)
     outcome = run(highs, profile, "arrays", hint)
     return read_solution(highs, outcome, program)
+
+
+def _too_large(program: LinearProgram) -> SolverOutcome:
+    """The outcome where a program does not fit, before HiGHS gets it."""
+    rows, columns = program.matrix.shape
+    size = f"{columns:,} variables, {rows:,} constraints and {program.matrix.nnz:,} coefficients"
+    needed = program.matrix.nnz * _BYTES_A_COEFFICIENT / 2**20
+    told = f"a program of {size} would take {needed:,.0f} MB or more where there are {available_mb():,}"
+    return replace(OUT_OF_MEMORY, raw_status=told)
 
 
 class WarmProgram:

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from optsched.errors import SolverDisagreement, TooLarge, UsageError
+from optsched.errors import SolverDisagreement, UsageError
 from optsched.negative_cycles import negative_cycle
+from optsched.processes.memory import refuse_beyond
 from optsched.solvers.compiled import compiler, compiles
 from optsched.solvers.cost_scaling import cost_scaling, scales
 from optsched.solvers.network_simplex import FEW_ARCS, network_simplex
 
 __all__ = [
-    "DENSE_CELLS",
     "UNBOUNDED",
     "BMatching",
     "FlowStatus",
@@ -30,6 +30,7 @@ __all__ = [
     "maximum_b_matching",
     "min_cost_flow",
     "residual_potentials",
+    "bytes_an_arc",
     "simplex_compiled",
 ]
 
@@ -39,8 +40,8 @@ Bools = npt.NDArray[np.bool_]
 #: A capacity that does not limit an arc.
 UNBOUNDED = int(np.iinfo(np.int64).max)
 
-#: The matrix that `assign_dense` builds has at most so many entries: 2 GB.
-DENSE_CELLS = 2**28
+#: Bytes that the compiled network simplex was measured to take for an arc, and networkx, with a Python dictionary each.
+_BYTES_COMPILED, _BYTES_IN_PYTHON = 130, 1_000
 
 _BLOCK = 2**22  # entries copied at once, so that memory stays small
 
@@ -294,7 +295,7 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int,
     UsageError
         If `count` tasks cannot be placed, shapes do not fit, or sums of costs pass 2^53 and would not be exact.
     TooLarge
-        If the matrix has more than `DENSE_CELLS` entries.
+        If there is no memory for the matrix.
 
     Examples
     --------
@@ -312,11 +313,7 @@ def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int,
         raise UsageError(f"{count} tasks cannot be placed: there are {tasks} tasks and capacity for {slots}")
     dummies = (tasks - count, slots - count) if count < min(tasks, slots) else (0, 0)
     height, width = tasks + dummies[1], slots + dummies[0]
-    if height * width > DENSE_CELLS:
-        raise TooLarge(
-            f"dense assignment would need a matrix of {height:,} x {width:,}, over its {DENSE_CELLS:,} entries: use a "
-            "flow or LP instead"
-        )
+    refuse_beyond(8 * height * width, f"dense assignment would have a matrix of {height:,} x {width:,}", "use a flow")
     largest = _largest(cost)
     if 2 * min(height, width) * largest >= _EXACT:
         raise UsageError(
@@ -440,6 +437,11 @@ def simplex_compiled(arcs: int) -> bool:
     return arcs >= FEW_ARCS and compiles()
 
 
+def bytes_an_arc(arcs: int) -> int:
+    """What `min_cost_flow` takes for each of so many arcs, about."""
+    return _BYTES_COMPILED if simplex_compiled(arcs) else _BYTES_IN_PYTHON
+
+
 def _in_int64(lower: Ints, capacity: Ints, supply: Ints) -> bool:
     """Whether no flow can pass 2^62: what is supplied, and what goes round through arcs with a limit."""
     limits = float(capacity[capacity != UNBOUNDED].sum(dtype=np.float64))
@@ -497,6 +499,8 @@ def _network_simplex(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: 
     np.subtract.at(demand, head, lower)
     if not len(demand):
         return lower.copy()
+    told = f"the network simplex of networkx would have {len(tail):,} arcs as Python objects"
+    refuse_beyond(len(tail) * _BYTES_IN_PYTHON, told, 'use route "arrays"')
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     graph.add_nodes_from((node, {"demand": amount}) for node, amount in enumerate(demand.tolist()))
     room = [most - least for least, most in zip(lower.tolist(), capacity.tolist(), strict=True) if most != UNBOUNDED]

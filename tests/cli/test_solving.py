@@ -53,7 +53,9 @@ def test_dry_run_tells_sizes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ("solve", "papers/guo-fig2", "--problem", "lsap", "--dry-run")
     told = answer(*asked)
     assert [entry["route"] for entry in told][:2] == ["network", "arrays"]
-    assert told[0] == {"route": "network"} | dict.fromkeys(("variables", "constraints", "coefficients", "megabytes"))
+    columns = ("variables", "constraints", "coefficients", "megabytes")
+    assert told[0] == {"route": "network"} | dict(zip(columns, (6, 6, 12, 0), strict=True))
+    assert told[-1] == {"route": "brute-force"} | dict.fromkeys(columns)
     literal = {"route": "pulp", "variables": 9, "constraints": 6, "coefficients": 28, "megabytes": 0}
     assert literal in told
     assert answer(*asked, "--route", "pulp") == [literal]

@@ -20,7 +20,6 @@ from optsched.problems import (
     PROBLEMS,
     FlowCongestion,
     Problem,
-    assignment,
     distances,
     flow_congestion,
     knapsack,
@@ -372,7 +371,6 @@ def test_records_are_frozen(module: str) -> None:
 def test_sizes_that_are_refused() -> None:
     """Tests from which sizes on tables, matrices and lists are refused, or bounds are coarser: as they are told."""
     assert distances.MOST_NODES == 8192
-    assert assignment.MOST_PAIRS == 268_435_456
     assert (flow_congestion.MOST_PATTERNS, flow_congestion.MOST_ENTRIES) == (2_000_000, 33_554_432)
     assert knapsack.MOST_STATES == 262_144
     assert transmission_bounds.MOST_PRODUCTS == 536_870_912

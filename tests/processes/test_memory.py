@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from optsched.errors import TooLarge
 from optsched.processes import Limits, memory
 from optsched.processes.containing import call
 
@@ -40,3 +41,14 @@ def see_memory(_job: object) -> int:
 def test_job_knows_its_limit() -> None:
     """Tests that what runs contained may take no more than its limit leaves."""
     assert call(see_memory, None, Limits(60, 700)).value < 700
+
+
+def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what would take more than there is is refused, with both, and that few bytes are not looked at."""
+    monkeypatch.setattr(memory, "available_mb", lambda: 3000)
+    memory.refuse_beyond(3000 * 2**20, "here: a table", "take fewer")
+    told = r"^here: a table, and take about 3,001 MB where there are 3,000; take fewer$"
+    with pytest.raises(TooLarge, match=told):
+        memory.refuse_beyond(3001 * 2**20, "here: a table", "take fewer")
+    monkeypatch.delattr(memory, "available_mb")
+    memory.refuse_beyond(64 * 2**20, "here: a table", "take fewer")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import optsched
 from optsched.errors import TooLarge
+from optsched.instances.generate import generate
 from optsched.models import lsap
 from optsched.problems import AnyProblem, Lsap
-from optsched.processes import Limits, contained
-from optsched.routes import sizes, solve
-from optsched.routes.sizes import model_sizes, refuse_beyond_memory
+from optsched.processes import Limits, contained, memory
+from optsched.registry import records
+from optsched.routes import routes_of, solve
+from optsched.routes.sizes import model_sizes, refuse_beyond_memory, route_sizes
+from optsched.searches import assignment
+from optsched.solvers.highs import LinearProgram, solve_arrays
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +28,7 @@ def large() -> AnyProblem:
 def test_model_beyond_the_memory_is_refused(large: AnyProblem, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that nothing is built where there is no memory for it, and that the message has sizes and the way out."""
     monkeypatch.setattr(lsap, "build_pulp", None)
-    monkeypatch.setattr(sizes, "available_mb", lambda: 200)
+    monkeypatch.setattr(memory, "available_mb", lambda: 200)
     told = (
         r"lsap: the literal model would have 250,001 variables, 1,000 constraints and 750,001 coefficients, and take "
         r'about 608 MB where there are 200; take route "network", the default$'
@@ -40,7 +46,7 @@ def test_limit_of_memory_counts(large: AnyProblem) -> None:
 
 def test_default_route_has_no_other(monkeypatch: pytest.MonkeyPatch, large: AnyProblem) -> None:
     """Tests that no other route is named where the default one is a model, and nothing told where nothing is known."""
-    monkeypatch.setattr(sizes, "available_mb", lambda: 200)
+    monkeypatch.setattr(memory, "available_mb", lambda: 200)
     monkeypatch.setattr("optsched.routes.routes_of", lambda problem: ("pulp",))
     with pytest.raises(TooLarge, match=r"take smaller instances$"):
         refuse_beyond_memory(large, "pulp")
@@ -56,3 +62,53 @@ def test_problem_without_models() -> None:
         """A problem of one's own."""
 
     assert model_sizes(Own(optsched.load("papers/guo-fig2"))) == {}
+
+
+@pytest.mark.parametrize("name", list(records()))
+def test_every_program_has_its_size(name: str) -> None:
+    """Tests that models, arrays and networks of every problem are told, and nothing of what builds as it searches."""
+    entry = records()[name]
+    posed = entry.problem_class(generate(entry.family, seed=0, **entry.sizes))
+    told = route_sizes(posed)
+    engines = {"network", "arrays", "network-simplex", "cost-scaling", "dense", "pyomo", "pulp"}
+    assert list(told) == [route for route in routes_of(posed) if route in engines]
+    assert all(min(size) >= 0 and size.constraints > 0 for size in told.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn", "parameters"),
+    [
+        ("flow", {"nodes": 12, "tasks": 30}, {}),
+        ("lsap", {"nodes": 12, "tasks": 30, "racks": 3}, {"levels": (0, 1, 2)}),
+        ("fair-lsap", {"nodes": 6, "tasks": 12}, {}),
+    ],
+)
+def test_size_of_a_network(
+    name: str, drawn: dict[str, Any], parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests the size of the compact network against the program that HiGHS gets."""
+    posed = optsched.problem(name, generate(name, seed=1, **drawn), **parameters)
+    seen: list[LinearProgram] = []
+
+    def solved(program: LinearProgram, *given: Any) -> Any:
+        seen.append(program)
+        return solve_arrays(program, *given)
+
+    monkeypatch.setattr("optsched.solvers.highs.solve_arrays", solved)
+    assert solve(posed, route="arrays").optimal
+    (program,) = seen
+    assert route_sizes(posed)["arrays"][:3] == (program.matrix.shape[1], program.matrix.shape[0], program.matrix.nnz)
+
+
+def test_ways_of_the_network_route(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests what the route `network` is said to build: pairs of a matching, a table, a matrix, or the network."""
+    matched = optsched.problem("lsap", "papers/guo-fig2")
+    assert route_sizes(matched)["network"].variables == len(matched.idle_replicas.values)
+    table = optsched.problem("flow", generate("flow", nodes=12, tasks=30))
+    assert route_sizes(table)["network"] == route_sizes(table)["dense"]
+    monkeypatch.setattr(assignment, "is_transported", lambda problem: problem is table)
+    assert route_sizes(table)["network"].variables == table.pairs
+    levelled = optsched.problem("lsap", generate("lsap", nodes=12, tasks=30, racks=3), levels=(0, 1, 2))
+    assert route_sizes(levelled)["network"] == route_sizes(levelled)["arrays"]
+    monkeypatch.setattr(assignment, "simplex_compiled", lambda arcs: True)
+    assert route_sizes(levelled)["network"] == route_sizes(levelled)["network-simplex"]

@@ -244,3 +244,14 @@ def test_own_limits_of_interior_point_are_kept() -> None:
     made = generate("fair-lsap", nodes=4, tasks=4, seed=109662, replicas=1)
     solution = solve(FairLsap(made, selection="free"), profile, route="network")
     assert (solution.limit, "simplex" in solution.raw_status) == (Limit.NODES, False)
+
+
+def test_program_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that HiGHS does not get a program for which there is no memory, and that its size is told."""
+    monkeypatch.setattr("optsched.solvers.highs.has_room", lambda size: size < 300)
+    monkeypatch.setattr("optsched.solvers.highs.available_mb", lambda: 7)
+    one = np.ones(1)
+    program = LinearProgram(one, 0 * one, one, one > 0, one, one, sp.csr_array([[1.0]]))
+    found = solve_arrays(program, "exact")
+    told = "a program of 1 variables, 1 constraints and 1 coefficients would take 0 MB or more where there are 7"
+    assert (found.outcome.limit, found.outcome.raw_status, found.x) == (Limit.MEMORY, told, None)

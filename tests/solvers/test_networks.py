@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from plain_kernels import plain
 
 from optsched.errors import SolverDisagreement, TooLarge, UsageError
+from optsched.processes import memory
 from optsched.solvers import networks
 from optsched.solvers.networks import (
     UNBOUNDED,
@@ -187,9 +188,10 @@ def test_dense_assignment_of_wrong_input(cost: list[list[int]], capacity: list[i
         assign_dense(ints(cost), ints(capacity), count)
 
 
-def test_dense_assignment_that_is_too_large() -> None:
-    """Tests that a matrix beyond the limit is refused before it is built."""
-    with pytest.raises(TooLarge, match="over its 268,435,456 entries"):
+def test_dense_assignment_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a matrix that would not fit is refused before it is built."""
+    monkeypatch.setattr(memory, "available_mb", lambda: 2047)
+    with pytest.raises(TooLarge, match="of 16,385 x 16,385, and take about 2,048 MB where there are 2,047; use a"):
         assign_dense(np.zeros((16_385, 1), dtype=np.int64), ints([16_385]), 16_385)
 
 
@@ -364,3 +366,13 @@ def test_what_cost_scaling_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(networks, "simplex_compiled", lambda _: True)
     found = min_cost_flow(*small, scaling=True)
     assert (found.solver["name"], found.flow.tolist()) == ("network simplex", [2, 0])
+
+
+def test_networkx_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a network that Python has no memory for is told before networkx builds it."""
+    monkeypatch.setattr(memory, "has_room", lambda size: size < 2 * 1000)
+    ends = np.array([0, 0]), np.array([1, 1])
+    none = np.zeros(2, dtype=np.int64)
+    told = r"^the network simplex of networkx would have 2 arcs as Python objects, and take .*; use route \"arrays\"$"
+    with pytest.raises(TooLarge, match=told):
+        min_cost_flow(*ends, none, none + 3, none + 1, np.array([2, -2]))
