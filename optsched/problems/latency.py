@@ -5,7 +5,7 @@ Slots play no part: every task is placed. A server works through what it was giv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
@@ -184,14 +184,44 @@ class Latency(Problem):
             best = np.where(rest >= 0, np.maximum(best, remote * self.w_rem + rest // self.w_loc * self.w_loc), best)
         return best
 
-    def fits(self, limit: int, remote: int) -> bool:
-        """Whether counting alone allows that all tasks end within `limit` with at least `remote` of them remote."""
-        return self._enough(self.room(limit), self.fillable(limit), remote)
+    def usable_work(self, limit: int, remote: int) -> int:
+        """A limit on the work of whole tasks, at most `remote` of them remote, on all servers within `limit`.
 
-    def _enough(self, room: Ints, usable: Ints, remote: int) -> bool:
+        It is less than what is `fillable` where few remote tasks have to use up the room that local ones leave over: a
+        server with room for 5 and tasks of 2 and 5 is full with a remote task alone. Tasks of w_loc alone leave over
+        `left = room % w_loc` of a server. With b tasks of w_rem they leave over `(left - w_rem b) % w_loc`, so these
+        gain the difference. The gains of 0, 1, 2, ... of them lie below a concave line. However the remote tasks are
+        shared out, all servers gain no more than by going up these lines where they are steepest, `remote` steps in
+        all.
+        """
+        room, mixes = self.room(limit), self.w_loc // gcd(self.w_loc, self.w_rem)
+        if mixes * self.w_loc > _MOST_MIXES:
+            return exact_sum(self.fillable(limit))
+        left, number = room % self.w_loc, np.minimum(room // self.w_rem, mixes - 1)
+        alike, servers = np.unique(left * mixes + number, return_counts=True)
+        steps: list[tuple[Fraction, int]] = []
+        for kind, count in zip(alike.tolist(), servers.tolist(), strict=True):
+            beside, most = divmod(kind, mixes)
+            gains = [beside - (beside - self.w_rem * few) % self.w_loc for few in range(most + 1)]
+            steps += [(rate, width * count) for rate, width in _concave(gains)]
+        gained = Fraction(0)
+        for rate, width in sorted(steps, reverse=True):
+            gained += rate * min(width, remote)
+            remote -= min(width, remote)
+        return exact_sum(room - left) + int(gained)
+
+    def fits(self, limit: int, remote: int) -> bool:
+        """Whether counting alone allows that all tasks end within `limit` with at least `remote` of them remote.
+
+        Where a placement has more remote tasks, `w_loc` of work in place of `w_rem` fits too, so that exactly `remote`
+        are counted.
+        """
+        return self._enough(limit, self.usable_work(limit, remote), remote)
+
+    def _enough(self, limit: int, usable: int, remote: int) -> bool:
         """Whether there is room for `remote` remote tasks, and for the work of all tasks in what is usable of it."""
         work = self.w_loc * (len(self.tasks) - remote) + self.w_rem * remote
-        return exact_sum(room // self.w_rem) >= remote and exact_sum(usable) >= work
+        return exact_sum(self.room(limit) // self.w_rem) >= remote and usable >= work
 
     def least_remote(self, limit: int, cover: Bools) -> int:
         """The least number of remote tasks in any placement within `limit`, by a cover (bool, shape (nodes,)).
@@ -304,8 +334,7 @@ class Latency(Problem):
         return self.least_limit(self._counts_allow)
 
     def _counts_allow(self, limit: int) -> bool:
-        room = self.room(limit)
-        return self._enough(room, room, self._forced_remote(limit))
+        return self._enough(limit, exact_sum(self.room(limit)), self._forced_remote(limit))
 
     def _forced_remote(self, limit: int) -> int:
         """|T_rem[l]| of Agosta et al.: tasks all of whose replicas are on servers that are busy at `limit`."""
@@ -337,6 +366,21 @@ class Latency(Problem):
             else:
                 low = middle + 1
         return low
+
+
+def _concave(heights: Sequence[int]) -> Iterator[tuple[Fraction, int]]:
+    """Slope and width of each piece that rises of the least concave line above heights at 0, 1, 2, ...
+
+    >>> list(_concave([0, -1, 2, 3, 1]))
+    [(Fraction(1, 1), 3)]
+    """
+    at = 0
+    while at + 1 < len(heights):
+        slope, end = max((Fraction(heights[to] - heights[at], to - at), to) for to in range(at + 1, len(heights)))
+        if slope <= 0:
+            return
+        yield slope, end - at
+        at = end
 
 
 def _whole_factor(loads: Floats) -> int | None:

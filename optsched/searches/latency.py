@@ -39,6 +39,9 @@ __all__ = ["FixedLimit", "FixedLimitSolver", "LatencySearch", "settled", "with_c
 #: The most rounds of cuts before a program is solved, which they make many times as fast, and to prove what it claims.
 _ROUNDS_BEFORE, _ROUNDS = 20, 50
 
+#: Before, so many rounds in a row may gain nothing. Of 1,000 servers no limit was ruled out after more.
+_PATIENCE = 5
+
 
 @dataclass(frozen=True)
 class FixedLimit:
@@ -364,7 +367,7 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     """
     problem, limit, began = search.problem, known.limit, time.perf_counter()
     compact = CompactProgram(problem, limit)
-    known = _priced(known, problem, compact.prices(profile, _ROUNDS_BEFORE))
+    known = _priced(known, problem, compact.prices(profile, _ROUNDS_BEFORE, _PATIENCE))
     if known.feasible is False:
         return known
     hint = search.hint(limit)

@@ -28,6 +28,9 @@ __all__ = ["CompactProgram"]
 #: A cut counts as broken from here on.
 _BROKEN = 1e-6
 
+#: So many remote tasks more are a gain of a round.
+_GAIN = 1e-4
+
 #: Duals become whole prices on this grid, or a coarser one where their total would be too large.
 _GRID = 10**6
 
@@ -116,12 +119,14 @@ class CompactProgram:
         slope = np.minimum(most - beyond, w_rem // w_loc)
         return slope, (most + slope * last).astype(np.float64)
 
-    def prices(self, profile: Profile, rounds: int = 1) -> Iterator[LatencyPrices]:
+    def prices(self, profile: Profile, rounds: int = 1, patience: int | None = None) -> Iterator[LatencyPrices]:
         """Prices from the relaxation's duals, after each round of cuts that the one before broke.
 
-        There are no more where the profile's limits are reached, nothing is broken, or the prices rule the limit out.
+        There are no more where the profile's limits are reached, nothing is broken, the prices rule the limit out, or
+        `patience` rounds in a row have gained nothing.
         """
         began, homeless = time.perf_counter(), False
+        best, idle = -np.inf, 0
         while rounds > 0:
             check()
             solution = solve_arrays(self.program(whole=False, homeless=homeless), profile.since(began))
@@ -136,8 +141,14 @@ class CompactProgram:
             duals = np.rint(real * grid).astype(np.int64)
             yield LatencyPrices(0 if homeless else grid, duals[:-1][self.classes.of_task], max(0, -int(duals[-1])))
             rounds -= 1
-            if homeless or not self._sharpened(solution.x):
+            value = self._remote(solution.x)
+            best, idle = (value, 0) if value > best + _GAIN else (best, idle + 1)
+            if homeless or idle == patience or not self._sharpened(solution.x):
                 return
+
+    def _remote(self, x: Floats) -> float:
+        """Remote tasks in a solution of the relaxation, which need not be whole."""
+        return float(x[len(self.pair_class) : self.first_count].sum())
 
     def _sharpened(self, x: Floats) -> bool:
         """Add the cut of each server that a solution of the relaxation breaks most; False where it breaks none.

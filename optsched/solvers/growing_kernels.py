@@ -8,16 +8,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CLOSED", "STATE", "grow"]
+__all__ = ["CLOSED", "STAMP", "STATE", "WANTED", "grow"]
 
 Ints = npt.NDArray[np.int64]
 
 #: Marks a node from which no unmatched task is reached, now and later.
 CLOSED = 2**62
 
-#: Entries of the state: the next node, the last mark, matched tasks, whether this round opened a chunk, and how many
-#: unmatched tasks must want a node that opens one; -1 while none is opened.
-AT, STAMP, MATCHED, OPENED, WANTED, STATE = range(6)
+#: Entries of the state: the next node, the last mark, whether this round opened a chunk, and how many unmatched tasks
+#: must want a node that opens one; -1 while none is opened.
+AT, STAMP, OPENED, WANTED, STATE = range(5)
 
 
 def grow(
@@ -44,40 +44,43 @@ def grow(
     to `look` for its next unmatched task, its `mark`; `queue`, `parent` and `via` are for the search.
     """
     nodes, steps = len(room), 0
+    following, stamp, opened, least = state[AT], state[STAMP], state[OPENED], state[WANTED]
     while steps <= most:
-        root = state[AT]
-        if root == nodes:  # a round is over
-            if state[OPENED] == 0:
-                if state[WANTED] == 0:
+        if following == nodes:  # a round is over
+            if opened == 0:
+                if least == 0:
                     return True
-                state[WANTED] = wanted if state[WANTED] < 0 else state[WANTED] - 1
-            state[AT], state[OPENED] = 0, 0
+                least = wanted if least < 0 else least - 1
+            following, opened = 0, 0
             continue
-        state[AT] = root + 1
+        root = following
+        following += 1
         steps += 1
-        opening = state[WANTED] >= 0
+        opening = least >= 0
         if mark[root] == CLOSED or (opening and chunks[root] == 0):
             continue
-        if state[WANTED] > 0:
+        if least > 0:
             want = 0
             for at in range(look[root], starts[root + 1]):
                 want += node[tasks[at]] < 0
             steps += starts[root + 1] - look[root]
-            if want < state[WANTED]:
+            if want < least:
                 continue
         chunks[root] -= opening
-        gained = 0
-        while (used[root] + 1) * unit <= room[root] - chunks[root] * chunk:
+        gained, taken = 0, used[root]
+        most_taken, own, end = (room[root] - chunks[root] * chunk) // unit, look[root], starts[root + 1]
+        while taken < most_taken:
+            while own < end and node[tasks[own]] >= 0:
+                own += 1
+            if own < end:
+                node[tasks[own]] = root
+                taken += 1
+                gained += 1
+                continue
             # Search breadth first for an unmatched task: from a node on to the nodes whose tasks have data on it.
-            state[STAMP] += 1
-            stamp, head, tail, found = state[STAMP], 0, 1, -1
+            stamp += 1
+            head, tail, found = 0, 1, -1
             queue[0], mark[root] = root, stamp
-            place = look[root]
-            while place < starts[root + 1] and node[tasks[place]] >= 0:
-                place += 1
-            look[root] = place
-            if place < starts[root + 1]:
-                found = root
             while found < 0 and head < tail:
                 here = queue[head]
                 head += 1
@@ -104,10 +107,11 @@ def grow(
             while here != root:
                 node[moved], moved, here = here, via[here], parent[here]
             node[moved] = root
-            used[root] += 1
+            taken += 1
             gained += 1
-        state[MATCHED] += gained
+        look[root], used[root] = own, taken
         if opening:
-            state[OPENED] |= gained > 0
+            opened |= gained > 0
             chunks[root] += gained == 0
+    state[AT], state[STAMP], state[OPENED], state[WANTED] = following, stamp, opened, least
     return False

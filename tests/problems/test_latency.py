@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,33 @@ def test_bug_loads_past_what_int64_adds() -> None:
     assert problem.least_remote(2**53, np.ones(1024, dtype=bool)) == 0
 
 
+@pytest.mark.parametrize("weights", [(2, 5), (3, 4), (5, 9), (4, 10)])
+def test_no_sharing_out_of_remote_tasks_makes_more_work(weights: tuple[int, int]) -> None:
+    """Tests the most work of several servers with so many remote tasks, by trying every way to share them out."""
+    w_loc, w_rem = weights
+    rng, tight = np.random.default_rng(w_rem), 0
+    for _ in range(30):
+        room, remote = rng.integers(0, 4 * w_rem, 4).tolist(), int(rng.integers(0, 5))
+        problem = posed([4 * w_rem - free for free in room], [[0]], w_loc=w_loc, w_rem=w_rem)
+        best = max(
+            sum(few * w_rem + (free - few * w_rem) // w_loc * w_loc for few, free in zip(shares, room, strict=True))
+            for shares in product(range(remote + 1), repeat=4)
+            if sum(shares) <= remote and all(few * w_rem <= free for few, free in zip(shares, room, strict=True))
+        )
+        usable = problem.usable_work(4 * w_rem, remote)
+        assert best <= usable
+        tight += best == usable
+    assert tight > 20
+
+
+def test_parity_rules_out_what_fillable_room_does_not() -> None:
+    """Tests six tasks of 2 or 5, one of them remote, on three servers with room for 5: only that fills one."""
+    problem = posed([0, 0, 0], [[0], [0], [1], [1], [2], []], w_loc=2, w_rem=5)
+    assert (problem.fillable(5).sum(), problem.usable_work(5, 1)) == (15, 13)
+    assert (problem.fits(5, 0), problem.fits(5, 1), problem.fits(6, 1)) == (True, False, True)
+    assert min(makespan for makespan, _ in pareto_front(problem)) > 5
+
+
 def test_room_that_no_mix_of_tasks_fills_is_not_counted() -> None:
     """Tests the most work of whole tasks on a server, by enumeration, and where there are too many mixes to try."""
     for w_loc, w_rem in ((1, 3), (2, 5), (3, 4), (4, 6), (7, 7), (6, 15)):
@@ -180,7 +208,14 @@ def test_room_that_no_mix_of_tasks_fills_is_not_counted() -> None:
         sums = {a * w_loc + b * w_rem for a in range(46) for b in range(46)}
         for limit in range(45):
             assert problem.fillable(limit).tolist() == [max(total for total in sums if total <= limit)]
+            for remote in range(8):  # one server: exact but for gains of single remote tasks that none can take
+                sums = {a * w_loc + b * w_rem for a in range(46) for b in range(remote + 1)}
+                most = max(total for total in sums if total <= limit)
+                assert most <= problem.usable_work(limit, remote) <= problem.fillable(limit).sum()
+    three = posed([0, 0, 1], [[0]] * 3, w_loc=2, w_rem=5)
+    assert [three.usable_work(5, remote) for remote in range(5)] == [12, 13, 14, 14, 14]
     many = posed([0], [[0]], w_loc=3002, w_rem=3004)
+    assert many.usable_work(3004 * 1500 + 1, 0) == 3004 * 1500
     assert many.fillable(3004 * 1500 + 1).tolist() == [3004 * 1500]  # a multiple of 2 is all that is asked for
 
 

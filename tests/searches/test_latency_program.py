@@ -69,3 +69,10 @@ def test_more_cuts_rule_out_what_one_a_server_does_not() -> None:
         assert len(proofs) > 1
         assert proofs[0] is not None
         assert proofs[-1] is None
+
+
+def test_rounds_that_gain_nothing_end() -> None:
+    """Tests that cuts which gain nothing, though they are broken, are not added for ever."""
+    compact = CompactProgram(Latency(generate("latency", seed=160, nodes=343, tasks=656, replicas=3)), 5)
+    assert len(list(compact.prices(EXACT, 4))) == 4
+    assert len(list(compact.prices(EXACT, 4, patience=1))) == 2

@@ -8,7 +8,7 @@ import pytest
 from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.solvers import growing_matching
-from optsched.solvers.growing_kernels import CLOSED, STATE, grow
+from optsched.solvers.growing_kernels import CLOSED, STATE, WANTED, grow
 from optsched.solvers.growing_matching import GrowingMatching
 
 
@@ -18,7 +18,7 @@ def test_one_task_on_one_node() -> None:
     node, used, look = np.array([-1]), np.zeros(2, dtype=np.int64), np.array([0, 1])
     mark, queue, parent, via = np.zeros((4, 2), dtype=np.int64)
     state = np.zeros(STATE, dtype=np.int64)
-    state[4] = -1
+    state[WANTED] = -1
     room, chunks = np.array([1, 1]), np.zeros(2, dtype=np.int64)
     arrays = room, chunks, node, used, look, mark, queue, parent, via, state
     assert not grow(starts, tasks, 1, 3, 0, *arrays, 0)
