@@ -61,7 +61,7 @@ def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, obj
 
 def congestion_tree_certificate(problem: FlowCongestion, tree: Tree, limit: int) -> Certificate:
     """The certificate that a tree makes for the claim that no placement costs less than `limit` units."""
-    names = _names(problem, CongestionLoads(problem, patterns=True))
+    names = _names(problem, CongestionLoads(problem))
 
     def multipliers(some: Ints) -> dict[str, Any]:
         return {"scale": int(some[0]), "prices": some[1:].tolist()}
@@ -82,7 +82,7 @@ def _names(problem: FlowCongestion, loads: CongestionLoads) -> list[list[Any]]:
 
 def _tree_proof(problem: FlowCongestion, certificate: Certificate) -> Number:
     try:
-        loads = CongestionLoads(problem, patterns=True)
+        loads = CongestionLoads(problem)
     except TooLarge as error:
         raise CertificateInvalid(str(error)) from None
     program = loads.program

@@ -6,13 +6,13 @@ import numpy as np
 
 from optsched.instance import Ints
 from optsched.problems.flow_congestion import FlowCongestion
-from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
+from optsched.problems.relaxations import IntegerProgram
 
 __all__ = ["CongestionLoads"]
 
 
 class CongestionLoads:
-    """Loads on hosts and tasks of classes on them, at least cost.
+    """Loads on hosts and tasks of classes on them, at least cost; loads are patterns, of which a node takes one.
 
     Columns are the loads, then the pairs of class and host. Rows: a host has no more patterns than nodes; the loads of
     a host hold as many tasks of each type as go there; the supply of each class; how many tasks of each kind run.
@@ -21,9 +21,6 @@ class CongestionLoads:
     ----------
     problem
         What to solve.
-    patterns
-        Whether the loads are patterns, of which a node takes at most one. Else they are slots, one after another, and
-        each costs what its task adds. Slots are right where the problem is convex; the program is then a network's.
 
     Attributes
     ----------
@@ -33,14 +30,11 @@ class CongestionLoads:
         Class and host of each pair.
     """
 
-    def __init__(self, problem: FlowCongestion, patterns: bool) -> None:
-        self.problem, self.patterns = problem, patterns
+    def __init__(self, problem: FlowCongestion) -> None:
+        self.problem = problem
         hosts, types = len(problem.hosts.first), len(problem.type_kind)
         tables = [(problem.patterns(host), problem.pattern_units(host)) for host in range(hosts)]
-        if patterns:
-            added, units = [rows[1:] for rows, _ in tables], [costs[1:] for _, costs in tables]
-        else:
-            added, units = [np.diff(rows, axis=0) for rows, _ in tables], [np.diff(costs) for _, costs in tables]
+        added, units = [rows[1:] for rows, _ in tables], [costs[1:] for _, costs in tables]
         self.host: Ints = np.repeat(np.arange(hosts), np.array([len(rows) for rows in added], dtype=np.int64))
         self.added: Ints = np.concatenate((np.zeros((0, types), dtype=np.int64), *added))
         self.units: Ints = np.concatenate((np.zeros(0, dtype=np.int64), *units))
@@ -70,7 +64,6 @@ class CongestionLoads:
         columns = (np.arange(loads), load, pair, pair, pair)
         ones = np.ones(pairs, dtype=np.int64)
         values = (np.ones(loads, dtype=np.int64), -self.added[load, type_of_load], ones, ones, ones)
-        nodes = problem.hosts.size if self.patterns else np.full(hosts, UNBOUNDED)
         none = np.zeros(supply - hosts, dtype=np.int64)
         read = problem.read_units[self.pair_class, problem.hosts.first[self.pair_host]]
         return IntegerProgram(
@@ -79,7 +72,7 @@ class CongestionLoads:
             column=np.concatenate(columns),
             value=np.concatenate(values),
             row_lower=np.concatenate((np.zeros(supply + classes, dtype=np.int64), problem.counts)),
-            row_upper=np.concatenate((nodes, none, problem.classes.size, problem.counts)),
+            row_upper=np.concatenate((problem.hosts.size, none, problem.classes.size, problem.counts)),
             lower=np.zeros(loads + pairs, dtype=np.int64),
             upper=np.concatenate((self.most, problem.classes.size[self.pair_class])),
         )

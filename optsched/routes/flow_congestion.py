@@ -74,7 +74,7 @@ def _greedy(problem: FlowCongestion) -> Placement:
 def _grown(call: Call[FlowCongestion], profile: Profile, word: Certificate) -> Certificate:
     """A tree that proves what HiGHS says; else its word."""
     problem, limit = call.problem, int(word.claim * call.problem.grid)
-    program = CongestionLoads(problem, patterns=True).program
+    program = CongestionLoads(problem).program
     tree = settling_tree(program, limit, profile.since(call.began), _MOST_PROGRAMS)
     return word if tree is None else congestion_tree_certificate(problem, tree, limit)
 

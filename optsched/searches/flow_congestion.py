@@ -1,8 +1,6 @@
-"""`flow-congestion` by HiGHS on arrays: a flow with an arc for each slot where the instance is convex, else patterns.
+"""`flow-congestion`: a flow with an arc for each slot where the instance is convex, else patterns by HiGHS on arrays.
 
-Both are one program: it chooses loads for the nodes of each host, and how many tasks of each class go to each host.
-Loads are patterns of which a node takes one, or slots that add up. The duals of the rows of tasks are prices, which
-`FlowCongestion.price_bound` makes a bound of.
+Potentials of the flow, or duals of the rows of tasks, are prices, which `FlowCongestion.price_bound` makes a bound of.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ from optsched.placement import NONE, Placement
 from optsched.problems.congestion_loads import CongestionLoads
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.results import Termination
+from optsched.searches.assignment import solve_network
 from optsched.searches.program_tree import as_arrays
 from optsched.solvers.answers import rounded_prices
 from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays, solve_uninterrupted
@@ -25,6 +24,7 @@ from optsched.solvers.profiles import Profile
 
 __all__ = [
     "LoadProgram",
+    "SlotNetwork",
     "TaskPrices",
     "distributed",
     "plain_prices",
@@ -102,7 +102,7 @@ class LoadProgram(CongestionLoads):
         return values
 
     def placement(self, x: Floats) -> Placement:
-        """The placement that a solution stands for; alike nodes share their host's slots evenly.
+        """The placement that a solution stands for.
 
         Raises
         ------
@@ -114,15 +114,8 @@ class LoadProgram(CongestionLoads):
         loads, pairs = taken[: len(self.host)], taken[len(self.host) :]
         amounts = np.zeros((len(problem.classes.first), len(problem.hosts.first)), dtype=np.int64)
         amounts[self.pair_class, self.pair_host] = pairs
-        sets = []
-        for host, size in enumerate(problem.hosts.size.tolist()):
-            own = self.host == host
-            if self.patterns:
-                sets.append(np.repeat(self.added[own], loads[own], axis=0))
-            else:
-                total = int(loads[own].sum())
-                sets.append((total + np.arange(size)[::-1, None]) // size)
-        found = distributed(problem, sets, amounts)
+        hosts = [self.host == host for host in range(len(problem.hosts.first))]
+        found = distributed(problem, [np.repeat(self.added[own], loads[own], axis=0) for own in hosts], amounts)
         wrong = problem.violations(found)
         if wrong:
             raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
@@ -156,16 +149,60 @@ def distributed(problem: FlowCongestion, sets: list[Ints], amounts: Ints) -> Pla
     return problem.placement(nodes)
 
 
-def solve_convex_flow(problem: FlowCongestion, profile: Profile) -> tuple[SolverOutcome, Placement | None, TaskPrices]:
-    """Solve a convex problem as a minimum-cost flow with an arc for each slot of a host.
+class SlotNetwork:
+    """The network of a problem with one type of tasks: source, classes, hosts, sink, and an arc for each slot.
 
     The k-th task on a node pays what it adds to the cost of the k - 1 before it. Where this never falls, the cheapest
-    slots of a node are its first ones, so the flow costs what its placement costs.
+    slots of a node are its first ones, so a flow of least cost costs what its placement costs.
+
+    Attributes
+    ----------
+    tail, head, capacity, cost, supply
+        As for `min_cost_flow`. The source is vertex 0, the sink the last. First are the arcs to classes, then those
+        from each class to each host, then the slots.
+    """
+
+    def __init__(self, problem: FlowCongestion) -> None:
+        self.problem = problem
+        classes, hosts = len(problem.classes.first), len(problem.hosts.first)
+        added = [np.diff(problem.pattern_units(host)) for host in range(hosts)]
+        host = np.repeat(np.arange(hosts), np.array(list(map(len, added)), dtype=np.int64))
+        of_class, of_host, sink = 1 + np.arange(classes), 1 + classes + np.arange(hosts), 1 + classes + hosts
+        size = problem.classes.size
+        self.tail = np.concatenate((np.zeros_like(size), np.repeat(of_class, hosts), of_host[host]))
+        self.head = np.concatenate((of_class, np.tile(of_host, classes), np.full(len(host), sink)))
+        self.capacity = np.concatenate((size, np.repeat(size, hosts), problem.hosts.size[host]))
+        read = problem.read_units[:, problem.hosts.first]
+        self.cost = np.concatenate((np.zeros_like(size), read.ravel(), *added))
+        self.supply = np.zeros(sink + 1, dtype=np.int64)
+        self.supply[0], self.supply[sink] = problem.due, -problem.due
+
+    def placement(self, flow: Ints) -> Placement:
+        """The placement that a flow stands for; alike nodes share their host's tasks evenly."""
+        problem = self.problem
+        classes, hosts = len(problem.classes.first), len(problem.hosts.first)
+        amounts = flow[classes : classes * (1 + hosts)].reshape(classes, hosts)
+        sets = [
+            (total + np.arange(size)[::-1, None]) // size
+            for total, size in zip(amounts.sum(axis=0).tolist(), problem.hosts.size.tolist(), strict=True)
+        ]
+        return distributed(problem, sets, amounts)
+
+    def prices(self, potential: Ints) -> TaskPrices:
+        """Prices of tasks by what lies between source, classes and sink; see `NetworkSolution` for the sign."""
+        kind, classes = self.problem.type_kind[0], len(self.problem.classes.first)
+        counts = np.zeros(len(self.problem.counts), dtype=np.int64)
+        counts[kind] = potential[0] - potential[-1]
+        return TaskPrices(counts, np.maximum(potential[0] - potential[1 : 1 + classes], 0), 1)
+
+
+def solve_convex_flow(problem: FlowCongestion, profile: Profile) -> tuple[SolverOutcome, Placement | None, TaskPrices]:
+    """Solve a convex problem as a minimum-cost flow with an arc for each slot of a host (`SlotNetwork`).
 
     Returns
     -------
     tuple
-        What HiGHS says, in units; the placement that it holds; and prices that prove it.
+        What the engine says; the placement that it holds; and prices that prove it.
 
     Raises
     ------
@@ -174,9 +211,11 @@ def solve_convex_flow(problem: FlowCongestion, profile: Profile) -> tuple[Solver
     """
     if not problem.convex:
         raise ValueError(f"{problem.name}: there are several types of tasks, or one more costs less than one before")
-    program = LoadProgram(problem, patterns=False)
-    found = solve_arrays(program.arrays(relaxed=True), profile)
-    return found.outcome, None if found.x is None else program.placement(found.x), program.prices(found.row_duals)
+    network = SlotNetwork(problem)
+    found = solve_network(network.tail, network.head, network.capacity, network.cost, network.supply, profile)
+    if found.flow is None or found.potential is None:
+        return found.outcome, None, plain_prices(problem)
+    return found.outcome, network.placement(found.flow), network.prices(found.potential)
 
 
 def solve_relaxed(problem: FlowCongestion, profile: Profile) -> tuple[SolverOutcome, Placement | None, TaskPrices]:
@@ -193,7 +232,7 @@ def solve_relaxed(problem: FlowCongestion, profile: Profile) -> tuple[SolverOutc
     KeyboardInterrupt
         If Ctrl-C came while HiGHS ran.
     """
-    program = LoadProgram(problem, patterns=True)
+    program = LoadProgram(problem)
     found = solve_uninterrupted(program.arrays(relaxed=True), profile)
     placement = None
     if found.x is not None and found.outcome.status is Termination.OPTIMAL:
@@ -206,6 +245,6 @@ def solve_patterns(
     problem: FlowCongestion, profile: Profile, start: Placement | None = None
 ) -> tuple[SolverOutcome, Placement | None]:
     """Solve the program of patterns, in units; `start` is a feasible placement to begin from."""
-    program = LoadProgram(problem, patterns=True)
+    program = LoadProgram(problem)
     found: ArraySolution = solve_arrays(program.arrays(), profile, None if start is None else program.start(start))
     return found.outcome, None if found.x is None else program.placement(found.x)

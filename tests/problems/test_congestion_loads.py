@@ -6,14 +6,13 @@ import numpy as np
 from congestion_instances import paper
 
 from optsched.problems.congestion_loads import CongestionLoads
-from optsched.problems.relaxations import UNBOUNDED
 from optsched.routes import solve
 
 
 def test_columns_and_rows() -> None:
-    """Tests that a load costs what its pattern does, is taken once a node, and slots have no limit of nodes."""
+    """Tests that a load costs what its pattern does, and is taken once a node."""
     problem = paper("hsu-two-clusters")
-    loads = CongestionLoads(problem, patterns=True)
+    loads = CongestionLoads(problem)
     program = loads.program
     for load in range(len(loads.host)):
         host = int(loads.host[load])
@@ -22,8 +21,6 @@ def test_columns_and_rows() -> None:
     hosts = len(problem.hosts.first)
     assert program.row_upper[:hosts].tolist() == problem.hosts.size.tolist()
     assert program.row_upper[-2:].tolist() == program.row_lower[-2:].tolist() == problem.counts.tolist()
-    slots = CongestionLoads(paper("hsu-effective-load"), patterns=False).program
-    assert (slots.row_upper[: len(paper("hsu-effective-load").hosts.first)] == UNBOUNDED).all()
 
 
 def test_a_placement_costs_what_its_columns_do() -> None:
@@ -34,7 +31,7 @@ def test_a_placement_costs_what_its_columns_do() -> None:
     solution = solve(problem)
     assert solution.decision is not None
     assert solution.objective is not None
-    program = LoadProgram(problem, patterns=True)
+    program = LoadProgram(problem)
     values = np.rint(program.start(solution.decision)).astype(np.int64)
     rows = program.program
     sums = np.zeros(len(rows.row_lower), dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,22 +10,31 @@ import pytest
 from congestion_instances import of_one_type, paper, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_kernels import plain
 
 from optsched.certificates import certify
 from optsched.errors import SolverDisagreement
 from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.generate import generate
 from optsched.problems import FlowCongestion
 from optsched.problems.base import GRID
+from optsched.results import Limit, Proof, Termination
 from optsched.routes import solve
+from optsched.searches import assignment, flow_congestion
+from optsched.searches.assignment import NetworkSolution
 from optsched.searches.enumeration import best_placement
 from optsched.searches.flow_congestion import (
     LoadProgram,
+    SlotNetwork,
     plain_prices,
     solve_convex_flow,
     solve_patterns,
     solve_relaxed,
 )
+from optsched.solvers import networks
 from optsched.solvers.highs import solve_arrays
+from optsched.solvers.networks import min_cost_flow
+from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 EXACT = Profile("exact")
@@ -48,7 +58,7 @@ class TestConvexFlow:
         assert best is not None
         assert placement is not None
         assert problem.evaluate(placement) == best[0]
-        assert outcome.objective == pytest.approx(problem.units(placement), abs=0.1)
+        assert outcome.status is Termination.OPTIMAL
         assert problem.price_bound(*prices) == problem.units(placement)
         _, other = solve_patterns(problem, EXACT)
         assert other is not None
@@ -60,11 +70,12 @@ class TestConvexFlow:
         It takes the cheaper second slot of a node without the first.
         """
         problem = paper("hsu-not-convex")
-        promised = solve_arrays(LoadProgram(problem, patterns=False).arrays(relaxed=True), EXACT).outcome.objective
+        slots = SlotNetwork(problem)
+        found = min_cost_flow(slots.tail, slots.head, 0 * slots.tail, slots.capacity, slots.cost, slots.supply)
         solution = solve(problem)
         assert solution.objective is not None
-        assert promised is not None
-        assert promised < solution.objective[0] * GRID - 1000
+        assert found.flow is not None
+        assert (slots.cost * found.flow).sum() < solution.objective[0] * GRID - 1000
         assert solution.solver["interface"] == "arrays"
         assert float(solution.objective[0]) == pytest.approx(12.3525, abs=5e-5)
         assert certify(problem, solution).valid
@@ -76,6 +87,27 @@ class TestConvexFlow:
         _, placement, _ = solve_convex_flow(problem, EXACT)
         assert placement is not None
         assert sorted(np.bincount(placement.nodes).tolist()) == [2, 2, 3]
+
+    @pytest.mark.parametrize("large", [False, True])
+    def test_by_either_engine(self, large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Tests that the network simplex of large networks and HiGHS prove one optimum, and a limit leaves none."""
+        plain(monkeypatch, "optsched.solvers.simplex_kernels")
+        for module in (assignment, networks):
+            monkeypatch.setattr(module, "simplex_compiled", lambda _: large)
+        instance = generate("flow", nodes=14, tasks=40)
+        workload = replace(instance.workload, rate_in=np.full(40, 9.14), rate_in_by_type=None)
+        problem = FlowCongestion(replace(instance, workload=workload))
+        assert problem.convex
+        found = solve(problem)
+        assert (found.solver["name"], found.certificate) == ("network simplex" if large else "HiGHS", Proof.DUAL)
+        assert certify(problem, found).proved
+        assert found.objective == (Fraction(problem.price_bound(*solve_convex_flow(problem, EXACT)[2]), GRID),)
+        stopped = SolverOutcome(Termination.NO_SOLUTION, Limit.TIME, None, None, "stopped", 0.0, None)
+        monkeypatch.setattr(flow_congestion, "solve_network", lambda *_: NetworkSolution(None, None, stopped))
+        outcome, placement, prices = solve_convex_flow(problem, EXACT)
+        assert (outcome, placement) == (stopped, None)
+        assert problem.price_bound(*prices) == problem.price_bound(*plain_prices(problem))
+        assert solve(problem).limit is Limit.TIME
 
 
 class TestPatterns:
@@ -92,7 +124,7 @@ class TestPatterns:
             tasks = random.permutation(np.flatnonzero(problem.kind == kind))[: problem.counts[kind]]
             nodes[tasks] = slots[: len(tasks)]
         placement = problem.placement(nodes)
-        program = LoadProgram(problem, patterns=True)
+        program = LoadProgram(problem)
         arrays, x = program.arrays(), program.start(placement)
         assert (arrays.col_lower <= x).all()
         assert (x <= arrays.col_upper).all()
@@ -105,14 +137,14 @@ class TestPatterns:
     def test_disagreement(self) -> None:
         """Tests that columns that are no placement are the solver's fault, and said to be."""
         problem = paper("hsu-not-convex")
-        program = LoadProgram(problem, patterns=True)
+        program = LoadProgram(problem)
         with pytest.raises(SolverDisagreement, match=r"HiGHS holds a placement that violates cardinality\(map\) by 2"):
             program.placement(np.zeros(len(program.host) + len(program.pair_class)))
 
     def test_prices(self) -> None:
         """Tests that prices past 2^53 are passed over, and that without duals there are plain ones."""
         problem = paper("hsu-two-clusters")
-        program = LoadProgram(problem, patterns=True)
+        program = LoadProgram(problem)
         duals = solve_arrays(program.arrays(relaxed=True), EXACT).row_duals
         assert duals is not None
         assert problem.price_bound(*program.prices(duals)) == problem.price_bound(*solve_relaxed(problem, EXACT)[2])
