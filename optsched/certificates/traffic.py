@@ -6,7 +6,7 @@ case that the prices of the case above it do not settle has prices of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -60,9 +60,19 @@ class Cases:
     bundle: int | None = None
     inside: Mapping[int, Cases] = field(default_factory=dict)
 
-    def bound(self, problem: Traffic, limit: int | None = None, hosts: Mapping[int, int] | None = None) -> int:
-        """Units of traffic that every placement within the limit causes at least, with bundles where `hosts` says."""
-        check()
+    def bound(
+        self,
+        problem: Traffic,
+        limit: int | None = None,
+        hosts: Mapping[int, int] | None = None,
+        look: Callable[[], None] | None = None,
+    ) -> int:
+        """Units of traffic that every placement within the limit causes at least, with bundles where `hosts` says.
+
+        `look` is called for each case: who checks cases of a file breaks off by it, who proves what is held does not.
+        """
+        if look is not None:
+            look()
         hosts = hosts or {}
         priced = problem.priced(*self.prices, limit)
         alone = priced.bound(hosts)
@@ -70,7 +80,8 @@ class Cases:
             return alone
         cases = priced.bounds(hosts, self.bundle)
         for center, case in self.inside.items():
-            cases[center] = max(cases[center], case.bound(problem, limit, {**hosts, self.bundle: center}))
+            inside = {**hosts, self.bundle: center}
+            cases[center] = max(cases[center], case.bound(problem, limit, inside, look))
         return max(alone, min(cases))
 
 
@@ -93,13 +104,15 @@ def traffic_proof(problem: Traffic, certificate: Certificate, objective: Value |
     data = certificate.data
     cases = _cases(problem, data)
     if certificate.component == "traffic":
-        return exact(cases.bound(problem), problem.grid)
+        return exact(cases.bound(problem, look=check), problem.grid)
     limit = integer(data, "limit")
     if limit < problem.least_load:
         return problem.least_load
     if objective is None:
         raise CertificateInvalid("limit: a proof of the load takes the traffic of a placement as given; there is none")
-    return limit + 1 if exact(cases.bound(problem, limit), problem.grid) > objective[0] else problem.least_load
+    return (
+        limit + 1 if exact(cases.bound(problem, limit, look=check), problem.grid) > objective[0] else problem.least_load
+    )
 
 
 def no_room_certificate(problem: Traffic, cases: Cases) -> Certificate | None:
@@ -111,7 +124,7 @@ def no_room_certificate(problem: Traffic, cases: Cases) -> Certificate | None:
 
 def no_room_proof(problem: Traffic, certificate: Certificate) -> str:
     """What the certificate's prices show; CertificateInvalid where they prove no more traffic than there could be."""
-    proved = exact(_cases(problem, certificate.data).bound(problem), problem.grid)
+    proved = exact(_cases(problem, certificate.data).bound(problem, look=check), problem.grid)
     most = exact(problem.beyond - 1, problem.grid)
     if proved <= most:
         raise CertificateInvalid(f"prices prove traffic of {proved}, and there can be as much: up to {most}")

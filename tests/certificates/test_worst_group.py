@@ -22,7 +22,7 @@ from optsched.certificates.worst_group import (
     worst_group_certificate,
 )
 from optsched.errors import CertificateInvalid
-from optsched.instances.solution_files import parse_solution, read_solution, solution_text, write_solution
+from optsched.instances.solution_files import parse_solution, read_solution, solution_content, write_solution
 from optsched.problems.worst_group_program import GroupProgram
 from optsched.results import Number, Proof, Value
 from optsched.routes import solve
@@ -75,7 +75,7 @@ def test_trees_of_cases() -> None:
         proved_bound(RACKS, replace(found[0], claim=found[0].claim + 1))
     assert proved_bound(RACKS, replace(found[1], claim=9), SOLVED.objective) == found[1].claim
     again = replace(SOLVED, certificates=tuple(found))
-    document = json.loads(solution_text(again, RACKS.instance))
+    document = json.loads(solution_content(again, RACKS.instance))
     assert certify(RACKS, parse_solution(json.dumps(document).encode(), RACKS.instance)).proved
     nothing = posed([[0]], [0], slots=[0])
     assert proved_bound(nothing, found[0]) == 0
