@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -71,6 +72,12 @@ class GrowingMatchings:
         problem = self._problem()
         assert problem is not None
         return problem
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_problem": self.problem}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _problem=weakref.ref(state["_problem"]))
 
     def settle(self) -> None:
         """Give up all matchings that higher ones would grow from; what was asked is still known."""
