@@ -157,7 +157,7 @@ def _solved(clock: Clock, problem: Any, route: str | None, profile: str, folder:
         return {**told, "answer": None, "ended": f"{solution.termination} {solution.limit or ''}".strip()}
     if folder is not None:
         with clock.phase("write"):
-            write_solution(solution, problem.instance, folder / "solution.json")
+            write_solution(solution, problem.instance, folder / "solution.npz")
     assert solution.objective is not None
     if isinstance(problem, AssignmentProblem) and len(solution.objective) == 1:
         return {**told, "answer": [str(solution.objective[0] * problem.grid)]}
@@ -197,7 +197,7 @@ def certified(row: Row, folder: Path, rounds: int = MOST) -> dict[str, Any]:
         with clock.phase("load"):
             instance = load(folder / "instance.npz")
         with clock.phase("read"):
-            solution = read_solution(folder / "solution.json", instance)
+            solution = read_solution(folder / "solution.npz", instance)
         with clock.phase("pose"):
             problem = _problem(row, instance)
         with clock.phase("certify"):
