@@ -116,7 +116,7 @@ def measured(row: Row, way: str, folder: Path, rounds: int = MOST) -> dict[str, 
     import optsched  # noqa: F401 - what every command imports
 
     name, _, profile = way.removeprefix("route ").partition(", ")
-    route = None if way == "default" else name
+    route, kept = (None, folder) if way == "default" else (name, None)
 
     def once(clock: Clock) -> dict[str, Any]:
         from optsched.instances.files import load
@@ -128,8 +128,8 @@ def measured(row: Row, way: str, folder: Path, rounds: int = MOST) -> dict[str, 
         if way.startswith("heuristic "):
             return _placed(clock, problem, way.removeprefix("heuristic "))
         if row.kind == "frontier":
-            return _frontier(clock, problem, route)
-        return _solved(clock, problem, route, "large" if profile else "exact", folder if way == "default" else None)
+            return _frontier(clock, problem, route, kept)
+        return _solved(clock, problem, route, "large" if profile else "exact", kept)
 
     return again(once, rounds)
 
@@ -157,18 +157,22 @@ def _solved(clock: Clock, problem: Any, route: str | None, profile: str, folder:
         return {**told, "answer": None, "ended": f"{solution.termination} {solution.limit or ''}".strip()}
     if folder is not None:
         with clock.phase("write"):
-            write_solution(solution, problem.instance, folder / "solution.npz")
+            write_solution(solution, problem.instance, folder / "claim.npz")
     assert solution.objective is not None
     if isinstance(problem, AssignmentProblem) and len(solution.objective) == 1:
         return {**told, "answer": [str(solution.objective[0] * problem.grid)]}
     return {**told, "answer": [str(part) for part in solution.objective]}
 
 
-def _frontier(clock: Clock, problem: Any, route: str | None) -> dict[str, Any]:
+def _frontier(clock: Clock, problem: Any, route: str | None, folder: Path | None) -> dict[str, Any]:
+    from optsched.instances.frontier_files import write_frontier
     from optsched.routes import frontier
 
     with clock.phase("solve"):
         found = frontier(problem, route=route)
+    if folder is not None and found.complete:
+        with clock.phase("write"):
+            write_frontier(found, problem.instance, folder / "claim.npz")
     proofs = sorted({str(point.certificate) for point in found.points})
     points = [",".join(map(str, point.objective)) for point in found.points]
     return {"answer": points if found.complete else None, "proof": ", ".join(proofs), "points": len(points)}
@@ -188,20 +192,20 @@ def _placed(clock: Clock, problem: Any, name: str) -> dict[str, Any]:
 
 
 def certified(row: Row, folder: Path, rounds: int = MOST) -> dict[str, Any]:
-    """What checking the default's solution takes, from its file, in a process in which no solver can be imported."""
+    """What checking the default's claim takes, from its file, in a process in which no solver can be imported."""
     from optsched.certificates import certify
+    from optsched.instances.claim_files import read_claim
     from optsched.instances.files import load
-    from optsched.instances.solution_files import read_solution
 
     def once(clock: Clock) -> dict[str, Any]:
         with clock.phase("load"):
             instance = load(folder / "instance.npz")
         with clock.phase("read"):
-            solution = read_solution(folder / "solution.npz", instance)
+            claim = read_claim(folder / "claim.npz", instance)
         with clock.phase("pose"):
             problem = _problem(row, instance)
         with clock.phase("certify"):
-            verdict = certify(problem, solution)
+            verdict = certify(problem, claim)
         verdict.raise_if_invalid()
         return {"proved": verdict.proved}
 

@@ -124,7 +124,7 @@ def compared(
             for way, before in runs.items():
                 if not before or ("phases" in before[-1] and _spent(before[-1]) < ONCE):
                     before.append(_one(row, way, tools, folder, runs))
-        if row.kind == "solve" and runs.get("default") and "write" in runs["default"][-1].get("phases", {}):
+        if runs.get("default") and "write" in runs["default"][-1].get("phases", {}):
             checks = [tools.ours("certify", row, folder) for _ in range(min(repeats, len(runs["default"])))]
             runs["default"][-1]["certificate"] = _best(checks)
         found |= {way: _best(measured) for way, measured in runs.items()}

@@ -153,7 +153,7 @@ def test_bug_limit_past_what_int64_adds() -> None:
 
 CHECK = """
 import sys
-for name in ("highspy", "pyomo", "pulp", "numba"):
+for name in ("highspy", "pyomo", "pulp", "numba", "networkx"):
     sys.modules[name] = None
 import optsched
 from optsched.instances.solution_files import read_solution
@@ -171,9 +171,9 @@ def test_large_certificates_need_no_solver(nodes: int, tasks: int, tmp_path: Pat
     instance = generate("latency", nodes=nodes, tasks=tasks, replicas=4)
     problem = Latency(instance)
     save(instance, tmp_path / "large.npz")
-    write_solution(solve(problem), instance, tmp_path / "large.solution.json")
+    write_solution(solve(problem), instance, tmp_path / "large.solution.npz")
     found = subprocess.run(
-        [sys.executable, "-c", CHECK, "large.npz", "large.solution.json"],
+        [sys.executable, "-c", CHECK, "large.npz", "large.solution.npz"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
