@@ -49,6 +49,8 @@ AUTO = "auto"
 #: The delay of Hadoop 1's Fair Scheduler where none is set, in skipped heartbeats (`hadoop_delay`).
 HADOOP = "hadoop"
 
+_NONE: list[Turn] = []
+
 #: More skips than there can be.
 _NEVER = 2**62
 
@@ -156,10 +158,12 @@ class DelayPolicy(JobPolicy):
         if offer.kind != KINDS[MAP]:
             job = next(self.jobs(offer), None)
             return () if job is None else (self.random_task(job, offer.kind, view),)
-        local = self._local(offer.node)
+        local, in_rack, any_taker = self._local(offer.node), self._takers[RACK], self._takers[ANYWHERE]
         for pool, queue in self.queues(MAP):
-            turns = self._asked(pool, local.get(pool, []), offer.node, view)
-            task = self._near(pool, queue, turns, offer, view) if turns else None
+            turns = local.get(pool, _NONE)
+            if any_taker[pool] or in_rack[pool]:
+                turns = self._asked(pool, turns, offer.node, view)
+            task = self._near(pool, queue, sorted(turns), offer, view) if turns else None
             if task is not None:
                 return (task,)
             self.passed(pool, queue, None)
@@ -168,21 +172,25 @@ class DelayPolicy(JobPolicy):
     def _local(self, node: int) -> dict[int, list[Turn]]:
         """Of each pool the turns of the jobs that may have a map with data on the node."""
         found: dict[int, list[Turn]] = {}
+        queued = self.queued[MAP]
         for job in self._maps.at(NODE, node):
-            pool = self.waits_in(job, MAP)
-            if pool is not None:
-                found.setdefault(pool, []).append(self.turn(job, MAP))
+            if job in queued:
+                pool, turn = queued[job]
+                if pool in found:
+                    found[pool].append(turn)
+                else:
+                    found[pool] = [turn]
         return found
 
     def _asked(self, pool: int, local: list[Turn], node: int, view: View) -> list[Turn]:
-        """The turns, in order, of the jobs of a pool that may have a map near enough, up to one that takes anything."""
+        """The turns of the jobs of a pool that may have a map near enough, up to one that takes anything."""
         turns, last = local, self._takers[ANYWHERE][pool][:1]
         if (racked := self._takers[RACK][pool]) and (rack := int(view.cluster.rack[node])) >= 0:
             in_rack = self._maps.at(RACK, rack)
             turns = turns + [turn for turn in racked if turn[1] in in_rack]
         if last:
             turns = [turn for turn in turns if turn < last[0]] + last
-        return sorted(turns)
+        return turns
 
     def _near(self, pool: int, queue: Queue, turns: list[Turn], offer: Offer, view: View) -> int | None:
         """A map of the first of these jobs that has one near enough to its data for as long as the job has waited."""
@@ -203,14 +211,14 @@ class DelayPolicy(JobPolicy):
 
     def skip(self, pool: int, queue: Queue, turn: Turn | None, but: Iterable[int]) -> None:
         """Count a skip of all jobs of a queue before a turn (None: of all) but some."""
-        left = queue.counts[: queue.end(turn)]
-        left -= 1
+        left = queue.count_down(turn)
         for job in but:
             if self.waits_in(job, MAP) == pool and (at := bisect_left(queue.turns, self.turn(job, MAP))) < len(left):
                 left[at] += 1
-        if left.min(initial=1) <= 0:
+        if queue.least <= 0:
             for at in np.flatnonzero(left <= 0).tolist():
                 self._come_down(pool, queue, at)
+            queue.renew()
 
     def _come_down(self, pool: int, queue: Queue, at: int) -> None:
         """The job at a position of a queue has waited long enough to take what is farther away."""
@@ -225,8 +233,11 @@ class DelayPolicy(JobPolicy):
     def _left(self, job: int, skips: int) -> int:
         """Note what a job takes that was skipped so often, and return how many skips it is until it takes more."""
         to_rack, to_any = self._delays_of(job)
-        self._patience[job] = ANYWHERE if skips >= to_any else RACK if skips >= to_rack else NODE
-        return {ANYWHERE: _NEVER, RACK: to_any - skips, NODE: to_rack - skips}[self._patience[job]]
+        if skips >= to_any:
+            self._patience[job] = ANYWHERE
+            return _NEVER
+        self._patience[job] = RACK if skips >= to_rack else NODE
+        return (to_any if skips >= to_rack else to_rack) - skips
 
     def _skipped(self, job: int) -> int:
         """How often a job was skipped, as far as it matters: the other way round than `_left`."""
@@ -241,7 +252,7 @@ class DelayPolicy(JobPolicy):
         """The job at a position of a queue was skipped so often."""
         turn = queue.turns[at]
         self._take(pool, turn, enter=False)
-        queue.counts[at] = self._left(turn[1], skips)
+        queue.reset(at, self._left(turn[1], skips))
         self._take(pool, turn, enter=True)
 
     def _take(self, pool: int, turn: Turn, enter: bool) -> None:
@@ -255,21 +266,22 @@ class DelayPolicy(JobPolicy):
                 del turns[bisect_left(turns, turn)]
 
     def leave(self, job: int, kind: int) -> None:
+        if kind == MAP and job in self.queued[MAP]:
+            self._take(*self.queued[MAP][job], enter=False)
         super().leave(job, kind)
-        if kind == MAP and (pool := self.waits_in(job, MAP)) is not None:
-            self._take(pool, self.turn(job, MAP), enter=False)
 
     def enter(self, job: int, kind: int) -> None:
         super().enter(job, kind)
-        if kind == MAP and (pool := self.waits_in(job, MAP)) is not None:
-            self._take(pool, self.turn(job, MAP), enter=True)
+        if kind == MAP and job in self.queued[MAP]:
+            self._take(*self.queued[MAP][job], enter=True)
 
     def _delays_of(self, job: int) -> tuple[int, int]:
         """Skips after which a job takes data in its rack, and anything."""
-        to_rack, to_any = (self._offers(delay, job) for delay in self.delays)
+        to_rack = self._offers(self.delays[0], job)
         if not self.two_level:
             return to_rack, to_rack
-        return {NODE: (to_rack, to_rack + to_any), RACK: (0, to_any), ANYWHERE: (0, 0)}[self._level[job]]
+        to_any, level = self._offers(self.delays[1], job), self._level[job]
+        return (to_rack, to_rack + to_any) if level == NODE else (0, to_any if level == RACK else 0)
 
     def _offers(self, delay: int | str, job: int) -> int:
         """How many offers a delay stands for."""

@@ -89,8 +89,9 @@ class FairPolicy(DelayPolicy):
             self._end_heartbeat()
         answer = super().offer(offer, view) if self._below_cap(offer, view) else ()
         self._node = offer.node
-        self._launched.update(view.workload.job[list(answer)].tolist())
-        if not answer:
+        if answer:
+            self._launched.add(view.workload.job.item(answer[0]))
+        else:
             self._end_heartbeat()
         return answer
 
@@ -193,7 +194,8 @@ class CapacityPolicy(JobPolicy):
         return () if task is None else (task,)
 
     def _map(self, pool: int, queue: Queue, offer: Offer, view: View) -> int | None:
-        for job in sorted(job for job in self._maps.at(NODE, offer.node) if self.waits_in(job, MAP) == pool):
+        queued = self.queued[MAP]
+        for job in sorted(job for job in self._maps.at(NODE, offer.node) if job in queued and queued[job][0] == pool):
             task = self._maps.draw(NODE, offer.node, view, self._draws, job)
             if task is not None:
                 return task

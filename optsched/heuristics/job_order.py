@@ -191,6 +191,9 @@ class _ByPlace:
         return found, size
 
 
+#: More than any number in a queue.
+_LARGEST = 2**62
+
 #: A job's place in its queue: tasks that it runs (0 where that plays no part), and its number.
 Turn = tuple[int, int]
 
@@ -202,16 +205,35 @@ class Queue:
     ----------
     turns
         Sorted.
+    least
+        No job's number is less than this.
     """
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
+        self.least = 0
         self._counts: Ints = np.zeros(8, dtype=np.int64)
 
     @property
     def counts(self) -> Ints:
-        """The number of each job, in order; to be changed in place."""
+        """The number of each job, in order."""
         return self._counts[: len(self.turns)]
+
+    def count_down(self, turn: Turn | None) -> Ints:
+        """Take one off the number of each job before a turn (None: of all); these numbers, to be changed in place."""
+        counts = self._counts[: self.end(turn)]
+        counts -= 1
+        self.least -= 1
+        return counts
+
+    def renew(self) -> None:
+        """Find the least number."""
+        self.least = int(self.counts.min(initial=_LARGEST))
+
+    def reset(self, at: int, count: int) -> None:
+        """Give the job at a position another number."""
+        self._counts[at] = count
+        self.least = min(self.least, count)
 
     def end(self, turn: Turn | None) -> int:
         """How many jobs go before a turn; None: how many there are."""
@@ -222,15 +244,17 @@ class Queue:
         size, at = len(self.turns), bisect_left(self.turns, turn)
         if size == len(self._counts):
             self._counts = np.append(self._counts, self._counts)
-        self._counts[at + 1 : size + 1] = self._counts[at:size]
-        self._counts[at] = count
+        if at < size:
+            self._counts[at + 1 : size + 1] = self._counts[at:size]
+        self.reset(at, count)
         self.turns.insert(at, turn)
 
     def leave(self, turn: Turn) -> int:
         """Take a job out of the queue; its number."""
         size, at = len(self.turns), bisect_left(self.turns, turn)
         count = int(self._counts[at])
-        self._counts[at : size - 1] = self._counts[at + 1 : size]
+        if at < size - 1:
+            self._counts[at : size - 1] = self._counts[at + 1 : size]
         del self.turns[at]
         return count
 
@@ -280,6 +304,8 @@ class JobPolicy(Policy):
         self._distinct = bool(view.parameters.get("distinct", False))
         #: For maps and for reduces, the jobs of each pool that have a task waiting.
         self._queues: list[dict[int, Queue]] = [{} for _ in KINDS]
+        #: Likewise of each such job its pool and its turn there.
+        self.queued: list[dict[int, tuple[int, Turn]]] = [{} for _ in KINDS]
         #: Likewise the pools that have such jobs, sorted by their turn (`_share`).
         self._order: list[list[tuple[bool, int, int]]] = [[] for _ in KINDS]
         counted = view.workload.group_running_tasks
@@ -345,7 +371,7 @@ class JobPolicy(Policy):
         before, now = self._status[task], int(view.status[task])
         if before == now:
             return
-        job, kind = int(view.workload.job[task]), int(view.workload.kind[task])
+        job, kind = view.workload.job.item(task), view.workload.kind.item(task)
         entry = self._jobs[job]
         if now == PENDING:
             self.give_back(task, view)
@@ -412,25 +438,28 @@ class JobPolicy(Policy):
 
     def leave(self, job: int, kind: int) -> None:
         """Take a job out of its queue, if it is in one."""
-        entry = self._jobs[job]
-        if entry.waiting[kind]:
-            entry.counts[kind] = self._queues[kind][self._pool_of(entry)].leave(self.turn(job, kind))
+        if (stood := self.queued[kind].pop(job, None)) is not None:
+            pool, turn = stood
+            self._jobs[job].counts[kind] = self._queues[kind][pool].leave(turn)
 
     def enter(self, job: int, kind: int) -> None:
         """Put a job into its queue, if a task of the kind waits."""
         entry = self._jobs[job]
         if entry.waiting[kind]:
-            queue = self._queues[kind].setdefault(self._pool_of(entry), Queue())
-            queue.enter(self.turn(job, kind), entry.counts[kind])
+            stands = self.queued[kind][job] = self._pool_of(entry), self.turn(job, kind)
+            self.queue(stands[0], kind).enter(stands[1], entry.counts[kind])
 
     def waits_in(self, job: int, kind: int) -> int | None:
         """The pool in whose queue a job stands; None if no task of the kind waits."""
-        entry = self._jobs[job]
-        return self._pool_of(entry) if entry.waiting[kind] else None
+        stands = self.queued[kind].get(job)
+        return None if stands is None else stands[0]
 
     def queue(self, pool: int, kind: int) -> Queue:
         """The queue of a pool."""
-        return self._queues[kind].setdefault(pool, Queue())
+        queue = self._queues[kind].get(pool)
+        if queue is None:
+            queue = self._queues[kind][pool] = Queue()
+        return queue
 
     def queues(self, kind: int) -> Iterator[tuple[int, Queue]]:
         """The pools that have a job with a task waiting, in order of who goes first, and their queues."""
