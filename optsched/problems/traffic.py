@@ -103,6 +103,16 @@ class PricedBundles:
         others, share = self._total(least), int(self.shares[bundle])
         return [self._units(others + Fraction(int(paid), share)) for paid in self.paid[bundle].tolist()]
 
+    @property
+    def everywhere(self) -> npt.NDArray[Any]:
+        """The same with each bundle, and no other, in each datacenter: whole numbers, shape (bundles, datacenters)."""
+        parts = lcm(*self.shares.tolist())
+        least = self._least({})
+        more = (self.paid - least[:, None]).astype(object) * (parts // self.shares.astype(object))[:, None]
+        units = parts * self.scale * self.step
+        found: npt.NDArray[Any] = -(-(int(self._total(least) * parts) + more) // units) * self.step
+        return found
+
     def _total(self, least: npt.NDArray[Any]) -> Fraction:
         sums = ((sum(least[self.shares == share].tolist()), share) for share in np.unique(self.shares).tolist())
         return sum((Fraction(*part) for part in sums), Fraction(self.more))

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from optsched.certificates.traffic import MOST_NESTED, Cases, SlotPrices, load_certificate, traffic_certificate
 from optsched.deadline import remaining
 from optsched.errors import SolverDisagreement
-from optsched.instance import LARGEST, Floats, Ints
+from optsched.instance import LARGEST, Bools, Floats, Ints
 from optsched.placement import Placement
 from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
@@ -31,7 +31,7 @@ from optsched.processes.handing import hand_over
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.searches.traffic_load import BestPlaces, LoadProgram
 from optsched.solvers.answers import check_claim, rounded_prices, whole_bound
-from optsched.solvers.highs import LinearProgram, WarmProgram, solve_arrays, solve_uninterrupted
+from optsched.solvers.highs import ArraySolution, LinearProgram, WarmProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -40,6 +40,9 @@ __all__ = ["TrafficProgram", "TrafficSearch", "WithinLimit", "best_apart", "scal
 #: The search for a proof by cases solves at most so many relaxations, and so many columns in all.
 _MOST_CASES = 4000
 _MOST_COLUMNS = 2_000_000
+
+#: Bundles are first tried where prices prove at most one part in so many more; then this is so many times more again.
+_NEAR, _WIDER = 1000, 3
 
 #: How far from a whole number a solver's value may be.
 _WHOLE = 1e-5
@@ -548,6 +551,12 @@ class TrafficProgram:
             lower[bundle * self.centers + center] = upper[bundle * self.centers + center] = 1.0
         return np.append(lower, np.zeros(more)), np.append(upper, np.full(more, np.inf))
 
+    def without(self, apart: Bools) -> LinearProgram:
+        """The program without some bundles in some datacenters, shape (bundles, datacenters)."""
+        upper = self.integral.col_upper.copy()
+        upper[: self._x_at][apart.ravel()] = 0.0
+        return replace(self.integral, col_upper=upper)
+
     def with_bundles_at(self, x: Floats) -> LinearProgram:
         """The relaxation with each bundle where a solution has it: a network, whose vertices are whole."""
         lower, upper = np.zeros(len(x)), self.relaxed.col_upper.copy()
@@ -597,19 +606,47 @@ class _Rows:
 
 
 def by_arrays(
-    search: TrafficSearch, limit: int | None, profile: Profile, start: Placement | None
+    search: TrafficSearch, limit: int | None, _: Profile, start: Placement | None
 ) -> tuple[SolverOutcome, Placement | None]:
-    """Branch and bound with HiGHS; its figures are turned into MB."""
+    """Branch and bound with HiGHS, within the time that the search has left; its figures are turned into MB."""
     program = TrafficProgram(search.problem, limit)
-    found = solve_arrays(program.integral, profile, None if start is None else program.values(start))
+    found = _among_near(search, program, limit)
+    if found is None:
+        found = solve_arrays(program.integral, search.left(), None if start is None else program.values(start))
     outcome, x, unit = found.outcome, found.x, search.problem.step / search.problem.grid
     if x is None:
         return scaled(outcome, unit), None
     if not program.whole(x):
-        x = solve_arrays(program.with_bundles_at(x), replace(profile, time_limit=None)).x
+        x = solve_arrays(program.with_bundles_at(x), replace(search.profile, time_limit=None)).x
         if x is None or not program.whole(x):
             raise SolverDisagreement(f"{search.problem.name}: HiGHS finds no vertex where its solution has the reduces")
     return scaled(outcome, unit), program.placement(x)
+
+
+def _among_near(search: TrafficSearch, program: TrafficProgram, limit: int | None) -> ArraySolution | None:
+    """Branch and bound where no bundle is in a datacenter in which prices prove much more traffic than anywhere.
+
+    What it finds is the optimum, if it causes no more than what was left out; else more is let in. None where that
+    would be everything.
+    """
+    problem, known = search.problem, search.priced(limit)
+    apart = problem.priced(*known.prices, limit).everywhere
+    below, best = known.proved + max(problem.step, known.proved // _NEAR), known.units
+    hint: Floats | None = None
+    while (apart >= below).any():
+        found = solve_arrays(program.without(np.asarray(apart >= below, dtype=bool)), search.left(), hint)
+        outcome = found.outcome
+        if outcome.status not in (Termination.OPTIMAL, Termination.INFEASIBLE):
+            bound = None if outcome.bound is None else min(outcome.bound, below / problem.step)
+            return replace(found, outcome=replace(outcome, bound=bound))
+        if outcome.objective is not None:
+            cost, hint = round(outcome.objective) * problem.step, found.x
+            best = cost if best is None else min(best, cost)
+            if cost <= below:
+                return found
+        wider = below + _WIDER * (below - known.proved)
+        below = wider if best is None or best <= below else min(wider, best)
+    return None
 
 
 def scaled(outcome: SolverOutcome, unit: float) -> SolverOutcome:

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from traffic_instances import EMPTY, NAN, front, posed, problems
 
 from optsched.certificates import certify, proved_bound
@@ -319,6 +320,17 @@ def test_prices_of_many_units() -> None:
 
 
 # Agreement ---------------------------------------------------------------------------------------------------------
+
+
+@given(problems(), st.lists(st.integers(0, 9), min_size=6, max_size=6), st.sampled_from([1, 3]))
+@settings(max_examples=30)
+def test_each_bundle_everywhere(problem: Traffic, prices: list[int], scale: int) -> None:
+    """Tests that the bounds of all bundles at once are those of each."""
+    count = len(problem.datacenters)
+    own = np.array(prices * 2)[: 2 * count]
+    priced = problem.priced(own[:count], own[count:], scale)
+    rows = [priced.bounds({}, bundle) for bundle in range(len(priced.paid))]
+    assert priced.everywhere.tolist() == rows
 
 
 @given(problems(capacity="none"))
