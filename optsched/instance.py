@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
@@ -82,11 +82,9 @@ class Instance(Part):
     cluster, workload
         The static part.
     state
-        What runs where; by default nothing runs and every slot is idle.
+        What runs where, and when that is so; by default nothing runs and every slot is idle, at time 0.
     name, description, source, labels
         What it is and where it comes from; `labels` says what was generated, inferred or assumed.
-    time
-        The instant of the snapshot, in seconds.
     parameters
         Parameters of problems that belong to this instance: `{"lsap": {"levels": [0, 1, 2]}}`.
 
@@ -111,7 +109,6 @@ class Instance(Part):
     description: str = ""
     source: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
-    time: float = 0
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -119,7 +116,7 @@ class Instance(Part):
             object.__setattr__(self, "state", State.initial(self.cluster, self.workload))
         texts = {name: getattr(self, name) for name in ("name", "description", "source")}
         faults = [
-            *header_faults(texts, self.time, self.labels, self.parameters),
+            *header_faults(texts, self.state.time, self.labels, self.parameters),
             *column_faults(self.cluster, self.workload, self.state),
         ]
         if faults:
@@ -134,6 +131,11 @@ class Instance(Part):
         return make, (*others, _plain(parameters))
 
     @property
+    def time(self) -> float:
+        """The instant of the snapshot, in seconds."""
+        return self.state.time
+
+    @property
     def replicas(self) -> Ragged:
         """One row a task: the indices of the nodes that hold its block."""
         return self.workload.replicas
@@ -141,10 +143,21 @@ class Instance(Part):
     def with_state(self, state: State) -> Instance:
         """The same cluster and workload in another state; shares every static array and checks nothing again."""
         expect(state, State, "with_state takes a State")
+        return self._with(state=state)
+
+    def with_slots(self, slots: Ints, reduce_slots: Ints) -> Instance:
+        """The same with other slots of each node; shares all other arrays and checks nothing again."""
+        return self._with(cluster=replace(self.cluster, slots=slots, reduce_slots=reduce_slots))
+
+    def taken(self, tasks: Ints, jobs: Ints) -> Instance:
+        """The instance with the given tasks and jobs alone, numbered anew, and all nodes and groups."""
+        return self._with(workload=self.workload.taken(tasks, jobs), state=self.state.taken(tasks))
+
+    def _with(self, **parts: Part) -> Instance:
+        """The same with other parts, which are not checked."""
         other = object.__new__(Instance)
         for column in fields(self):
-            object.__setattr__(other, column.name, getattr(self, column.name))
-        object.__setattr__(other, "state", state)
+            object.__setattr__(other, column.name, parts.get(column.name, getattr(self, column.name)))
         return other
 
     @staticmethod
@@ -253,7 +266,7 @@ def _content(instance: Instance) -> Iterator[tuple[str, Any]]:
     named = ("rack", "datacenter", "type")
     yield from walk("cluster", cluster, (*named, *(f"{name}_ids" for name in named)))
     yield from walk("workload", workload, ("rate_in_by_type",))
-    yield from walk("state", instance.state)
+    yield from walk("state", instance.state, ("time",))
     for name in named:
         order, renumbered = _first_appearance(getattr(cluster, name), len(getattr(cluster, f"{name}_ids")))
         yield f"cluster.{name}", renumbered

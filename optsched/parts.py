@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, get_origin, get_type_hints
@@ -193,6 +193,14 @@ class Shuffle(Part):
     def __repr__(self) -> str:
         return brief(f"Shuffle: {counted(len(self), 'transfer')}")
 
+    def between(self, tasks: Ints, count: int) -> Shuffle:
+        """The entries between two of the given tasks out of so many, which are numbered anew in the order given."""
+        number = np.full(count, -1)
+        number[tasks] = np.arange(len(tasks))
+        ends = number[self.map], number[self.reduce]
+        keep = (ends[0] >= 0) & (ends[1] >= 0)
+        return Shuffle(ends[0][keep], ends[1][keep], self.size[keep], self.emitted[keep])
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Part):
@@ -312,11 +320,22 @@ class Workload(Part):
 
     def foreseen(self, tasks: Ints, jobs: Ints) -> Workload:
         """The given tasks and jobs, renumbered, and all groups, without columns of hindsight, shuffle and pairs."""
+        return self._with_rows(tasks, jobs, hindsight=False)
+
+    def taken(self, tasks: Ints, jobs: Ints) -> Workload:
+        """The given tasks and jobs, renumbered, and all groups, with all that is said of them."""
+        pairs, shuffle = self.pairs, self.shuffle
+        if pairs is not None:
+            pairs = Pairs(_taken(pairs.cost, tasks), _taken(pairs.demand, tasks), _taken(pairs.allowed, tasks))
+        between = None if shuffle is None else shuffle.between(tasks, len(self))
+        return replace(self._with_rows(tasks, jobs, hindsight=True), shuffle=between, pairs=pairs)
+
+    def _with_rows(self, tasks: Ints, jobs: Ints, hindsight: bool) -> Workload:
         rows = {"tasks": tasks, "jobs": jobs, "groups": np.arange(len(self.group_ids))}
         seen = {
             name: _taken(getattr(self, name), rows[said["table"]])
             for name, said in _SAID[Workload].items()
-            if not said.get("hindsight")
+            if hindsight or not said.get("hindsight")
         }
         number = np.full(len(self.job_ids) + 1, -1)  # a task without a job picks the last entry
         number[jobs] = np.arange(len(jobs))
@@ -325,7 +344,7 @@ class Workload(Part):
 
 @dataclass(frozen=True, eq=False)
 class State(Part):
-    """What changes from one snapshot to the next.
+    """What changes from one snapshot to the next, and when it is so: `time`, in seconds.
 
     `status`, `node`, `start` have shape (tasks,): one of `PENDING`, `RUNNING`, `FINISHED`; the node it runs or ran
     on, or -1; the time it started, or NaN. `idle_slots`, `idle_reduce_slots`, `load` have shape (nodes,). `idle_slots`
@@ -338,6 +357,7 @@ class State(Part):
     idle_slots: Annotated[Ints, _column("nodes", "integer", default_of="slots")]
     idle_reduce_slots: Annotated[Ints, _column("nodes", "integer", default_of="reduce_slots")]
     load: Annotated[Floats, _column("nodes", "number", 0)]
+    time: float = 0
 
     def __post_init__(self) -> None:
         for column in columns_of(State):
@@ -347,8 +367,15 @@ class State(Part):
         tasks = ", ".join(f"{np.count_nonzero(self.status == row)} {name}" for row, name in enumerate(STATES))
         return brief(f"State: {tasks}; {counted(int(self.idle_slots.sum()), 'idle slot')}")
 
+    def taken(self, tasks: Ints) -> State:
+        """The state with the given tasks alone, and all nodes."""
+        columns = [column.attribute for column in columns_of(State) if column.table == "tasks"]
+        return replace(self, **{name: getattr(self, name)[tasks] for name in columns})
+
     @classmethod
-    def initial(cls, cluster: Cluster, workload: Workload, **columns: npt.ArrayLike | None) -> State:
+    def initial(
+        cls, cluster: Cluster, workload: Workload, *, time: float = 0, **columns: npt.ArrayLike | None
+    ) -> State:
         """The state in which nothing runs and every slot is idle, but for the given `columns`."""
         counts = {"nodes": len(cluster), "tasks": len(workload)}
         defaults = {
@@ -358,7 +385,7 @@ class State(Part):
             for column in columns_of(State)
         }
         given = {name: values for name, values in columns.items() if values is not None}
-        return cls(**{**defaults, **given})  # type: ignore[arg-type]
+        return cls(**{**defaults, **given}, time=time)  # type: ignore[arg-type]
 
 
 #: The metadata of the attributes of each part, by their names.

@@ -91,7 +91,7 @@ def test_digest_reads_what_a_problem_may_read() -> None:
     state = State.initial(cluster, workload, load=[-0.0, 0.0])
     assert Instance(cluster, workload, state).sha256 == base.sha256
     others = [
-        Instance(cluster, workload, time=1),
+        Instance(cluster, workload, State.initial(cluster, workload, time=1)),
         Instance(cluster, workload, parameters={"lsap": {}}),
         Instance(Cluster(["a", "c"], rack=[0, 1], rack_ids=["r", "s"]), workload),
         Instance(Cluster(["a", "b"], rack=[0, 1], rack_ids=["s", "r"]), workload),
@@ -120,12 +120,15 @@ def test_what_says_nothing_is_left_out() -> None:
 
 def test_pickling_keeps_everything() -> None:
     """Tests that an instance survives pickling, for sweeps over processes, and is read-only again."""
+    topology = Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2})
+    cluster = Cluster(["a"], capacity={"cpu": [2.0]}, topology=topology)
+    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]), size=[3.0], pairs=Pairs(np.zeros((1, 1))))
     instance = Instance(
-        Cluster(["a"], capacity={"cpu": [2.0]}, topology=Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2})),
-        Workload(["t"], replicas=Ragged.from_rows([[0]]), size=[3.0], pairs=Pairs(np.zeros((1, 1)))),
+        cluster,
+        workload,
+        State.initial(cluster, workload, time=4),
         parameters={"lsap": {"levels": [0, 1, 2]}},
         labels={"a": "b"},
-        time=4,
     )
     again = pickle.loads(pickle.dumps(instance))
     assert again.sha256 == instance.sha256

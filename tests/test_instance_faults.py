@@ -254,8 +254,8 @@ NAN = np.nan
                 "shuffle[2].size: is not given",
             ],
         ),
-        (lambda: instance_of(time=NAN), ["time: nan is no instant between -2^53 and 2^53"]),
-        (lambda: instance_of(time=True), ["time: True is no instant between -2^53 and 2^53"]),
+        (lambda: instance_of(state={"time": NAN}), ["time: nan is no instant between -2^53 and 2^53"]),
+        (lambda: instance_of(state={"time": True}), ["time: True is no instant between -2^53 and 2^53"]),
         (
             lambda: instance_of(name=3, labels={"a": 1}),
             ["name: expected a text, got 3", "labels.a: expected a text, got 1"],

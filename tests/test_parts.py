@@ -29,7 +29,7 @@ COLUMNS = [column for part in (Cluster, Workload, State) for column in columns_o
 TASK = schema(InstanceDocument)["$defs"]["Task"]
 
 #: What is no column of the format: ids, names of labels, and what has an index of its own.
-OTHERS = {"rate_in_by_type", "topology", "shuffle", "pairs"}
+OTHERS = {"time", "rate_in_by_type", "topology", "shuffle", "pairs"}
 
 
 @pytest.mark.parametrize("part", [Cluster, Workload, State])

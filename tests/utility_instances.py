@@ -56,10 +56,9 @@ def posed(
         goal=[entry.get("goal", NAN) for entry in jobs],
         map_time=[entry.get("time", NAN) for entry in jobs],
     )
-    state = State.initial(
-        cluster, workload, status=[status for *_, status, _ in rows], node=[node for *_, node in rows]
-    )
-    return Utility(Instance(cluster, workload, state, name="small", time=time), **parameters)
+    status, node = [status for *_, status, _ in rows], [node for *_, node in rows]
+    state = State.initial(cluster, workload, time=time, status=status, node=node)
+    return Utility(Instance(cluster, workload, state, name="small"), **parameters)
 
 
 #: Sharmilarani et al., note 7: two trackers, two jobs, required 2 of 3 and 4 of 5.
@@ -117,11 +116,12 @@ def problems(draw: st.DrawFn, tasks: int = 6, nodes: int = 3, **fixed: Any) -> U
         workload,
         status=[PENDING] * len(owners) + [RUNNING] * len(running),
         node=[-1] * len(owners) + where,
+        time=draw(st.sampled_from([0, 1])),
     )
     drawn = {
         "reduces": draw(st.sampled_from(["free", "fixed"])),
         "tables": draw(st.sampled_from(["literal", "smoothed"])),
         "phase": draw(st.sampled_from(["shuffle", "reduce"])),
     }
-    instance = Instance(cluster, workload, state, name="drawn", time=draw(st.sampled_from([0, 1])))
+    instance = Instance(cluster, workload, state, name="drawn")
     return Utility(instance, **{**drawn, **fixed})

@@ -68,13 +68,13 @@ class Groups:
 
     @classmethod
     def of(cls, instance: Instance) -> Groups:
-        """The groups of an instance that lacks nothing. Running maps are those told of the group, else those listed."""
+        """The groups of an instance that lacks nothing. Running maps are those told of the group, and those listed."""
         workload = instance.workload
         given = [decimal(weight) for weight in workload.group_weight.tolist()]
         whole = sum(given)
         running = (instance.state.status == RUNNING) & (workload.kind == MAP)
         listed = np.bincount(workload.group[running], minlength=len(given))
-        counts = np.where(workload.group_running_tasks >= 0, workload.group_running_tasks, listed)
+        counts = np.maximum(workload.group_running_tasks, 0) + listed
         return cls(workload.group_ids.tolist(), [weight / whole for weight in given], counts.tolist())
 
     def shares(self, placed: Sequence[int] | Ints | None = None) -> list[Fraction]:

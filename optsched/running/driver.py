@@ -6,8 +6,8 @@ What a policy sees is made by `known`. A simulation over time, in which tasks en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import repeat
 from typing import Any
 
@@ -20,7 +20,7 @@ from optsched.placement import NONE, Placement
 from optsched.problems import Problem
 from optsched.running.answers import attempt, tasks_from
 from optsched.running.base import Event, Offer, Policy
-from optsched.running.known import Known
+from optsched.running.known import Known, posed_on
 
 __all__ = ["MAX_IDLE_ROUNDS", "Answer", "Drive", "Observer", "drive", "streams"]
 
@@ -34,15 +34,56 @@ LAZY = 2**22
 _DRAWN = 2**10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
-    """What a policy did with an offer: the tasks (indices of the instance) that it started, none if it declined."""
+    """What a policy did with an offer: a decision, in the state in which it was taken.
+
+    Problems posed on the present are made when they are asked for, while the decision is observed.
+
+    Attributes
+    ----------
+    offer
+        The offer.
+    tasks
+        The tasks (indices of the instance that is driven) that it started, none if it declined.
+    """
 
     offer: Offer
     tasks: tuple[int, ...]
+    _asked: _Asked | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def before(self) -> Problem:
+        """The problem posed on the state in which it was taken: what ran, what was free, and what had arrived then."""
+        return self._posed(undone=True)
+
+    @cached_property
+    def after(self) -> Problem:
+        """The problem posed on the state that it leads to, in which its tasks run."""
+        return self._posed(undone=False)
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Its tasks on the node of the offer, as a placement of `before`; nothing else is placed."""
+        instance = self.before.instance
+        ids = self._known.problem.instance.workload.task_ids[list(self.tasks)].tolist()
+        tasks = np.array([instance.task_index[name] for name in ids], dtype=np.int64)
+        return Placement.empty(len(instance.workload)).with_tasks(tasks, np.full(len(tasks), self.offer.node))
+
+    @property
+    def _known(self) -> Known:
+        if self._asked is None or self._asked.decision is not self:
+            raise UsageError("this decision is past: ask for its problems while it is observed; they are kept then")
+        return self._asked.known
+
+    def _posed(self, undone: bool) -> Problem:
+        known = self._known
+        numbers = known.numbers(self.tasks) if undone else ()
+        return posed_on(known.problem, known.snapshot(numbers))
 
 
-#: Called with each decision: the time, the problem that is driven, and the decision.
+#: Called with each decision: the time, the problem that is driven, as it was posed at the start, and the decision,
+#: which has the problem as it is posed on the present (`before`, `after`).
 Observer = Callable[[float, Problem, Answer], Any]
 
 
@@ -111,7 +152,7 @@ def drive(
     max_idle_rounds
         Rounds without an assignment, one after another, after which it counts as starved.
     observers
-        Called after each decision.
+        Called after each decision; see `Observer` and `Answer`.
 
     Raises
     ------
@@ -161,10 +202,20 @@ def _nothing(*_: Any) -> None:
 
 
 class _Asked:
-    """A policy that is offered slots, round after round, and told what happens."""
+    """A policy that is offered slots, round after round, and told what happens.
+
+    Attributes
+    ----------
+    known
+        What is known to it.
+    decision
+        The latest one that was observed.
+    """
+
+    decision: Answer | None = None
 
     def __init__(self, policy: Policy, known: Known, order: np.random.Generator, observers: Sequence[Observer]) -> None:
-        self._policy, self._known, self._order, self._observers = policy, known, order, observers
+        self._policy, self.known, self._order, self._observers = policy, known, order, observers
         told = getattr(policy, "notify", None)
         #: None: the policy hears nothing.
         self._notify = None if getattr(told, "__func__", told) in (None, Policy.notify) else told
@@ -175,11 +226,11 @@ class _Asked:
     def tell(self, event: Event) -> None:
         """Tell the policy what happened."""
         if self._notify is not None:
-            attempt(self._notify, event, self._known.view)
+            attempt(self._notify, event, self.known.view)
 
     def go_round(self, kind: str) -> tuple[int, int]:
         """Offer all free slots of a kind; how many tasks started, and how many slots were offered in vain."""
-        known, fills = self._known, self._fills
+        known, fills = self.known, self._fills
         room, waiting = known.room[kind], known.waiting
         left, placed, vain = [*room, 0], 0, 0  # the last entry is of NONE
         for node, refused in self._turns(kind):
@@ -198,7 +249,7 @@ class _Asked:
 
     def _turns(self, kind: str) -> Iterable[tuple[int, int]]:
         """The nodes as a round offers them, each with how many slots before it are refused unasked."""
-        free = self._known.free[kind]
+        free = self.known.free[kind]
         total = int(free.sum())
         if not self._fills and total > LAZY:
             return ((node, 0) for node in _drawn(free, total, self._order))
@@ -218,10 +269,10 @@ class _Asked:
 
     def _refused(self, kind: str) -> Bools | None:
         """The nodes that need not be asked in this round; None if all are."""
-        answer = attempt(self._refuses, kind, self._known.view)
+        answer = attempt(self._refuses, kind, self.known.view)
         if answer is None:
             return None
-        nodes = len(self._known.problem.instance.cluster)
+        nodes = len(self.known.problem.instance.cluster)
         if not isinstance(answer, np.ndarray) or answer.dtype != np.bool_ or answer.shape != (nodes,):
             raise HeuristicFailed(
                 f"refuses {answer!r}; give an array with a bool for each of the {nodes} nodes, or None"
@@ -231,18 +282,20 @@ class _Asked:
     def _offer(self, offer: Offer) -> int:
         """How many tasks the policy starts on an offer; it and the observers are told."""
         check()
-        known = self._known
+        known = self.known
         tasks = self._answered(offer)
         for task in tasks:
             event = known.start(task, offer.node)
             if self._notify is not None:
                 attempt(self._notify, event, known.view)
-        for observer in self._observers:
-            observer(known.time, known.problem, Answer(offer, tuple(known.order[list(tasks)].tolist())))
+        if self._observers:
+            self.decision = Answer(offer, tuple(known.order[list(tasks)].tolist()), self)
+            for observer in self._observers:
+                observer(known.time, known.problem, self.decision)
         return len(tasks)
 
     def _answered(self, offer: Offer) -> Sequence[int]:
-        known = self._known
+        known = self.known
         answer = attempt(self._policy.offer, offer, known.view)
         kind = KINDS.index(offer.kind)
         if type(answer) in (tuple, list):

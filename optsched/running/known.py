@@ -6,7 +6,8 @@ is told. `driver` lets nothing end. Whoever does, in whatever order, gets the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -15,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.arrays import grouped
-from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Ints, Shuffle
+from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import Problem
 from optsched.running.base import Event, View
 
-__all__ = ["Known"]
+__all__ = ["Known", "posed_on"]
 
 
 class Known:
@@ -39,7 +40,7 @@ class Known:
     waiting
         How many known tasks of each kind wait.
     free, room
-        Free slots of each node, of each kind that is offered; as an array, and as a list.
+        Free slots of each node: an array of each kind that is offered, and a list of either kind.
 
     Examples
     --------
@@ -63,20 +64,25 @@ class Known:
         self.order, self._arrivals = _by_arrival(by_task)
         self._jobs, self._job_arrivals = _by_arrival(arrival)
         self._status, self._node = state.status[self.order], state.node[self.order]
+        self._start = state.start[self.order]
         decided = np.zeros(len(workload), dtype=bool)
         decided[problem.tasks] = True
         self._waits = bytearray(decided[self.order].tobytes())
         self._kind = workload.kind[self.order]
         self._kinds = self._kind.astype(np.uint8).tobytes()
+        idle = dict(zip(KINDS, (state.idle_slots, state.idle_reduce_slots), strict=True))
         self.free = {kind: slots.astype(np.int64) for kind, slots in problem.offered.items()}
-        self.room = {kind: slots.tolist() for kind, slots in self.free.items()}
+        #: Slots of both kinds that were free at first, as they are offered where they are.
+        self._first = {kind: self.free.get(kind, idle[kind]).copy() for kind in KINDS}
+        self.room = {kind: slots.tolist() for kind, slots in self._first.items()}
         #: Slots that each node has, not fewer than are free: `traffic` may offer more than there are.
         self._slots = {
-            kind: np.maximum(slots, self.free.get(kind, 0)).astype(np.int64)
+            kind: np.maximum(slots, self._first[kind]).astype(np.int64)
             for kind, slots in zip(KINDS, (instance.cluster.slots, instance.cluster.reduce_slots), strict=True)
         }
         #: Of nodes that run more tasks of a kind than they have slots since these became fewer: how many more.
         self._beyond: dict[tuple[str, int], int] = {}
+        self._changed: set[int] = set()
         self.waiting = dict.fromkeys(KINDS, 0)
         self._tasks = self._arrived_jobs = 0
         self._begun = bytearray(len(workload))
@@ -121,6 +127,7 @@ class Known:
         self.waiting[kind] -= 1
         self.room[kind][node] -= 1
         self.free[kind][node] = self.room[kind][node]
+        self._start[task] = self.time
         self._begun[task] = 1
         return Event(self.time, "task-started", task)
 
@@ -136,6 +143,7 @@ class Known:
         if self._status[task] == RUNNING:
             self._leave(task)
         self._status[task], self._node[task], self._begun[task] = PENDING, NONE, 0
+        self._start[task] = np.nan
         self._tell_sizes(task, None)
         if self._kinds[task] in self.problem.kinds:
             self._waits[task] = 1
@@ -147,16 +155,16 @@ class Known:
 
         Tasks that run there go on, in slots that are no more; a driver that loses a node returns them next.
         """
+        self._changed.add(node)
         for kind, count in zip(KINDS, slots, strict=True):
             had, self._slots[kind][node] = int(self._slots[kind][node]), count
-            if kind in self.free:
-                taken = had - self.room[kind][node] + self._beyond.pop((kind, node), 0)
-                if not count:  # whatever else it ran is gone
-                    runs = (self._node == node) & (self._status == RUNNING) & (self._kind == KINDS.index(kind))
-                    taken = int(np.count_nonzero(runs))
-                if taken > count:
-                    self._beyond[kind, node] = taken - count
-                self._set_room(kind, node, max(0, count - taken))
+            taken = had - self.room[kind][node] + self._beyond.pop((kind, node), 0)
+            if not count:  # whatever else it ran is gone
+                runs = (self._node == node) & (self._status == RUNNING) & (self._kind == KINDS.index(kind))
+                taken = int(np.count_nonzero(runs))
+            if taken > count:
+                self._beyond[kind, node] = taken - count
+            self._set_room(kind, node, max(0, count - taken))
         return Event(self.time, "node-changed", node)
 
     def move_to(self, time: float) -> list[Event]:
@@ -169,8 +177,6 @@ class Known:
     def _leave(self, task: int) -> None:
         """A task holds its slot no more."""
         kind, node = KINDS[self._kinds[task]], int(self._node[task])
-        if kind not in self.free:
-            return
         beyond = self._beyond.pop((kind, node), 0)
         if beyond > 1:
             self._beyond[kind, node] = beyond - 1
@@ -179,7 +185,46 @@ class Known:
 
     def _set_room(self, kind: str, node: int, free: int) -> None:
         self.room[kind][node] = free
-        self.free[kind][node] = free
+        if kind in self.free:
+            self.free[kind][node] = free
+
+    def snapshot(self, before: Sequence[int] = ()) -> Instance:
+        """The instance as it is now, or as it was before these tasks started. All that did not change is shared.
+
+        Jobs that are still to arrive are not in it.
+        """
+        instance, place = self.problem.instance, self.order
+        status, node, start = np.empty_like(self._status), np.empty_like(self._node), np.empty_like(self._start)
+        status[place], node[place], start[place] = self._status, self._node, self._start
+        back = place[list(before)]
+        status[back], node[back], start[back] = PENDING, NONE, np.nan
+        maps, reduces = self._idle(before)
+        state = replace(instance.state, status=status, node=node, start=start, time=self.time)
+        state = replace(state, idle_slots=maps, idle_reduce_slots=reduces)
+        if self._changed:
+            given, nodes = (instance.cluster.slots.copy(), instance.cluster.reduce_slots.copy()), sorted(self._changed)
+            for column, now in zip(given, self._slots.values(), strict=True):
+                column[nodes] = now[nodes]
+            instance = instance.with_slots(*given)
+        present = instance.with_state(state)
+        if self.complete:
+            return present
+        return present.taken(np.sort(place[: self._tasks]), np.sort(self._jobs[: self._arrived_jobs]))
+
+    def _idle(self, before: Sequence[int]) -> list[Ints]:
+        """The columns of idle slots of a snapshot."""
+        idle: list[Ints] = []
+        for number, (kind, name) in enumerate(zip(KINDS, ("idle_slots", "idle_reduce_slots"), strict=True)):
+            free = np.array(self.room[kind], dtype=np.int64)
+            np.add.at(free, [int(self._node[task]) for task in before if self._kinds[task] == number], 1)
+            more = free - self._first[kind]
+            idle.append(np.clip(getattr(self.problem.instance.state, name) + more, 0, self._slots[kind]))
+        return idle
+
+    def numbers(self, tasks: Sequence[int]) -> list[int]:
+        """The numbers that tasks of the instance have in the view."""
+        found: list[int] = np.argsort(self.order)[list(tasks)].tolist() if tasks else []
+        return found
 
     # What of it is seen ---------------------------------------------------------------------------------------------
 
@@ -193,7 +238,9 @@ class Known:
             self.waiting[kind] += int(np.count_nonzero(came & (self._kind[before : self._tasks] == number)))
         instance = self.problem.instance
         none = np.zeros(len(instance.cluster), dtype=np.int64)
-        true_shuffle = _known_shuffle(instance.workload.shuffle, self.order[: self._tasks], len(self.order))
+        true_shuffle = instance.workload.shuffle
+        if true_shuffle is not None:
+            true_shuffle = true_shuffle.between(self.order[: self._tasks], len(self.order))
         seen = None
         if true_shuffle is not None:
             finished = self._status[true_shuffle.map] == FINISHED
@@ -244,12 +291,8 @@ def _window(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return window
 
 
-def _known_shuffle(shuffle: Shuffle | None, tasks: Ints, count: int) -> Shuffle | None:
-    """The entries between two of the given tasks, renumbered."""
-    if shuffle is None:
-        return None
-    number = np.full(count, -1)
-    number[tasks] = np.arange(len(tasks))
-    maps, reduces = number[shuffle.map], number[shuffle.reduce]
-    keep = (maps >= 0) & (reduces >= 0)
-    return Shuffle(maps[keep], reduces[keep], shuffle.size[keep], shuffle.emitted[keep])
+def posed_on(problem: Problem, instance: Instance) -> Problem:
+    """The same problem on another instance, or once more on its own; what it warns of it has said when it was posed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return type(problem)(instance, **problem.parameters)

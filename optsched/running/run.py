@@ -9,7 +9,6 @@ import importlib
 import inspect
 import math
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -39,6 +38,7 @@ from optsched.running.alarm import alarm
 from optsched.running.answers import attempt, placement_from
 from optsched.running.base import Heuristic, Policy
 from optsched.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams
+from optsched.running.known import posed_on
 
 __all__ = [
     "HeuristicRun",
@@ -249,9 +249,7 @@ def _rounds(heuristic: Heuristic, given: Any) -> int:
 
 def _again(problem: Problem) -> Problem:
     """The same problem, posed again on the same read-only instance, so that a user's code can only spoil its own."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it has warned when it was posed first
-        return type(problem)(problem.instance, **problem.parameters)
+    return posed_on(problem, problem.instance)
 
 
 def custom(given: Any, name: str | None = None) -> Heuristic:

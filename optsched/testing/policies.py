@@ -20,7 +20,7 @@ from optsched import registry
 from optsched.arrays import Part
 from optsched.errors import UsageError
 from optsched.heuristics import AnyHeuristic, heuristic
-from optsched.instance import FINISHED, KINDS, MAP, PENDING, RUNNING, Cluster, Instance, Ints, State, Workload
+from optsched.instance import FINISHED, KINDS, PENDING, RUNNING, Cluster, Instance, Ints, State, Workload
 from optsched.instances.generate import FAMILIES, generate
 from optsched.placement import NONE
 from optsched.problems import Problem
@@ -256,8 +256,8 @@ def _running(rng: np.random.Generator, cluster: Cluster, workload: Workload) -> 
         if slots[at]:
             status[task], node[task] = (RUNNING if rng.random() < 0.7 else FINISHED), at
             slots[at] -= status[task] == RUNNING
-    idle = {"idle_slots": free[MAP], "idle_reduce_slots": free[1 - MAP]}
-    return State.initial(cluster, workload, status=status, node=node, **idle)
+    maps, reduces = free
+    return State.initial(cluster, workload, status=status, node=node, idle_slots=maps, idle_reduce_slots=reduces)
 
 
 def check_policy(

@@ -78,7 +78,7 @@ def test_any_network_survives(tmp_path_factory: pytest.TempPathFactory, suffix: 
 
 def test_text_is_for_people() -> None:
     """Tests that defaults are left out, integers are integers, and each record has a line of its own."""
-    instance = Instance(Cluster(["n1", "n2"], slots=[1, 2]), Workload(["t1"], size=[64.0]), time=0.0)
+    instance = Instance(Cluster(["n1", "n2"], slots=[1, 2]), Workload(["t1"], size=[64.0]))
     assert to_json(instance).decode() == (
         '{"format": "optsched/1",\n"nodes": [\n  {"id":"n1"},\n  {"id":"n2","slots":2}],\n'
         '"tasks": [\n  {"id":"t1","size":64}]}\n'

@@ -139,7 +139,9 @@ def test_missing_fields() -> None:
     silent = Utility.applies(Instance(Cluster(["n"]), Workload(["a"], job=[0], job_ids=["j"])))
     assert [fault.place for fault in silent] == ["tasks[0].demand"]
     passed = Workload(["a"], job=[0], demand={"cpu": [0]}, job_ids=["j"], goal=[9.0])
-    assert Utility(Instance(Cluster(["n"]), passed, time=9)).required.tolist() == [1]
+    assert Utility(
+        Instance(Cluster(["n"]), passed, State.initial(Cluster(["n"]), passed, time=9))
+    ).required.tolist() == [1]
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,11 @@ from optsched.instance import (
 )
 from optsched.problems import Latency, Lsap, Problem
 from optsched.problems.transmission import Transmission
+from optsched.routes import solve
 from optsched.running import driver
 from optsched.running.base import Event, Offer, Policy, View
 from optsched.running.driver import Answer, Drive, drive
+from optsched.running.known import posed_on
 
 
 class Greedy(Policy):
@@ -279,7 +281,8 @@ def test_problem_without_slots_is_wrong_usage() -> None:
 def arriving(seed: int, arrivals: Sequence[float], time: float = 0) -> Instance:
     """Twelve tasks of four jobs that arrive at the given times; the tasks of the jobs are interleaved in the file."""
     columns = {"job": np.arange(12) % 4, "job_ids": ["j0", "j1", "j2", "j3"], "arrival": np.array(arrivals)}
-    return replace(snapshot(seed, **columns), time=time)
+    instance = snapshot(seed, **columns)
+    return instance.with_state(replace(instance.state, time=time))
 
 
 def test_jobs_are_unknown_until_they_arrive() -> None:
@@ -375,7 +378,7 @@ def test_policy_cannot_see_the_future(seed: int, changed: int, reading: str, ran
         arrival=[0, 0, 50, 50 + 10 * rng.random()],
         shuffle=Shuffle([0], [12 + extra], [1.0], [np.nan]),
     )
-    changed_instance = Instance(base.cluster, other, time=base.time)
+    changed_instance = Instance(base.cluster, other)
     one, two = Recorder(reading, randomness), Recorder(reading, randomness)
     drive(Lsap(base), one, seed)
     drive(Lsap(changed_instance), two, seed)
@@ -571,3 +574,71 @@ def test_far_more_slots_than_tasks() -> None:
     result = drive(Lsap(Instance(cluster, workload)), LocalityPolicy("heartbeat"))
     assert (result.rounds, result.idle_slot_time, result.starved) == (1, 0, False)
     assert (result.placement.nodes >= 0).all()
+
+
+class TestObservers:
+    """What who looks on gets."""
+
+    def test_the_problem_on_the_present(self) -> None:
+        """Tests that regrets against the present add up to the gap, which they do not against the problem at the start.
+
+        A decision's regret is what it adds to the optimum of what is left.
+        """
+        instance = snapshot(3, tasks=14, nodes=5, slots=3)
+        problem, regrets, at_start = Lsap(instance), [], []
+
+        def observe(time: float, posed: Problem, decision: Answer) -> None:
+            assert posed is problem
+            cost = sum(decision.offer.node not in instance.replicas[task] for task in decision.tasks)
+            before, after = (optimum(one) for one in (decision.before, decision.after))
+            regrets.append(after + cost - before)
+            at_start.append(optimum(posed) + cost - optimum(posed))
+            assert decision.before.instance.workload is decision.after.instance.workload is instance.workload
+            assert decision.placement.nodes[list(decision.tasks)].tolist() == [decision.offer.node] * len(
+                decision.tasks
+            )
+            assert decision.placement.placed == len(decision.tasks)
+
+        result = drive(problem, LocalityPolicy("heartbeat"), 1, observers=[observe])
+        gap = problem.evaluate(result.placement)[0] - optimum(problem)
+        assert gap > 0
+        assert min(regrets) >= 0
+        assert sum(regrets) == gap != sum(at_start)
+
+    def test_who_does_not_ask_pays_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Tests that no problem is posed unless it is asked for, that it is posed once, and not when it is past."""
+        problem, kept, posed = Lsap(snapshot(1)), [], []
+        monkeypatch.setattr(driver, "posed_on", lambda *told: posed.append(told) or posed_on(*told))
+        drive(problem, LocalityPolicy(), 1, observers=[lambda *told: kept.append(told[2])])
+        assert not posed
+        with pytest.raises(UsageError, match="this decision is past"):
+            kept[0].before  # noqa: B018
+        asked: list[Answer] = []
+        drive(problem, LocalityPolicy(), 1, observers=[lambda *told: (told[2].before, asked.append(told[2]))])
+        assert len(posed) == len(asked)
+        assert asked[0].before is asked[0].before
+        with pytest.raises(UsageError, match="this decision is past"):
+            asked[0].after  # noqa: B018
+
+    def test_only_what_has_arrived(self) -> None:
+        """Tests that the present has no task of a job that is still to arrive, and placements are by its numbers."""
+        seen = []
+
+        def observe(time: float, posed: Problem, decision: Answer) -> None:
+            instance = decision.before.instance
+            seen.append((time, len(instance.workload)))
+            if decision.tasks:
+                placed = np.flatnonzero(decision.placement.nodes >= 0)
+                names = posed.instance.workload.task_ids[list(decision.tasks)].tolist()
+                assert instance.workload.task_ids[placed].tolist() == names
+                assert instance.time == time
+
+        drive(Lsap(arriving(2, [0, 0, 20, 30])), LocalityPolicy(), 1, observers=[observe])
+        assert list(dict(seen).items()) == [(0, 6), (20, 9), (30, 12)]
+
+
+def optimum(problem: Problem) -> int:
+    """The least locality cost."""
+    value = solve(problem).objective
+    assert value is not None
+    return int(value[0])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Shuffle, State, Workload
+from optsched.heuristics.probabilistic import LeastCostPolicy
+from optsched.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Pairs, Shuffle, State, Workload
+from optsched.instances.files import from_document, to_document
 from optsched.problems import Lsap
 from optsched.problems.transmission import Transmission
 from optsched.running.base import Event
 from optsched.running.known import Known
-from optsched.testing.policies import drawn_snapshot
+from optsched.testing.policies import History, drawn_snapshot
 
 
 def small(**state: object) -> Known:
@@ -114,6 +116,7 @@ def test_tasks_of_other_kinds_come_and_go() -> None:
     known.finish(1)
     known.return_task(1)
     assert (known.waiting, known.waits(1, 1)) == ({"map": 1, "reduce": 0}, False)
+    assert known.snapshot().state.idle_reduce_slots.tolist() == [1]
     assert known.view.pending_of("reduce").tolist() == [1]
 
 
@@ -129,3 +132,81 @@ def test_arrivals() -> None:
     assert [event.index for event in told] == sorted({event.index for event in told})
     assert {event.what for event in told} == {"job-arrived"}
     assert len({len(view.status) for view in seen}) == len(seen)
+
+
+class TestSnapshot:
+    """The instance as it is now."""
+
+    def test_shares_what_does_not_change(self) -> None:
+        """Tests that time, tasks and idle slots are those of now, and cluster and workload the same objects."""
+        known = small()
+        known.start(1, 0)
+        known.time = 7.0
+        known.start(2, 1)
+        snapshot, given = known.snapshot(), known.problem.instance
+        assert (snapshot.workload is given.workload, snapshot.cluster is given.cluster) == (True, True)
+        assert (snapshot.time, snapshot.state.status.tolist()) == (7.0, [PENDING, RUNNING, RUNNING])
+        assert snapshot.state.node.tolist() == [-1, 0, 1]
+        assert snapshot.state.start[1:].tolist() == [0.0, 7.0]
+        assert snapshot.state.idle_slots.tolist() == [1, 1]
+        assert (given.time, given.state.idle_slots.tolist()) == (0, [2, 2])
+
+    def test_before_a_start(self) -> None:
+        """Tests that tasks that have just started wait in the snapshot before, and their slots are idle."""
+        known = small()
+        for task in range(3):
+            known.start(task, 0 if task < 2 else 1)
+        before = known.snapshot([1, 2]).state
+        assert before.status.tolist() == [RUNNING, PENDING, PENDING]
+        assert before.node.tolist() == [0, -1, -1]
+        assert before.idle_slots.tolist() == [1, 2]
+        assert np.isnan(before.start[1:]).all()
+
+    def test_of_a_changed_node(self) -> None:
+        """Tests that slots are those that nodes have now, other columns are shared, and a file can hold it."""
+        known = small()
+        known.change_node(0, (0, 0))
+        known.change_node(1, (5, 3))
+        snapshot, given = known.snapshot(), known.problem.instance
+        assert snapshot.cluster.slots.tolist() == snapshot.state.idle_slots.tolist() == [0, 5]
+        assert snapshot.cluster.reduce_slots.tolist() == [0, 3]
+        assert snapshot.cluster.rack is given.cluster.rack
+        assert snapshot.state.idle_reduce_slots.tolist() == [0, 3]
+        assert from_document(to_document(snapshot)).sha256 == snapshot.sha256
+
+    def test_holds_no_job_that_is_to_arrive(self) -> None:
+        """Tests that tasks, jobs, shuffle and pairs of later jobs are not in it, and that groups stay."""
+        cluster = Cluster(["a"], slots=[2])
+        workload = Workload(
+            ["t0", "t1", "t2"],
+            kind=[0, 0, 1],
+            job=[1, 0, 0],
+            job_ids=["now", "later"],
+            arrival=[0.0, 9.0],
+            shuffle=Shuffle([0, 1], [2, 2], [3.0, 4.0], [np.nan, np.nan]),
+            pairs=Pairs(np.array([[1.0], [2.0], [3.0]])),
+            observed=[0, 0, -1],
+        )
+        known = Known(Lsap(Instance(cluster, workload)))
+        snapshot = known.snapshot()
+        assert snapshot.workload.task_ids.tolist() == ["t1", "t2"]
+        assert snapshot.workload.job_ids.tolist() == ["now"]
+        assert (snapshot.workload.job.tolist(), snapshot.workload.observed.tolist()) == ([0, 0], [0, -1])
+        assert snapshot.workload.shuffle is not None
+        assert snapshot.workload.shuffle.size.tolist() == [4.0]
+        assert snapshot.workload.pairs is not None
+        assert snapshot.workload.pairs.cost is not None
+        assert snapshot.workload.pairs.cost.tolist() == [[2.0], [3.0]]
+        assert known.numbers([1, 2, 0]) == [0, 1, 2]
+        known.move_to(9.0)
+        assert known.snapshot().workload is workload
+
+    def test_of_any_history_is_an_instance(self) -> None:
+        """Tests that whatever happens the present is written and read as a file, and a problem is posed on it."""
+        for seed in range(4):
+            history = History(Transmission(drawn_snapshot(seed)), LeastCostPolicy(), seed, lambda event: None)
+            for _ in range(20):
+                history.step()
+            snapshot = history.known.snapshot()
+            assert from_document(to_document(snapshot)).sha256 == snapshot.sha256
+            assert Transmission(snapshot).due <= len(snapshot.workload)

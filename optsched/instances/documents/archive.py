@@ -300,7 +300,9 @@ def to_instance(arrays: Mapping[str, _Array], header: Mapping[str, Any], topolog
 
     def make() -> Instance:
         cluster, workload = Cluster(**parts["cluster"]), Workload(**parts["workload"])
-        return Instance(cluster, workload, State.initial(cluster, workload, **parts["state"]), **header)
+        others = {name: value for name, value in header.items() if name != "time"}
+        state = State.initial(cluster, workload, time=header.get("time", 0), **parts["state"])
+        return Instance(cluster, workload, state, **others)
 
     instance: Instance = columns.made(make)
     return instance

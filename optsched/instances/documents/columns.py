@@ -114,12 +114,12 @@ class Reading:
 
         def make() -> Instance:
             cluster, workload = Cluster(**parts["cluster"]), Workload(**parts["workload"])
-            state = parts["state"]
+            state, time = parts["state"], header.pop("time", 0)
             for column in columns_of(State):
                 if column.default_of and column.attribute in state:
                     given = state[column.attribute]
                     state[column.attribute] = np.where(given < 0, column.default_in(cluster), given)
-            return Instance(cluster, workload, State.initial(cluster, workload, **state), **header)
+            return Instance(cluster, workload, State.initial(cluster, workload, time=time, **state), **header)
 
         return self._finish(make)
 

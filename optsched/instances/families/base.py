@@ -126,7 +126,6 @@ class Drawn:
     workload: Workload
     state: State
     labels: Mapping[str, str] = field(default_factory=dict)
-    time: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +205,7 @@ class Family:
         }
         if isinstance(drawn, FlowNetwork):
             return replace(drawn, **told)
-        return Instance(drawn.cluster, drawn.workload, drawn.state, time=drawn.time, **told)
+        return Instance(drawn.cluster, drawn.workload, drawn.state, **told)
 
 
 def require(condition: bool, message: str) -> None:

@@ -185,7 +185,7 @@ def _table3(rng: np.random.Generator, *, block: int, slots: int) -> Drawn:
         "rates": _HARDWARE,
         "jobs": "assumed: WordCount and Terasort alternate and Grep comes last; maps only, no task started yet",
     }
-    return Drawn(cluster, workload, State.initial(cluster, workload), labels, time=float(arrival[-1]))
+    return Drawn(cluster, workload, State.initial(cluster, workload, time=float(arrival[-1])), labels)
 
 
 _BLOCK = Setting(64, "block size, MB", choices=(64, 128))
