@@ -19,6 +19,7 @@ from optsched.problems import GeneralizedAssignment
 from optsched.results import Certificate, Limit, Number, Proof, Solution, Termination
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.searches.capacity_climb import CapacityClimb
 from optsched.searches.capacity_tree import MOST_ENTRIES, CapacityTree
 from optsched.searches.generalized_assignment import (
     Assigned,
@@ -36,7 +37,7 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
 #: The tree is first searched for so long (see `capacity_tree`), then HiGHS has so many nodes, then the tree goes on.
-_SOON, _NODES = 3 * 10**8, 5_000
+_SOON, _NODES = 10**9, 5_000
 
 #: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"search": 20_000, "arrays": 20_000}
@@ -95,7 +96,7 @@ class _Search:
 
     def __init__(self, call: Call[GeneralizedAssignment]) -> None:
         self.call, self.problem = call, call.problem
-        self.tree: CapacityTree | None = None
+        self.tree: CapacityClimb | None = None
         self.any: CapacityTree | None = None
         self.found = Found()
 
@@ -105,7 +106,7 @@ class _Search:
         start = self.call.start or greedy_packing(problem)
         nodes = self._packed(least, _SOON) if start is None else problem.nodes_of(start)
         if nodes is not None:
-            self.tree = CapacityTree(problem, least, nodes)
+            self.tree = CapacityClimb(problem, least, nodes)
             self.tree.search(_SOON)
         if self._closed:
             return
@@ -115,8 +116,8 @@ class _Search:
         stopped, better = self.found.outcome.limit, self._held
         nodes = self._packed(least) if better is None else problem.nodes_of(better)
         if nodes is not None:
-            if self.tree is None or self._units(problem.placement(nodes)) < self.tree.limit:  # its own is too dear
-                self.tree = CapacityTree(problem, least, nodes)
+            self.tree = self.tree or CapacityClimb(problem, least, nodes)
+            self.tree.hold(nodes)
             self.tree.search()
         if not self._closed and stopped is Limit.NODES and most != profile.node_limit:
             self.found = _by_arrays(self.call, profile, self._held)

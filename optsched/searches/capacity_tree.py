@@ -27,7 +27,7 @@ from optsched.solvers.compiling import ready
 __all__ = ["MOST_ENTRIES", "MOST_STEPS", "CapacityTree", "fill_compiled"]
 
 #: A tree of more steps is given up, and a search that filled so many entries of knapsacks.
-MOST_STEPS, MOST_ENTRIES = 20_000, 2 * 10**9
+MOST_STEPS, MOST_ENTRIES = 20_000, 10**10
 
 #: What filling a knapsack costs beside its entries, counted in entries, for each task.
 _PER_TASK = 100
@@ -35,8 +35,8 @@ _PER_TASK = 100
 #: Knapsacks of so many entries together are filled by compiled loops, where there are any.
 _COMPILED_FROM = 20_000
 
-#: Rounds of improving prices at the first case, and at each of the others.
-_FIRST, _OTHERS = 400, 40
+#: Rounds of improving prices at the first case, at it with prices that were improved before, and at the others.
+_FIRST, _AGAIN, _OTHERS = 400, 60, 40
 
 #: Prices are counted in at most so many parts of a unit of cost.
 _FINEST = 2**12
@@ -104,6 +104,10 @@ class CapacityTree:
         Node of each task of a feasible placement, or None.
     costless
         Whether the search is for any placement: it ends with the first one, and its tree proves that there is none.
+    limit
+        Only what costs less is looked for, in units to be least; by default anything.
+    enough
+        What is known that every placement costs: the search ends with one that costs no more.
 
     Attributes
     ----------
@@ -113,12 +117,21 @@ class CapacityTree:
         What it costs, in units to be least; without one, more than any placement can cost.
     closed
         Whether the search is done: no placement costs less than `limit`.
+    prices
+        The best ones of the first case so far.
     """
 
     def __init__(
-        self, problem: GeneralizedAssignment, prices: Floats, nodes: Ints | None = None, costless: bool = False
+        self,
+        problem: GeneralizedAssignment,
+        prices: Floats | NodePrices,
+        nodes: Ints | None = None,
+        costless: bool = False,
+        limit: int | None = None,
+        enough: int | None = None,
     ) -> None:
         self.problem, self.costless = problem, costless
+        self._enough = 0 if costless else enough
         self.knapsacks = CapacityKnapsacks(problem)
         if costless:
             self.knapsacks.cost = np.zeros_like(self.knapsacks.cost)
@@ -127,7 +140,7 @@ class CapacityTree:
         if self._compiled:
             self.knapsacks.fill = self._fill
         units = self.knapsacks.cost
-        self.limit = self.knapsacks.beyond
+        self.limit = self.knapsacks.beyond if limit is None else limit
         self.nodes: Ints | None = None
         self.closed = False
         self._multipliers: list[Ints] = []
@@ -137,7 +150,10 @@ class CapacityTree:
         self._scale = max(1, min(_FINEST, 2**36 // max(1, int(np.abs(units).max()))))
         if nodes is not None:
             self._hold(nodes)
-        self._open: list[tuple[_Case, Box, NodePrices]] = [(self._root, self.knapsacks.box, self._start(prices))]
+        #: Prices of the first case; they were improved before where they were given whole.
+        self.prices = prices if isinstance(prices, NodePrices) else self._start(prices)
+        self._rounds = _AGAIN if isinstance(prices, NodePrices) else _FIRST
+        self._open: list[tuple[_Case, Box, NodePrices]] = [(self._root, self.knapsacks.box, self.prices)]
 
     @staticmethod
     def _fill(cost: Any, weight: Ints, free: Bools, room: Ints) -> Filled:
@@ -175,7 +191,17 @@ class CapacityTree:
         """What the tree proves, in units to be least."""
         return self.limit if self.closed or self.tree is None else self.tree.bound(self.knapsacks, self.limit)
 
-    def search(self, most_entries: int = MOST_ENTRIES) -> bool:
+    @property
+    def size(self) -> int:
+        """How many steps the tree has, without those that are open."""
+        return self._steps
+
+    @property
+    def work(self) -> int:
+        """How many entries of knapsacks were filled."""
+        return self._entries
+
+    def search(self, most_entries: int = MOST_ENTRIES, most_steps: int | None = None) -> bool:
         """Search on until nothing is open, or the tree or the work is too much; whether nothing is open.
 
         Raises
@@ -184,8 +210,9 @@ class CapacityTree:
             At the deadline. What is held and proved stays.
         """
         most = self._entries + most_entries
-        while self._open and not (self.costless and self.nodes is not None):
-            if self._steps > MOST_STEPS or self._entries > most:
+        most_steps = MOST_STEPS if most_steps is None else most_steps
+        while self._open and (self._enough is None or self.limit > self._enough):
+            if self._steps > most_steps or self._entries > most:
                 return False
             case, box, prices = self._open[-1]
             prices = self._settled(case, box, prices)
@@ -210,7 +237,8 @@ class CapacityTree:
                 case.by = case.by or [self._numbered(prices)]
                 return prices
             before = int(box.upper.sum())
-            prices = self._improved(box, prices, _FIRST if first else _OTHERS)
+            prices = self._improved(box, prices, self._rounds if first else _OTHERS)
+            self.prices = prices if case is self._root else self.prices
             which = self._numbered(prices)
             while not box.empty:
                 held = int(box.upper.sum())
@@ -241,7 +269,7 @@ class CapacityTree:
         problem, lower = self.problem, box.lower.reshape(self.knapsacks.cost.shape) > 0
         loose = ~self._counted()
         size = np.maximum(problem.demand.mean(axis=(1, 2)), 1e-9)[:, None]
-        first = rounds == _FIRST
+        first = rounds != _OTHERS
         best, step, idle, slope = None, _STEP, 0, (np.zeros(len(lower)), np.zeros(problem.capacity.shape))
         for turn in range(rounds):
             priced = self._priced(box, prices)
