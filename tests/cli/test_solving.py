@@ -225,15 +225,17 @@ def optimum_of(path: Path) -> float:
     return float(solver.getInfo().objective_function_value)
 
 
-def test_files_of_points(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["json", "npz"])
+def test_files_of_points(kind: str, tmp_path: Path) -> None:
     """Tests that a frontier and an ordered vector are written, and proved from there; a file that cannot be is told."""
-    front, vector = tmp_path / "front.json", tmp_path / "vector.json"
+    front, vector = tmp_path / f"front.{kind}", tmp_path / f"vector.{kind}"
     asked = ("frontier", "papers/fsy-not-optimal", "--problem", "latency", "--output")
     assert run(*asked, str(front)).exit_code == 0
     assert run("leximin", "papers/ras-endless-swap", "--output", str(vector)).exit_code == 0
     for name, file in (("papers/fsy-not-optimal", front), ("papers/ras-endless-swap", vector)):
         done = run("certify", name, str(file))
         assert (done.exit_code, "every claim is proved" in done.stdout) == (0, True), done.stdout
+    assert front.read_bytes().startswith(b"{" if kind == "json" else b"PK")
     other = run("certify", "papers/guo-fig2", str(front))
     assert (other.exit_code, "the frontier is of" in other.stdout) == (4, True)
     refused = run(*asked, str(tmp_path / "none" / "front.json"))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
+from hostile_files import told_of
 
 import optsched
 from optsched.by_id import ById, Chosen
 from optsched.errors import InputError
+from optsched.fronts import Frontier
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.claim_files import read_claim
 from optsched.instances.documents.claim_archive import Apart, Rows, rows_in, unpacked
@@ -162,6 +165,57 @@ def test_every_fault_is_told(tmp_path: Path) -> None:
     """Tests that faults of several arrays are told together."""
     faults = changed(tmp_path, **{PRICES: np.zeros(()), COVER: np.array([9]), "placement": np.array([0, 4])})
     assert [fault.partition(": ")[0] for fault in faults] == [PRICES, COVER, "placement[1]"]
+
+
+LATENCY = optsched.problem("latency", "papers/fsy-not-optimal")
+FRONT = optsched.frontier(LATENCY)
+LARGE = (-(2**63), -(2**53), -2, -1, 0, 1, 2, 5, 2**31, 2**53 + 1, 2**63 - 1)
+
+
+def mutant(sound: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """The arrays of an archive, of which one or two have other numbers, another type or shape, name, or are gone."""
+    arrays = dict(sound)
+    for _ in range(rng.choice([1, 1, 2])):
+        name = rng.choice(sorted(arrays.keys() - {"header"}))
+        values, how = arrays[name].astype(np.int64), rng.randrange(8)
+        if how < 4 and values.size:
+            values.flat[rng.randrange(values.size)] = rng.choice(LARGE)
+            arrays[name] = values
+        elif how == 5:
+            strange: list[Any] = [values[..., :-1], values[..., ::-1], values.ravel(), values[None], values.astype("U")]
+            strange += [values.astype(float), values.astype(np.uint64), np.concatenate([values, values], axis=-1)]
+            arrays[name] = rng.choice(strange)
+        elif how == 6:
+            others = (
+                "placement",
+                "points[1].placement",
+                "points[0].moved",
+                "points[0].certificates[0].data.limit.nodes",
+            )
+            arrays[rng.choice(others)] = arrays.pop(name)
+        else:
+            arrays.pop(name)
+    return arrays
+
+
+def test_mutants_prove_nothing_false(tmp_path: Path) -> None:
+    """Tests that 100 seeded mutants of a frontier's archive are refused, or read and nothing false is proved."""
+    write_frontier(FRONT, LATENCY.instance, tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as held:
+        sound = dict(held)
+    refused = proved = 0
+    for seed in range(100):
+        np.savez(tmp_path / "b.npz", **mutant(sound, random.Random(f"claim {seed}")))
+        told = told_of(lambda: read_claim(tmp_path / "b.npz", LATENCY.instance))
+        refused += bool(told)
+        if not told:
+            read = read_claim(tmp_path / "b.npz", LATENCY.instance)
+            assert isinstance(read, Frontier)
+            if optsched.certify(LATENCY, read).proved:
+                proved += 1
+                assert read.values == FRONT.values
+    assert refused > 40
+    assert 100 - refused - proved > 10
 
 
 def test_rows_of_something_else() -> None:
