@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.arrays import LARGEST, Ints, Part, Strings, read_only, read_only_strings
+from optsched.arrays import LARGEST, Ints, Part, Strings, joined, read_only, read_only_strings
 from optsched.brief import brief, counted
 from optsched.errors import Fault, InputError
 from optsched.instance_faults import id_faults, number_faults
@@ -118,7 +118,7 @@ class FlowNetwork(Part):
         """Digest of everything that decides the optimum and names a flow: all columns and ids, but no name or label."""
         digest = hashlib.sha256(b"optsched-network/1")
         for ids in (self.node_ids, self.arc_ids):
-            digest.update("\n".join(ids.tolist()).encode() + b"\0")
+            digest.update(joined(ids) + b"\0")
         for name in ("tail", "head", "lower", "capacity", "cost", "supply"):
             digest.update(name.encode() + getattr(self, name).tobytes())
         return digest.hexdigest()
