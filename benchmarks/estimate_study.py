@@ -101,11 +101,14 @@ def drawn(seed: int, emission: Emission) -> Instance:
         job=[0] * (MAPS + REDUCES),
         job_ids=["j"],
         size=[BLOCK] * MAPS + [np.nan] * REDUCES,
-        bytes_read=[*(progress * BLOCK), *[np.nan] * REDUCES],
         shuffle=shuffle,
     )
     state = State.initial(
-        cluster, workload, status=[RUNNING] * MAPS + [PENDING] * REDUCES, node=[*node, *[-1] * REDUCES]
+        cluster,
+        workload,
+        status=[RUNNING] * MAPS + [PENDING] * REDUCES,
+        node=[*node, *[-1] * REDUCES],
+        bytes_read=[*(progress * BLOCK), *[np.nan] * REDUCES],
     )
     return Instance(cluster, workload, state)
 

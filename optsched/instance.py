@@ -37,6 +37,7 @@ from optsched.parts import (
     State,
     Topology,
     Workload,
+    columns_of,
 )
 
 if TYPE_CHECKING:
@@ -266,7 +267,9 @@ def _content(instance: Instance) -> Iterator[tuple[str, Any]]:
     named = ("rack", "datacenter", "type")
     yield from walk("cluster", cluster, (*named, *(f"{name}_ids" for name in named)))
     yield from walk("workload", workload, ("rate_in_by_type",))
-    yield from walk("state", instance.state, ("time",))
+    moved = {column.attribute: column.digest for column in columns_of(State) if column.digest}
+    yield from walk("state", instance.state, ("time", *moved))
+    yield from ((name, getattr(instance.state, attribute)) for attribute, name in moved.items())
     for name in named:
         order, renumbered = _first_appearance(getattr(cluster, name), len(getattr(cluster, f"{name}_ids")))
         yield f"cluster.{name}", renumbered

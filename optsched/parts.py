@@ -79,6 +79,8 @@ class Column:
         Whether it may be negative.
     hindsight
         Whether only the future tells it, so that no policy may see it.
+    digest
+        By which name the digest of an instance knows it, where that is not `part.attribute`.
     """
 
     table: str
@@ -92,6 +94,7 @@ class Column:
     choices: tuple[str, ...] = ()
     signed: bool = False
     hindsight: bool = False
+    digest: str = ""
 
     @property
     def dtype(self) -> type:
@@ -277,7 +280,6 @@ class Workload(Part):
     size: Annotated[Floats, _column("tasks", "number")] = _DEFAULT
     rate_in: Annotated[Floats, _column("tasks", "rates")] = _DEFAULT
     rate_in_by_type: Annotated[Floats | None, _rows_of("tasks")] = None
-    bytes_read: Annotated[Floats, _column("tasks", "number")] = _DEFAULT
     observed: Annotated[Ints, _column("tasks", "reference", target="nodes", hindsight=True)] = _DEFAULT
     duration: Annotated[Floats, _column("tasks", "number", hindsight=True)] = _DEFAULT
     demand: Annotated[Mapping[str, Floats], _column("tasks", "resources")] = field(default_factory=dict)
@@ -348,7 +350,8 @@ class State(Part):
 
     `status`, `node`, `start` have shape (tasks,): one of `PENDING`, `RUNNING`, `FINISHED`; the node it runs or ran
     on, or -1; the time it started, or NaN. `idle_slots`, `idle_reduce_slots`, `load` have shape (nodes,). `idle_slots`
-    is what is free at this instant, as given: it is not computed from the running tasks.
+    is what is free at this instant, as given: it is not computed from the running tasks. `bytes_read`, shape (tasks,),
+    are MB of its input that each task has read (Shen et al.'s d_j), or NaN.
     """
 
     status: Annotated[Ints, _column("tasks", "choice", PENDING, field="state", choices=STATES)]
@@ -357,11 +360,14 @@ class State(Part):
     idle_slots: Annotated[Ints, _column("nodes", "integer", default_of="slots")]
     idle_reduce_slots: Annotated[Ints, _column("nodes", "integer", default_of="reduce_slots")]
     load: Annotated[Floats, _column("nodes", "number", 0)]
+    bytes_read: Annotated[Floats, _column("tasks", "number", digest="workload.bytes_read")] = _DEFAULT
     time: float = 0
 
     def __post_init__(self) -> None:
+        counts = {"nodes": np.size(self.load), "tasks": np.size(self.status)}
         for column in columns_of(State):
-            object.__setattr__(self, column.attribute, read_only(getattr(self, column.attribute), column.dtype))
+            values = column.filled(getattr(self, column.attribute), counts[column.table])
+            object.__setattr__(self, column.attribute, values)
 
     def __repr__(self) -> str:
         tasks = ", ".join(f"{np.count_nonzero(self.status == row)} {name}" for row, name in enumerate(STATES))

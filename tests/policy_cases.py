@@ -46,9 +46,9 @@ def barred_case() -> TransmissionReduces:
         job_ids=["J"],
         size=[10.0, np.nan, np.nan],
         shuffle=Shuffle([0, 0], [1, 2], [5.0, 5.0], [5.0, 5.0]),
-        bytes_read=[10.0, np.nan, np.nan],
     )
-    state = State.initial(cluster, workload, status=[1, 1, 0], node=[0, 0, -1], idle_reduce_slots=[1, 2])
+    running = {"status": [1, 1, 0], "node": [0, 0, -1], "idle_reduce_slots": [1, 2]}
+    state = State.initial(cluster, workload, **running, bytes_read=[10.0, np.nan, np.nan])
     return TransmissionReduces(Instance(cluster, workload, state))
 
 

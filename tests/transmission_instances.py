@@ -124,7 +124,6 @@ def instances(draw: st.DrawFn, maps: int = 2, reduces: int = 2) -> Instance:
         job_ids=[f"j{job}" for job in range(jobs)],
         replicas=Ragged.from_rows(replicas),
         size=size,
-        bytes_read=np.multiply(size, read),
         # An instance whose shuffle has no entry lacks it.
         shuffle=Shuffle(
             [one for one, _ in sent],
@@ -140,6 +139,7 @@ def instances(draw: st.DrawFn, maps: int = 2, reduces: int = 2) -> Instance:
         node=[-1 if word.startswith("pending") else draw(st.integers(0, nodes - 1)) for word in words],
         idle_slots=idle,
         idle_reduce_slots=idle_reduce,
+        bytes_read=np.multiply(size, read),
     )
     return Instance(cluster, workload, state)
 

@@ -164,7 +164,7 @@ def _large_size(instance: Instance) -> str:
     shuffle = instance.workload.shuffle
     columns = {
         "tasks[{}].size": instance.workload.size,
-        "tasks[{}].bytes_read": instance.workload.bytes_read,
+        "tasks[{}].bytes_read": instance.state.bytes_read,
         "shuffle[{}].size": np.zeros(0) if shuffle is None else shuffle.size,
     }
     for place, sizes in columns.items():

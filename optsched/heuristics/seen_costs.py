@@ -170,7 +170,7 @@ class SeenCosts:
             self._held = np.zeros((len(self._reduces), len(view.cluster)))
             return
         if not known:
-            self._entries = seen_sizes(view.workload, self._shuffle, view.status, self._sizes)
+            self._entries = seen_sizes(view.workload, self._shuffle, view.status, view.bytes_read, self._sizes)
         self._held = held(self._shuffle, self._entries, view.node, self._reduces, len(view.cluster))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.brief import brief, counted
 from optsched.errors import Fault, UsageError
-from optsched.instance import KINDS, MAP, PENDING, Bools, Cluster, Ints, Shuffle, Workload
+from optsched.instance import KINDS, MAP, PENDING, Bools, Cluster, Floats, Ints, Shuffle, Workload
 from optsched.problems import Problem
 from optsched.problems.base import Parameter
 
@@ -65,8 +65,8 @@ class View:
 
     Tasks and jobs are numbered in the order of their arrival; those that arrive together keep the order of the
     instance. Where nothing arrives after the snapshot, these are the instance's own indices. `status`, `node`, slots,
-    and `shuffle` are read-only and always show the present. When a job arrives the rest changes, too, and there is a
-    new view.
+    `bytes_read` and `shuffle` are read-only and always show the present. When a job arrives the rest changes, too, and
+    there is a new view.
 
     Attributes
     ----------
@@ -83,6 +83,8 @@ class View:
         kind of slot that the problem does not use has none.
     map_slots, reduce_slots
         int64, shape (nodes,): slots that each node has now, free or not; none where it is lost.
+    bytes_read
+        float64, shape (arrived tasks,): MB of its input that each task has read, or NaN.
     shuffle
         What maps send to reduces, both of them arrived: `emitted` so far, and `size` only where the map is finished,
         else NaN. None where nothing is known of it.
@@ -100,6 +102,7 @@ class View:
     free_reduce_slots: Ints
     map_slots: Ints
     reduce_slots: Ints
+    bytes_read: Floats
     shuffle: Shuffle | None = None
     true_shuffle: Shuffle | None = None
 

@@ -64,7 +64,7 @@ class Known:
         self.order, self._arrivals = _by_arrival(by_task)
         self._jobs, self._job_arrivals = _by_arrival(arrival)
         self._status, self._node = state.status[self.order], state.node[self.order]
-        self._start = state.start[self.order]
+        self._start, self._bytes_read = state.start[self.order], state.bytes_read[self.order]
         decided = np.zeros(len(workload), dtype=bool)
         decided[problem.tasks] = True
         self._waits = bytearray(decided[self.order].tobytes())
@@ -258,6 +258,7 @@ class Known:
             _window(self.free.get(KINDS[REDUCE], none)),
             _window(self._slots[KINDS[MAP]]),
             _window(self._slots[KINDS[REDUCE]]),
+            _window(self._bytes_read[: self._tasks]),
             seen,
             true_shuffle,
         )

@@ -37,7 +37,7 @@ def test_linear_emission_is_what_equation_3_supposes(study: ModuleType) -> None:
     """Tests that what a map will emit is told by (3) where it emits linearly, to the rounding of what is there."""
     instance = study.drawn(0, study.linear)
     shuffle = instance.workload.shuffle
-    progress = (instance.workload.bytes_read / instance.workload.size)[shuffle.map]
+    progress = (instance.state.bytes_read / instance.workload.size)[shuffle.map]
     assert (np.abs(estimated_sizes(instance) - shuffle.size) <= 0.0006 / progress).all()
     assert study.excess(instance, "extrapolated") <= study.excess(instance, "emitted")
     assert study.excess(instance, "actual") == 0

@@ -31,10 +31,11 @@ def seen(status: list[int], node: list[int]) -> View:
     shuffle = instance.workload.shuffle
     assert shuffle is not None
     emitted = np.where(np.array(status)[shuffle.map] == PENDING, np.nan, shuffle.size / 2)
-    workload = replace(instance.workload, bytes_read=[64.0, 64.0, np.nan, np.nan], shuffle=None)
+    workload = replace(instance.workload, shuffle=None)
     sizes = np.where(np.array(status)[shuffle.map] == FINISHED, shuffle.size, np.nan)
     known: dict[str, Any] = {"shuffle": Shuffle(shuffle.map, shuffle.reduce, sizes, emitted)}
-    columns = (np.array([*status, PENDING, PENDING]), np.array([*node, -1, -1]), *[np.zeros(4)] * 4)
+    read = np.array([64.0, 64.0, np.nan, np.nan])
+    columns = (np.array([*status, PENDING, PENDING]), np.array([*node, -1, -1]), *[np.zeros(4)] * 4, read)
     return View("transmission", {}, instance.cluster, workload, *columns, **known, true_shuffle=shuffle)
 
 

@@ -110,11 +110,12 @@ def posed(status: list[int], **columns: Any) -> Instance:
         job=[0, 0, 0],
         job_ids=["J"],
         shuffle=Shuffle([0, 1], [2, 2], [8.0, 20.0], [5.0, UNKNOWN]),
-        **{"size": [100.0, 100.0, UNKNOWN], "bytes_read": [50.0, UNKNOWN, UNKNOWN], **columns},
+        **{"size": [100.0, 100.0, UNKNOWN], **columns},
     )
     cluster = Cluster(["D1"])
     node = [0 if entry in (RUNNING, FINISHED) else -1 for entry in status]
-    return Instance(cluster, workload, State.initial(cluster, workload, status=status, node=node), name="two")
+    state = State.initial(cluster, workload, status=status, node=node, bytes_read=[50.0, UNKNOWN, UNKNOWN])
+    return Instance(cluster, workload, state, name="two")
 
 
 def test_three_ways_to_tell() -> None:
@@ -148,6 +149,6 @@ def test_estimates_of_any_instance(instance: Instance) -> None:
         assert sizes.shape == (len(shuffle),)
         assert np.isfinite(sizes).all()
         assert (sizes >= 0).all()
-    moving = (instance.workload.bytes_read[shuffle.map] > 0) & (instance.state.status[shuffle.map] != FINISHED)
+    moving = (instance.state.bytes_read[shuffle.map] > 0) & (instance.state.status[shuffle.map] != FINISHED)
     emitted, found = estimated_sizes(instance, "emitted"), estimated_sizes(instance)
     assert (found[moving] >= emitted[moving]).all()

@@ -113,7 +113,7 @@ def test_laws(seed: int) -> None:
         kind=workload.kind[order],
         replicas=workload.replicas.take(order),
         size=workload.size[order],
-        **dict.fromkeys(("rate_in", "bytes_read", "duration"), np.full(len(order), NAN)),
+        **dict.fromkeys(("rate_in", "duration"), np.full(len(order), NAN)),
         observed=np.full(len(order), -1),
     )
     assert solve(Traffic(Instance(cluster, shuffled), capacity="slots")).objective == best

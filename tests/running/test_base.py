@@ -79,7 +79,17 @@ def test_view() -> None:
     status = np.array([PENDING, RUNNING, PENDING, FINISHED, PENDING])
     node, maps, reduces = np.full(5, -1), np.array([1, 0]), np.array([0, 3])
     view = View(
-        "lsap", {}, Cluster(["a", "b"]), workload, status, node, maps, reduces, np.array([2, 1]), np.array([4, 5])
+        "lsap",
+        {},
+        Cluster(["a", "b"]),
+        workload,
+        status,
+        node,
+        maps,
+        reduces,
+        np.array([2, 1]),
+        np.array([4, 5]),
+        np.full(5, np.nan),
     )
     assert view.pending.tolist() == view.pending_of("map").tolist() == [2]
     assert view.pending_of("reduce").tolist() == [0, 4]

@@ -372,7 +372,6 @@ def test_policy_cannot_see_the_future(seed: int, changed: int, reading: str, ran
         replicas=Ragged.from_rows([*rows, *[[0]] * extra, []]),
         size=np.append(np.where(later, 64.0, np.nan), np.ones(extra + 1)),
         rate_in=np.full(13 + extra, np.nan),
-        bytes_read=np.full(13 + extra, np.nan),
         observed=rng.integers(0, 8, size=13 + extra),
         duration=rng.random(13 + extra),
         arrival=[0, 0, 50, 50 + 10 * rng.random()],
@@ -415,6 +414,7 @@ class _View:
             self.status,
             instance.state.node,
             *[np.zeros(len(instance.cluster), dtype=np.int64)] * 4,
+            instance.state.bytes_read,
         )
 
 
