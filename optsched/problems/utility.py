@@ -328,12 +328,19 @@ class Utility(Problem):
     def allocated(self, placement: Placement) -> Allocation:
         """Counts of the placed maps and reduces by job and node."""
         counts = Allocation(*(np.zeros((len(self.jobs), len(self.instance.cluster)), dtype=np.int64) for _ in range(2)))
-        nodes = self.nodes_of(placement)
-        for count, positions in zip(counts, (self.map_positions, self.reduce_positions), strict=True):
-            for job, tasks in enumerate(positions):
-                placed = nodes[tasks][nodes[tasks] != NONE]
-                count[job] = np.bincount(placed, minlength=count.shape[1])
+        for count, hosts in zip(counts, self._hosts(placement), strict=True):
+            for job, nodes in enumerate(hosts):
+                np.add.at(count[job], nodes, 1)
         return counts
+
+    def _hosts(self, placement: Placement) -> tuple[list[Ints], list[Ints]]:
+        """Of each job the nodes of its placed maps, and of its placed reduces."""
+        nodes = self.nodes_of(placement)
+        maps, reduces = (
+            [nodes[tasks][nodes[tasks] != NONE] for tasks in positions]
+            for positions in (self.map_positions, self.reduce_positions)
+        )
+        return maps, reduces
 
     def placement_of(self, allocation: Allocation) -> Placement:
         """A placement with these counts: of each job the first pending tasks, on the nodes in order.
@@ -363,26 +370,28 @@ class Utility(Problem):
         return self.utility_units(*(count.sum(axis=1) for count in counts))
 
     def objective(self, placement: Placement, /) -> Value:
-        counts = self.allocated(placement)
-        lowest = int(self._utility_units(counts).min(initial=LARGEST))
+        hosts = self._hosts(placement)
+        placed = [np.array([len(nodes) for nodes in own], dtype=np.int64) for own in hosts]
+        lowest = int(self.utility_units(*placed).min(initial=LARGEST))
         used = sum(
-            int((count * share[:, self.node_type]).sum())
-            for count, share in zip(counts, (self.map_share, self.reduce_share), strict=True)
+            int(share[job, self.node_type[nodes]].sum())
+            for own, share in zip(hosts, (self.map_share, self.reduce_share), strict=True)
+            for job, nodes in enumerate(own)
         )
         return exact(lowest if len(self.jobs) else 0, GRID), exact(used, GRID)
 
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
         node_ids = self.instance.cluster.node_ids.tolist()
-        counts = self.allocated(placement)
-        over = self.used(counts) - self.free
+        over = self._used_by(self._hosts(placement)) - self.free
         # A node that running tasks overload may get no more of that resource, but tasks that do without it.
         for node, position in np.argwhere(over > 0).tolist():
             told = exact(int(over[node, position]), int(self.demand_grid[position]))
             yield Violation("capacity", (self.resources[position], node_ids[node]), told)
         if self.fixed is not None:
             job_ids = self.instance.workload.job_ids[self.jobs].tolist()
-            for job, node in np.argwhere(counts.reduces != self.fixed).tolist():
-                off = abs(int(counts.reduces[job, node] - self.fixed[job, node]))
+            reduces = self.allocated(placement).reduces
+            for job, node in np.argwhere(reduces != self.fixed).tolist():
+                off = abs(int(reduces[job, node] - self.fixed[job, node]))
                 yield Violation("reduces-fixed", (job_ids[job], node_ids[node]), off)
 
     @property
@@ -409,10 +418,24 @@ class Utility(Problem):
 
         Reduces take what they do beside so many placed maps of their jobs: `placed`, shape (jobs,), or those counted.
         """
-        maps_of = counts.maps.sum(axis=1) if placed is None else placed
-        more = [table[maps] for table, maps in zip(self.grown, maps_of.tolist(), strict=True)]
-        reduces = self.demand_reduce + np.array(more, dtype=np.int64).reshape(self.growth.shape)
+        reduces = self._demand_beside(counts.maps.sum(axis=1) if placed is None else placed)
         used: Ints = counts.maps.T @ self.demand_map + counts.reduces.T @ reduces
+        return used
+
+    def _demand_beside(self, maps: Ints) -> Ints:
+        """What a reduce of each job takes beside so many placed maps of the job, in units; shape (jobs, resources)."""
+        more = [table[placed] for table, placed in zip(self.grown, maps.tolist(), strict=True)]
+        demand: Ints = self.demand_reduce + np.array(more, dtype=np.int64).reshape(self.growth.shape)
+        return demand
+
+    def _used_by(self, hosts: tuple[list[Ints], list[Ints]]) -> Ints:
+        """As `used`, of tasks that are given by their nodes (`_hosts`)."""
+        used = np.zeros_like(self.free)
+        maps, reduces = (np.array([len(nodes) for nodes in own], dtype=np.int64) for own in hosts)
+        demands = (self.demand_map, maps), (self._demand_beside(maps), reduces)
+        for own, (demand, placed) in zip(hosts, demands, strict=True):
+            nodes = np.concatenate([*own, np.zeros(0, dtype=np.int64)])
+            np.add.at(used, nodes, np.repeat(demand, placed, axis=0))
         return used
 
     @property
