@@ -9,6 +9,7 @@ from utility_instances import SWAPS, posed, problems
 
 from optsched.certificates import certify, proved_bound
 from optsched.errors import OutOfTime
+from optsched.instances.generate import generate
 from optsched.problems import Utility, utility_columns
 from optsched.problems.base import GRID
 from optsched.results import Proof
@@ -44,6 +45,18 @@ def test_where_patterns_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     found = leximin(problem)
     assert found.proofs[1:] == (Proof.COMBINATORIAL,) * 2
     assert certify(problem, found).proved
+
+
+def test_prices_of_a_shortage_are_a_cut() -> None:
+    """Tests a vector that resources one by one do not prove, and prices of what fractions are short of do."""
+    problem = Utility(generate("utility", nodes=4, jobs=3, maps=8, reduces=1, seed=26))
+    entries = leximin(problem).utilities
+    for rank, entry in enumerate(entries[:2]):
+        lower = [int(utility * GRID) for utility in entries[:rank]]
+        proof = entry_by_choices(problem, lower, int(entry * GRID), EXACT)
+        assert proof is not None
+        assert len(proof.data["cuts"]) > len(problem.resources)
+        assert proved_bound(problem, proof, entries[:rank]) == entry
 
 
 def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
