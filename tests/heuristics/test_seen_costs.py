@@ -124,3 +124,15 @@ def test_parameter(default: str) -> None:
     ]
     with pytest.raises(ValueError, match="known: "):
         parameter.parse("guessed")
+
+
+def test_maps_that_read_on() -> None:
+    """Tests that what a reduce will fetch from a running map follows what the map has read of its block by now."""
+    view, costs = seen([RUNNING, RUNNING], [0, 1]), SeenCosts()
+    reduces = view.pending_of("reduce")
+    half = costs.held(reduces, view).copy()
+    view.bytes_read[:2] = [128.0, 32.0]
+    now = costs.held(reduces, view)
+    assert (now == SeenCosts().held(reduces, view)).all()
+    assert (now[:, 0] < half[:, 0]).all()
+    assert (now[:, 1] > half[:, 1]).all()
