@@ -69,10 +69,10 @@ def prepared(row: Row, folder: Path) -> dict[str, Any]:
 def _forms(row: Row, problem: Any, folder: Path) -> Any:
     """Write the arrays of each form that the problem has; its name and how many cells or arcs there are."""
     if isinstance(problem, LevelledProblem) and row.problem == "lsap" and not row.parameters:
-        local = problem.idle_replicas
-        arrays = {"starts": local.starts, "nodes": local.values, "capacity": problem.capacity, "count": problem.count}
-        np.savez(folder / "matching.npz", **arrays)
-        yield "matching", len(local.values)
+        replicas = problem.replicas
+        arrays = {"starts": replicas.starts, "nodes": replicas.values, "count": problem.count}
+        np.savez(folder / "matching.npz", **arrays, capacity=problem.capacity)
+        yield "matching", len(replicas.values)
     if isinstance(problem, TabledProblem):
         cells = len(problem.classes().size) * len(problem.idle_nodes)
         if cells <= _MOST_CELLS:

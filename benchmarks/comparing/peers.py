@@ -8,8 +8,8 @@ one process, and OR-Tools may be installed for another Python than optsched. `GI
 
 The arrays are one of these forms (`form`):
 
-`matching`: `starts`, `nodes` (for each task the nodes with its data), `capacity`, `count` (how many are to be placed).
-The answer is the tasks that are placed without their data.
+`matching`: `starts`, `nodes` (for each task the nodes with its data, with an idle slot or not), `capacity` (the idle
+slots of each node), `count` (how many are to be placed). The answer is the tasks that are placed without their data.
 
 `table`: `cost` (kinds of tasks x nodes), `size` (tasks of each kind), `capacity`; min(tasks, slots) are placed.
 
@@ -131,9 +131,10 @@ def _unit_arcs(arrays: Arrays, room: Any) -> tuple[Any, Any, Any, int, int]:
     """Arcs of the maximum flow from tasks to the nodes with their data: tails, heads, capacities, source, sink."""
     tasks, nodes = len(arrays["starts"]) - 1, len(room)
     source, sink = tasks + nodes, tasks + nodes + 1
-    each, used = np.arange(tasks), np.flatnonzero(room > 0)
-    tail = np.concatenate([np.full(tasks, source), np.repeat(each, np.diff(arrays["starts"])), tasks + used])
-    head = np.concatenate([each, tasks + arrays["nodes"], np.full(len(used), sink)])
+    each, used, held = np.arange(tasks), np.flatnonzero(room > 0), room[arrays["nodes"]] > 0
+    owner = np.repeat(each, np.diff(arrays["starts"]))[held]
+    tail = np.concatenate([np.full(tasks, source), owner, tasks + used])
+    head = np.concatenate([each, tasks + arrays["nodes"][held], np.full(len(used), sink)])
     limit = np.concatenate([np.ones(len(tail) - len(used), dtype=np.int64), np.minimum(room[used], tasks)])
     return tail, head, limit, source, sink
 
