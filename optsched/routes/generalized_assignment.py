@@ -37,7 +37,7 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
 #: The tree is first searched for so long (see `capacity_tree`), then HiGHS has so many nodes, then the tree goes on.
-_SOON, _NODES = 10**9, 5_000
+_SOON, _NODES = 4 * 10**9, 5_000
 
 #: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"search": 20_000, "arrays": 20_000}

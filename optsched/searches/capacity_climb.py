@@ -14,7 +14,7 @@ from optsched.searches.capacity_tree import MOST_ENTRIES, CapacityTree
 __all__ = ["CapacityClimb"]
 
 #: The first limit is above the bound by one part in so many of what is left; a tree of few steps doubles the next.
-_PARTS, _FEW = 64, 30
+_PARTS, _FEW = 2**10, 30
 
 
 class CapacityClimb:
