@@ -69,6 +69,8 @@ def test_trees_of_cases() -> None:
         program = GroupProgram(RACKS, most, costless=mean is None).program
         tree = settling_tree(program, 1 if mean is None else int(claim), Profile("exact"), 100)
         assert tree is not None
+        parted = Tree(tree.multipliers, [Step(tree.steps[0].by, Branch(0, 0)), *tree.steps, *tree.steps])
+        assert proved_bound(RACKS, group_tree_certificate(RACKS, claim, parted, mean), SOLVED.objective) == claim
         found.append(group_tree_certificate(RACKS, claim, tree, mean))
         assert proved_bound(RACKS, found[-1], SOLVED.objective) == claim
     with pytest.raises(CertificateInvalid, match="prices: must be 11"):
