@@ -13,12 +13,17 @@ from stopping import clock_of_looks
 from optsched.certificates import certify
 from optsched.deadline import deadline
 from optsched.errors import OutOfTime
+from optsched.explaining import explain
+from optsched.gaps import gap
+from optsched.heuristics import applicable
 from optsched.instances.generate import generate
+from optsched.matrix import gap_matrix
 from optsched.placement import NONE
-from optsched.problems import Latency, Problem, problem
+from optsched.problems import AnyProblem, Latency, Problem, problem
 from optsched.problems.assignment import AssignmentProblem, TabledProblem
+from optsched.registry import records
 from optsched.results import Limit, Proof, Sense, Termination
-from optsched.routes import frontier, has_frontier, routes_of, solve
+from optsched.routes import frontier, has_frontier, leximin, routes_of, solve
 from optsched.searches import latency_packing
 from optsched.searches.assignment import optimal_placement, solve_assignment
 from optsched.searches.tabled_assignment import table_prices
@@ -182,3 +187,57 @@ def test_model_whose_building_is_cut_short_leaves_a_placement(monkeypatch: pytes
     solution = solve(case, route=route)
     assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
     assert certify(case, solution).valid
+
+
+#: Looks at the clock after which a limit is past: at once, in the first loops, and later.
+LOOKS = (0, 1, 4, 15, 60)
+
+
+def sample(name: str) -> AnyProblem:
+    """The sample of a problem's record, posed anew: nothing is known of it yet."""
+    entry = records()[name]
+    return entry.problem_class(generate(entry.family, seed=0, **entry.sizes))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", list(records()))
+def test_every_route_keeps_its_limit(name: str) -> None:
+    """Tests every route, frontier and ordered vector within limits that fall anywhere: what is held is certified."""
+    whole = sample(name)
+    for looks in LOOKS:
+        for route in routes_of(whole):
+            with clock_of_looks():
+                solution = solve(sample(name), route=route, time_limit=looks)
+            assert solution.limit is Limit.TIME or solution.termination is Termination.OPTIMAL, (route, looks)
+            assert certify(whole, solution).valid, (route, looks)
+        if has_frontier(whole):
+            with clock_of_looks():
+                points = frontier(sample(name), time_limit=looks)
+            assert points.complete or points.limit is Limit.TIME, looks
+            assert certify(whole, points).valid, looks
+        if records()[name].leximin is not None:
+            with clock_of_looks():
+                vector = leximin(sample(name), time_limit=looks)
+            assert None not in vector.proofs or vector.limit is Limit.TIME, looks
+            assert certify(whole, vector).valid, looks
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", list(records()))
+def test_every_measure_keeps_its_limit(name: str) -> None:
+    """Tests gaps, explanations and matrices within limits that fall anywhere: the rest is told as out of time."""
+    whole = sample(name)
+    if not isinstance(whole, Problem):
+        return
+    best = solve(whole)
+    known = applicable(whole)
+    heuristic: Any = known[0] if known else lambda *_: best.decision
+    for looks in LOOKS:
+        with clock_of_looks():
+            report = gap(sample(name), heuristic, time_limit=looks)
+            cells = gap_matrix([sample(name)], {"it": (heuristic, {})}, time_limit=looks)
+            told = explain(sample(name), best.decision, time_limit=looks, worth=1)
+        for measured in (report, cells["it", name].report, told.report):
+            assert measured.status in ("done", "out-of-time"), (looks, measured.error)
+            solution = measured.reference.solution
+            assert solution.optimal or solution.limit is Limit.TIME, looks

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -360,6 +361,10 @@ class TabledProblem(AssignmentProblem):
 
     def largest_pair_units(self) -> int:
         return int(self.class_units.max(initial=0))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the table, which another process has sooner by making it than by being sent it."""
+        return {name: value for name, value in self.__dict__.items() if name != "class_units"}
 
     def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
         return self.class_units[self._classes.of_task[positions], self._column[nodes]]

@@ -31,7 +31,7 @@ PRELOADED = ("optsched.heuristics", "optsched.routes", "highspy", "scipy.optimiz
 ALONE = ("optsched.routes",)
 
 #: Seconds that a run has beyond a deadline that it looks at itself, before it is killed.
-_GRACE = 1.2
+_GRACE = 1.0
 
 
 class RunFailed(OptschedError):

@@ -293,7 +293,7 @@ class _Supervised:
         self.preload = tuple(preload)
         self.lost = False
         self.held: list[bytes] = []
-        self._began, self._until = False, math.inf
+        self._began, self._late, self._until = False, False, math.inf
         self._process, self.connection = start("optsched.processes.supervisor")
         self._receiver = Receiver(self.connection)
         with contextlib.suppress(OSError):  # told when the answer is due
@@ -312,9 +312,19 @@ class _Supervised:
         The instant until which it may take is told as such, since all processes of a machine share the monotonic clock.
         """
         self.held, self._until = [], time.monotonic() + within
+        if within < math.inf and not self._begins_in_time():  # a job that nobody reads might be waited with for long
+            return
         job = pickle.dumps((surroundings, limits.memory_mb, packed))
         with contextlib.suppress(OSError):  # it has ended, as `take` will see
             send(self.connection, pickle.dumps((limits, self._until, session, job)))
+
+    def _begins_in_time(self) -> bool:
+        """Whether it is there before it would have to be killed; waits for it."""
+        while not self._began and (left := self._until - time.monotonic()) > 0:
+            if self.connection.poll(min(left, _LOOKS)):
+                self.take()
+        self._late = not self._began
+        return self._began
 
     def answer(self, latest: Latest | None = None) -> tuple[Answer, float]:
         """The answer and its seconds, however long it takes; what was handed over before is in `latest`.
@@ -337,6 +347,10 @@ class _Supervised:
             return answered
 
     def _awaited(self, latest: Latest | None) -> tuple[Answer, float]:
+        if self._late:  # it has been asked for nothing
+            self._process.kill()
+            self.lost = True
+            return Answer(Status.TIMED_OUT, message="no process could be started in time"), 0.0
         while True:
             if self.connection.poll(_LOOKS):  # Ctrl-C comes here, and not within a message
                 answered = self.take()
@@ -344,10 +358,6 @@ class _Supervised:
                     latest.data = self.held
                 if answered is not None:
                     return answered
-            elif not self._began and time.monotonic() > self._until:  # it cannot kill anybody yet
-                self._process.kill()
-                self.lost = True
-                return Answer(Status.TIMED_OUT, message="no process could be started in time"), 0.0
 
     def rest(self) -> None:
         """End the process that it runs jobs in, with what these have left there."""

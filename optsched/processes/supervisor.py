@@ -99,6 +99,9 @@ class _Supervisor:
             if session != self._session:
                 self.end_worker()
             self._session = session
+            if time.monotonic() >= until:  # it took all the time to get here
+                send(self._control, pickle.dumps((Answer(Status.TIMED_OUT, message="no time was left for it"), 0.0)))
+                continue
             worker = self._idle_worker()
             began = time.monotonic()
             answer = self._watched(worker, limits, until, job)

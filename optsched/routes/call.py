@@ -183,6 +183,11 @@ class Call(Generic[Posed]):
             self._valued = decision, _worth(self.problem, decision)
         return self._valued[1]
 
+    def keep(self, held: Held | None) -> None:
+        """Take what the process of the call handed over, which has what needs no search; None: nothing came."""
+        if held is not None:
+            self.held, self._plainly = held, False
+
     def plain(self) -> Held:
         """What can be had without a search (`plain` of the problem's module of routes); nothing where it has none."""
         named = record_of(type(self.problem)).routes

@@ -34,7 +34,7 @@ def solved(asked: Call[Any], profile: Profile) -> Solution:
     try:
         outcome = call(_solve, (asked.problem, profile, asked.start, asked.route), _limits(), latest)
     finally:
-        asked.held = latest.value or asked.held
+        asked.keep(latest.value)
     found: Solution | None = value_of(outcome)
     return _ended(asked, outcome) if found is None else found
 

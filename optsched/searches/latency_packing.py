@@ -73,7 +73,7 @@ class GrowingMatchings:
         assert problem is not None
         return problem
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_problem": self.problem}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -8,8 +8,10 @@ from replica_instances import racked
 
 from optsched.errors import InputError
 from optsched.instance import Cluster, Instance, Ragged, State, Workload
-from optsched.problems import Lsap
-from optsched.problems.assignment import Pool, TaskClasses, minimum_by_row
+from optsched.instances.generate import generate
+from optsched.problems import Lsap, problem
+from optsched.problems.assignment import Pool, TabledProblem, TaskClasses, minimum_by_row
+from optsched.processes.packing import pack, unpack
 
 
 @pytest.mark.parametrize(
@@ -155,3 +157,12 @@ def test_cost_of_two_levels_is_that_of_its_pairs() -> None:
         worth = rng.integers(0, 9, 1)
         assert flat.gains(worth, prices) == sum(max(0, int(worth[0]) - units) for units in each)
         assert (racks.cheapest_units(prices) >= flat.cheapest_units(prices)).all()
+
+
+def test_table_is_made_anew_where_it_was_sent() -> None:
+    """Tests that a problem goes to another process without its table of costs, which is the same there."""
+    posed = problem("flow", generate("flow", nodes=12, tasks=30))
+    assert isinstance(posed, TabledProblem)
+    there = unpack(pack(posed))
+    assert "class_units" not in vars(there)
+    assert np.array_equal(there.class_units, posed.class_units)

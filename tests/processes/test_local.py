@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from pickle import dumps
 from typing import Any
 
 import hostile_jobs
@@ -253,11 +254,23 @@ def test_process_that_cannot_begin(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_process_that_does_not_begin_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that nobody waits for a process that takes longer to begin than there is."""
+    """Tests that nobody waits for a process that takes longer to begin than there is, with a large job neither."""
     (tmp_path / "loads_for_ever.py").write_text("import time\nwhile True: time.sleep(60)\n")
     monkeypatch.syspath_prepend(tmp_path)
-    outcome = run(abs, -1, preload=["loads_for_ever"], within=0.1)
-    assert (outcome.status, outcome.message) == (Status.TIMED_OUT, "no process could be started in time")
+    for job in (b"", bytes(2**23)):
+        outcome = run(len, job, preload=["loads_for_ever"], within=0.1)
+        assert (outcome.status, outcome.message) == (Status.TIMED_OUT, "no process could be started in time")
+
+
+def test_job_that_comes_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no worker is started for a job that took all its time to be sent, and that the next one has one."""
+    with LocalExecutor() as executor:
+        assert executor.run(len, b"12").value == 2
+        monkeypatch.setattr("optsched.processes.local.pickle.dumps", lambda given: time.sleep(0.2) or dumps(given))
+        late = executor.run(len, b"12", within=0.1)
+        assert (late.status, late.message) == (Status.TIMED_OUT, "no time was left for it")
+        monkeypatch.undo()
+        assert executor.run(len, b"12").value == 2
 
 
 SCRIPT = """

@@ -194,6 +194,7 @@ def hold_and_sleep(job: Any) -> Any:
     """Hands over a placement without a proof, and does not answer."""
     problem, _, _, route = job
     call: Any = Call(problem, route)
+    call.hold_plain()
     call.hold(lambda: (optsched.solve(problem).decision, ()))
     time.sleep(60)
 

@@ -10,6 +10,7 @@ from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.placement import NONE
 from optsched.problems import Latency
+from optsched.processes.packing import pack, unpack
 from optsched.searches.latency_packing import GrowingMatchings, packed, shifted, with_remote
 
 
@@ -84,3 +85,14 @@ def test_matchings_are_the_same_however_they_are_asked_for() -> None:
         assert problem.least_remote(limit, downwards.covers[limit]) == 60 - sizes[limit - 1]
     assert upwards.latest == (14, upwards.at(14))
     assert upwards.sparing(5).size == upwards.size(5) == sizes[4]
+
+
+def test_bug_matchings_could_not_be_sent() -> None:
+    """Tests that matchings go to another process with their problem, and grow on there."""
+    posed = Latency(generate("latency", nodes=6, tasks=15, seed=1))
+    grown = GrowingMatchings(posed)
+    size = grown.size(3)
+    there, matchings = unpack(pack((posed, grown)))
+    assert matchings.problem is there
+    assert matchings.sizes == {3: size}
+    assert matchings.size(4) == grown.size(4)
