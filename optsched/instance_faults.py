@@ -263,30 +263,15 @@ def number_faults(table: str, name: str, values: npt.NDArray[Any], lowest: int =
 
 
 def _state_faults(cluster: Cluster, workload: Workload, state: State) -> Iterator[Fault]:
-    """Idle slots that do not exist, tasks that run nowhere, and running tasks that are given twice."""
+    """Idle slots that do not exist, running tasks that run nowhere, and pending ones that run somewhere."""
     for idle, slots in (("idle_slots", "slots"), ("idle_reduce_slots", "reduce_slots")):
         free, all_slots = getattr(state, idle), getattr(cluster, slots)
         for row in np.flatnonzero(free > all_slots).tolist():
             yield Fault(f"nodes[{row}].{idle}", f"{free[row]} is more than its {all_slots[row]} {slots}")
-    runs = state.status == RUNNING
-    for row in np.flatnonzero(runs & (state.node < 0)).tolist():
+    for row in np.flatnonzero((state.status == RUNNING) & (state.node < 0)).tolist():
         yield Fault(f"tasks[{row}].node", "a running task needs the node it runs on")
     for row in np.flatnonzero((state.status == PENDING) & (state.node >= 0)).tolist():
         yield Fault(f"tasks[{row}].node", "a pending task runs on no node; leave it out, or set its state")
-    running = np.flatnonzero(runs)
-    job_exists = (workload.job >= 0) & (workload.job < len(workload.job_ids))  # one that does not is a fault already
-    group = np.append(workload.job_group, -1)[np.where(job_exists, workload.job, -1)]
-    for table, name, given, where in (
-        ("nodes", "running_rates", cluster.running_rates.lengths > 0, state.node),
-        ("groups", "running_tasks", workload.group_running_tasks >= 0, group),
-    ):
-        first: dict[int, int] = {}
-        for row, index in zip(running.tolist(), where[running].tolist(), strict=True):
-            if 0 <= index < len(given) and given[index]:
-                first.setdefault(index, row)
-        for index, row in sorted(first.items()):
-            told = f"stands for running tasks, but tasks[{row}] runs too and is listed; give one form or the other"
-            yield Fault(f"{table}[{index}].{name}", told)
 
 
 def _replica_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:

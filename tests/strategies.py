@@ -54,8 +54,7 @@ def instances(draw: st.DrawFn) -> Instance:
     nodes, pending = draw(st.integers(1, 4)), draw(st.integers(0, 5))
     others = draw(st.lists(st.sampled_from(["running", "finished", "reduce"]), max_size=2))
     kinds = draw(st.permutations(["pending"] * pending + others))
-    tasks, listed = len(kinds), "running" in kinds
-    groups = draw(st.integers(1, 3))
+    tasks, groups = len(kinds), draw(st.integers(1, 3))
     each = _Columns(draw, nodes, tasks, groups)
 
     idle = each.node(st.integers(0, 2))
@@ -65,9 +64,8 @@ def instances(draw: st.DrawFn) -> Instance:
     typed = draw(st.booleans())
     if typed:
         columns |= {"type": each.node(st.integers(0, 1)), "type_ids": ["c1", "c2"]}
-    if not listed:
-        rows = each.node(st.lists(st.sampled_from(RATES), max_size=2))
-        columns["running_rates"] = Ragged.from_rows(rows, float)
+    rows = each.node(st.lists(st.sampled_from(RATES), max_size=2))
+    columns["running_rates"] = Ragged.from_rows(rows, float)
     for name, values in (("rate_in", [85.0, 20.0]), ("rate_process", [60.0, 20.0]), ("rate_out", [85.0, 40.0])):
         columns[name] = each.node(st.sampled_from(values))
     columns["out_in_use"] = each.node(st.sampled_from([0.0, 12.8, 85.0]))
@@ -84,7 +82,7 @@ def instances(draw: st.DrawFn) -> Instance:
         job_group=list(range(groups)),
         group_ids=[f"g{group}" for group in range(groups)],
         group_weight=each.group(st.sampled_from([1.0, 2.0, 4.0, 0.3])),
-        group_running_tasks=[-1] * groups if listed else each.group(st.integers(0, 3)),
+        group_running_tasks=each.group(st.integers(-1, 3)),
         **demand,
     )
     state = State.initial(

@@ -165,19 +165,6 @@ NAN = np.nan
             ],
         ),
         (
-            lambda: instance_of(
-                cluster(running_rates=Ragged.from_rows([[], [1.0], []], float)),
-                workload(job=[0, 0, -1], job_ids=["j"], job_group=[0], group_ids=["g"], group_running_tasks=[0]),
-                state={"status": [RUNNING, RUNNING, 0], "node": [1, 1, -1]},
-            ),
-            [
-                "nodes[1].running_rates: stands for running tasks, but tasks[0] runs too and is listed; "
-                "give one form or the other",
-                "groups[0].running_tasks: stands for running tasks, but tasks[0] runs too and is listed; "
-                "give one form or the other",
-            ],
-        ),
-        (
             lambda: instance_of(tasks=workload(rate_in_by_type=np.ones((3, 1)))),
             [
                 "tasks.rate_in: has shape (3, 1), not tasks x types (3, 2)",

@@ -68,7 +68,7 @@ class Groups:
 
     @classmethod
     def of(cls, instance: Instance) -> Groups:
-        """The groups of an instance that lacks nothing. Running maps are those told of the group, and those listed."""
+        """The groups of an instance that lacks nothing. Running maps are those it counts, and those listed."""
         workload = instance.workload
         given = [decimal(weight) for weight in workload.group_weight.tolist()]
         whole = sum(given)

@@ -240,8 +240,7 @@ def drawn_snapshot(seed: int) -> Instance:
     job = np.where(rng.random(len(workload)) < 0.1, NONE, workload.job)
     job = job if rng.random() < 0.3 else workload.job
     arrival = rng.choice([0.0, 0.0, 5.0, 9.0], size=len(workload.job_ids))
-    counted = np.full(len(workload.group_ids), -1)
-    workload = replace(workload, job=job, arrival=arrival, group_running_tasks=counted)
+    workload = replace(workload, job=job, arrival=arrival)
     cluster = replace(drawn.cluster, rack=np.where(rng.random(4) < 0.1, -1, drawn.cluster.rack))
     return Instance(cluster, workload, _running(rng, cluster, workload), name=f"drawn-{seed}")
 

@@ -20,7 +20,7 @@ from optsched.heuristics.job_order import JobPolicy, WaitingMaps
 from optsched.heuristics.joss import JossPolicy
 from optsched.heuristics.probabilistic import LeastCostPolicy, ProbabilisticPolicy
 from optsched.heuristics.seen_costs import SeenCosts
-from optsched.instance import KINDS, PENDING, REDUCE, RUNNING
+from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING
 from optsched.problems import Lsap
 from optsched.problems.traffic import Traffic
 from optsched.problems.transmission import Transmission
@@ -269,7 +269,11 @@ def _compare(policy: JobPolicy, history: History) -> None:
         if policy.pooled:
             runs = (status == RUNNING) & (view.workload.kind == kind)
             weight = np.append(view.workload.group_weight, 1.0)
-            shares = [np.count_nonzero(runs & (groups == pool)) / weight[pool] for pool, _ in policy.queues(kind)]
+            counted = np.append(np.maximum(view.workload.group_running_tasks, 0) * (kind == MAP), 0)
+            shares = [
+                (np.count_nonzero(runs & (groups == pool)) + counted[pool]) / weight[pool]
+                for pool, _ in policy.queues(kind)
+            ]
             assert shares == sorted(shares)
 
 

@@ -168,7 +168,7 @@ def add_groups(draw: Drawing, document: Record, above_zero: bool) -> None:
     document["jobs"] = [{"id": job, "group": draw.random.choice(groups)} for job in jobs]
     for task in document["tasks"]:
         task["job"] = draw.random.choice(jobs)
-    if not any(task.get("state") == "running" for task in document["tasks"]) and draw.often(0.7):
+    if draw.often(0.7):
         for group in document["groups"]:
             group["running_tasks"] = draw.some(0, 3)
 
@@ -217,13 +217,12 @@ def add_rates(draw: Drawing, document: Record) -> None:
     """Rates of nodes and of tasks; not so large that doubles, of which penalties are made, would err by 2^-20."""
     draw.large = 10
     typed = draw.often(0.5)
-    running = any(task.get("state") == "running" for task in document["tasks"])
     for node in document["nodes"]:
         node |= {field: draw.amount(90, True) for field in ("rate_in", "rate_process", "rate_out")}
         node["out_in_use"] = draw.amount(50)
         if typed and draw.often(0.9):
             node["type"] = draw.random.choice(["c1", "c2"])
-        if not running and draw.often(0.5):
+        if draw.often(0.5):
             node["running_rates"] = [draw.amount(20) for _ in range(draw.some(0, 2))]
     types = {node.get("type") for node in document["nodes"]}
     typed = typed and None not in types

@@ -22,9 +22,8 @@ class Grouped(Slotted):
         groups = self.document["groups"]
         whole = sum(group["weight"] for group in groups)
         self.weight = {group["id"]: Fraction(group["weight"]) / whole for group in groups}
-        self.busy = {group["id"]: group.get("running_tasks") for group in groups}
         listed = [self.group(task) for task in self.running("map")]
-        self.busy = {name: listed.count(name) if told is None else told for name, told in self.busy.items()}
+        self.busy = {group["id"]: group.get("running_tasks", 0) + listed.count(group["id"]) for group in groups}
 
     def group(self, task: dict[str, Any]) -> str:
         """The group of a task's job."""

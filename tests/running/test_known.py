@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from optsched.heuristics.probabilistic import LeastCostPolicy
-from optsched.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Pairs, Shuffle, State, Workload
-from optsched.instances.files import from_document, to_document
+from optsched.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Pairs, Ragged, Shuffle, State, Workload
+from optsched.instances.files import from_document, load, save, to_document
 from optsched.problems import Lsap
+from optsched.problems.flow import Flow
+from optsched.problems.groups import Groups
+from optsched.problems.lsap_fairness import LsapFairness
 from optsched.problems.transmission import Transmission
 from optsched.running.base import Event
 from optsched.running.known import Known
 from optsched.testing.policies import History, drawn_snapshot
+
+#: Rates of two nodes, as `flow` needs them.
+RATES = {"rate_process": [60.0, 60.0], "rate_in": [85.0, 85.0], "rate_out": [85.0, 85.0], "out_in_use": [0.0, 0.0]}
 
 
 def small(**state: object) -> Known:
@@ -200,6 +209,23 @@ class TestSnapshot:
         assert known.numbers([1, 2, 0]) == [0, 1, 2]
         known.move_to(9.0)
         assert known.snapshot().workload is workload
+
+    def test_what_runs_adds_to_what_is_only_counted(self, tmp_path: Path) -> None:
+        """Tests that a snapshot in which tasks run beside counted ones is saved, sent, validated, and counted whole."""
+        cluster = Cluster(["a", "b"], slots=[2, 2], running_rates=Ragged.from_rows([[3.0], []], float), **RATES)
+        groups = {"group_ids": ["g", "h"], "group_weight": [1, 1], "group_running_tasks": [2, -1]}
+        workload = Workload(["t", "u"], job=[0, 0], job_ids=["j"], job_group=[0], rate_in=[1.0, 4.0], **groups)
+        known = Known(LsapFairness(Instance(cluster, workload)))
+        known.start(0, 0)
+        snapshot = known.snapshot()
+        copies = [pickle.loads(pickle.dumps(snapshot)), from_document(to_document(snapshot))]
+        for name in ("now.json", "now.json.gz", "now.npz"):
+            save(snapshot, tmp_path / name)
+            copies.append(load(tmp_path / name))
+        for instance in copies:
+            assert instance.sha256 == snapshot.sha256
+            assert Groups.of(instance).running == [3, 0]
+            assert [rates.tolist() for rates in Flow(instance).running_rates] == [[3.0, 1.0], []]
 
     def test_of_any_history_is_an_instance(self) -> None:
         """Tests that whatever happens the present is written and read as a file, and a problem is posed on it."""

@@ -250,23 +250,6 @@ def test_all_of_ten_faults() -> None:
             document(tasks='{"id": "u", "state": "paused", "node": "n1"}'),
             ['tasks[1].state: expected one of pending, running, finished, got "paused"'],
         ),
-        (
-            document(nodes='{"id": "b", "running_rates": [3]}', tasks='{"id": "u", "state": "running", "node": "b"}'),
-            [
-                "nodes[1].running_rates: stands for running tasks, but tasks[1] runs too and is listed; "
-                "give one form or the other"
-            ],
-        ),
-        (
-            document(
-                tasks='{"id": "u", "state": "running", "node": "n1", "job": "j"}',
-                rest='"jobs": [{"id": "j", "group": "g"}], "groups": [{"id": "g", "running_tasks": 2}]',
-            ),
-            [
-                "groups[0].running_tasks: stands for running tasks, but tasks[1] runs too and is listed; "
-                "give one form or the other"
-            ],
-        ),
         (document(rest='"jobs": [{"id": "j", "group": "g"}]'), ['jobs[0].group: no group "g"']),
         (document(rest='"labels": {"a": 1}'), ["labels.a: expected a string, got 1"]),
         (document(rest='"name": "\\ud800"'), ["name: '\\ud800' holds half a character (a lone surrogate)"]),
