@@ -4,7 +4,8 @@ From above, the linear program over patterns rules thresholds out, and its price
 fractions are rounded, what is left is packed greedily, and an integer program over the known patterns is given a few
 nodes. Only where the two do not meet, an exact program decides. Its proof is a tree over the patterns that the prices
 leave; where these are too many, a tree over choices of counts, or else the solver's word. The utilisation is treated in
-the same way, without choices of counts. `leximin` goes on where the lowest utility is settled: with the second lowest, and so on.
+the same way, without choices of counts. `leximin` goes on where the lowest utility is settled: with the second lowest,
+and so on.
 """
 
 from __future__ import annotations

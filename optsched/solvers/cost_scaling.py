@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from optsched.deadline import check
 from optsched.solvers.compiling import ready
-from optsched.solvers.network_simplex import UNLIMITED, SimplexFlow, closer
+from optsched.solvers.network_simplex import UNLIMITED, FoundFlow, closer
 
 __all__ = ["cost_scaling", "scales"]
 
@@ -41,7 +41,7 @@ def scales(nodes: int, capacity: Ints, cost: Ints, supply: Ints) -> bool:
     return 4 * (nodes + 1) ** 2 * largest < -_LOWEST and sent < -_LOWEST and len(cost) < 2**30
 
 
-def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> SimplexFlow | None:
+def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> FoundFlow | None:
     """Find a flow of least cost that takes each node's supply out of it; None where prices would leave int64.
 
     Parameters
@@ -76,7 +76,7 @@ def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Int
     rounds = _Rounds(tail, head, limit, supply)
     feasible = rounds.refine(np.zeros_like(cost), 1)
     if not feasible:
-        return None if feasible is None else SimplexFlow(None, None, False)
+        return None if feasible is None else FoundFlow(None, None, False)
     scaled = cost * (nodes + 1)
     tolerance = int(np.abs(scaled).max(initial=0))
     while tolerance > 1:
@@ -85,8 +85,8 @@ def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Int
             return None
     potential = _whole(rounds.price)
     if (cost + potential[tail] - potential[head] < 0)[capacity == UNLIMITED].any():
-        return SimplexFlow(None, None, True)
-    return SimplexFlow(limit - rounds.room[rounds.own], closer(potential, int(np.abs(cost).max(initial=0))), False)
+        return FoundFlow(None, None, True)
+    return FoundFlow(limit - rounds.room[rounds.own], closer(potential, int(np.abs(cost).max(initial=0))), False)
 
 
 class _Rounds:

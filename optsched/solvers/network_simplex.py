@@ -11,7 +11,7 @@ import numpy.typing as npt
 from optsched.deadline import check
 from optsched.solvers.compiling import ready
 
-__all__ = ["FEW_ARCS", "UNLIMITED", "SimplexFlow", "closer", "first_tree", "network_simplex", "until_done"]
+__all__ = ["FEW_ARCS", "UNLIMITED", "FoundFlow", "closer", "first_tree", "network_simplex", "until_done"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -31,8 +31,8 @@ _LEAST_BLOCK = 20
 _PACE = 1
 
 
-class SimplexFlow(NamedTuple):
-    """How a network simplex ended.
+class FoundFlow(NamedTuple):
+    """How an engine ended, a network simplex or cost scaling.
 
     Attributes
     ----------
@@ -42,7 +42,8 @@ class SimplexFlow(NamedTuple):
         int64, shape (nodes,): `cost + potential[tail] - potential[head]` is at least 0 on each arc with flow below its
         capacity and at most 0 on each with flow, which proves the flow to be one; None without a flow.
     unbounded
-        Whether it met a cycle of negative cost that has no limit; then it does not know whether a flow is feasible.
+        Whether there is a cycle of negative cost that has no limit; a network simplex that met one does not know
+        whether a flow is feasible.
     """
 
     flow: Ints | None
@@ -50,7 +51,7 @@ class SimplexFlow(NamedTuple):
     unbounded: bool
 
 
-def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> SimplexFlow:
+def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> FoundFlow:
     """Find a flow of least cost that takes each node's supply out of it.
 
     Parameters
@@ -89,7 +90,7 @@ def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: 
     ready(list_pivots, tree, potential, *columns, _PIVOTS)
     end = until_done(lambda: list_pivots(tree, potential, *columns, _PIVOTS))
     if end == UNBOUNDED:
-        return SimplexFlow(None, None, True)
+        return FoundFlow(None, None, True)
     flow = np.where(state < 0, capacity[order], 0)
     arc, number = tree[:nodes, ARC], np.arange(nodes)
     listed = arc >= 0
@@ -98,11 +99,11 @@ def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: 
     )
     in_tree = np.where(outwards, tree[:nodes, IN], tree[:nodes, OUT])
     if in_tree[~listed].any():
-        return SimplexFlow(None, None, False)
+        return FoundFlow(None, None, False)
     flow[arc[listed]] = in_tree[listed]
     by_arc = np.empty_like(flow)
     by_arc[order] = flow
-    return SimplexFlow(by_arc, closer(potential, largest)[:nodes], False)
+    return FoundFlow(by_arc, closer(potential, largest)[:nodes], False)
 
 
 def first_tree(sends: npt.NDArray[np.bool_], amount: Ints, dear: int, spare: bool = False) -> tuple[Ints, Ints]:

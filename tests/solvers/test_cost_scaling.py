@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from drawn_networks import Columns, checked, drawn
 from plain_kernels import plain
 
 from optsched.deadline import deadline
@@ -18,36 +19,12 @@ from optsched.solvers.networks import FlowStatus
 
 KERNELS = "optsched.solvers.scaling_kernels"
 
-Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
-
-def drawn(rng: np.random.Generator, nodes: int, arcs: int, unit: int = 1) -> Columns:
-    """Tail, head, capacity, cost and supply of a small network, loops, parallel arcs and negative costs included."""
-    tail, head = rng.integers(0, nodes, (2, arcs))
-    capacity = np.where(rng.random(arcs) < 0.3, UNLIMITED, unit * rng.integers(0, 6, arcs))
-    supply = unit * rng.integers(-3, 4, nodes) * (rng.random() < 0.8)
-    supply[-1] -= supply.sum()
-    return tail, head, capacity, rng.integers(-2, [2, 6, 10**6][rng.integers(3)], arcs), supply
-
-
-def checked(columns: Columns) -> tuple[FlowStatus, int | None]:
+def ended(columns: Columns) -> tuple[FlowStatus, int | None]:
     """How cost scaling ended on a network and what its flow costs, flow and potentials checked."""
-    tail, head, capacity, cost, supply = columns
     found = cost_scaling(*columns)
     assert found is not None
-    if found.unbounded:
-        return FlowStatus.UNBOUNDED, None
-    if found.flow is None or found.potential is None:
-        return FlowStatus.INFEASIBLE, None
-    left = supply.copy()
-    np.subtract.at(left, tail, found.flow)
-    np.add.at(left, head, found.flow)
-    assert not left.any()
-    assert ((found.flow >= 0) & (found.flow <= capacity)).all()
-    reduced = cost + found.potential[tail] - found.potential[head]
-    assert (reduced[found.flow < capacity] >= 0).all()
-    assert (reduced[found.flow > 0] <= 0).all()
-    return FlowStatus.OPTIMAL, int((cost * found.flow).sum())
+    return checked(columns, found)
 
 
 def compared(seeds: range) -> Counter[FlowStatus]:
@@ -59,7 +36,7 @@ def compared(seeds: range) -> Counter[FlowStatus]:
         tail, head, capacity, cost, supply = columns
         theirs = networks.min_cost_flow(tail, head, np.zeros_like(tail), capacity, cost, supply)
         least = None if theirs.flow is None else int((cost * theirs.flow).sum())
-        mine = checked(columns)
+        mine = ended(columns)
         assert mine == (theirs.status, least)
         ends[mine[0]] += 1
     return ends
