@@ -196,5 +196,5 @@ def test_a_claim_that_the_start_refutes_is_a_disagreement() -> None:
 def test_a_dense_table_that_cannot_fit_is_refused_at_once() -> None:
     """Tests that the table of all pairs is not built first."""
     instance = Instance(Cluster([f"n{n}" for n in range(10**5)]), Workload([f"t{t}" for t in range(10**5)]))
-    with pytest.raises(TooLarge, match='route "dense" would need a matrix of 100,000 tasks x 100,000 slots'):
+    with pytest.raises(TooLarge, match='route "dense" would have a matrix of 100,000 tasks x 100,000 slots'):
         solve(Lsap(instance), route="dense")
