@@ -1,6 +1,6 @@
 """optsched beside other tools on the same instances: SciPy, networkx, OR-Tools, POT, HiGHS, Pyomo and PuLP models.
 
-    python benchmarks/compare.py [--problem NAME] [--sizes small,anchors] [--json FILE] [--plot FILE]
+    python benchmarks/compare.py [--problem NAME] [--sizes small,anchors] [--row PATTERN] [--json FILE] [--plot FILE]
 
 Each way of each instance is measured in a process of its own, and killed at a limit on time or memory; the ways
 alternate. A way reads the instance's file (another tool: arrays that optsched posed), poses the problem, and solves it;
@@ -76,6 +76,11 @@ def _listed(told: str) -> tuple[str, ...]:
     return tuple(name for name in told.split(",") if name)
 
 
+def _fits(name: str, patterns: Sequence[str] | None) -> bool:
+    """Whether any of the patterns fits, or none is given."""
+    return patterns is None or any(fnmatch(name, pattern) for pattern in patterns)
+
+
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         "compare.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -84,10 +89,10 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--problem", action="append", choices=known, default=[], help="only this one; may be repeated")
     parser.add_argument("--sizes", type=_listed, default=("small",), metavar="SETTINGS",
                         help=f"of {', '.join(SETTINGS)}, joined by commas (default: small)")  # fmt: skip
-    parser.add_argument(
-        "--row", metavar="PATTERN", default="*", help='only rows whose "problem / kind / series / label" fits'
-    )
-    parser.add_argument("--way", metavar="PATTERN", default="*", help="only these beside the default")
+    parser.add_argument("--row", metavar="PATTERN", action="append",
+                        help='only rows whose "problem / kind / series / label" fits; may be repeated')  # fmt: skip
+    parser.add_argument("--way", metavar="PATTERN", action="append",
+                        help="only these beside the default; may be repeated")  # fmt: skip
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="processes of each way; the least counts")
     parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="of one process (default: 60)")
     parser.add_argument("--memory", type=int, default=8000, metavar="MB", help="of one process (default: 8000)")
@@ -134,7 +139,7 @@ def _measured(
                 yield known[row.key]
             else:
                 print(f"{row.key} ...", file=sys.stderr, flush=True)
-                yield compared(row, tools, arguments.repeats, left_out, lambda way: fnmatch(way, arguments.way))
+                yield compared(row, tools, arguments.repeats, left_out, lambda way: _fits(way, arguments.way))
 
 
 def _write(path: str, comparisons: Sequence[Comparison], surroundings: dict[str, Any], command: str) -> None:
@@ -158,11 +163,10 @@ def main(given: Sequence[str] | None = None) -> int:
     surroundings = _surroundings(peers)
     command = shlex.join(["python", "benchmarks/compare.py", *(sys.argv[1:] if given is None else given)])
     held = _held(arguments.json, surroundings)
-    chosen = [row for row in rows(arguments.sizes, tuple(arguments.problem)) if fnmatch(row.key, arguments.row)]
+    chosen = [row for row in rows(arguments.sizes, tuple(arguments.problem)) if _fits(row.key, arguments.row)]
     if not chosen:
-        raise SystemExit(
-            f"no row fits --row {arguments.row}; they are called, for instance, {rows(arguments.sizes)[0].key}"
-        )
+        told = " or ".join(arguments.row or "*")
+        raise SystemExit(f"no row fits --row {told}; they are called, for instance, {rows(arguments.sizes)[0].key}")
     found: list[Comparison] = []
     wrong: list[str] = []
     for comparison in _measured(chosen, arguments, Tools(arguments.limits, pythons), held):

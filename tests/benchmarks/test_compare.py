@@ -104,6 +104,17 @@ def test_a_wrong_optimum_is_told(
     assert "default" in told
 
 
+def test_patterns_may_be_repeated(compare: ModuleType, tmp_path: Path) -> None:
+    """Tests that rows and ways that any pattern fits are measured: none takes another's place."""
+    file = tmp_path / "result.json"
+    given = ["--sizes", "tiny", "--repeats", "1", "--json", str(file)]
+    given += ["--row", "lsap / solve*", "--row", "flow / solve*"]
+    assert compare.main([*given, "--way", "SciPy linear*", "--way", "route arrays"]) == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert {row["problem"] for row in rows} == {"lsap", "flow"}
+    assert {way for row in rows for way in row["ways"]} == {"default", "SciPy linear_sum_assignment", "route arrays"}
+
+
 def test_limits_and_what_is_hopeless(compare: ModuleType, tmp_path: Path) -> None:
     """Tests that a way over the limit is killed and left out at larger sizes, and that a command's failure is told."""
     running = sys.modules["comparing.running"]
