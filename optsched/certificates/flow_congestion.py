@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.certificates.reading import denominator, integer, items, mapping, prices_of, shown
+from optsched.certificates.reading import denominator, integer, items, mapping, prices_of, shown, spelt
 from optsched.certificates.trees import Tree
 from optsched.errors import CertificateInvalid, TooLarge
 from optsched.instance import KINDS, Ints
@@ -89,7 +89,7 @@ def _tree_proof(problem: FlowCongestion, certificate: Certificate) -> Number:
     index = {repr(name): variable for variable, name in enumerate(_names(problem, loads))}
 
     def variable(named: Any) -> int:
-        key = repr([list(part) if isinstance(part, tuple) else part for part in named] if _is_list(named) else named)
+        key = spelt([list(part) if isinstance(part, tuple) else part for part in named] if _is_list(named) else named)
         if key not in index:
             raise CertificateInvalid(f"branch: there is no load or pair {shown(named)}")
         return index[key]

@@ -28,6 +28,7 @@ __all__ = [
     "priced",
     "prices_of",
     "shown",
+    "spelt",
     "written",
 ]
 
@@ -44,11 +45,19 @@ _SHOWN = 60
 def shown(value: Any) -> str:
     """What somebody wrote that is not as it must be, short enough for a message.
 
-    >>> shown([True]), len(shown("x" * 5000))
-    ('[True]', 60)
+    >>> shown([True]), len(shown("x" * 5000)), shown([10**5000])
+    ('[True]', 60, 'a list that is too long to show')
     """
-    told = repr(value)
+    told = spelt(value)
     return told if len(told) <= _SHOWN else f"{told[: _SHOWN - 3]}..."
+
+
+def spelt(value: Any) -> str:
+    """What somebody wrote, as Python spells it; not numbers of thousands of digits, or lists within so many others."""
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} that is too long to show"
 
 
 def mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -97,9 +97,10 @@ def _tree_proof(problem: WorstGroup, certificate: Certificate, objective: Value 
     index = {name: variable for variable, name in enumerate(posed.names)}
 
     def variable(named: Any) -> int:
-        if not isinstance(named, list | tuple) or tuple(map(str, named)) not in index:
+        words = isinstance(named, list | tuple) and all(isinstance(part, str) for part in named)
+        if not words or tuple(named) not in index:
             raise CertificateInvalid(f"branch: there is no task and place {shown(named)}")
-        return index[tuple(map(str, named))]
+        return index[tuple(named)]
 
     def multipliers(given: Mapping[str, Any]) -> Ints:
         prices, rows = items(given, "prices"), len(posed.program.row_lower)

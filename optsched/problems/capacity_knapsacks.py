@@ -226,7 +226,8 @@ class CapacityKnapsacks:
         least = constant + sum(cost[lower].tolist()) + sum(filled.least.tolist())
         # A task is on one node, so the others are without it.
         spared = np.where(free, filled.without - filled.least, 0)
-        placed = least + np.where(free, filled.including - filled.least - spared, 0) + spared.sum(axis=1)[:, None]
+        more = np.where(free, filled.including - filled.least - spared, 0) + spared.sum(axis=1)[:, None]
+        placed = least + (more if abs(least) < _EXACT else more.astype(object))  # all knapsacks together may be past it
         open_ = free.any(axis=1)
         beyond = int(np.abs(placed).max(initial=0)) + 1
         best = np.where(free, placed, beyond)[open_].min(axis=1) if open_.any() else np.zeros(0, dtype=kind)

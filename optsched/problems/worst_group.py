@@ -133,8 +133,8 @@ class WorstGroup(LevelledProblem):
         return self._within(mean.numerator, mean.denominator)
 
     def most_below(self, mean: Number) -> list[int]:
-        """As `most_within`, at a mean below `mean`."""
-        return self._rounded(math.ceil(mean * size) - 1 for size in self.sizes)
+        """As `most_within`, at a mean below `mean`; a group without tasks has no mean and pays nothing."""
+        return self._rounded(math.ceil(mean * size) - 1 if size else 0 for size in self.sizes)
 
     def _rounded(self, costs: Iterable[int]) -> list[int]:
         """Each cost, rounded down to one that the group can have."""

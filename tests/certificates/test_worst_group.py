@@ -90,6 +90,7 @@ def test_trees_of_cases() -> None:
         (0, {"multipliers": [{"scale": 0, "prices": 1}]}, "prices: must be a list"),
         (0, {"steps": [{"branch": "t", "at": 0}]}, "branch: there is no task and place 't'"),
         (0, {"steps": [{"branch": ["t", "node", "Z"], "at": 0}]}, "branch: there is no task and place"),
+        (0, {"steps": [{"branch": ["t", "node", 10**5000], "at": 0}]}, "branch: there is no task and place a list"),
         (1, {"mean": "1/2"}, "mean: a proof for means up to 1/2 says nothing of this placement"),
         (1, {"steps": [{}]}, "the leaf at step 0 proves nothing"),
     ],
@@ -99,6 +100,17 @@ def test_no_trees(position: int, changes: dict[str, Any], message: str) -> None:
     certificate = replace(TREES[position], data={**TREES[position].data, "multipliers": [], **changes})
     with pytest.raises(CertificateInvalid, match=re.escape(message)):
         proved_bound(RACKS, certificate, SOLVED.objective)
+
+
+def test_bug_with_a_group_without_tasks_trees_proved_any_mean() -> None:
+    """Tests that a tree over the limits of all groups proves the least mean, 0 here, and none above it."""
+    problem = posed([[0], [1]], [0, 2], slots=[1, 1])
+    for claim in (Fraction(1, 2), 1, 7):
+        program = GroupProgram(problem, problem.most_below(claim), costless=True).program
+        one = np.eye(len(program.row_lower), dtype=np.int64)
+        tree = Tree([np.append(0, row) for row in (*one, *-one)], [Step(tuple(range(2 * len(one))))])
+        with pytest.raises(CertificateInvalid, match="the leaf at step 0 proves nothing"):
+            proved_bound(problem, group_tree_certificate(problem, claim, tree))
 
 
 @pytest.mark.parametrize(

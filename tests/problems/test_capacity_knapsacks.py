@@ -129,6 +129,15 @@ def test_bug_sums_over_many_nodes(tasks: int) -> None:
         assert proved <= most
 
 
+def test_bug_knapsacks_together_past_int64() -> None:
+    """Tests that prices prove what they do, and stop no check, where each knapsack is exact and all of them are not."""
+    tasks = nodes = 100
+    knapsacks = CapacityKnapsacks(posed([[1] * nodes] * tasks))
+    prices = NodePrices(1, np.full(tasks, 2**50), np.zeros((0, nodes), dtype=np.int64))
+    least = tasks * 2**50 - nodes * tasks * (2**50 - 1)  # all tasks on all nodes, and then one of them on one alone
+    assert knapsacks.settle(knapsacks.box, prices.multipliers, tasks) == least + (nodes - 1) * (2**50 - 1)
+
+
 @pytest.mark.parametrize("tasks", [0, 2])
 def test_bug_no_nodes(tasks: int) -> None:
     """Tests that trees are checked where there is no node: nothing costs nothing, and tasks have no place."""

@@ -90,6 +90,8 @@ def test_costs_go_in_steps() -> None:
     every = posed([[0], [], [0]], [0, 0, 1], slots=[2, 1], levels=[1, 1, 4])  # all are placed: 1 each, and 3 more
     assert (every.least, every.steps) == ([2, 1], [3, 3])
     assert (every.most_within(Fraction(5, 2)), every.most_within(Fraction(1, 2))) == ([5, 1], [-1, -2])
+    empty = posed([[0], []], [0, 2], slots=[1])  # the group between has no task, so no mean either
+    assert (empty.most_within(1), empty.most_below(1), empty.most_below(2)) == ([1, 0, 1], [0, 0, 0], [1, 0, 1])
     free = posed([[], []], [0, 0], slots=[2], levels=[0, 0, 0])
     assert (free.least, free.steps) == ([0], [1])
 

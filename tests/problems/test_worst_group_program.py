@@ -37,6 +37,8 @@ def test_trees_settle_what_enumeration_says(problem: WorstGroup) -> None:
     exact = Profile("exact")
     below = GroupProgram(problem, problem.most_below(mean), costless=True).program
     assert settling_tree(below, 1, exact, 200) is not None
+    above = GroupProgram(problem, problem.most_below(mean + Fraction(1, 100)), costless=True).program
+    assert settling_tree(above, 1, exact, 200) is None
     within = GroupProgram(problem, problem.most_within(mean)).program
     assert settling_tree(within, int(cost), exact, 200) is not None
     assert settling_tree(within, int(cost) + 1, exact, 200) is None
