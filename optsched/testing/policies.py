@@ -12,18 +12,20 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from optsched import registry
 from optsched.arrays import Part
-from optsched.errors import UsageError
+from optsched.errors import HeuristicFailed, UsageError, expect
 from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.instance import FINISHED, KINDS, PENDING, RUNNING, Cluster, Instance, Ints, State, Workload
 from optsched.instances.generate import FAMILIES, generate
 from optsched.placement import NONE
 from optsched.problems import Problem
+from optsched.running.answers import tasks_from
 from optsched.running.base import Event, Offer, View
 from optsched.running.known import Known
 from optsched.testing.contract import ContractBroken
@@ -141,7 +143,14 @@ class History:
         Of what happens, and of the policy's draws.
     told
         Called after each event that the policy was told.
+
+    Attributes
+    ----------
+    hearing
+        The event that the policy is being told; None between events.
     """
+
+    hearing: Event | None = None
 
     def __init__(self, problem: Problem, policy: Any, seed: int, told: Callable[[Event], None]) -> None:
         self.known, self.policy, self.dice = Known(problem), policy, Dice(seed)
@@ -156,7 +165,9 @@ class History:
         getattr(self, f"_{what}")()
 
     def _tell(self, event: Event) -> None:
+        self.hearing = event
         _of(self.policy, "notify")(event, self.known.view)
+        self.hearing = None
         self._told(event)
 
     def _one(self, values: Ints) -> int:
@@ -175,10 +186,16 @@ class History:
     def _offer(self) -> None:
         if offers := self.offers():
             offer = offers[self._rng.integers(len(offers))]
-            for task in [int(task) for task in self.policy.offer(offer, self.known.view)]:
-                if not self.known.waits(task, KINDS.index(offer.kind)):
-                    raise ContractBroken(f"{offer} is answered with {self.known.label(task)}, which does not wait")
+            answer, waits = self.policy.offer(offer, self.known.view), partial(self._waits, offer.kind)
+            try:
+                tasks = tasks_from(answer, offer.free, offer.kind, waits, self.known.label)
+            except HeuristicFailed as failed:
+                raise ContractBroken(f"on {offer} it {failed}") from None
+            for task in tasks:
                 self._tell(self.known.start(task, offer.node))
+
+    def _waits(self, kind: str, task: int) -> bool:
+        return self.known.waits(task, KINDS.index(kind))
 
     def _of_status(self, *wanted: int) -> Ints:
         return np.flatnonzero(np.isin(self.known.view.status, wanted))
@@ -285,7 +302,7 @@ def check_policy(
     Raises
     ------
     UsageError
-        If it is no policy.
+        If it is no policy, or nothing would be tried.
     ContractBroken
         At the first difference, with problem, seed, event and both laws.
 
@@ -301,6 +318,7 @@ def check_policy(
     Traceback (most recent call last):
     optsched.testing.contract.ContractBroken: ...
     """
+    _expect_numbers(seeds, problems, steps)
     entry = heuristic(policy)
     if entry.policy is None:
         raise UsageError(f"{entry.name} is a batch heuristic, which nothing happens to; give a policy")
@@ -314,6 +332,17 @@ def check_policy(
             _live(entry.policy, posed, seed, steps, f"{entry.name}, {name}, seed {seed}", parameters)
     if not offering:
         raise UsageError(f"{entry.name}: none of its problems offers slots; name one that does")
+
+
+def _expect_numbers(seeds: Any, problems: Any, steps: Any) -> None:
+    """UsageError for what would try nothing, or is no list."""
+    expect(seeds, Sequence, "check_policy takes seeds as a sequence", "for instance range(3)")
+    expect(problems, (list, tuple, type(None)), "check_policy takes a list of problems")
+    expect(steps, int, "check_policy takes steps as a whole number")
+    if not seeds or steps < 1:
+        raise UsageError(
+            f"check_policy with {len(seeds)} seeds and {steps} steps tries nothing; give 1 or more of each"
+        )
 
 
 def _posed(name: str, seed: int) -> Problem | None:
@@ -336,10 +365,12 @@ def _live(
 ) -> None:
     """One history, and a comparison after each event."""
     number, last = 0, "start"
+    history: History | None = None
 
     def compare(event: Event) -> None:
         nonlocal number, last
         number, last = number + 1, event.what
+        assert history is not None
         differs = _difference(history, make(**parameters), number)
         if differs:
             raise ContractBroken(f"after event {number} ({event.what} {event.index}) {differs}; {_MEND}")
@@ -352,7 +383,9 @@ def _live(
         raise ContractBroken(f"{place}: {error}") from error
     except Exception as error:
         told = f"{type(error).__name__}: {error}"
-        raise ContractBroken(f"{place}: after event {number} ({last}) it raised {told}") from error
+        event = None if history is None else history.hearing
+        when = f"after event {number} ({last})" if event is None else f"on event {number + 1} ({event.what})"
+        raise ContractBroken(f"{place}: {when} it raised {told}") from error
 
 
 _MEND = "follow the events in notify, and tell by memory and recall what no view tells"

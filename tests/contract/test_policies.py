@@ -156,6 +156,14 @@ def test_what_breaks_is_told() -> None:
         def notify(self, event: Event, view: View) -> None:
             raise ValueError(event.what)
 
+    class Unprepared(Oldest):
+        def start(self, view: View, rng: np.random.Generator) -> None:
+            self.waiting.clear()
+
+    class Greedy(Oldest):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return view.pending_of(offer.kind).tolist()
+
     class Again(Oldest):
         def offer(self, offer: Offer, view: View) -> Sequence[int]:
             return np.flatnonzero(view.status != PENDING)[:1].tolist()
@@ -170,10 +178,14 @@ def test_what_breaks_is_told() -> None:
         def refuses(self, kind: str, view: View) -> Any:
             return np.full(len(view.cluster), self.told > 0)
 
-    with pytest.raises(ContractBroken, match=r"lsap, seed 0: after event 0 \(start\) it raised ValueError: "):
+    with pytest.raises(ContractBroken, match=r"lsap, seed 0: on event 1 \(node-changed\) it raised ValueError: "):
         check_policy(Raising, problems=["lsap"])
-    with pytest.raises(ContractBroken, match="which does not wait"):
+    with pytest.raises(ContractBroken, match=r"lsap, seed 0: after event 0 \(start\) it raised AttributeError: "):
+        check_policy(Unprepared, problems=["lsap"])
+    with pytest.raises(ContractBroken, match="which is no map that waits; take one of view.pending_of"):
         check_policy(Again, problems=["lsap"])
+    with pytest.raises(ContractBroken, match="more than the 1 free slots|more than the 2 free slots"):
+        check_policy(Greedy, problems=["lsap"], seeds=range(9))
     with pytest.raises(
         ContractBroken, match=r"it refuses map slots of the nodes \[0, 1, 2, 3\], one that .* then \[\]"
     ):
@@ -187,6 +199,13 @@ def test_what_is_no_policy_of_slots() -> None:
     for problem in ("latency", "min-cost-flow", "generalized-assignment"):
         with pytest.raises(UsageError, match="none of its problems offers slots"):
             check_policy(Oldest, problems=[problem])
+
+
+@pytest.mark.parametrize("given", [{"seeds": 3}, {"seeds": []}, {"problems": "lsap"}, {"steps": 0}, {"steps": "9"}])
+def test_what_would_try_nothing(given: dict[str, Any]) -> None:
+    """Tests that numbers and lists that are none, or without which nothing is compared, are wrong usage."""
+    with pytest.raises(UsageError, match="check_policy"):
+        check_policy(Oldest, **given)
 
 
 class TestLaw:
