@@ -37,6 +37,7 @@ MOST_DRAWN = 500
 #: From which size on an engine compiles its loops, by module: what asks `compiles` of anything.
 THRESHOLDS = {
     "optsched.heuristics.flow_based": ("_MANY",),
+    "optsched.routes.min_cost_flow": ("_SCALED",),
     "optsched.searches.capacity_tree": ("_COMPILED_FROM",),
     "optsched.searches.tabled_assignment": ("_FEW_ENTRIES", "_FEW_PAIRS"),
     "optsched.solvers.growing_matching": ("COMPILED_PAIRS",),
