@@ -117,7 +117,8 @@ PROGRAMS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "generalized-assignment, most": ("generalized-assignment", {"nodes": 4, "tasks": 8}, {"sense": "max"}),
 }
 
-#: Cases with prices prove what is claimed of these, whatever a program says.
+#: Cases with prices prove what is claimed of these, whatever a program says; and a program of these that is cut short
+#: has left out what prices make dear, so that its bound is no higher than what they prove there.
 PROVED_ANYHOW = ("traffic",)
 
 
@@ -150,7 +151,8 @@ def test_bug_bound_of_a_program_cut_short_had_the_wrong_sign(
         for component, value, bound in zip(posed.components, best, solution.bound, strict=True):
             if bound is not None:
                 better = value - bound if component.sense is Sense.MIN else bound - value
-                assert 0 <= better <= 2 * abs(slack) * max(1, abs(value)) + 1
+                assert better >= 0
+                assert better <= 2 * abs(slack) * max(1, abs(value)) + 1 or name in PROVED_ANYHOW
         claimed += any(certificate.kind is Proof.SOLVER for certificate in solution.certificates)
     assert claimed > 0 or slack < 0 or name in PROVED_ANYHOW
 

@@ -96,7 +96,8 @@ def maximum_b_matching(
     -----
     Hopcroft and Karp's matching of tasks to slots (SciPy): O(pairs sqrt(tasks + slots)). Where the pairs of task and
     slot would be many times those of task and node, maximum flow by Dinic's algorithm (SciPy). Deterministic. The
-    cover is Kőnig's, from the matching alone, so it proves either.
+    cover is Kőnig's, from the matching alone, so it proves either; where every slot that a task accepts is taken, it is
+    all the nodes.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def maximum_b_matching(
     >>> matching.size, matching.node.tolist()
     (2, [0, -1, 1])
     >>> matching.task_cover.tolist(), matching.node_cover.tolist()
-    ([False, False, True], [True, False])
+    ([False, False, False], [True, True])
     """
     if len(capacity) != n_nodes or (n_nodes and capacity.min() < 0):
         raise UsageError(f"a b-matching needs {n_nodes} capacities, each at least 0")
@@ -139,7 +140,7 @@ def few_b_matching(
     --------
     >>> matching = few_b_matching(np.array([0, 1, 2, 4]), np.array([0, 0, 0, 1]), np.array([1, 1]))
     >>> matching.node.tolist(), matching.node_cover.tolist()
-    ([0, -1, 1], [True, False])
+    ([0, -1, 1], [True, True])
     """
     rows = [row.tolist() for row in np.split(indices, indptr[1:-1])] if len(indptr) > 1 else []
     node_of = [-1] * len(rows)

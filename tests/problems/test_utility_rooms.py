@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,3 +34,22 @@ def test_rooms_are_those_of_the_problem(problem: Utility, data: st.DataObject) -
             rooms.put(kind, job, node, -1)
         assert np.array_equal(rooms.free, problem.free - problem.used(counts))
     assert np.array_equal(Rooms(problem, counts).free, rooms.free)
+
+
+@given(utilities(phase="by-maps"), st.sampled_from([0, 1, 8]), st.data())
+@settings(max_examples=60)
+def test_first_job_that_fits(problem: Utility, tried: int, data: st.DataObject) -> None:
+    """Tests that it is the first of an order, however many jobs are looked at one by one before all are at once."""
+    rooms = Rooms(problem)
+    for job in range(len(problem.jobs)):
+        for kind, most in enumerate((problem.pending_maps, problem.pending_reduces)):
+            node = data.draw(st.sampled_from(range(len(problem.free))))
+            if most[job] and rooms.fits(kind, job, node):
+                rooms.put(kind, job, node)
+    drawn = data.draw(st.permutations(range(len(problem.jobs))))
+    for kind, most in enumerate((problem.pending_maps, problem.pending_reduces)):
+        order = [(0.5, job) for job in drawn if rooms.placed[kind][job] < most[job]]  # those that wait
+        for node in range(len(problem.free)):
+            with patch("optsched.problems.utility_rooms._TRIED", tried):
+                found = rooms.first(kind, node, order)
+            assert found == next((job for _, job in order if rooms.fits(kind, job, node)), None)
