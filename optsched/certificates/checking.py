@@ -15,6 +15,7 @@ from optsched.problems.base import expect_problem, stated
 from optsched.registry import imported, record_of
 from optsched.results import (
     FEASIBLE,
+    Bound,
     Certificate,
     Component,
     Decision,
@@ -34,6 +35,7 @@ __all__ = [
     "Verdict",
     "at_least",
     "certify",
+    "cheap_bounds",
     "identity",
     "proved_bound",
     "show",
@@ -351,7 +353,7 @@ class _Checking:
     def word(self, position: int, component: Component, certificate: Certificate) -> None:
         """A claim without a proof: a cheap bound may prove it, or trying every decision; else it is but a claim."""
         claim = certificate.claim
-        for cheap in stated(self.problem, "cheap_bounds", tuple)():
+        for cheap in cheap_bounds(self.problem):
             if cheap.component == component.name and at_least(component, cheap.value, claim):
                 beaten = self.beaten(component, cheap.value)
                 found = f"proves {cheap.value}, claimed {claim}{beaten}"
@@ -469,6 +471,15 @@ class _Checking:
 def at_least(component: Component, value: Number, claim: Number) -> bool:
     """Whether `value` is on the feasible side of `claim`."""
     return value >= claim if component.sense is Sense.MIN else value <= claim
+
+
+def cheap_bounds(problem: AnyProblem) -> tuple[Bound, ...]:
+    """The cheap bounds of a problem; none where a deadline passes before they are there."""
+    try:
+        found: tuple[Bound, ...] = stated(problem, "cheap_bounds", tuple)()
+    except OutOfTime:
+        return ()
+    return found
 
 
 def show(value: Value) -> str:

@@ -20,6 +20,7 @@ from optsched.certificates.checking import (
     Finding,
     Verdict,
     at_least,
+    cheap_bounds,
     identity,
     proved_bound,
     show,
@@ -118,7 +119,7 @@ class _Checks:
 
     def cheap(self, where: str, component: Component, claim: Number) -> bool:
         """Whether a cheap bound proves a claim of a component, whatever the others are."""
-        for cheap in stated(self.problem, "cheap_bounds", tuple)():
+        for cheap in cheap_bounds(self.problem):
             if cheap.component == component.name and at_least(component, cheap.value, claim):
                 found = f"proves {cheap.value}, claimed {claim}"
                 self.check(f"{where}: cheap bound {cheap.name} of {component.name}", True, found, proof=True)

@@ -147,7 +147,8 @@ def entries(
     position_of = ids if isinstance(ids, Mapping) else {name: position for position, name in enumerate(ids)}
     for name in given:
         if name not in position_of:
-            raise CertificateInvalid(f'{place}: there is no {noun} "{str(name)[:_SHOWN]}"')
+            told = name if isinstance(name, str) else spelt(name)
+            raise CertificateInvalid(f'{place}: there is no {noun} "{told[:_SHOWN]}"')
         yield position_of[name], read(given, name)
 
 

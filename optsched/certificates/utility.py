@@ -143,7 +143,7 @@ def _level_prices(problem: Utility, data: Mapping[str, Any]) -> LevelPrices:
     def by_level(given: Mapping[str, Any], job: str) -> dict[int, int]:
         levels = mapping(given, job)
         for level in levels:
-            if not (level.isascii() and level.isdigit() and len(level) < 10):
+            if not (isinstance(level, str) and level.isascii() and level.isdigit() and len(level) < 10):
                 raise CertificateInvalid(f"reduce_prices.{job}: {shown(level)} is no number of maps")
         return {int(level): integer(levels, level) for level in levels}
 

@@ -10,6 +10,7 @@ from proved_solutions import LATENCY, LSAP, SOLVED
 from small_problems import small_problem
 
 from optsched.certificates import Claim, Enumerated, Finding, certify, proved_bound
+from optsched.deadline import check, deadline
 from optsched.errors import CertificateInvalid, UsageError
 from optsched.instance import Cluster, Instance, Pairs, State, Workload
 from optsched.placement import Placement
@@ -314,6 +315,21 @@ def test_what_it_is_of_is_told() -> None:
     assert "ok     parameters: w_loc=1, w_rem=3" in str(certify(LATENCY, SOLVED["latency"])).splitlines()
     bare = small_problem("transmission-maps", 1)
     assert "ok     parameters: none" in str(certify(bare, solve(bare))).splitlines()
+
+
+def test_bug_a_deadline_in_cheap_bounds_lost_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that past a deadline a word stays a claim, and a placement that is no good is told all the same."""
+
+    def late(_: Lsap) -> None:
+        check()
+
+    monkeypatch.setattr(Lsap, "cheap_bounds", late)
+    (proof,) = SOLVED["lsap"].certificates
+    word = replace(SOLVED["lsap"], certificates=(replace(proof, kind=Proof.SOLVER, data={}),))
+    with deadline(0):
+        verdict = certify(LSAP, word)
+        assert (verdict.valid, [claim.kind for claim in verdict.claims]) == (True, ["solver"])
+        assert false_claims(LSAP, replace(word, decision=Placement.of([0, 0, 0]))) == ["placement"]
 
 
 def test_strangers_and_violations_are_told_in_order() -> None:

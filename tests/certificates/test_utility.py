@@ -133,6 +133,7 @@ BY_MAPS = posed(
         ("lowest-utility", {"reduce_prices": {"j9": {}}}, 'reduce_prices: there is no pending job "j9"'),
         ("lowest-utility", {"reduce_prices": {"j0": 1}}, "j0: must be an object"),
         ("lowest-utility", {"reduce_prices": {"j0": {"-1": 1}}}, "reduce_prices.j0: '-1' is no number of maps"),
+        ("lowest-utility", {"reduce_prices": {"j0": {1: 1}}}, "reduce_prices.j0: 1 is no number of maps"),
         ("lowest-utility", {"reduce_prices": {"j0": {"2": 0.5}}}, "2: must be an integer"),
         ("lowest-utility", {"reduce_prices": {}, "threshold": 1.5}, "threshold: must be an integer"),
         ("utilisation", {"reduce_prices": {}, "scale": 0}, "scale: must be above 0"),
