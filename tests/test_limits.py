@@ -21,13 +21,18 @@ from optsched.matrix import gap_matrix
 from optsched.placement import NONE
 from optsched.problems import AnyProblem, Latency, Problem, problem
 from optsched.problems.assignment import AssignmentProblem, TabledProblem
+from optsched.processes import handing
+from optsched.processes.packing import unpack
 from optsched.registry import records
 from optsched.results import Limit, Proof, Sense, Termination
 from optsched.routes import frontier, has_frontier, leximin, routes_of, solve
-from optsched.searches import latency_packing
+from optsched.routes.call import Call
+from optsched.searches import flow_congestion, latency_packing, utility_patterns, utility_program
 from optsched.searches.assignment import optimal_placement, solve_assignment
 from optsched.searches.tabled_assignment import table_prices
 from optsched.solvers import highs as engine
+from optsched.solvers import improving
+from optsched.solvers.profiles import Profile
 
 #: A small instance of each problem whose route looks at the clock, by family and what differs from its defaults.
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
@@ -243,3 +248,60 @@ def test_every_measure_keeps_its_limit(name: str) -> None:
             assert measured.status in ("done", "out-of-time"), (looks, measured.error)
             solution = measured.reference.solution
             assert solution.optimal or solution.limit is Limit.TIME, looks
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", list(records()))
+def test_what_is_handed_over_only_gets_better(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests by every route that each decision which is handed over is feasible and no worse than the one before."""
+    monkeypatch.setattr(improving, "_SHARE", np.inf)
+    whole = sample(name)
+    for route in routes_of(whole):
+        handed: list[Any] = []
+        monkeypatch.setattr(handing, "_send", [lambda packed, more, to=handed: to.append(unpack(packed))])
+        with handing.handing():
+            best = solve(sample(name), route=route).objective
+        assert best is not None
+        held = [decision for decision, _ in handed if decision is not None]
+        assert not any(whole.violations(decision) for decision in held), route
+        values = [whole.minimised(whole.evaluate(decision)) for decision in held]
+        assert values == sorted(values, reverse=True), route
+        assert values[-1:] >= [whole.minimised(best)] or not values, route
+
+
+def _most_use(posed: Any) -> None:
+    packing = utility_patterns.Packing.of(posed, posed.lowest_units)
+    patterns = utility_program.exact_patterns(packing)
+    assert patterns is not None
+    utility_program.solve_integer_program(posed, packing, patterns, EXACT, True)
+
+
+EXACT = Profile("exact")
+
+#: Programs with integers by arrays: the instance, and what runs one that its relaxation does not solve.
+TELLING: dict[str, tuple[str, dict[str, Any], dict[str, Any], Callable[[Any], Any]]] = {
+    "generalized-assignment": (*PROGRAMS["generalized-assignment"], lambda posed: solve(posed, route="arrays")),
+    "flow-congestion": ("flow", {}, {}, lambda posed: flow_congestion.solve_patterns(posed, EXACT)),
+    "utility": (*PROGRAMS["utility"], _most_use),
+    "traffic": (*PROGRAMS["traffic"], lambda posed: solve(posed, route="arrays")),
+    "latency": (*PROGRAMS["latency"], lambda posed: solve(posed, route="arrays")),
+    "worst-group": (
+        "worst-group",
+        {"nodes": 10, "tasks": 40, "groups": 6, "racks": 4, "replicas": 2, "slots": 4, "idle_ratio": 1.0, "seed": 11},
+        {"levels": (0, 3, 7)},
+        lambda posed: solve(posed, route="arrays"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_programs_tell_what_they_find(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what HiGHS finds on its way by arrays is decoded, where somebody waits: each is feasible here."""
+    family, drawn, parameters, run = TELLING[name]
+    case = problem(name, generate(family, **drawn), **parameters)
+    found: list[Any] = []
+    monkeypatch.setattr(Call, "improve", lambda _, decision: found.append(decision))
+    with handing.handing(), handing.taking(found.append):
+        run(case)
+    assert found
+    assert not any(case.violations(decision) for decision in found)

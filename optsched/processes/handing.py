@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["Latest", "hand_over", "handing", "to"]
+__all__ = ["Latest", "hand_over", "handing", "taken", "taking", "to"]
 
 _handing: ContextVar[bool] = ContextVar("optsched hands over", default=False)
+
+#: Takes what an engine finds on its way to an answer.
+_take: ContextVar[Callable[[Any], None] | None] = ContextVar("optsched takes on the way", default=None)
 
 #: Sends what is handed over; nothing where this process has nobody to send it to.
 _send: list[Callable[[bytes, bool], None]] = []
@@ -72,3 +75,41 @@ def hand_over(value: Callable[[], Any], more: bool = False) -> None:
 
         for send in _send:
             send(pack(value()), more)
+
+
+@contextmanager
+def taking(take: Callable[[Any], None]) -> Iterator[None]:
+    """Give `take` what engines find within on their way to an answer, in a job that hands over; elsewhere nobody."""
+    before = _take.set(take if _handing.get() else None)
+    try:
+        yield
+    finally:
+        _take.reset(before)
+
+
+def taken(read: Callable[[Any], Any]) -> Callable[[Any], None] | None:
+    """What an engine calls with each better answer that it finds on its way; None where nobody waits for that.
+
+    Parameters
+    ----------
+    read
+        What such an answer stands for; None: nothing, and it is passed over.
+
+    Examples
+    --------
+    >>> with handing(), taking(print):
+    ...     taken(abs)(-1)
+    1
+    >>> taken(abs) is None
+    True
+    """
+    take = _take.get()
+    if take is None:
+        return None
+
+    def tell(answer: Any) -> None:
+        decision = read(answer)
+        if decision is not None:
+            take(decision)
+
+    return tell

@@ -23,6 +23,7 @@ from optsched.placement import NetworkFlow, Placement
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
 from optsched.processes.containing import in_force, within_a_call
+from optsched.processes.handing import taking
 from optsched.registry import imported, record_of, records
 from optsched.results import Bound, Decision, FrontierPoint, Limit, Solution, digest_of
 from optsched.routes.base import MODELS, Frontier, cut_short
@@ -181,7 +182,8 @@ def solve(
 
                 return solved(call, profile)
             call.hold_plain()
-            solution: Solution = module.by_route(call, profile)
+            with taking(call.improve):
+                solution: Solution = module.by_route(call, profile)
             return solution
         return call.solution(*(call.held or (None, ())))  # it was stopped where no route looks for that
 

@@ -139,6 +139,7 @@ class Call(Generic[Posed]):
         self.held: Held | None = None
         self._plainly = plainly
         self._quick: Held = (None, ())
+        self._handed: Held = (None, ())
         self._stopped: tuple[Limit, str] | None = None
         self._valued: tuple[Decision, Value] | None = None
 
@@ -158,15 +159,40 @@ class Call(Generic[Posed]):
     def hold(self, held: Callable[[], Held]) -> None:
         """Say what the solution is made of should this process be killed, as what cannot look at a deadline may be.
 
-        `held` is asked only where it may be killed. What is said last counts, but for what needs no search and is more.
+        `held` is asked only where it may be killed. The best decision counts, and the proofs that are said last, but
+        for what needs no search and is more.
         """
-        hand_over(lambda: self._with(self._quick, *held()))
+
+        def made() -> Held:
+            decision, certificates = self._with(self._quick, *held())
+            self._handed = self._better(self._handed[0], decision), certificates
+            return self._handed
+
+        hand_over(made)
+
+    def improve(self, decision: Decision) -> None:
+        """Hold what an engine finds on its way, beside what is proved by then, if it is feasible and better.
+
+        It is called only where this process may be killed (`optsched.processes.handing.taking`).
+        """
+        before, certificates = self._handed
+        if self.problem.violations(decision) or self._better(before, decision) is before:
+            return
+        self._handed = decision, certificates
+        hand_over(lambda: self._handed)
+
+    def _better(self, first: Decision | None, second: Decision | None) -> Decision | None:
+        """The better of two feasible decisions, the first of equally good ones; None where there is neither."""
+        held = [decision for decision in (first, second) if decision is not None]
+        if len(held) < 2:
+            return held[0] if held else None
+        return min(held, key=lambda decision: self.problem.minimised(self.problem.evaluate(decision)))
 
     def hold_plain(self) -> None:
         """Say what needs no search, which is held until there is more."""
 
         def made() -> Held:
-            self._quick = self.plain()
+            self._quick = self._handed = self.plain()
             return self._quick
 
         hand_over(made)
@@ -429,11 +455,15 @@ def modelled(
     if prepare is not None:
         prepare(model)
     hint = None if start is None else module.start_values(model, problem, start)
-    outcome = solver_of(route)(model, profile, hint)
+
+    def decode() -> Any:
+        with decoding(problem.name):
+            return module.decode(model, problem)
+
+    outcome = solver_of(route)(model, profile, hint, decode)
     decision = None
     if outcome.objective is not None:
-        with decoding(problem.name):
-            decision = module.decode(model, problem)
+        decision = decode()
         _worth(problem, decision)
     meaning = about(problem, limit is not None)
     return Found(outcome, decision, problem.components.index(meaning.component), meaning.units, built)

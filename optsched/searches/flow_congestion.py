@@ -246,5 +246,6 @@ def solve_patterns(
 ) -> tuple[SolverOutcome, Placement | None]:
     """Solve the program of patterns, in units; `start` is a feasible placement to begin from."""
     program = LoadProgram(problem)
-    found: ArraySolution = solve_arrays(program.arrays(), profile, None if start is None else program.start(start))
+    hint = None if start is None else program.start(start)
+    found: ArraySolution = solve_arrays(program.arrays(), profile, hint, program.placement)
     return found.outcome, None if found.x is None else program.placement(found.x)

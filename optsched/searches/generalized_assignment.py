@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from optsched.certificates.trees import Step, Tree
 from optsched.deadline import remaining
 from optsched.errors import SolverDisagreement
-from optsched.instance import LARGEST, Ints
+from optsched.instance import LARGEST, Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.capacity_knapsacks import NodePrices
 from optsched.problems.generalized_assignment import GeneralizedAssignment
@@ -238,18 +238,22 @@ def solve_integer_program(
     task, node = np.nonzero(problem.usable)
     hint = None if start is None else (problem.nodes_of(start)[task] == node).astype(np.float64)
     program = integer_program(problem)
+
+    def decode(x: Floats) -> Placement:
+        chosen = x > 0.5
+        nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
+        nodes[task[chosen]] = node[chosen]
+        return problem.placement(nodes)
+
     for _ in range(_ROUNDS):
-        found = solve_arrays(program, profile.since(began), hint)
+        found = solve_arrays(program, profile.since(began), hint, decode)
         if found.x is None:
             return found.outcome, None
-        chosen = found.x > 0.5
-        nodes = np.full(len(problem.tasks), -1, dtype=np.int64)
-        nodes[task[chosen]] = node[chosen]
-        placement = problem.placement(nodes)
+        placement = decode(found.x)
         wrong = problem.violations(placement)
         if not wrong:
             return found.outcome, placement
-        covers = list(_covers(problem, nodes))
+        covers = list(_covers(problem, problem.nodes_of(placement)))
         if not covers:
             break
         program = _with_covers(program, covers, task, node)

@@ -20,7 +20,7 @@ import numpy as np
 
 from optsched.certificates import latency_certificate, latency_prices
 from optsched.errors import OutOfTime, SolverDisagreement
-from optsched.instance import Bools, Ints
+from optsched.instance import Bools, Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
@@ -366,12 +366,23 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     it is the solver's word.
     """
     problem, limit, began = search.problem, known.limit, time.perf_counter()
-    compact = CompactProgram(problem, limit)
+    compact, room = CompactProgram(problem, limit), problem.room(limit)
     known = _priced(known, problem, compact.prices(profile, _ROUNDS_BEFORE, _PATIENCE))
     if known.feasible is False:
         return known
     hint = search.hint(limit)
-    solution = solve_arrays(compact.program(), profile.since(began), None if hint is None else compact.values(hint))
+
+    def decode(x: Floats) -> Ints | None:
+        capacity = np.maximum((room - problem.w_rem * compact.remote_counts(x)) // problem.w_loc, 0)
+        local = maximum_b_matching(problem.replicas.starts, problem.replicas.values, capacity, len(room))
+        return with_remote(problem, limit, local.node)
+
+    def placed(x: Floats) -> Placement | None:
+        nodes = decode(x)
+        return None if nodes is None else problem.placement(nodes)
+
+    start = None if hint is None else compact.values(hint)
+    solution = solve_arrays(compact.program(), profile.since(began), start, placed)
     search.solver = dict(solution.outcome.solver)
     search.raw_status = solution.outcome.raw_status
     if solution.outcome.status is Termination.INFEASIBLE:
@@ -383,10 +394,7 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
         bound = sharper if sharper.remote_bound == bound.remote_bound else bound
     if solution.x is None:
         return replace(bound, stopped=solution.outcome.limit)
-    room = problem.room(limit)
-    capacity = np.maximum((room - problem.w_rem * compact.remote_counts(solution.x)) // problem.w_loc, 0)
-    local = maximum_b_matching(problem.replicas.starts, problem.replicas.values, capacity, len(room))
-    nodes = with_remote(problem, limit, local.node)
+    nodes = decode(solution.x)
     if nodes is None:
         raise SolverDisagreement(f"{problem.name}: the solver's remote counts at limit {limit} do not fit")
     return settled(search, bound, nodes, solution.outcome.limit)

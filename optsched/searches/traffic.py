@@ -504,6 +504,10 @@ class TrafficProgram:
             at_map[members] = np.repeat(np.arange(self.centers), row)
         return self.problem.placed_in(at_map, at_reduce)
 
+    def placement_if_whole(self, x: Floats) -> Placement | None:
+        """The placement that a solution stands for; None where it has bundles or maps in parts."""
+        return self.placement(x) if self.whole(x) else None
+
     def most_parted(self, x: Floats) -> int | None:
         """The bundle that a solution splits most; None where all are whole."""
         share = x[: self._x_at].reshape(-1, self.centers).max(axis=1)
@@ -612,7 +616,8 @@ def by_arrays(
     program = TrafficProgram(search.problem, limit)
     found = _among_near(search, program, limit)
     if found is None:
-        found = solve_arrays(program.integral, search.left(), None if start is None else program.values(start))
+        hint = None if start is None else program.values(start)
+        found = solve_arrays(program.integral, search.left(), hint, program.placement_if_whole)
     outcome, x, unit = found.outcome, found.x, search.problem.step / search.problem.grid
     if x is None:
         return scaled(outcome, unit), None
@@ -634,7 +639,8 @@ def _among_near(search: TrafficSearch, program: TrafficProgram, limit: int | Non
     below, best = known.proved + max(problem.step, known.proved // _NEAR), known.units
     hint: Floats | None = None
     while (apart >= below).any():
-        found = solve_arrays(program.without(np.asarray(apart >= below, dtype=bool)), search.left(), hint)
+        near = program.without(np.asarray(apart >= below, dtype=bool))
+        found = solve_arrays(near, search.left(), hint, program.placement_if_whole)
         outcome = found.outcome
         if outcome.status not in (Termination.OPTIMAL, Termination.INFEASIBLE):
             bound = None if outcome.bound is None else min(outcome.bound, below / problem.step)

@@ -96,20 +96,27 @@ def solve_integer_program(
         enough = (needs.counts <= placed[:, None]).all(axis=0)
         first = [int(np.flatnonzero(enough & (needs.owner == job))[0]) for job in range(len(problem.jobs))]
         hint[len(hint) - len(needs.owner) + np.array(first, dtype=np.int64)] = 1
-    found = solve_arrays(program, profile, hint)
+
+    def dealt(packed: Ints) -> Placement:
+        placement: Placement = problem.placement_of(allocation_of(problem, packing.folded(packed)))
+        return placement
+
+    def decode(values: Floats) -> Placement:
+        return dealt(columns.counts(packing, whole_numbers(values)))
+
+    found = solve_arrays(program, profile, hint, decode)
     if found.x is None:
         return found.outcome, None
     x = whole_numbers(found.x)
     packed = columns.counts(packing, x)
-    counts = packing.folded(packed)
-    wrong = [str(violation) for violation in problem.violations(problem.placement_of(allocation_of(problem, counts)))]
+    wrong = [str(violation) for violation in problem.violations(dealt(packed))]
     if wrong and not packing.exact:
         return found.outcome, None
     if (packed.sum(axis=1) < needs.counts @ x[len(x) - len(needs.owner) :]).any():
         wrong.append("what a job needs")
     if wrong:
         raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
-    return found.outcome, counts
+    return found.outcome, packing.folded(packed)
 
 
 def allocation_of(problem: Utility, counts: Ints) -> Allocation:

@@ -273,6 +273,9 @@ class ProgramEngine:
     def left(self) -> Profile:
         return self._profile.since(self._began)
 
+    def _placement(self, x: npt.NDArray[np.float64]) -> Placement:
+        return self.problem.placement(self._network.decode(whole_numbers(x)))
+
     def _told(self, found: ArraySolution) -> Cheapest:
         """What HiGHS holds of the cheapest placement, and says of its cost: that is exact where it is an optimum."""
         outcome = found.outcome
@@ -317,7 +320,7 @@ class ProgramEngine:
         check()
         profile = self.left()
         if program.integer.any():
-            found = solve_arrays(program, profile, start)
+            found = solve_arrays(program, profile, start, self._placement)
         else:
             found = solve_network_program(program, profile)
         self.solver, self.raw_status = found.outcome.solver, found.outcome.raw_status

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.version import version as pyomo_version
 
 from optsched.errors import UsageError
+from optsched.processes.handing import taken
 from optsched.results import Termination
 from optsched.solvers.highs import program_of, read_solution, run
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome, negated
@@ -56,7 +57,12 @@ def _check_rows(highs: Any, count: int, name: str) -> None:
         raise UsageError(f"HiGHS refuses constraints of {name}: coefficients must be finite and below 1e15")
 
 
-def solve_pyomo(model: Any, profile: AnyProfile, start: Mapping[Any, float] | None = None) -> SolverOutcome:
+def solve_pyomo(
+    model: Any,
+    profile: AnyProfile,
+    start: Mapping[Any, float] | None = None,
+    decode: Callable[[], Any] | None = None,
+) -> SolverOutcome:
     """Solve a linear or mixed-integer Pyomo model and load the solution, if there is one, into it.
 
     Parameters
@@ -68,6 +74,9 @@ def solve_pyomo(model: Any, profile: AnyProfile, start: Mapping[Any, float] | No
         Limits and options, or the name of a profile.
     start
         `ComponentMap` from variables to values to start from; may be partial. HiGHS ignores an infeasible one.
+    decode
+        What the values in the model stand for. Better solutions that are found on the way are loaded and given to who
+        takes them, if anybody does (`optsched.processes.handing.taking`).
 
     Returns
     -------
@@ -101,12 +110,16 @@ def solve_pyomo(model: Any, profile: AnyProfile, start: Mapping[Any, float] | No
     if start is not None:
         column_of = {id(variable): column for column, variable in enumerate(variables)}
         hint = _hint((column_of.get(id(variable)), variable.name, value) for variable, value in start.items())
-    outcome = run(highs, profile, f"pyomo {pyomo_version}", hint)
+
+    def load(values: npt.NDArray[np.float64]) -> None:
+        for variable, value in zip(variables, values.tolist(), strict=True):
+            variable.set_value(value, skip_validation=True)
+
+    outcome = run(highs, profile, f"pyomo {pyomo_version}", hint, _loaded(load, decode))
     StaleFlagManager.mark_all_as_stale()
     held = read_solution(highs, outcome)
     if held.x is not None:
-        for variable, value in zip(variables, held.x.tolist(), strict=True):
-            variable.set_value(value, skip_validation=True)
+        load(held.x)
     for name, keys, values in (("dual", constraints, held.row_duals), ("rc", variables, held.col_duals)):
         suffix = model.component(name)
         if isinstance(suffix, pyo.Suffix) and suffix.import_enabled():
@@ -116,15 +129,32 @@ def solve_pyomo(model: Any, profile: AnyProfile, start: Mapping[Any, float] | No
     return outcome
 
 
+def _loaded(
+    load: Callable[[npt.NDArray[np.float64]], None], decode: Callable[[], Any] | None
+) -> Callable[[npt.NDArray[np.float64]], None] | None:
+    """What takes a solution that is found on the way: it is loaded into the model, and decoded there."""
+    if decode is None:
+        return None
+
+    def read(values: npt.NDArray[np.float64]) -> Any:
+        load(values)
+        return decode()
+
+    return taken(read)
+
+
 class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
     """PuLP's HiGHS, of which only the translation is used: running, reading and loading are ours."""
 
     outcome: SolverOutcome
 
-    def __init__(self, profile: AnyProfile, start: Mapping[str, float] | None) -> None:
+    def __init__(
+        self, profile: AnyProfile, start: Mapping[str, float] | None, decode: Callable[[], Any] | None
+    ) -> None:
         super().__init__(msg=False)
         self.profile = profile
         self.start = start
+        self.decode = decode
 
     def buildSolverModel(self, lp: Any) -> None:  # noqa: N802
         super().buildSolverModel(lp)
@@ -137,7 +167,14 @@ class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
         if self.start is not None:
             column_of = {variable.name: variable.index for variable in lp.variables()}
             hint = _hint((column_of.get(name), name, value) for name, value in self.start.items())
-        self.outcome = run(lp.solverModel, self.profile, f"pulp {pulp.VERSION}", hint)
+
+        def load(values: npt.NDArray[np.float64]) -> None:
+            held = values.tolist()
+            for variable in lp.variables():
+                variable.varValue = held[variable.index]
+
+        improving = _loaded(load, self.decode)
+        self.outcome = run(lp.solverModel, self.profile, f"pulp {pulp.VERSION}", hint, improving)
 
     def findSolutionValues(self, lp: Any) -> tuple[int, int]:  # noqa: N802
         # The inherited method knows no node limit, and loads zeros where there is no solution.
@@ -170,7 +207,12 @@ def _sign(lp: Any) -> float:
     return -1.0 if lp.sense == pulp.LpMaximize else 1.0
 
 
-def solve_pulp(problem: Any, profile: AnyProfile, start: Mapping[str, float] | None = None) -> SolverOutcome:
+def solve_pulp(
+    problem: Any,
+    profile: AnyProfile,
+    start: Mapping[str, float] | None = None,
+    decode: Callable[[], Any] | None = None,
+) -> SolverOutcome:
     """Solve a linear or mixed-integer PuLP problem and load the solution, if there is one, into it.
 
     Parameters
@@ -182,6 +224,8 @@ def solve_pulp(problem: Any, profile: AnyProfile, start: Mapping[str, float] | N
         Limits and options, or the name of a profile.
     start
         From names of variables to values to start from; may be partial. HiGHS ignores an infeasible one.
+    decode
+        As of `solve_pyomo`.
 
     Returns
     -------
@@ -210,7 +254,7 @@ def solve_pulp(problem: Any, profile: AnyProfile, start: Mapping[str, float] | N
         raise UsageError(f"{error}: make names by injective_names") from error
     if problem.sos1 or problem.sos2:
         raise UsageError(f"PuLP gives no SOS constraints to HiGHS: write those of {problem.name} with binaries")
-    engine = _PulpEngine(profile, start)
+    engine = _PulpEngine(profile, start, decode)
     try:
         problem.solve(engine)
     except MemoryError:

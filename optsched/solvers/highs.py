@@ -33,10 +33,12 @@ import scipy.sparse as sp
 
 from optsched.deadline import remaining
 from optsched.errors import Fault, InputError, SolverDisagreement, UsageError
+from optsched.processes.handing import taken
 from optsched.processes.memory import available_mb, has_room
 from optsched.results import Limit, Termination
 from optsched.solvers.answers import check_duals, check_objective, check_values
 from optsched.solvers.highs_options import set_options
+from optsched.solvers.improving import Improving
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
@@ -86,6 +88,7 @@ def run(
     profile: AnyProfile,
     interface: str,
     start: tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]] | None = None,
+    improving: Callable[[npt.NDArray[np.float64]], None] | None = None,
 ) -> SolverOutcome:
     """Run HiGHS on the model that it holds, within the limits of a profile.
 
@@ -101,6 +104,9 @@ def run(
     start
         Columns and their values in a solution to start from; HiGHS completes a partial one and passes over one that
         is infeasible. Linear programs start without.
+    improving
+        Gets the values of the columns in solutions that a program with integers finds on its way, each better than the
+        one before (`optsched.solvers.improving`). It must not run HiGHS.
 
     Returns
     -------
@@ -128,7 +134,7 @@ def run(
             status, limit, raw_status=raw, seconds=time.perf_counter() - began, solver=solver, **values
         )
 
-    with _one_at_a_time, _interruptible(highs) as interrupted:
+    with _one_at_a_time, _interruptible(highs) as interrupted, _telling(highs, improving):
         try:
             # A linear program starts from a basis or not at all.
             if start is not None and _has_integers(highs):
@@ -210,6 +216,30 @@ def _interruptible(highs: Any) -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, former)
         for callback in callbacks:
             callback.unsubscribe(stop)
+
+
+@contextlib.contextmanager
+def _telling(highs: Any, tell: Callable[[npt.NDArray[np.float64]], None] | None) -> Iterator[None]:
+    """Tell of the better solutions that a program with integers finds within; at the end raise what telling raised."""
+    if tell is None or not _has_integers(highs):
+        yield
+        return
+    improving = Improving(tell)
+
+    def found(event: Any) -> None:
+        improving.found(event.data_out.mip_solution)
+
+    def look(_event: Any) -> None:
+        improving.look()
+
+    highs.cbMipImprovingSolution.subscribe(found)
+    highs.cbMipInterrupt.subscribe(look)
+    try:
+        yield
+    finally:
+        highs.cbMipImprovingSolution.unsubscribe(found)
+        highs.cbMipInterrupt.unsubscribe(look)
+    improving.end()
 
 
 def _read(highs: Any, closed: float, interrupted: bool) -> tuple[Termination, Limit | None, dict[str, Any]]:
@@ -324,7 +354,10 @@ class ArraySolution:
 
 
 def solve_arrays(
-    program: LinearProgram, profile: AnyProfile, start: npt.NDArray[np.float64] | None = None
+    program: LinearProgram,
+    profile: AnyProfile,
+    start: npt.NDArray[np.float64] | None = None,
+    decode: Callable[[npt.NDArray[np.float64]], Any] | None = None,
 ) -> ArraySolution:
     """Solve a linear or mixed-integer program that is given as arrays.
 
@@ -336,6 +369,9 @@ def solve_arrays(
         Limits and options, or the name of a profile.
     start
         A solution to start from, shape (columns,). HiGHS ignores an infeasible one.
+    decode
+        What a solution stands for, or None. Better ones found on the way are given to who takes them, if anybody does
+        (`optsched.processes.handing.taking`); they need not be optimal, and it must not run HiGHS.
 
     Raises
     ------
@@ -370,7 +406,8 @@ def solve_arrays(
             raise UsageError(f"HiGHS refuses the program: {told}")
     except MemoryError:
         return ArraySolution(OUT_OF_MEMORY, None, None, None)
-    outcome = run(highs, profile, "arrays", hint)
+    improving = None if decode is None else taken(lambda values: decode(check_values(values, program)))
+    outcome = run(highs, profile, "arrays", hint, improving)
     return read_solution(highs, outcome, program)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from optsched.processes import Status, run
 from optsched.processes.containing import call
-from optsched.processes.handing import Latest, hand_over, handing
+from optsched.processes.handing import Latest, hand_over, handing, taken, taking
 
 
 def count_and_end(more: bool) -> None:
@@ -84,3 +84,19 @@ def test_interrupted_job_may_answer() -> None:
     with pytest.raises(KeyboardInterrupt):
         call(hold_out, None, latest=latest)
     assert latest.value == "held"
+
+
+def test_what_is_found_on_the_way_is_taken_where_somebody_waits() -> None:
+    """Tests that nobody takes it but within a job that hands over, and nothing where it stands for nothing."""
+    found: list[int] = []
+    with taking(found.append):
+        assert taken(abs) is None
+    with handing():
+        assert taken(abs) is None
+        with taking(found.append):
+            tell = taken(lambda value: value or None)
+            assert tell is not None
+            tell(3)
+            tell(0)
+        assert taken(abs) is None
+    assert found == [3]

@@ -19,6 +19,7 @@ from optsched.results import Limit, Sense, Termination
 from optsched.routes import assignment, latency, routes_of
 from optsched.routes import contained as contained_routes
 from optsched.routes.call import Call
+from optsched.searches.generalized_assignment import greedy_packing
 from optsched.testing.changes import emptied
 
 
@@ -238,6 +239,42 @@ def test_time_limit_leaves_what_was_held(doing: Any) -> None:
     assert solution.objective == optsched.solve(problem).objective
     assert solution.bound == tuple(bound.value for bound in problem.cheap_bounds()), "no proof was handed over"
     assert contained_routes.told_end(solution) is None
+
+
+def find_better_and_crash(job: Any) -> Any:
+    """Solves, and ends its process as soon as a placement that was found on the way is held."""
+    problem, profile, start, route = job
+    improve = Call.improve
+
+    def improve_and_crash(call: Call[Any], decision: Any) -> None:
+        before = call._handed
+        improve(call, decision)
+        if call._handed is not before:
+            os._exit(5)
+
+    Call.improve = improve_and_crash  # type: ignore[method-assign]  # of this process, which ends by it
+    return optsched.solve(problem, profile, start, route)
+
+
+@pytest.mark.parametrize(
+    "route", ["arrays", *(pytest.param(route, marks=pytest.mark.thorough) for route in ("pyomo", "pulp"))]
+)
+def test_bug_incumbent_of_a_program_was_lost(route: str, doing: Any) -> None:
+    """Tests that a placement which HiGHS had found when its process was killed is held, with the bounds by then."""
+    problem: Any = optsched.problem(
+        "generalized-assignment", optsched.generate("generalized-assignment", nodes=4, tasks=20, seed=2)
+    )
+    doing(find_better_and_crash)
+    with contained(Limits(600)):
+        cut = optsched.solve(problem, route=route)
+    assert (cut.termination, cut.raw_status) == (
+        Termination.ERROR,
+        "crashed: ended with exit code 5 before it answered",
+    )
+    assert greedy_packing(problem) is None, "what needs no search has no placement"
+    assert cut.objective is not None
+    assert cut.bound[0] is not None
+    assert certify(problem, cut).valid
 
 
 def find_and_sleep(job: Any) -> Any:

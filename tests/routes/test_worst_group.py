@@ -136,7 +136,7 @@ def test_a_model_that_errs_is_caught(route: str, monkeypatch: pytest.MonkeyPatch
     def claims(place: int) -> Any:
         seen: list[int] = []
 
-        def solver(model: Any, profile: Profile, hint: Any) -> SolverOutcome:
+        def solver(model: Any, profile: Profile, hint: Any, _: Any) -> SolverOutcome:
             seen.append(1)
             outcome = true(route)(model, profile, hint)
             return replace(outcome, objective=7.0) if len(seen) == place else outcome
@@ -157,7 +157,7 @@ def test_a_model_that_stops_leaves_what_it_holds(route: str, monkeypatch: pytest
     def stops(place: int) -> Any:
         seen: list[int] = []
 
-        def solver(model: Any, profile: Profile, hint: Any) -> SolverOutcome:
+        def solver(model: Any, profile: Profile, hint: Any, _: Any) -> SolverOutcome:
             seen.append(1)
             if len(seen) < place:
                 return true(route)(model, profile, hint)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from optsched.errors import InputError, UsageError
 from optsched.instances.generate import generate
 from optsched.problems import FairLsap
+from optsched.processes.handing import handing, taking
 from optsched.results import Limit, Termination
 from optsched.routes import solve
 from optsched.solvers.highs import LinearProgram, WarmProgram, solve_arrays
@@ -255,3 +256,57 @@ def test_program_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     found = solve_arrays(program, "exact")
     told = "a program of 1 variables, 1 constraints and 1 coefficients would take 0 MB or more where there are 7"
     assert (found.outcome.limit, found.outcome.raw_status, found.x) == (Limit.MEMORY, told, None)
+
+
+class TestOnTheWay:
+    """Solutions that a program with integers finds on its way."""
+
+    def knapsacks(self) -> LinearProgram:
+        """Some 40 binaries in three knapsacks, of which HiGHS finds better fillings one after another."""
+        rng = np.random.default_rng(4)
+        value, size = rng.integers(10, 99, 40), rng.integers(10, 99, (3, 40))
+        return LinearProgram(
+            objective=-value.astype(float),
+            col_lower=np.zeros(40),
+            col_upper=np.ones(40),
+            integer=np.ones(40, dtype=bool),
+            row_lower=np.full(3, -INF),
+            row_upper=size.sum(axis=1) / 3.0,
+            matrix=sp.csr_array(size.astype(float)),
+        )
+
+    def test_each_is_feasible_and_better(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Tests that each is a solution, better than the one before, and the last one the optimum."""
+        monkeypatch.setattr("optsched.solvers.improving._SHARE", INF)
+        posed, found = self.knapsacks(), []
+        with handing(), taking(found.append):
+            solved = solve_arrays(posed, EXACT, decode=np.copy)
+        assert solved.outcome.status is Termination.OPTIMAL
+        values = [float(posed.objective @ x) for x in found]
+        assert len(values) > 1
+        assert values == sorted(values, reverse=True)
+        assert values[-1] == pytest.approx(solved.outcome.objective)
+        for x in found:
+            assert (posed.matrix @ x <= posed.row_upper + 1e-6).all()
+            assert np.abs(x - np.rint(x)).max() <= 1e-6
+
+    def test_only_where_somebody_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Tests that no callback is there where nobody takes what is found, and none for a linear program."""
+
+        def refuse(*_: object) -> None:
+            raise AssertionError("a callback")
+
+        monkeypatch.setattr("optsched.solvers.highs.Improving", refuse)
+        assert solve_arrays(self.knapsacks(), EXACT, decode=refuse).outcome.status is Termination.OPTIMAL
+        with handing():
+            assert solve_arrays(self.knapsacks(), EXACT, decode=refuse).outcome.status is Termination.OPTIMAL
+            with taking(refuse):
+                assert solve_arrays(self.knapsacks(), EXACT).outcome.status is Termination.OPTIMAL
+                linear = dataclasses.replace(self.knapsacks(), integer=np.zeros(40, dtype=bool))
+                assert solve_arrays(linear, EXACT, decode=refuse).outcome.status is Termination.OPTIMAL
+
+    def test_mistake_is_raised_after_the_run(self) -> None:
+        """Tests that what decoding raises by mistake is raised by who runs HiGHS, which runs on as before after it."""
+        with handing(), taking(print), pytest.raises(ZeroDivisionError):
+            solve_arrays(self.knapsacks(), EXACT, decode=lambda x: 1 / 0)
+        assert solve_arrays(self.knapsacks(), EXACT).outcome.status is Termination.OPTIMAL
