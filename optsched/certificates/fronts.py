@@ -270,8 +270,9 @@ class _LeximinChecks(_Checks):
             if tuple(vector[:upto]) > self.leximin.utilities[:upto]:
                 self.check("rivals", False, f"{name} found {show(tuple(vector))}")
                 return
-        if against:
-            self.check("rivals", True, f"{', '.join(against)} found no higher vector")
+        if against and upto:
+            within = "" if upto == len(claimed) else f" in the first {upto} of its entries, which are claimed"
+            self.check("rivals", True, f"{', '.join(against)} found no higher vector{within}")
 
 
 def _pairs(frontier: Frontier, problem: AnyProblem) -> list[Value]:

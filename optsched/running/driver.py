@@ -70,6 +70,10 @@ class Answer:
         tasks = np.array([instance.task_index[name] for name in ids], dtype=np.int64)
         return Placement.empty(len(instance.workload)).with_tasks(tasks, np.full(len(tasks), self.offer.node))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or another process gets: problems that were asked for, and not the run, which is past there."""
+        return {name: value for name, value in self.__dict__.items() if name != "_asked"}
+
     @property
     def _known(self) -> Known:
         if self._asked is None or self._asked.decision is not self:

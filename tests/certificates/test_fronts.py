@@ -204,6 +204,20 @@ def test_words_of_a_vector() -> None:
     assert certify(UTILITY, sworn, {"rival": nothing}).valid
 
 
+def test_rivals_of_what_is_not_claimed() -> None:
+    """Tests that nobody is said to have found no higher vector where none is claimed, or beyond what is."""
+
+    def found(*certificates: Certificate | None) -> list[str]:
+        vector = replace(VECTOR, certificates=certificates, limit=Limit.TIME)
+        checks = certify(UTILITY, vector, {"r": VECTOR.placement}).checks
+        return [check.found for check in checks if check.what == "rivals"]
+
+    first, second = VECTOR.certificates
+    assert found(None, None) == []
+    assert found(first, None) == ["r found no higher vector in the first 1 of its entries, which are claimed"]
+    assert found(first, second) == ["r found no higher vector"]
+
+
 def test_examine_tries_only_what_is_small() -> None:
     """Tests that a word on an instance that is too large to try everything stays a word."""
     word = Certificate("lowest-utility-2", Proof.SOLVER, VECTOR.utilities[1])

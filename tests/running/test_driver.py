@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched.errors import HeuristicFailed, UsageError
+from optsched.heuristics.delay import DelayPolicy
 from optsched.heuristics.dl import LocalityPolicy
 from optsched.instance import (
     FINISHED,
@@ -619,6 +621,16 @@ class TestObservers:
         assert asked[0].before is asked[0].before
         with pytest.raises(UsageError, match="this decision is past"):
             asked[0].after  # noqa: B018
+
+    def test_goes_to_another_process(self) -> None:
+        """Tests that a kept decision is sent without its run, also where the policy could not be."""
+        problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t", "u"], job=[0, 1], job_ids=["j", "k"])))
+        kept: list[Answer] = []
+        drive(problem, DelayPolicy(), 1, observers=[lambda *told: kept.append(told[2])])
+        copied = pickle.loads(pickle.dumps(kept))
+        assert copied == kept
+        with pytest.raises(UsageError, match="this decision is past"):
+            copied[0].after  # noqa: B018
 
     def test_only_what_has_arrived(self) -> None:
         """Tests that the present has no task of a job that is still to arrive, and placements are by its numbers."""
