@@ -143,7 +143,7 @@ class Known:
         if self._status[task] == RUNNING:
             self._leave(task)
         self._status[task], self._node[task], self._begun[task] = PENDING, NONE, 0
-        self._start[task] = np.nan
+        self._start[task] = self._bytes_read[task] = np.nan  # it begins anew
         self._tell_sizes(task, None)
         if self._kinds[task] in self.problem.kinds:
             self._waits[task] = 1
@@ -196,10 +196,12 @@ class Known:
         instance, place = self.problem.instance, self.order
         status, node, start = np.empty_like(self._status), np.empty_like(self._node), np.empty_like(self._start)
         status[place], node[place], start[place] = self._status, self._node, self._start
+        bytes_read = np.empty_like(self._bytes_read)
+        bytes_read[place] = self._bytes_read
         back = place[list(before)]
         status[back], node[back], start[back] = PENDING, NONE, np.nan
         maps, reduces = self._idle(before)
-        state = replace(instance.state, status=status, node=node, start=start, time=self.time)
+        state = replace(instance.state, status=status, node=node, start=start, bytes_read=bytes_read, time=self.time)
         state = replace(state, idle_slots=maps, idle_reduce_slots=reduces)
         if self._changed:
             given, nodes = (instance.cluster.slots.copy(), instance.cluster.reduce_slots.copy()), sorted(self._changed)

@@ -55,6 +55,13 @@ def test_a_task_that_returns_waits_again() -> None:
     assert (known.free["map"].tolist(), known.waiting["map"], known.waits(0, 0)) == ([2, 2], 3, True)
 
 
+def test_a_task_that_returns_has_read_nothing() -> None:
+    """Tests that what a map had read before it failed shows neither in the view nor in a snapshot."""
+    known = small(status=[PENDING, RUNNING, RUNNING], node=[-1, 0, 1], bytes_read=[np.nan, 5.0, 7.0])
+    known.return_task(1)
+    assert str(known.view.bytes_read.tolist()) == str(known.snapshot().state.bytes_read.tolist()) == "[nan, nan, 7.0]"
+
+
 def test_a_node_is_lost_and_comes_back() -> None:
     """Tests that it has no slots, also for what leaves it then, and all of them later."""
     known = small()
