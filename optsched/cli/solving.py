@@ -243,7 +243,7 @@ def frontier(
     """All Pareto-optimal points of a problem with two components, each with its proof.
 
     --plot draws them as a staircase, points without a proof hollow, with what heuristics come to (seed 0). What
-    --output writes `certify` checks.
+    --output writes `certify` checks. Exit code 6 where nothing is feasible, so that there is no point.
     """
     if heuristics and plot is None:
         raise UsageError("--heuristic is drawn in the picture: name its file with --plot FILE")
@@ -285,7 +285,10 @@ def frontier(
         arguments.note(f"the frontier is not complete: {found.limit or 'a point'} cut it short", "warning")
     if found.limit is Limit.INTERRUPTED:
         ctx.exit(INTERRUPTED)
-    ctx.exit(0 if found.points or found.complete else NO_SOLUTION)
+    if found.complete and not found.points:
+        arguments.note("there is no point, since nothing is feasible: optsched solve says why", "warning")
+        ctx.exit(INFEASIBLE)
+    ctx.exit(0 if found.points else NO_SOLUTION)
 
 
 @click.command()

@@ -459,6 +459,23 @@ def test_solution_file_certifies(tmp_path: Path, problem: str, route: str | None
     assert not any(isinstance(value, float) for value in document["objective"] + document["bound"])
 
 
+def test_frontier_where_nothing_is_feasible(tmp_path: Path) -> None:
+    """Tests that a frontier without points says why it has none, with the exit code of `solve`, and is certified."""
+    tasks = [{"id": name, "job": "j", "size": 1} for name in "tu"]
+    document = {
+        "format": "optsched/1",
+        "nodes": [{"id": "n", "datacenter": "d"}],
+        "jobs": [{"id": "j"}],
+        "tasks": tasks,
+    }
+    file, points = tmp_path / "instance.json", str(tmp_path / "points.npz")
+    file.write_text(json.dumps({**document, "parameters": {"traffic": {"capacity": "slots"}}}))
+    result = run("frontier", str(file), "--problem", "traffic", "--output", points)
+    assert result.exit_code == run("solve", str(file), "--problem", "traffic").exit_code == 6, result.stderr
+    assert "there is no point, since nothing is feasible" in result.stderr
+    assert run("certify", str(file), points).exit_code == 0
+
+
 def test_frontier_for_documents() -> None:
     """Tests the points of a frontier as LaTeX and Markdown."""
     asked = ("frontier", "papers/fsy-not-optimal", "--problem", "latency", "--format")
