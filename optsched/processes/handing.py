@@ -41,9 +41,14 @@ class Latest:
         return list(map(unpack, self.data))
 
 
-def to(send: Callable[[bytes, bool], None]) -> None:
+@contextmanager
+def to(send: Callable[[bytes, bool], None]) -> Iterator[None]:
     """Let what is handed over in this process, one that runs jobs, be sent by this: bytes, and whether it is more."""
     _send[:] = [send]
+    try:
+        yield
+    finally:
+        _send.clear()
 
 
 @contextmanager

@@ -76,7 +76,11 @@ def serve(connection: Connection) -> None:
     kernel.adopt_orphans()
     receiver = Receiver(connection)
     send(connection, b"")
-    handing.to(lambda value, more: send(connection, pickle.dumps(Held(value, more))))
+    with handing.to(lambda value, more: send(connection, pickle.dumps(Held(value, more)))):
+        _answer(connection, receiver)
+
+
+def _answer(connection: Connection, receiver: Receiver) -> None:
     memory_mb: float | None = 0  # none that there is, so that what holds for every job is set with the first
     while True:
         try:

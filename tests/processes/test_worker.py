@@ -11,6 +11,7 @@ import hostile_jobs
 import pytest
 
 from optsched.processes import Status, worker
+from optsched.processes.handing import hand_over, handing
 from optsched.processes.packing import pack, unpack
 
 
@@ -53,7 +54,7 @@ def test_surroundings_are_entered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_worker_ends_with_its_connection() -> None:
-    """Tests that a worker says that it is there, and ends when nobody can ask any more."""
+    """Tests that a worker says that it is there, ends when nobody can ask any more, and sends nothing from then on."""
     ours, theirs = Pipe()
     serving = threading.Thread(target=lambda: worker.serve(theirs))
     with pytest.MonkeyPatch.context() as patch:
@@ -64,3 +65,5 @@ def test_worker_ends_with_its_connection() -> None:
         ours.close()
         serving.join(10)
     assert not serving.is_alive()
+    with handing():
+        hand_over(lambda: "to nobody")  # to a connection that is closed, before
