@@ -266,7 +266,8 @@ def _content(instance: Instance) -> Iterator[tuple[str, Any]]:
 
     named = ("rack", "datacenter", "type")
     yield from walk("cluster", cluster, (*named, *(f"{name}_ids" for name in named)))
-    yield from walk("workload", workload, ("rate_in_by_type",))
+    unsaid = ("times",) if np.isnan(workload.times).all() else ()  # an instance of before there were times is the same
+    yield from walk("workload", workload, ("rate_in_by_type", *unsaid))
     moved = {column.attribute: column.digest for column in columns_of(State) if column.digest}
     yield from walk("state", instance.state, ("time", *moved))
     yield from ((name, getattr(instance.state, attribute)) for attribute, name in moved.items())

@@ -155,7 +155,7 @@ class _Parts:
             self.ids[table] = getattr(parts[part], attribute)
         self.held: dict[str, list[tuple[str, Column, npt.NDArray[Any]]]] = {table: [] for table in self.ids}
         for column, values in self._columns:
-            if column.form not in ("numbers", "references", "resources"):
+            if column.form not in ("numbers", "references", "resources", "levels"):
                 self.held[column.table].append((column.field, column, values))
         for column, values in self._columns:
             if column.form == "resources":
@@ -301,11 +301,12 @@ def _repeated(ragged: Ragged) -> Ints:
 
 
 def _matrix_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
-    """Faults of everything that is a matrix: demand by type, pairs, topology."""
+    """Faults of everything that is a matrix: demand by type, times, pairs, topology."""
     nodes, tasks = len(cluster), len(workload)
     matrices: list[tuple[str, Floats, tuple[int, int], bool]] = []
     if workload.rate_in_by_type is not None:
         yield from _rate_by_type_faults(cluster, workload)
+    yield from _time_faults(workload)
     if workload.pairs is not None:
         if workload.pairs.cost is not None:
             matrices.append(("pairs.cost", workload.pairs.cost, (tasks, nodes), True))
@@ -352,6 +353,18 @@ def _rate_by_type_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault
         row = int(np.flatnonzero(given[:, column])[0])
         name = cluster.type_ids[column]
         yield Fault(f"tasks[{row}].rate_in.{name}", f'no node is of type "{name}"')
+
+
+def _time_faults(workload: Workload) -> Iterator[Fault]:
+    times, shape = workload.times, (len(workload), len(HOPS))
+    if times.shape != shape:
+        yield Fault("tasks.times", f"has shape {times.shape}, not tasks x levels of locality {shape}")
+        return
+    left_out = np.isnan(times)
+    for row, level in zip(*np.nonzero(left_out & ~left_out.all(axis=1, keepdims=True)), strict=True):
+        yield Fault(f"tasks[{row}].times.{HOPS[level]}", f"is not given; give {', '.join(HOPS)} or none of them")
+    for level, name in enumerate(HOPS):
+        yield from number_faults("tasks", f"times.{name}", times[:, level])
 
 
 def _shuffle_faults(workload: Workload) -> Iterator[Fault]:

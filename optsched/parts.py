@@ -48,13 +48,25 @@ MAP, REDUCE = 0, 1
 STATES = ("pending", "running", "finished")
 PENDING, RUNNING, FINISHED = 0, 1, 2
 
-#: What `hops` of a topology tells: the distance to the node itself, within a rack, and beyond it.
+#: The levels of locality, in order: on a node that holds the data, in the rack of one, and beyond. `hops` of a topology
+#: tells the distance of each, and `times` of a task how long it takes there.
 HOPS = ("node", "rack", "off_rack")
 
 #: Stands for an omitted column until `__post_init__` fills it, so that a column's type needs no "or None".
 _DEFAULT: Any = None
 
-Form = Literal["integer", "number", "choice", "label", "reference", "resources", "numbers", "references", "rates"]
+Form = Literal[
+    "integer",
+    "number",
+    "choice",
+    "label",
+    "reference",
+    "resources",
+    "numbers",
+    "references",
+    "rates",
+    "levels",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +82,8 @@ class Column:
     form
         `integer`, `number`, `choice` (an index into `choices`), `label` (an index into the names that appear, which lie
         in `<attribute>_ids`), `reference` (an index into the table `target`), `resources` (a column for each key),
-        `numbers` and `references` (ragged rows), and `rates` (a number, or one for each node type).
+        `numbers` and `references` (ragged rows), `rates` (a number, or one for each node type), and `levels` (a number
+        for each of `HOPS`, or none at all; shape (records, 3)).
     default
         The value in a record that leaves the field out; NaN: none.
     default_of
@@ -99,7 +112,7 @@ class Column:
     @property
     def dtype(self) -> type:
         """The type of its entries."""
-        return np.float64 if self.form in ("number", "numbers", "rates", "resources") else np.int64
+        return np.int64 if self.form in ("integer", "choice", "label", "reference", "references") else np.float64
 
     def default_in(self, cluster: Cluster) -> Any:
         """The value in records that leave the field out: one for all, or one for each."""
@@ -111,6 +124,8 @@ class Column:
             return _resources(values)
         if self.form in ("numbers", "references"):
             return Ragged.empty(count, self.dtype) if values is None else values
+        if values is None and self.form == "levels":
+            values = np.broadcast_to(self.default, (count, len(HOPS)))  # read-only: takes no memory
         return read_only(np.full(count, self.default) if values is None else values, self.dtype)
 
 
@@ -269,7 +284,9 @@ class Workload(Part):
 
     `replicas` has one row a task: the indices of the nodes that hold its block. `rate_in` is the task's demand in
     MB/s where it is one number; `rate_in_by_type` (shape (tasks, types), NaN where not given) where it depends on the
-    node's type. `duration` is in seconds, sizes in MB. `group_running_tasks` counts tasks of a group that run but are
+    node's type. `duration`, in seconds, is how long the task took, or takes anywhere; `times`, shape (tasks, 3), how
+    long it takes by its locality: on a node that holds its block, in the rack of one, beyond (NaN: not given, all three
+    or none). Sizes are in MB. `group_running_tasks` counts tasks of a group that run but are
     not listed as tasks (-1: not given).
     """
 
@@ -282,6 +299,7 @@ class Workload(Part):
     rate_in_by_type: Annotated[Floats | None, _rows_of("tasks")] = None
     observed: Annotated[Ints, _column("tasks", "reference", target="nodes", hindsight=True)] = _DEFAULT
     duration: Annotated[Floats, _column("tasks", "number", hindsight=True)] = _DEFAULT
+    times: Annotated[Floats, _column("tasks", "levels", hindsight=True)] = _DEFAULT
     demand: Annotated[Mapping[str, Floats], _column("tasks", "resources")] = field(default_factory=dict)
     demand_shuffle: Annotated[Mapping[str, Floats], _column("tasks", "resources")] = field(default_factory=dict)
     job_ids: Annotated[Strings, _rows_of("jobs")] = _DEFAULT

@@ -53,6 +53,7 @@ FULL: dict[str, Any] = {
             "node": "n2",
             "start": -12.5,
             "duration": 40,
+            "times": {"node": 38.5, "rack": 40, "off_rack": 47},
         },
         {"id": "t9", "kind": "reduce", "rate_in": 5},
         {"id": "t10", "job": "j2", "state": "finished", "node": "n1"},
@@ -128,6 +129,8 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         sometimes(task, kind=st.sampled_from(["map", "reduce"]), replicas=st.lists(node_ids, unique=True))
         sometimes(task, size=numbers, bytes_read=numbers, observed=node_ids, start=signed, duration=numbers)
         sometimes(task, demand=amounts, demand_shuffle=amounts)
+        levels = {"node": numbers, "off_rack": numbers}
+        sometimes(task, times=st.fixed_dictionaries(levels, optional={"rack": numbers}))
         by_type = st.dictionaries(st.sampled_from(types), numbers, max_size=3) if types else numbers
         sometimes(task, rate_in=st.one_of(numbers, by_type))
         if jobs:

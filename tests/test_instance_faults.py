@@ -165,6 +165,19 @@ NAN = np.nan
             ],
         ),
         (
+            lambda: instance_of(tasks=workload(times=[[0.0, NAN, 2**54], [NAN, NAN, NAN], [-1, 2, NAN]])),
+            [
+                "tasks[0].times.rack: is not given; give node, rack, off_rack or none of them",
+                "tasks[2].times.off_rack: is not given; give node, rack, off_rack or none of them",
+                "tasks[2].times.node: -1.0 is negative",
+                "tasks[0].times.off_rack: 1.8014398509481984e+16 is past 2^53",
+            ],
+        ),
+        (
+            lambda: instance_of(tasks=workload(times=np.ones((3, 2)))),
+            ["tasks.times: has shape (3, 2), not tasks x levels of locality (3, 3)"],
+        ),
+        (
             lambda: instance_of(tasks=workload(rate_in_by_type=np.ones((3, 1)))),
             [
                 "tasks.rate_in: has shape (3, 1), not tasks x types (3, 2)",

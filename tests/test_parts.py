@@ -20,6 +20,7 @@ from optsched.instances.documents.format import (
     Node,
     ShuffleEntry,
     Task,
+    Times,
     schema,
 )
 from optsched.parts import Column, Shuffle, columns_of
@@ -62,11 +63,11 @@ def test_told_defaults_are_the_defaults(column: Column) -> None:
 
 
 def test_choices_are_those_of_the_records() -> None:
-    """Tests that the words for kinds, states, hops and ends of a shuffle are the same in files and in columns."""
+    """Tests that the words for kinds, states, levels and ends of a shuffle are the same in files and in columns."""
     for column in COLUMNS:
         if column.choices:
             assert sorted(TASK["properties"][column.field]["enum"]) == sorted(column.choices)
-    assert Hops.__struct_fields__ == HOPS
+    assert Hops.__struct_fields__ == Times.__struct_fields__ == HOPS
     assert ShuffleEntry.__struct_fields__ == (*Shuffle.ENDS, *Shuffle.AMOUNTS)
 
 
@@ -75,6 +76,7 @@ def test_what_is_foreseen_of_a_workload() -> None:
     given: dict[str, Any] = {
         column.attribute: np.arange(3) % 2 for column in columns_of(Workload) if column.table == "tasks"
     }
+    given["times"] = np.ones((3, 3))
     resources = {"cpu": np.array([1.0, 2.0, 3.0])}
     given |= {"demand": resources, "demand_shuffle": resources, "replicas": Ragged.from_rows([[0], [1], [0, 1]])}
     of_jobs = {column.attribute: np.arange(2) for column in columns_of(Workload) if column.table == "jobs"}
@@ -94,7 +96,8 @@ def test_what_is_foreseen_of_a_workload() -> None:
     assert [row.tolist() for row in seen.replicas] == [[0, 1], [1]]
     assert (seen.demand["cpu"].tolist(), seen.group_weight.tolist()) == ([3.0, 2.0], [1.0, 2.0])
     assert (seen.observed.tolist(), np.isnan(seen.duration).all(), seen.shuffle) == ([-1, -1], True, None)
+    assert (seen.times.shape, np.isnan(seen.times).all()) == ((2, 3), True)
     for column in columns_of(Workload):
         if column.form in ("number", "rates", "choice") and column.table == "tasks" and not column.hindsight:
             assert getattr(seen, column.attribute).tolist() == [0, 1], column.field
-    assert {column.field for column in columns_of(Workload) if column.hindsight} == {"observed", "duration"}
+    assert {column.field for column in columns_of(Workload) if column.hindsight} == {"observed", "duration", "times"}

@@ -17,7 +17,7 @@ from optsched.instance import Instance
 from optsched.instances.documents.columns import ids_of, names_in, plain_numbers, to_document
 from optsched.instances.documents.format import INSTANCE, TABLES
 from optsched.instances.files import from_document
-from optsched.parts import Column, Shuffle
+from optsched.parts import HOPS, Column, Shuffle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +82,9 @@ def _frame_columns(instance: Instance, column: Column) -> Iterable[tuple[str, np
     values = getattr(part, column.attribute)
     if column.form == "resources":
         yield from ((f"{column.field}.{name}", amounts) for name, amounts in values.items())
+    elif column.form == "levels":
+        if not np.isnan(values).all():
+            yield from ((f"{column.field}.{name}", times) for name, times in zip(HOPS, values.T, strict=True))
     elif column.form in ("number", "integer", "rates"):
         unknown = column.form == "integer" and column.default == -1
         yield column.field, np.where(values < 0, np.nan, values) if unknown else values
@@ -114,8 +117,8 @@ def from_frames(
     ----------
     nodes, tasks, jobs, groups
         Fields by their names; a field with several amounts is a column each (`capacity.cpu`, `demand.cpu`; `rate_in.c1`
-        of a node type). Ids are in the column `id`, or are the index where that is called so. Whole numbers do as ids
-        and references. What is left out, None or NaN takes the default of the format.
+        of a node type; `times.off_rack`). Ids are in the column `id`, or are the index where that is called so. Whole
+        numbers do as ids and references. What is left out, None or NaN takes the default of the format.
     replicas
         Columns `task` and `node`, a row a replica; or leave it out and let `tasks` have lists of ids in its column
         `replicas`. `running_rates` is likewise: `node` and `rate` (MB/s).
@@ -185,7 +188,7 @@ def _column_faults(name: str, frame: pd.DataFrame) -> Iterable[Fault]:
     titles = [str(title) for title in frame.columns]
     columns = TABLES.get(name, ())
     fields = _LONG.get(name) or ("id", *(column.field for column in columns))
-    several = [column.field for column in columns if column.form in ("resources", "rates")]
+    several = [column.field for column in columns if column.form in ("resources", "rates", "levels")]
     for title in dict.fromkeys(titles):
         field, dot, _ = title.partition(".")
         if titles.count(title) > 1:

@@ -75,7 +75,7 @@ class View:
     cluster
         The nodes, with racks, types, topology and the slots that they had at first.
     workload
-        The tasks and jobs that have arrived, without `observed`, `duration`, `shuffle` and `pairs`.
+        The tasks and jobs that have arrived, without `observed`, `duration`, `times`, `shuffle` and `pairs`.
     status, node
         int64, shape (arrived tasks,): `PENDING`, `RUNNING` or `FINISHED`, and the node it runs or ran on, or -1.
     free_map_slots, free_reduce_slots

@@ -34,6 +34,7 @@ def test_frames_show_ids_and_numbers() -> None:
     assert frames["nodes"]["idle_slots"].tolist() == [1, 1, 1]
     assert frames["tasks"]["rate_in.c2"].notna().tolist() == [True, False, False]
     assert frames["tasks"]["state"].tolist() == ["running", "pending", "finished"]
+    assert frames["tasks"]["times.off_rack"].notna().tolist() == [True, False, False]
     assert frames["tasks"]["job"].isna().tolist() == [False, True, False]
     assert frames["groups"]["running_tasks"].isna().tolist() == [False, True]
 
@@ -114,6 +115,7 @@ NODES, TASKS = pd.DataFrame({"id": ["a"]}), pd.DataFrame({"id": ["t"]})
         ({"nodes": NODES.assign(slot=1)}, ['nodes.slot: there is no such field; did you mean "slots"?']),
         ({"nodes": NODES.assign(**{"slots.x": 1})}, ['nodes.slots.x: there is no such field; did you mean "slots"?']),
         ({"nodes": pd.DataFrame({"slots": [1]})}, ['nodes: the frame has no column "id"']),
+        ({"tasks": TASKS.assign(**{"times.node": 1.0})}, ["tasks[0].times.off_rack: is missing"]),
         (
             {"tasks": TASKS.assign(duration=pd.Timedelta("3s"))},
             ["tasks[0].duration: expected a number, 0 or more, got the Timedelta Timedelta('0 days 00:00:03')"],

@@ -376,6 +376,7 @@ def test_policy_cannot_see_the_future(seed: int, changed: int, reading: str, ran
         rate_in=np.full(13 + extra, np.nan),
         observed=rng.integers(0, 8, size=13 + extra),
         duration=rng.random(13 + extra),
+        times=rng.random((13 + extra, 3)),
         arrival=[0, 0, 50, 50 + 10 * rng.random()],
         shuffle=Shuffle([0], [12 + extra], [1.0], [np.nan]),
     )

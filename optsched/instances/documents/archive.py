@@ -274,8 +274,7 @@ def to_instance(arrays: Mapping[str, _Array], header: Mapping[str, Any], topolog
                 if values is not None and starts is not None:
                     held[column.attribute] = Ragged(starts, values)
             else:
-                number = column.form in ("number", "rates")
-                held[column.attribute] = columns.take(name, "number" if number else "integer")
+                held[column.attribute] = columns.take(name, "number" if column.dtype is np.float64 else "integer")
                 if column.form == "label":
                     held[f"{column.attribute}_ids"] = columns.take(f"{name}.names", "string")
                 elif column.form == "rates":

@@ -225,6 +225,8 @@ class Reading:
             part[name] = self._resources(f"{table}.{column.field}", given, MOST_RESOURCES)
         elif column.form == "rates":
             part["rates"] = given
+        elif column.form == "levels":
+            part[name] = self._levels(given)
         else:
             rows = [() if row is UNSET else row for row in given]
             starts = np.append(0, np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows))))
@@ -281,6 +283,17 @@ class Reading:
                 columns[name][row] = amount
                 self.doubtful |= amount == LARGEST
         return columns
+
+    def _levels(self, given: list[Any]) -> npt.NDArray[np.float64]:
+        """A row of times for each record; the one in the rack, where it is left out, is as the one beyond."""
+        values = np.full((len(given), len(HOPS)), np.nan)
+        for row, times in enumerate(given):
+            if times is not UNSET:
+                told = times.node, times.off_rack if times.rack is UNSET else times.rack, times.off_rack
+                self.keys += len(HOPS) - (times.rack is UNSET)
+                self.doubtful |= LARGEST in told
+                values[row] = told
+        return values
 
     def _rates_by_type(self, workload: dict[str, Any], tasks: int, types: Sequence[str]) -> None:
         """Split what tasks say of `rate_in` into one number each and one number for each type of node."""
@@ -519,6 +532,9 @@ def _entries(instance: Instance, column: Column) -> Iterable[tuple[str, Iterable
             yield column.field, (None if value == column.default else names[value] for value in values.tolist())
     elif column.form == "resources":
         yield from _objects(column.field, values)
+    elif column.form == "levels":
+        if not np.isnan(values).all():
+            yield from _objects(column.field, dict(zip(HOPS, values.T, strict=True)))
     elif column.form == "rates":
         if not np.isnan(values).all():
             yield column.field, plain_numbers(values)

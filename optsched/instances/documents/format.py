@@ -121,6 +121,19 @@ class Job(_Record):
     map_time: Quantity | UnsetType = UNSET
 
 
+class Times(_Record, kw_only=True):
+    """How long a task takes, by its locality, s.
+
+    node: On a node that holds its input block.
+    rack: In the rack of such a node; as off_rack if not given.
+    off_rack: Anywhere else, and everywhere if no node holds its block.
+    """
+
+    node: Quantity
+    rack: Quantity | UnsetType = UNSET
+    off_rack: Quantity
+
+
 class Task(_Record):
     """What is placed on a node.
 
@@ -137,7 +150,8 @@ class Task(_Record):
     state: pending, running or finished; pending if not given.
     node: Id of the node on which it runs or ran.
     start: Instant at which it started, s.
-    duration: Time that it takes, s.
+    duration: Time that it takes, s; in a trace, that it took where it ran.
+    times: Time that it takes by its locality, s.
     """
 
     id: Id
@@ -154,6 +168,7 @@ class Task(_Record):
     node: Id | UnsetType = UNSET
     start: Instant | UnsetType = UNSET
     duration: Quantity | UnsetType = UNSET
+    times: Times | UnsetType = UNSET
 
 
 class ShuffleEntry(_Record):

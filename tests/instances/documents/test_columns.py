@@ -72,6 +72,37 @@ def test_rates_by_type_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
 
+def test_times_by_locality() -> None:
+    """Tests that a task without a time in the rack takes as long there as beyond, and that none is given by default."""
+    document = {
+        "format": "optsched/1",
+        "nodes": [{"id": "a"}],
+        "tasks": [
+            {"id": "t", "times": {"node": 10, "rack": 12, "off_rack": 15.5}},
+            {"id": "u"},
+            {"id": "v", "times": {"node": 0, "off_rack": 3}},
+        ],
+    }
+    instance = from_document(document)
+    assert isinstance(instance, Instance)
+    assert np.array_equal(instance.workload.times, [[10, 12, 15.5], [np.nan] * 3, [0, 3, 3]], equal_nan=True)
+    tasks = to_document(instance)["tasks"]
+    assert tasks[:2] == document["tasks"][:2]
+    assert tasks[2] == {"id": "v", "times": {"node": 0, "rack": 3, "off_rack": 3}}
+    assert plain(instance).sha256 == instance.sha256
+
+
+def test_times_that_are_not_given_do_not_count() -> None:
+    """Tests that an instance has the digest that it had before the format knew of times, and another one with times."""
+    bare, timed = ({"format": "optsched/1", "nodes": [{"id": "a"}], "tasks": [{"id": "t"}]} for _ in range(2))
+    timed["tasks"] = [{"id": "t", "times": {"node": 1, "off_rack": 2}}]
+    one, other = from_document(bare), from_document(timed)
+    assert isinstance(one, Instance)
+    assert isinstance(other, Instance)
+    assert one.sha256 == "071f498e5786d31df30a73ff5346ba18545a0e8d6a0c79d104c34c7c26c161bf"
+    assert other.sha256 != one.sha256
+
+
 def test_network_arcs_keep_their_names() -> None:
     """Tests that arcs without an id are named by position, and null means no limit."""
     network = parse(

@@ -237,6 +237,24 @@ def test_all_of_ten_faults() -> None:
             document(tasks='{"id": "u", "rate_in": {"c9": "x"}}'),
             ['tasks[1].rate_in.c9: expected a number, 0 or more, got "x"'],
         ),
+        (
+            document(tasks='{"id": "u", "times": {"node": -1, "rack": "3", "racks": 2, "off_rack": 1e16}}'),
+            [
+                "tasks[1].times.node: expected a number, 0 or more, got -1",
+                'tasks[1].times.rack: expected a number, 0 or more, got "3"; write it without quotes',
+                'tasks[1].times.racks: there is no such field; did you mean "rack"?',
+                "tasks[1].times.off_rack: 1e16 is past 2^53",
+            ],
+        ),
+        (
+            document(tasks='{"id": "u", "times": {"rack": 1}}'),
+            [f"tasks[1].times.{name}: is missing" for name in ("node", "off_rack")],
+        ),
+        (document(tasks='{"id": "u", "times": 3}'), ["tasks[1].times: expected an object, got 3"]),
+        (
+            document(tasks='{"id": "u", "times": {"node": 1, "off_rack": 2, "off_rack": 3}}'),
+            ["tasks[1].times.off_rack: the key is given more than once"],
+        ),
         (document(tasks='{"id": "u", "observed": "n7"}'), ['tasks[1].observed: no node "n7"']),
         (
             document(tasks='{"id": "u", "state": "running"}'),
