@@ -5,9 +5,11 @@ It is nobody's experiment. Gap matrices show on it what a scheduler that cares f
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from optsched.instance import MAP, REDUCE, Cluster, State, Topology, Workload
+from optsched.instance import MAP, REDUCE, Cluster, Floats, State, Topology, Workload
 from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct
 from optsched.instances.families.hsu import MAP_RATES, OUT_RATE, PROCESS_RATES
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
@@ -29,7 +31,7 @@ def _mixed(
     replicas: int,
     slots: int,
 ) -> Drawn:
-    """Whole sizes, demands and loads; the rates are Hsu and Freeh's."""
+    """Whole sizes, demands, loads and times; the rates are Hsu and Freeh's."""
     require_distinct(replicas, nodes)
     require(datacenters <= racks <= nodes, f"racks is {racks}; it must be from datacenters to nodes")
     require(groups <= jobs, f"groups is {groups}; it must be at most {jobs}: each group has a job")
@@ -39,7 +41,8 @@ def _mixed(
         "shuffle": ASSUMED,
         "fields": "assumed: drawn uniformly, so that every problem can be posed; no experiment of a paper",
     }
-    return Drawn(cluster, workload, State.initial(cluster, workload, load=rng.integers(0, 3, size=nodes)), labels)
+    state = State.initial(cluster, workload, load=rng.integers(0, 3, size=nodes))
+    return Drawn(cluster, replace(workload, **_times(rng, workload)), state, labels)
 
 
 def _cluster(rng: np.random.Generator, nodes: int, racks: int, datacenters: int, slots: int) -> Cluster:
@@ -96,6 +99,18 @@ def _workload(
         group_weight=rng.integers(1, 4, size=groups, endpoint=True).astype(np.float64),
         group_running_tasks=rng.integers(0, 3, size=groups, endpoint=True),
     )
+
+
+def _times(rng: np.random.Generator, workload: Workload) -> dict[str, Floats]:
+    """Times by locality of maps, `map_time` on a node with their block, and durations of reduces; alike within a job."""
+    jobs, job, reduces = len(workload.job_ids), workload.job, workload.kind == REDUCE
+    more = np.cumsum(rng.integers(1, 15, size=(jobs, 2), endpoint=True), axis=1)
+    times = np.column_stack((np.zeros(jobs), more)) + workload.map_time[:, None]
+    duration = rng.integers(10, 60, size=jobs, endpoint=True).astype(np.float64)
+    return {
+        "times": np.where(reduces[:, None], np.nan, times[job]),
+        "duration": np.where(reduces, duration[job], np.nan),
+    }
 
 
 FAMILIES = (

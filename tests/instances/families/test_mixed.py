@@ -47,6 +47,19 @@ def test_each_job_sends_its_ratio() -> None:
     assert "proportion" in instance.labels["shuffle"]
 
 
+def test_times_of_the_tasks_of_a_job() -> None:
+    """Tests that maps take longer the farther their data, alike within a job, and that reduces have a duration."""
+    workload = generate("mixed", 3, nodes=6, tasks=20, reduces=6, jobs=3).workload
+    maps, times = workload.kind == MAP, workload.times
+    assert np.isnan(times[~maps]).all()
+    assert np.array_equal(times[maps, 0], workload.map_time[workload.job[maps]])
+    assert (np.diff(times[maps]) > 0).all()
+    assert np.array_equal(np.isnan(workload.duration), maps)
+    for job in range(3):
+        assert len(np.unique(times[maps & (workload.job == job)], axis=0)) == 1
+        assert len(np.unique(workload.duration[~maps & (workload.job == job)])) == 1
+
+
 def test_racks_share_the_datacenters() -> None:
     """Tests that a rack stands in one datacenter, and that racks, datacenters, jobs and groups are all used."""
     instance = generate("mixed", 2, nodes=10, racks=5, datacenters=2, jobs=4, groups=3)
