@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.instance import MAP, REDUCE, Cluster, Floats, State, Topology, Workload
+from optsched.instance import MAP, REDUCE, Cluster, State, Topology, Workload
 from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct
 from optsched.instances.families.hsu import MAP_RATES, OUT_RATE, PROCESS_RATES
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
@@ -42,7 +42,7 @@ def _mixed(
         "fields": "assumed: drawn uniformly, so that every problem can be posed; no experiment of a paper",
     }
     state = State.initial(cluster, workload, load=rng.integers(0, 3, size=nodes))
-    return Drawn(cluster, replace(workload, **_times(rng, workload)), state, labels)
+    return Drawn(cluster, _timed(rng, workload), state, labels)
 
 
 def _cluster(rng: np.random.Generator, nodes: int, racks: int, datacenters: int, slots: int) -> Cluster:
@@ -101,16 +101,17 @@ def _workload(
     )
 
 
-def _times(rng: np.random.Generator, workload: Workload) -> dict[str, Floats]:
-    """Times by locality of maps, `map_time` on a node with their block, and durations of reduces; alike within a job."""
+def _timed(rng: np.random.Generator, workload: Workload) -> Workload:
+    """The same with times of maps, `map_time` on a node with their block, and durations of reduces; alike in a job."""
     jobs, job, reduces = len(workload.job_ids), workload.job, workload.kind == REDUCE
     more = np.cumsum(rng.integers(1, 15, size=(jobs, 2), endpoint=True), axis=1)
     times = np.column_stack((np.zeros(jobs), more)) + workload.map_time[:, None]
     duration = rng.integers(10, 60, size=jobs, endpoint=True).astype(np.float64)
-    return {
-        "times": np.where(reduces[:, None], np.nan, times[job]),
-        "duration": np.where(reduces, duration[job], np.nan),
-    }
+    return replace(
+        workload,
+        times=np.where(reduces[:, None], np.nan, times[job]),
+        duration=np.where(reduces, duration[job], np.nan),
+    )
 
 
 FAMILIES = (
