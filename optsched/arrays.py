@@ -213,10 +213,39 @@ class Ragged(Part):
         """The same rows, and so many empty ones after them."""
         return Ragged(np.append(self.starts, np.full(rows, self.starts[-1])), self.values)
 
-    def transposed(self, columns: int) -> Ragged:
-        """For each of `columns` values the rows that hold it, increasing."""
-        # numpy sorts numbers of 16 bits by their digits, five times as fast as longer ones.
-        order = np.argsort(self.values.astype(np.uint16), kind="stable")
-        for shift in range(16, columns.bit_length(), 16):
-            order = order[np.argsort((self.values[order] >> shift).astype(np.uint16), kind="stable")]
-        return Ragged.of_lengths(np.bincount(self.values, minlength=columns), self.row_of[order])
+    def count_any(self, holds: Bools) -> int:
+        """In how many rows it holds (bool, shape (total,)) for an entry.
+
+        >>> Ragged.of_lengths([2, 0, 1], np.array([5, 6, 7])).count_any(np.array([True, True, False]))
+        1
+        """
+        number = int(np.count_nonzero(holds))
+        if 8 * number <= len(holds):
+            return len(np.unique(self.row_of[holds]))
+        if 8 * number < 7 * len(holds):
+            return int(np.count_nonzero(self.any_in_row(holds)))
+        rows, failing = np.unique(self.row_of[~holds], return_counts=True)
+        return int(np.count_nonzero(self.lengths)) - int(np.count_nonzero(failing == self.lengths[rows]))
+
+    def transposed(self, columns: int, first: Ints | None = None) -> Ragged:
+        """For each of `columns` values the rows that hold it, increasing.
+
+        With `first` (int64, at least 0, shape (rows,)) rows of the least number come first.
+
+        >>> two = Ragged.from_rows([[0, 1], [1]])
+        >>> [row.tolist() for row in two.transposed(2)], [row.tolist() for row in two.transposed(2, two.lengths)]
+        ([[0], [0, 1]], [[0], [1, 0]])
+        """
+        below = max(1, len(self) - 1).bit_length()
+        above = below + (0 if first is None else int(first.max(initial=0)).bit_length())
+        lengths = np.bincount(self.values, minlength=columns)
+        if above + columns.bit_length() > 63:
+            numbers = (self.row_of,) if first is None else (self.row_of, first[self.row_of])
+            return Ragged.of_lengths(lengths, self.row_of[np.lexsort((*numbers, self.values))])
+        # Whole numbers of value, first and row are sorted far faster than an order of them is found.
+        rows = np.arange(len(self), dtype=np.int64)
+        key = np.repeat(rows if first is None else rows | first << below, self.lengths)
+        key |= self.values << above
+        key.sort()
+        key &= (1 << below) - 1
+        return Ragged.of_lengths(lengths, key)

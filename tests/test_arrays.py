@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from typing import Any
 
@@ -64,6 +65,27 @@ def test_ragged_rows() -> None:
     assert [row.tolist() for row in ragged.take([3, 1, 0])] == [rows[3], rows[1], rows[0]]
     assert [row.tolist() for row in ragged.transposed(4)] == [[0, 3], [2, 3], [0, 3], []]
     assert [row.tolist() for row in Ragged.empty(2)] == [[], []]
+
+
+def test_transposed_rows_by_another_number() -> None:
+    """Tests transposing with rows of the least number first, also with numbers too large to be put into one."""
+    rng = np.random.default_rng(0)
+    rows = [rng.choice(6, int(rng.integers(0, 4)), replace=False).tolist() for _ in range(40)]
+    ragged, first = Ragged.from_rows(rows), rng.integers(0, 3, 40)
+    for factor in (1, 2**60):
+        held = ([row for row in range(40) if node in rows[row]] for node in range(6))
+        expected = [sorted(each, key=lambda row: first[row]) for each in held]
+        assert [row.tolist() for row in ragged.transposed(6, first * factor)] == expected
+
+
+def test_rows_with_an_entry_for_which_it_holds() -> None:
+    """Tests the count of such rows, where it holds for few entries, half of them, nearly all, all and none."""
+    rng = np.random.default_rng(1)
+    ragged = Ragged.from_rows([list(range(int(rng.integers(0, 4)))) for _ in range(200)])
+    for share in (0, 0.05, 0.5, 0.95, 1):
+        holds = rng.random(len(ragged.values)) < share
+        expected = sum(holds[start:end].any() for start, end in itertools.pairwise(ragged.starts))
+        assert ragged.count_any(holds) == expected
 
 
 def test_no_row_and_no_column() -> None:

@@ -138,14 +138,11 @@ class Latency(Problem):
 
     def counts(self, placement: Placement) -> tuple[Ints, Ints]:
         """Local and remote tasks that each server gets, shape (nodes,) each."""
-        nodes = self.nodes_of(placement)
-        placed = nodes != NONE
-        local = self.replicas.any_in_row(self.replicas.values == np.repeat(nodes, self.replicas.lengths))
-        servers = len(self.initial_load)
-        return (
-            np.bincount(nodes[placed & local], minlength=servers).astype(np.int64),
-            np.bincount(nodes[placed & ~local], minlength=servers).astype(np.int64),
-        )
+        nodes, replicas, servers = self.nodes_of(placement), self.replicas, len(self.initial_load)
+        at_home = replicas.values.compress(replicas.values == nodes.take(replicas.row_of))
+        placed = nodes if nodes.min(initial=0) > NONE else nodes[nodes > NONE]
+        local = np.bincount(at_home, minlength=servers).astype(np.int64, copy=False)
+        return local, np.bincount(placed, minlength=servers).astype(np.int64, copy=False) - local
 
     def cluster_makespan(self, placement: Placement) -> int:
         """Largest final load over all servers, also those that get no work: Agosta et al.'s formula for the latency."""
@@ -266,7 +263,7 @@ class Latency(Problem):
 
     def _with_replica_on(self, servers: Bools) -> int:
         """Tasks with a replica on at least one of `servers` (bool, shape (nodes,))."""
-        return int(np.count_nonzero(self.replicas.any_in_row(servers[self.replicas.values])))
+        return self.replicas.count_any(servers[self.replicas.values])
 
     @cached_property
     def homeless(self) -> int:
@@ -286,10 +283,7 @@ class Latency(Problem):
     @cached_property
     def tasks_by_choice(self) -> Ragged:
         """The same, tasks with the fewest replicas first: what is matched in this order has to move least."""
-        lengths = self.replicas.lengths
-        order = np.argsort(np.minimum(lengths, 2**16 - 1).astype(np.uint16), kind="stable")
-        by_server = self.replicas.take(order).transposed(len(self.initial_load))
-        return Ragged(by_server.starts, order[by_server.values])
+        return self.replicas.transposed(len(self.initial_load), self.replicas.lengths)
 
     # Bounds --------------------------------------------------------------------------------------------------------
 

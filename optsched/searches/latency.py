@@ -27,9 +27,6 @@ from optsched.problems.latency import LatencyPrices
 from optsched.processes.handing import hand_over
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.searches.latency_packing import GrowingMatchings, packed, with_remote
-from optsched.searches.latency_program import CompactProgram
-from optsched.solvers.highs import solve_arrays
-from optsched.solvers.networks import maximum_b_matching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
@@ -365,6 +362,10 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     or prove as many remote tasks as the program then finds, they are the proof. Where they do not, after more rounds,
     it is the solver's word.
     """
+    from optsched.searches.latency_program import CompactProgram
+    from optsched.solvers.highs import solve_arrays
+    from optsched.solvers.networks import maximum_b_matching
+
     problem, limit, began = search.problem, known.limit, time.perf_counter()
     compact, room = CompactProgram(problem, limit), problem.room(limit)
     known = _priced(known, problem, compact.prices(profile, _ROUNDS_BEFORE, _PATIENCE))

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 __all__ = ["CLOSED", "STAMP", "STATE", "WANTED", "grow"]
 
-Ints = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
-#: Marks a node from which no unmatched task is reached, now and later.
-CLOSED = 2**62
+#: Marks a node from which no unmatched task is reached, now and later. Marks that are given are fewer than tasks and
+#: nodes together, since each is of a search that matches a task or closes a node.
+CLOSED = 2**30
 
 #: Entries of the state: the next node, the last mark, whether this round opened a chunk, and how many unmatched tasks
 #: must want a node that opens one; -1 while none is opened.

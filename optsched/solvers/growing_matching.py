@@ -55,7 +55,8 @@ class GrowingMatching:
     used
         int64, shape (nodes,): tasks on each node.
     pairs
-        `starts` and `tasks` as lists, whose entries Python reads three times as fast; made where it does.
+        `starts` and `tasks` as the loop reads them: lists, whose entries Python reads three times as fast, or short
+        integers, of which more are in a cache.
 
     Notes
     -----
@@ -85,7 +86,7 @@ class GrowingMatching:
     used: Ints
     look: Ints
     mark: Ints
-    pairs: tuple[list[int], list[int]] | None = field(default=None, repr=False)
+    pairs: tuple[Any, Any] | None = field(default=None, repr=False)
 
     @classmethod
     def empty(cls, starts: Ints, tasks: Ints, count: int, unit: int, chunk: int) -> GrowingMatching:
@@ -120,24 +121,34 @@ class GrowingMatching:
         OutOfTime
             If a deadline passes.
         """
-        held = self.node.copy(), self.used.copy(), self.look.copy(), self.mark.copy()
+        held = [self.node, self.used, self.look, self.mark]
         fast = (len(self.tasks) >= COMPILED_PAIRS or _compiled.cache_info().currsize > 0) and compiles()
         chunks = (room - self.unit * self.used) // self.chunk
         queue, parent, via = np.zeros((3, len(room)), dtype=np.int64)
         open_marks = self.mark[self.mark != CLOSED]
         state = np.zeros(STATE, dtype=np.int64)
         state[STAMP], state[WANTED] = open_marks.max(initial=0), -1
-        columns, pairs = [room, chunks, *held, queue, parent, via, state], self.pairs
+        columns = [room, chunks, *held, queue, parent, via, state]
         if fast:
-            self._until_done(_compiled(), wanted, (self.starts, self.tasks), columns, _STEPS)
+            largest = max(len(self.tasks), len(self.node) + len(room), self.chunk, int(room.max(initial=0)))
+            kind = np.dtype(np.int32 if largest < 2**30 else np.int64)
+            pairs, columns = self._pairs_as(kind), [column.astype(kind) for column in columns]
+            self._until_done(_compiled(), wanted, pairs, columns, _STEPS)
+            held = [column.astype(np.int64) for column in columns[2:6]]
         else:
-            pairs = pairs or (self.starts.tolist(), self.tasks.tolist())
-            lists = [column.tolist() for column in columns]
+            pairs, lists = self._pairs_as(None), [column.tolist() for column in columns]
             self._until_done(grow, wanted, pairs, lists, _STEPS_IN_PYTHON)
-            for column, changed in zip(held, lists[2:6], strict=True):
-                column[:] = array("q", changed)
+            held = [np.array(array("q", column)) for column in lists[2:6]]
         node, used, look, mark = held
         return replace(self, node=node, used=used, look=look, mark=mark, pairs=pairs)
+
+    def _pairs_as(self, kind: np.dtype[Any] | None) -> tuple[Any, Any]:
+        """`starts` and `tasks` as arrays of a kind, or as lists."""
+        if self.pairs is not None and getattr(self.pairs[0], "dtype", None) == kind:
+            return self.pairs
+        if kind is None:
+            return self.starts.tolist(), self.tasks.tolist()
+        return self.starts.astype(kind), self.tasks.astype(kind)
 
     def _until_done(
         self, loop: Callable[..., bool], wanted: int, pairs: Sequence[Any], columns: Sequence[Any], most: int

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from optsched.arrays import Ragged
 from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.solvers import growing_matching
@@ -44,3 +47,22 @@ def test_compiled_and_plain_agree(monkeypatch: pytest.MonkeyPatch) -> None:
                 nodes.append(growing.node.tolist())
             held.append(nodes)
         assert held[0] == held[1]
+
+
+def test_loads_too_large_for_short_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the arrays of a loop that is compiled are long where rooms are, with the same matching."""
+    monkeypatch.setattr(growing_matching, "COMPILED_PAIRS", 0)
+    monkeypatch.setattr(growing_matching, "compiles", lambda: True)
+    kinds: list[str] = []
+
+    def plain(*asked: Any) -> bool:
+        kinds.append(str(asked[5].dtype))
+        return grow(*asked)
+
+    monkeypatch.setattr(growing_matching, "_compiled", lambda: plain)
+    on = Ragged.from_rows([[0, 1, 2], [0, 1]])
+    for scale in (1, 2**40):
+        empty = GrowingMatching.empty(on.starts, on.values, 3, scale, 3 * scale)
+        once = empty.grown(scale * np.array([1, 1]))
+        assert (once.size, once.grown(scale * np.array([2, 2])).node.tolist()) == (2, [0, 1, 0])
+    assert (kinds[0], kinds[-1]) == ("int32", "int64")
