@@ -38,6 +38,9 @@ class Frontier:
         Whether all of them are there.
     limit
         If not, what cut the search short.
+    infeasible
+        Where there is no point: the proof that nothing is feasible (of `results.FEASIBLE`). None where a task or node
+        alone shows it, or nothing proves it.
     """
 
     noun: ClassVar[str] = "frontier"
@@ -49,6 +52,7 @@ class Frontier:
     limit: Limit | None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     instance_sha256: str = ""
+    infeasible: Certificate | None = None
 
     def __iter__(self) -> Iterator[FrontierPoint]:
         return iter(self.points)
@@ -67,7 +71,9 @@ class Frontier:
         head = f"{self.problem}: {', '.join(self.components)}" + (
             "" if self.complete else f" (cut short: {self.limit})"
         )
-        lines = (f"  {', '.join(map(str, point.objective))}  {point.certificate}" for point in self.points)
+        lines = [f"  {', '.join(map(str, point.objective))}  {point.certificate}" for point in self.points]
+        if self.infeasible is not None:
+            lines.append(f"  nothing is feasible  {self.infeasible.kind}")
         return "\n".join([head, *lines])
 
     def _repr_html_(self) -> str:

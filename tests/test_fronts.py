@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from optsched.fronts import Frontier, Leximin
 from optsched.placement import Placement
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Value
@@ -34,6 +36,8 @@ def test_sequence_of_points() -> None:
 def test_text() -> None:
     """Tests a line of heading and one a point with its weakest proof, and that what is not complete says why."""
     assert str(found(complete=True)).splitlines() == ["some-problem: first, second", "  1, 9  solver", "  2, 4  solver"]
+    shown = replace(found(True, points=()), infeasible=Certificate("feasible-decisions", Proof.DUAL, 0))
+    assert str(shown).splitlines()[1:] == ["  nothing is feasible  dual"]
     assert str(found(False, Limit.TIME, ())) == "some-problem: first, second (cut short: TIME)"
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "certify",
     "cheap_bounds",
     "identity",
+    "nothing_feasible",
     "proved_bound",
     "show",
     "unchecked",
@@ -388,41 +389,20 @@ class _Checking:
 
     def infeasible(self) -> None:
         """That nothing is feasible: a certificate, a plain reason, or trying every decision shows it; else a word."""
-        problem, solution, noun = self.problem, self.solution, self.noun
-        nothing = solution.decision is None
-        given = [entry for entry in solution.certificates if entry.component == FEASIBLE and entry.kind.checkable]
-        if stated(problem, "always_feasible", False) or not nothing:
-            told = f"{problem.name} always has a feasible one" if nothing else "there is one"
-            self.check("termination", False, f"INFEASIBLE: no {noun}, but {told}")
-        elif given:
-            self.shown(given[0])
-        elif (plain := stated(problem, "plainly_infeasible", None)) is not None:
-            self.check("termination", True, f"INFEASIBLE: {plain}", proof=True)
+        solution, noun = self.solution, self.noun
+        if solution.decision is not None:
+            self.check("termination", False, f"INFEASIBLE: no {noun}, but there is one")
+            return
+        given = next((entry for entry in solution.certificates if entry.component == FEASIBLE), None)
+        found = nothing_feasible(self.problem, given, "termination", "INFEASIBLE")
+        if isinstance(found, Finding):
+            self.checks.append(found)
         elif self.enumerated is not None:
             holds = self.enumerated.value is None
-            found = f"every {noun} was tried: {'none is' if holds else 'one is'} feasible"
-            self.check("termination", holds, f"INFEASIBLE: {found}", proof=True)
+            told = f"every {noun} was tried: {'none is' if holds else 'one is'} feasible"
+            self.check("termination", holds, f"INFEASIBLE: {told}", proof=True)
         else:
-            word = f"that there is no feasible {noun} rests on: {Proof.SOLVER}"
-            self.claims.append(Claim(str(Proof.SOLVER), word))
-
-    def shown(self, certificate: Certificate) -> None:
-        """Whether a certificate shows that no decision is feasible, recomputed from its data."""
-        problem = self.problem
-        what, began = f"{certificate.kind} proof that nothing is feasible", time.perf_counter()
-        prover = record_of(type(problem)).infeasible
-        if prover is None or certificate.claim != 0:
-            told = f"{problem.name} has no such proof" if prover is None else f"claims {certificate.claim}, not 0"
-            self.check(what, False, told)
-            return
-        try:
-            found = f"INFEASIBLE: {imported(prover)(problem, certificate)}"
-        except CertificateInvalid as error:
-            self.check(what, False, str(error))
-        except OutOfTime:
-            self.claims.append(unchecked(what))
-        else:
-            self.checks.append(Finding(what, True, found, True, certificate.cases, time.perf_counter() - began))
+            self.claims.append(found)
 
     def unbounded(self) -> None:
         """An objective without limit: a cycle of a flow network shows it, beside the flow; others only claim it."""
@@ -466,6 +446,45 @@ class _Checking:
             return
         good = "" if self.solution.decision is None else f": how good the {self.noun} is, is not said"
         self.claims.append(Claim(NOTHING, f"no bound is claimed{good}"))
+
+
+def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what: str, told: str) -> Finding | Claim:
+    """Whether a certificate, or a plain reason, shows that no decision is feasible; else a claim, a solver's word.
+
+    Parameters
+    ----------
+    problem, certificate
+        What it is about, and the proof, where one is given.
+    what, told
+        What is looked at, and how that says that nothing is feasible, for messages.
+    """
+    noun = problem.decided.noun
+    if stated(problem, "always_feasible", False):
+        return Finding(what, False, f"{told}, but {problem.name} always has a feasible {noun}")
+    if certificate is not None and certificate.kind.checkable:
+        return _shown_infeasible(problem, certificate, told)
+    plain = stated(problem, "plainly_infeasible", None)
+    if plain is not None:
+        return Finding(what, True, f"{told}: {plain}", proof=True)
+    kind = Proof.SOLVER if certificate is None else certificate.kind
+    return Claim(str(kind), f"that there is no feasible {noun} rests on: {kind}")
+
+
+def _shown_infeasible(problem: AnyProblem, certificate: Certificate, told: str) -> Finding | Claim:
+    """Whether a certificate shows that no decision is feasible, recomputed from its data."""
+    what, began = f"{certificate.kind} proof that nothing is feasible", time.perf_counter()
+    prover = record_of(type(problem)).infeasible
+    if prover is None:
+        return Finding(what, False, f"{problem.name} has no such proof")
+    if (certificate.component, certificate.claim) != (FEASIBLE, 0):
+        return Finding(what, False, f"claims {certificate.component} {certificate.claim}, not {FEASIBLE} 0")
+    try:
+        found = f"{told}: {imported(prover)(problem, certificate)}"
+    except CertificateInvalid as error:
+        return Finding(what, False, str(error))
+    except OutOfTime:
+        return unchecked(what)
+    return Finding(what, True, found, True, certificate.cases, time.perf_counter() - began)
 
 
 def at_least(component: Component, value: Number, claim: Number) -> bool:

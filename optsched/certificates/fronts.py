@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from optsched.brief import counted
 from optsched.certificates.checking import (
     NOTHING,
     Claim,
@@ -22,6 +23,7 @@ from optsched.certificates.checking import (
     at_least,
     cheap_bounds,
     identity,
+    nothing_feasible,
     proved_bound,
     show,
     unchecked,
@@ -32,7 +34,7 @@ from optsched.placement import Placement
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
 from optsched.registry import record_of
-from optsched.results import Certificate, Component, Decision, FrontierPoint, Number, Proof, Sense, Value
+from optsched.results import Certificate, Component, Decision, FrontierPoint, Number, Sense, Value
 
 __all__ = ["certify_frontier", "certify_leximin"]
 
@@ -183,7 +185,10 @@ class _FrontierChecks(_Checks):
     def end(self) -> None:
         """Nothing is behind the last point where all points are said to be there."""
         frontier = self.frontier
-        if frontier.complete and frontier.limit is not None:
+        if frontier.infeasible is not None and (len(frontier) or not frontier.complete):
+            beside = counted(len(frontier), "point") if len(frontier) else "it is not complete"
+            self.check("infeasible", False, f"a proof that nothing is feasible, but {beside}")
+        elif frontier.complete and frontier.limit is not None:
             self.check("complete", False, f"complete, but cut short by {frontier.limit}")
         elif not frontier.complete:
             if not len(frontier):
@@ -193,14 +198,12 @@ class _FrontierChecks(_Checks):
             if not self.cheap(where, second, frontier[-1].objective[1]):
                 told = f"that nothing has better {second.name} than point {len(frontier)} rests on: {NOTHING}"
                 self.claims.append(Claim(NOTHING, told))
-        elif stated(self.problem, "always_feasible", False):
-            noun = self.problem.decided.noun
-            self.check("complete", False, f"no point, but {self.problem.name} always has a feasible {noun}")
-        elif (plain := stated(self.problem, "plainly_infeasible", None)) is not None:
-            self.check("complete", True, f"no point: {plain}", proof=True)
         else:
-            told = f"that there is no feasible {self.problem.decided.noun} rests on: {Proof.SOLVER}"
-            self.claims.append(Claim(str(Proof.SOLVER), told))
+            found = nothing_feasible(self.problem, frontier.infeasible, "complete", "no point")
+            if isinstance(found, Finding):
+                self.checks.append(found)
+            else:
+                self.claims.append(found)
 
     def tried(self, enumerated: Enumerated) -> None:
         """The points are those that trying every placement gives, as far as they go."""

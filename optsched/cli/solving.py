@@ -151,6 +151,8 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
     from optsched.placement import Placement
     from optsched.printing import Table, number, value
     from optsched.problems import Problem
+    from optsched.problems.base import stated
+    from optsched.results import FEASIBLE, Termination
 
     proofs = {certificate.component: certificate for certificate in solution.certificates}
     rows = [
@@ -161,7 +163,12 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
         ("objective", value(solution.objective)),
         ("bound", value(solution.bound)),
     ]
-    for position, component in enumerate(problem.components):
+    nothing = solution.termination is Termination.INFEASIBLE
+    if nothing:
+        plain = stated(problem, "plainly_infeasible", None)
+        why = _proof(proofs.get(FEASIBLE)) if plain is None else "a task or node alone shows it"
+        rows.append((f"  {FEASIBLE}", f"0, {why}"))
+    for position, component in enumerate(() if nothing else problem.components):
         held = solution.objective[position] if solution.objective is not None else None
         proof = _proof(proofs.get(component.name))
         told = f"{number(held)} {component.unit}, bound {number(solution.bound[position])}, {proof}"
@@ -252,6 +259,7 @@ def frontier(
     from optsched.cli.streams import replacing
     from optsched.instances.frontier_files import frontier_content
     from optsched.printing import Table, number, progress
+    from optsched.problems.base import stated
     from optsched.results import Limit
     from optsched.routes import frontier
 
@@ -276,6 +284,7 @@ def frontier(
             points=points,
             complete=found.complete,
             limit=found.limit,
+            infeasible=None if found.infeasible is None else str(found.infeasible.kind),
             notes=notes,
         )
     else:
@@ -286,7 +295,8 @@ def frontier(
     if found.limit is Limit.INTERRUPTED:
         ctx.exit(INTERRUPTED)
     if found.complete and not found.points:
-        arguments.note("there is no point, since nothing is feasible: optsched solve says why", "warning")
+        why = stated(posed, "plainly_infeasible", None) or _proof(found.infeasible)
+        arguments.note(f"there is no point, since nothing is feasible: {why}", "warning")
         ctx.exit(INFEASIBLE)
     ctx.exit(0 if found.points else NO_SOLUTION)
 

@@ -66,6 +66,7 @@ class _Document(Struct, forbid_unknown_fields=True):
     complete: bool
     limit: LimitName | None
     versions: dict[str, Any]
+    infeasible: CertificateDocument | None = None
 
 
 def frontier_document(frontier: Frontier, instance: Instance, apart: Apart | None = None) -> dict[str, Any]:
@@ -103,6 +104,7 @@ def frontier_document(frontier: Frontier, instance: Instance, apart: Apart | Non
         raise UsageError(f"the frontier is of another instance than {instance.name or 'this'}: give the one it is of")
     if too_many := _too_many(len(frontier), instance):
         raise UsageError(too_many)
+    shown = frontier.infeasible
     return {
         "format": FRONTIER,
         "problem": frontier.problem,
@@ -112,6 +114,7 @@ def frontier_document(frontier: Frontier, instance: Instance, apart: Apart | Non
         "points": [_point_document(frontier, row, instance, apart) for row in range(len(frontier))],
         "complete": frontier.complete,
         "limit": None if frontier.limit is None else str(frontier.limit),
+        **({} if shown is None else {"infeasible": certificate_document(shown, apart, "infeasible")}),
         "versions": versions(),
     }
 
@@ -210,6 +213,7 @@ def _frontier(document: _Document, instance: Instance, faults: list[Fault]) -> F
     for row, point in enumerate(document.points):
         before = points[-1].placement if points else None
         points.append(_point(point, f"points[{row}]", before, ours, faults))
+    shown = document.infeasible
     first, second = document.components
     return Frontier(
         document.problem,
@@ -219,6 +223,7 @@ def _frontier(document: _Document, instance: Instance, faults: list[Fault]) -> F
         None if document.limit is None else Limit(document.limit),
         document.parameters,
         document.instance_sha256,
+        None if shown is None else certificate_of(shown, "infeasible", ours, faults),
     )
 
 

@@ -40,10 +40,7 @@ from optsched.solvers.answers import check_claim, decoding, stronger, whole_boun
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ALL_TRIED", "Call", "Found", "Held", "Told", "modelled", "proof_of", "solver_of"]
-
-#: The status where enumeration found nothing.
-ALL_TRIED = "no placement is feasible"
+__all__ = ["Call", "Found", "Held", "Told", "modelled", "proof_of", "solver_of"]
 
 #: Seconds for what can be had without a search, once a solve is stopped: so many, fewer where so much
 #: of the time beyond the deadline is gone already, as when a process was killed, but at least so many.
@@ -377,8 +374,7 @@ def _doubt(problem: AnyProblem, solution: Solution) -> None:
     if solution.limit is Limit.INTERRUPTED:
         return
     if solution.termination is Termination.INFEASIBLE:
-        plain = stated(problem, "plainly_infeasible", None) is not None or solution.raw_status == ALL_TRIED
-        word = not plain and not solution.certificates
+        word = not solution.certificates and stated(problem, "plainly_infeasible", None) is None
     else:
         word = any(certificate.kind is Proof.SOLVER for certificate in solution.certificates)
     if not word:

@@ -6,12 +6,15 @@ from typing import Any
 
 from optsched.errors import UsageError
 from optsched.problems import AnyProblem, Problem
-from optsched.results import Certificate, Proof, Solution
-from optsched.routes.call import ALL_TRIED, Call
+from optsched.results import FEASIBLE, Certificate, Proof, Solution
+from optsched.routes.call import Call
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route", "routes"]
+__all__ = ["ALL_TRIED", "ROUTES", "by_route", "routes"]
+
+#: The status where nothing is feasible.
+ALL_TRIED = "no placement is feasible"
 
 #: The only one.
 ROUTES = ("brute-force",)
@@ -28,7 +31,7 @@ def by_route(call: Call[Any], profile: Profile) -> Solution:
     """Solve by trying every placement; no profile changes anything."""
     found = best_placement(call.problem)
     if found is None:
-        return call.infeasible(ALL_TRIED)
+        return call.infeasible(ALL_TRIED, proof=Certificate(FEASIBLE, Proof.ENUMERATION, 0))
     value, nodes = found
     certificates = tuple(
         Certificate(component.name, Proof.ENUMERATION, claim)

@@ -120,7 +120,7 @@ def _nothing(problem: Traffic) -> tuple[Certificate, Certificate]:
 
 
 def frontier(problem: Traffic, profile: Profile, route: str) -> Frontier:
-    """Every Pareto-optimal (traffic, load); none where nothing is feasible."""
+    """Every Pareto-optimal (traffic, load); where nothing is feasible none, and what proves that."""
     if problem.plainly_infeasible is not None:
         return Frontier(problem.name, ("traffic", "load"), (), True, None)
     if not len(problem.tasks):
@@ -129,5 +129,7 @@ def frontier(problem: Traffic, profile: Profile, route: str) -> Frontier:
         return Frontier(problem.name, ("traffic", "load"), (only,), True, None)
     search = traffic_search(problem, profile, route=route)
     points, limit = search.frontier()
-    complete = not search.at(None).feasible or (bool(points) and points[-1].objective[1] == problem.least_load)
+    if not search.at(None).feasible:
+        return Frontier(problem.name, ("traffic", "load"), (), True, None, infeasible=_no_room(search))
+    complete = bool(points) and points[-1].objective[1] == problem.least_load
     return Frontier(problem.name, ("traffic", "load"), tuple(points), complete, limit)

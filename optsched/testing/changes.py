@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import itertools
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -14,10 +15,24 @@ from optsched.instances.documents.format import InstanceDocument, NetworkDocumen
 from optsched.instances.files import from_document, to_document
 from optsched.network import FlowNetwork
 from optsched.problems import AnyProblem
-from optsched.registry import Scaling
-from optsched.testing.cases import MOST_DECISIONS, every_decision, number_of_decisions
+from optsched.registry import Record, Scaling
+from optsched.testing.cases import MOST_DECISIONS, Case, cases, every_decision, number_of_decisions
 
-__all__ = ["counting", "emptied", "limitless", "narrowed", "permuted", "scaled", "scarce", "starved", "tightened"]
+__all__ = [
+    "counting",
+    "emptied",
+    "limitless",
+    "narrowed",
+    "permuted",
+    "scaled",
+    "scarce",
+    "short_of_room",
+    "starved",
+    "tightened",
+]
+
+#: Seeds of which one must draw an instance that scarce room makes infeasible, where the given ones do not.
+_SEEDS_FOR_SCARCE = 10
 
 Document = dict[str, Any]
 
@@ -182,6 +197,20 @@ def scarce(problem: AnyProblem, tries: int = 6) -> Iterator[AnyProblem]:
         few = last is not None and number_of_decisions(last) <= MOST_DECISIONS
         if last is not None and few and all(map(last.violations, every_decision(last))):
             yield last
+
+
+def short_of_room(record: Record, seeds: Sequence[int]) -> Case | None:
+    """The first small instance of a problem that scarce room makes infeasible; None where there is none.
+
+    Where the seeds draw none, ten more are tried.
+    """
+    found = (
+        Case(problem, f"{case.name}, with scarce room")
+        for seed in (*seeds, *range(_SEEDS_FOR_SCARCE))
+        for case in cases(record, [seed])
+        for problem in itertools.islice(scarce(case.problem), 1)
+    )
+    return next(found, None)
 
 
 def _lessened(document: Document, rng: np.random.Generator) -> bool:

@@ -23,6 +23,7 @@ from optsched.results import FrontierPoint, Value
 from optsched.routes import frontier, routes_of, solve
 from optsched.solvers.profiles import load_profile
 from optsched.testing.cases import Case, cases, columns
+from optsched.testing.changes import short_of_room
 from optsched.testing.contract import check, expect, listed, placing, right, with_usual
 from optsched.testing.tampering import tampered
 
@@ -45,6 +46,33 @@ def check_frontier(record: Record, seeds: Sequence[int]) -> None:
     for component in record.problem_class.components:
         told = f"of no point {component.name} has a certificate that can be checked"
         expect(component.name in proved, record.problem, told)
+
+
+@check(lambda record: record.frontier and not record.problem_class.always_feasible)
+def check_no_point(record: Record, seeds: Sequence[int]) -> None:
+    """Where room is short every route finds no point, and what proves that nothing is feasible comes back in a file."""
+    short = short_of_room(record, seeds)
+    told = "no instance with scarce room is infeasible; name a variant of which some is"
+    expect(short is not None, record.problem, told)
+    assert short is not None
+    problem = placing(short)
+    for route in routes_of(problem):
+        found, where = frontier(problem, route=route), f"{short.name}, frontier by {route}"
+        expect(found.complete and not found.points, where, f"is not complete and without points: {found}")
+        again = _there_and_back(found, frontier_files.write_frontier, frontier_files.read_frontier, problem.instance)
+        proofs = [None if held.infeasible is None else held.infeasible.kind for held in (found, again)]
+        expect(proofs[0] == proofs[1], where, f"{proofs[1]} comes back from a file, not {proofs[0]}")
+        verdict = certify(problem, again)
+        shown = verdict.proved or (record.infeasible is None and found.infeasible is None)
+        expect(shown, where, f"that nothing is feasible is not proved: {listed(verdict.unproved)}")
+    for case in cases(record, seeds):
+        posed = placing(case)
+        given = replace(found, instance_sha256=posed.instance.sha256, parameters=dict(posed.parameters))
+        roomy = certify(posed, given)
+        expect(case.best is None or not roomy.proved, case.name, "is proved to have no point, and it has")
+        both = certify(posed, replace(frontier(posed), infeasible=found.infeasible))
+        proved = both.valid and found.infeasible is not None
+        expect(not proved, case.name, "has points beside a proof that nothing is feasible, and is not contradicted")
 
 
 @check(lambda record: record.frontier)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -16,14 +15,11 @@ from optsched.registry import Record
 from optsched.results import Limit, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.testing.cases import Case, cases, size_of
-from optsched.testing.changes import emptied, limitless, permuted, scaled, scarce, starved
+from optsched.testing.changes import emptied, limitless, permuted, scaled, short_of_room, starved
 from optsched.testing.contract import check, expect, listed, right
 from optsched.testing.programs import is_modelled, programs, right_program
 
 __all__: list[str] = []
-
-#: Seeds of which one must draw an instance that scarce room makes infeasible, where the given ones do not.
-_SEEDS_FOR_SCARCE = 10
 
 
 @check()
@@ -105,13 +101,7 @@ def check_no_room(record: Record, seeds: Sequence[int]) -> None:
 @check(lambda record: not record.problem_class.always_feasible)
 def check_scarce(record: Record, seeds: Sequence[int]) -> None:
     """Where room is short every route and program says INFEASIBLE, and where the record names a proof it is one."""
-    found = (
-        Case(problem, f"{case.name}, with scarce room")
-        for seed in (*seeds, *range(_SEEDS_FOR_SCARCE))
-        for case in cases(record, [seed])
-        for problem in itertools.islice(scarce(case.problem), 1)
-    )
-    short = next(found, None)
+    short = short_of_room(record, seeds)
     told = "no instance with scarce room is infeasible but for a plain reason; name a variant of which some is"
     expect(short is not None, record.problem, told)
     assert short is not None

@@ -251,7 +251,7 @@ TOLD: list[tuple[tuple[Problem, Solution], str]] = [
         changed("latency", **{**NOTHING_HELD, **SILENT, "termination": Termination.INFEASIBLE}),
         """
         ok     placement: none
-        FALSE  termination: INFEASIBLE: no placement, but latency always has a feasible one
+        FALSE  termination: INFEASIBLE, but latency always has a feasible placement
         claim  no bound is claimed
         """,
     ),
@@ -381,12 +381,14 @@ def test_enumeration_and_rivals_are_told() -> None:
     )
     shown = Certificate(FEASIBLE, Proof.COMBINATORIAL, 0, {"multipliers": [], "steps": [{}]})
     tellings = {
-        "feasible-decisions claims 1, not 0": replace(shown, claim=1),
+        "claims feasible-decisions 1, not feasible-decisions 0": replace(shown, claim=1),
         "steps: the leaf at step 0 proves nothing": shown,
     }
     for told, certificate in tellings.items():
         (found,) = certify(posed, replace(nothing, certificates=(certificate,))).contradicted
-        assert found.endswith(told.removeprefix("feasible-decisions "))
+        assert found.endswith(told)
+    tried = replace(nothing, certificates=(replace(shown, kind=Proof.ENUMERATION),))
+    assert certify(posed, tried).unproved == ("that there is no feasible placement rests on: enumeration",)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("optsched.certificates.checking.record_of", lambda kind: Record(name="x", problem="y"))
         (found,) = certify(posed, replace(nothing, certificates=(shown,))).contradicted

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from traffic_instances import posed
 
 import optsched
 from optsched.certificates import Enumerated, certify
@@ -166,6 +167,27 @@ def test_nothing_feasible() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Traffic, "plainly_infeasible", "there is no slot")
         assert certify(traffic, empty).proofs == ("complete: no point: there is no slot",)
+
+
+def test_proof_that_nothing_is_feasible() -> None:
+    """Tests that a frontier without points is proved by its certificate, which is refused anywhere else."""
+    full = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 0], jobs=3, capacity="slots")
+    empty = optsched.frontier(full)
+    assert empty.infeasible is not None
+    what = "dual proof that nothing is feasible"
+    (proof,) = certify(full, empty).proofs
+    assert proof.startswith(f"{what}: no point: ")
+    assert certify(full, empty).proved
+    for wrong in (replace(empty.infeasible, component="load"), replace(empty.infeasible, claim=1)):
+        assert false(full, replace(empty, infeasible=wrong)) == [what]
+    tried = replace(empty, infeasible=replace(empty.infeasible, kind=Proof.ENUMERATION))
+    assert certify(full, tried).unproved == ("that there is no feasible placement rests on: enumeration",)
+    assert false(full, replace(empty, complete=False, limit=Limit.TIME)) == ["infeasible"]
+    roomy = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 2], jobs=3, capacity="slots")
+    found = optsched.frontier(roomy)
+    (told,) = certify(roomy, replace(found, infeasible=empty.infeasible)).contradicted
+    assert told == "infeasible: a proof that nothing is feasible, but 1 point"
+    assert false(roomy, replace(found, points=(), infeasible=empty.infeasible)) == [what]
 
 
 def test_vector() -> None:

@@ -138,7 +138,7 @@ def test_enumeration_is_done_again(tmp_path: Path) -> None:
             {"certificates": [{"component": "locality-cost", "kind": "solver", "claim": 999, "data": {}}]},
             "claimed 999",
         ),
-        ({"termination": "INFEASIBLE", "certificates": []}, "lsap always has a feasible one"),
+        ({"termination": "INFEASIBLE", "certificates": []}, "lsap always has a feasible placement"),
         ({"certificates": []}, "no bound is claimed"),
     ],
 )

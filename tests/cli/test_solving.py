@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from command_line import PROGRAM, answer, run, solved
+from traffic_instances import posed
 
 import optsched
 from optsched.results import Limit, Solution, Termination
@@ -471,9 +472,30 @@ def test_frontier_where_nothing_is_feasible(tmp_path: Path) -> None:
     file, points = tmp_path / "instance.json", str(tmp_path / "points.npz")
     file.write_text(json.dumps({**document, "parameters": {"traffic": {"capacity": "slots"}}}))
     result = run("frontier", str(file), "--problem", "traffic", "--output", points)
-    assert result.exit_code == run("solve", str(file), "--problem", "traffic").exit_code == 6, result.stderr
-    assert "there is no point, since nothing is feasible" in result.stderr
+    solved = run("solve", str(file), "--problem", "traffic")
+    assert result.exit_code == solved.exit_code == 6, result.stderr
+    assert "there is no point, since nothing is feasible: 2 maps are pending, and only 1 map" in result.stderr
+    (row,) = (line for line in solved.stdout.splitlines() if "feasible-decisions" in line)
+    assert row.split(maxsplit=1)[1] == "0, a task or node alone shows it"
     assert run("certify", str(file), points).exit_code == 0
+
+
+def test_proof_that_nothing_is_feasible(tmp_path: Path) -> None:
+    """Tests that a frontier and a solution say what proves that nothing is feasible."""
+    full = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 0], jobs=3, capacity="slots")
+    file, points = str(tmp_path / "full.json"), str(tmp_path / "points.json")
+    optsched.save(replace(full.instance, parameters={"traffic": dict(full.parameters)}), file)
+    result = run("frontier", file, "--problem", "traffic", "--output", points)
+    assert (result.exit_code, "since nothing is feasible: proof: dual" in result.stderr) == (6, True)
+    assert json.loads(run("frontier", file, "--problem", "traffic", "--format", "json").stdout)["infeasible"] == "dual"
+    assert run("certify", file, points).exit_code == 0
+    for route, told in (("search", "proof: dual"), ("brute-force", "proof: enumeration")):
+        (row,) = (
+            line
+            for line in run("solve", file, "--problem", "traffic", "--route", route).stdout.splitlines()
+            if "feasible-decisions" in line or "proof" in line
+        )
+        assert row.split(maxsplit=1) == ["feasible-decisions", f"0, {told}"]
 
 
 def test_frontier_for_documents() -> None:

@@ -274,6 +274,20 @@ def frontier_file_loses(record: Record, patch: Patch) -> None:
     wrap(patch, frontier_files, "frontier_document", change)
 
 
+def nothing_is_shown(record: Record, patch: Patch) -> None:
+    """A frontier without points has no proof that nothing is feasible."""
+    wrap(patch, imported(str(record.routes)), "frontier", lambda found, *_: replace(found, infeasible=None))
+
+
+def frontier_file_loses_what_is_shown(record: Record, patch: Patch) -> None:
+    """Frontier files leave the proof out that nothing is feasible."""
+
+    def change(document: dict[str, Any], *_: Any) -> dict[str, Any]:
+        return {key: value for key, value in document.items() if key != "infeasible"}
+
+    wrap(patch, frontier_files, "frontier_document", change)
+
+
 def between_is_taken(record: Record, patch: Patch) -> None:
     """Of frontiers nobody looks at what is between two points, and what is before the first or behind the last."""
     patch.setattr(fronts._FrontierChecks, "between", lambda *_: None)
@@ -676,6 +690,8 @@ FAULTS: dict[str, Fault] = {
         file_loses_parameters, "solution-file", lambda record: bool(record.problem_class.parameter_table)
     ),
     "frontier file loses": Fault(frontier_file_loses, "frontier-file", CHECKS["frontier-file"].applies),
+    "no point, and no proof": Fault(nothing_is_shown, "no-point", CHECKS["no-point"].applies),
+    "frontier file loses the proof": Fault(frontier_file_loses_what_is_shown, "no-point", CHECKS["no-point"].applies),
     "between points is taken": Fault(between_is_taken, "frontier-file", CHECKS["frontier-file"].applies),
     "leximin file loses": Fault(leximin_file_loses, "leximin-file", has("leximin")),
     "order matters": Fault(order_matters, "permutation"),

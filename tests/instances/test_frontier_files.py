@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from optsched.by_id import ById
 from optsched.errors import InputError, UsageError
 from optsched.fronts import Frontier
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances import frontier_files
 from optsched.instances.frontier_files import FRONTIER, frontier_document, read_frontier, write_frontier
 from optsched.placement import Placement
-from optsched.results import Certificate, FrontierPoint, Limit, Proof
+from optsched.results import FEASIBLE, Certificate, FrontierPoint, Limit, Proof
 
 
 def instance(*tasks: str) -> Instance:
@@ -44,9 +45,11 @@ def frontier(on: Instance, **changes: Any) -> Frontier:
 
 
 def test_round_trip(tmp_path: Path) -> None:
-    """Tests that everything comes back as it was, numbers exactly, and that no point stays none."""
+    """Tests that everything comes back as it was, numbers exactly, that no point stays none, and why there is none."""
     on = instance()
-    for held in (frontier(on), frontier(on, points=(), complete=True, limit=None)):
+    shown = Certificate(FEASIBLE, Proof.DUAL, 0, {"potentials": ById(on.cluster.node_ids, [1], [7]), "scale": 1})
+    empty = frontier(on, points=(), complete=True, limit=None)
+    for held in (frontier(on), empty, replace(empty, infeasible=shown)):
         for name in ("frontier.json", "frontier.npz"):
             write_frontier(held, on, tmp_path / name)
             assert read_frontier(tmp_path / name, on) == held

@@ -9,9 +9,9 @@ from replica_instances import FIGURE_2, small
 
 from optsched.errors import TooLarge, UsageError
 from optsched.problems import Latency, Lsap
-from optsched.results import Certificate, Proof, Termination
+from optsched.results import FEASIBLE, Certificate, Proof, Termination
 from optsched.routes import enumerated, solve
-from optsched.routes.call import ALL_TRIED
+from optsched.routes.enumerated import ALL_TRIED
 from optsched.solvers.profiles import Profile
 
 
@@ -31,7 +31,7 @@ def test_what_is_infeasible_was_tried() -> None:
     """Tests the words where each of two tasks fits beside none."""
     solution = solve(generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]}), route="brute-force")
     assert (solution.termination, solution.raw_status) == (Termination.INFEASIBLE, ALL_TRIED)
-    assert solution.certificates == ()
+    assert solution.certificates == (Certificate(FEASIBLE, Proof.ENUMERATION, 0),)
 
 
 def test_flows_are_not_enumerated() -> None:

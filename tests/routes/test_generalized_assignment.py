@@ -59,9 +59,10 @@ def test_infeasible(route: str) -> None:
     assert solution.termination is Termination.INFEASIBLE
     verdict = certify(crowded, solution)
     assert verdict.valid
-    word = ("that there is no feasible placement rests on: solver",)
-    assert verdict.unproved == (() if route == "search" else word)
-    assert str(solution.certificate) == ("combinatorial" if route == "search" else "None")
+    kind = {"search": "combinatorial", "brute-force": "enumeration"}.get(route)
+    word = f"that there is no feasible placement rests on: {kind or 'solver'}"
+    assert verdict.unproved == (() if route == "search" else (word,))
+    assert str(solution.certificate) == str(kind)
     claimed = replace(solution, decision=crowded.placement([0, 0]), objective=(2,))
     assert not certify(crowded, claimed).valid
 

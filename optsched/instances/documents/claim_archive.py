@@ -36,7 +36,7 @@ _NOUNS = ("optsched/", "optsched-network/")
 #: Where an array may stand; one of a certificate says last what its positions count.
 _PLACE = re.compile(
     r"placement|flow|points\[\d{1,9}\]\.(?:placement|moved)|"
-    r"(?:points\[\d{1,9}\]\.)?certificates\[\d{1,9}\]\.data\.\w+\.(?P<counted>nodes|tasks|arcs)"
+    r"(?:(?:points\[\d{1,9}\]\.)?certificates\[\d{1,9}\]|infeasible)\.data\.\w+\.(?P<counted>nodes|tasks|arcs)"
 )
 
 
