@@ -15,13 +15,13 @@ from optsched.errors import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NONE", "NetworkFlow", "Placement"]
+__all__ = ["NONE", "NetworkFlow", "Placement", "frozen_numbers", "noun_of"]
 
 #: The node index that stands for "runs nowhere".
 NONE = -1
 
 
-def _frozen(numbers: npt.ArrayLike, told: str) -> npt.NDArray[np.int64]:
+def frozen_numbers(numbers: npt.ArrayLike, told: str) -> npt.NDArray[np.int64]:
     """A copy of a row of whole numbers that cannot be changed; ValueError where it is none."""
     given = np.asarray(numbers)
     if given.size and given.dtype.kind not in "iu":
@@ -56,7 +56,7 @@ class Placement:
     nodes: npt.NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "nodes", _frozen(self.nodes, "a placement is one node index a task"))
+        object.__setattr__(self, "nodes", frozen_numbers(self.nodes, "a placement is one node index a task"))
 
     @classmethod
     def of(cls, nodes: Iterable[int | None]) -> Placement:
@@ -94,7 +94,7 @@ class Placement:
         >>> Placement.of([1, None]).to_dict(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"])))
         {'t1': 'b', 't2': None}
         """
-        instance = _noun_of(of)
+        instance = noun_of(of)
         placed, tasks = self.on(instance), instance.workload.task_ids
         if rows is None:
             rows = np.arange(len(tasks)) if of is instance else of.tasks
@@ -155,7 +155,7 @@ class NetworkFlow:
     units: npt.NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "units", _frozen(self.units, "a flow is one number an arc"))
+        object.__setattr__(self, "units", frozen_numbers(self.units, "a flow is one number an arc"))
 
     def to_dict(self, of: Any) -> dict[str, int]:
         """The units on each arc by its id; `of` is the network, or a problem on it.
@@ -165,7 +165,7 @@ class NetworkFlow:
         UsageError
             If it has another number of arcs.
         """
-        network = _noun_of(of)
+        network = noun_of(of)
         return dict(zip(network.arc_ids.tolist(), self.on(network).tolist(), strict=True))
 
     def on(self, network: Any) -> npt.NDArray[np.int64]:
@@ -187,6 +187,6 @@ class NetworkFlow:
         return len(self.units)
 
 
-def _noun_of(of: Any) -> Any:
+def noun_of(of: Any) -> Any:
     """The instance or network that is given, or that a problem is on."""
     return getattr(of, "instance", of)

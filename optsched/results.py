@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
 
 from optsched.brief import brief
 from optsched.placement import NetworkFlow, Placement
+from optsched.schedule import Schedule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +50,7 @@ Value = tuple[Number, ...]
 #: Of a certificate that nothing is feasible, in the place of a component: so many decisions are, and it claims 0.
 FEASIBLE = "feasible-decisions"
 #: What is decided.
-Decision = Placement | NetworkFlow
+Decision = Placement | NetworkFlow | Schedule
 
 
 class Sense(enum.StrEnum):

@@ -20,10 +20,10 @@ from optsched.decimals import FINEST
 from optsched.errors import Fault, InputError, MissingField, UsageError, described, expect, nearest
 from optsched.instance import LARGEST, MAP, PENDING, Cluster, Instance, Ints, Ragged
 from optsched.network import FlowNetwork
-from optsched.placement import NONE, NetworkFlow, Placement
+from optsched.placement import NONE, Placement
 from optsched.problems.foreign import hold
 from optsched.registry import record_of, records
-from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
+from optsched.results import Bound, Component, Decision, Number, Proof, Sense, Value, Violation
 
 __all__ = [
     "GRID",
@@ -260,11 +260,11 @@ def switch(given: Any) -> bool:
 
 
 Noun = TypeVar("Noun", bound=Instance | FlowNetwork)
-Decided = TypeVar("Decided", bound=Placement | NetworkFlow)
+Decided = TypeVar("Decided", bound=Decision)
 
 
 class BaseProblem(ABC, Generic[Noun, Decided]):
-    """An objective and its constraints on a noun, decided by placing tasks or sending a flow.
+    """An objective and its constraints on a noun, decided by placing or scheduling tasks, or sending a flow.
 
     Subclasses set the class attributes, compute in `prepare` what they need, and define value, feasibility and cheap
     bounds.
@@ -297,7 +297,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     proof: ClassVar[Proof]
     """The strongest kind of certificate that the problem admits."""
     posed_on: ClassVar[type[Instance] | type[FlowNetwork]]
-    decided: ClassVar[type[Placement] | type[NetworkFlow]]
+    decided: ClassVar[type[Decision]]
     always_feasible: ClassVar[bool] = True
     """Whether every instance has a feasible decision."""
     has_waves: ClassVar[bool] = False

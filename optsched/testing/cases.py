@@ -9,16 +9,18 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from optsched.errors import Fault, InputError, TooLarge
 from optsched.instances.generate import FAMILIES, generate
 from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import NONE, NetworkFlow, Placement
+from optsched.placement import NONE, NetworkFlow
 from optsched.problems import AnyProblem, Problem
 from optsched.registry import Record
 from optsched.results import Decision, Value
+from optsched.schedule import Schedule
 
 __all__ = [
     "MOST_DECISIONS",
@@ -114,9 +116,11 @@ class Case:
 
 
 def columns(decision: Decision) -> list[int]:
-    """The node of each task, or the units on each arc."""
-    found: list[int] = (decision.nodes if isinstance(decision, Placement) else decision.units).tolist()
-    return found
+    """The node of each task, and of a schedule its start, or the units on each arc."""
+    if isinstance(decision, NetworkFlow):
+        return cast(list[int], decision.units.tolist())
+    starts = decision.starts.tolist() if isinstance(decision, Schedule) else []
+    return [*decision.nodes.tolist(), *starts]
 
 
 def every_decision(problem: AnyProblem) -> Iterator[Decision]:

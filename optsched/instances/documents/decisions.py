@@ -40,7 +40,7 @@ def decided(
         values = decision.on(on)
         apart.put(place, values if tasks is None else np.array([tasks, values[tasks]]))
         return None
-    return decision.to_dict(on) if isinstance(decision, NetworkFlow) else decision.to_dict(on, tasks)
+    return decision.to_dict(on, tasks) if isinstance(decision, Placement) else decision.to_dict(on)
 
 
 def placement_of(value: Any, instance: Instance, faults: list[Fault], at: str = "placement") -> Placement:

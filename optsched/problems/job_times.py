@@ -1,0 +1,101 @@
+"""`job-times`: all tasks on slots over time, so that jobs end soon after they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from optsched.decimals import decimal
+from optsched.errors import Fault
+from optsched.instance import FINISHED, KINDS, Instance
+from optsched.problems.base import Parameter, choice, exact, exact_sum
+from optsched.problems.schedule_bounds import fluid_completions, work_by_job
+from optsched.problems.schedules import ScheduleProblem
+from optsched.results import Bound, Component, Number, Proof, Sense, Value
+from optsched.schedule import MICRO, Schedule
+
+__all__ = ["JobTimes"]
+
+
+class JobTimes(ScheduleProblem):
+    """Every task on a slot, and the least sum over jobs of the time from arrival to end, in seconds.
+
+    The jobs that count are those with a task that waits or runs at the snapshot. A task without a job is a job of its
+    own. A job without an arrival counts from the snapshot on. See `ScheduleProblem` for what is feasible.
+
+    Attributes
+    ----------
+    weights
+        The weight of each job, exact.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> workload = Workload(["t1", "t2"], duration=[10, 20])
+    >>> problem = JobTimes(Instance(Cluster(["a"]), workload))
+    >>> first, second = problem.schedule([0, 0], [0, 10_000_000]), problem.schedule([0, 0], [20_000_000, 0])
+    >>> problem.evaluate(first), problem.evaluate(second)
+    ((40,), (50,))
+    """
+
+    name = "job-times"
+    title = "all tasks on slots over time, least sum of job times"
+    paper = "000"
+    components = (Component("job time", Sense.MIN, "s"),)
+    parameter_table = (
+        *ScheduleProblem.shared_parameters,
+        Parameter(
+            "weights", "equal", choice("equal", "group"), "what each job counts: the same, or its group's weight"
+        ),
+    )
+    requires = ("tasks[].times or duration",)
+    proof = Proof.DUAL
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        yield from super().missing(instance, parameters)
+        if parameters["weights"] == "equal":
+            return
+        workload = instance.workload
+        weight = np.append(workload.group_weight, np.nan)[workload.group]
+        for task in np.flatnonzero(np.isnan(weight) & (instance.state.status != FINISHED)).tolist():
+            yield Fault(f"tasks[{task}].job", "weights=group needs a job with a group that has a weight")
+
+    def prepare_value(self) -> None:
+        rows = self.jobs.rows
+        if self.parameters["weights"] == "equal":
+            self.weights: tuple[Number, ...] = (1,) * len(rows)
+        else:
+            given = self.instance.workload.group_weight[self.instance.workload.job_group[rows]]
+            self.weights = tuple(exact(decimal(weight)) for weight in given.tolist())
+
+    def objective(self, schedule: Schedule, /) -> Value:
+        return (self.total(self.completions(schedule)),)
+
+    def total(self, completions: Any) -> Number:
+        """The weighted sum of the times from arrival to these ends (microseconds, shape (jobs,)), in exact seconds."""
+        times = (completions - self.jobs.arrival).tolist()
+        return exact(Fraction(sum(weight * time for weight, time in zip(self.weights, times, strict=True))), MICRO)
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """Each job alone on all slots, and all jobs on one machine as quick as all slots of a kind."""
+        alone = self.earliest_completions
+        found = [Bound("alone", "job time", self.total(alone), "sum of job times, were all slots each job's own")]
+        if self.parameters["weights"] == "equal" and self.plainly_infeasible is None:
+            fluid = max(self._fluid(kind) for kind in range(len(KINDS)))
+            told = "sum of job times, were jobs divisible among all slots, the shortest remaining first"
+            found.append(Bound("fluid", "job time", fluid, told))
+        return tuple(found)
+
+    def _fluid(self, kind: int) -> Number:
+        """The sum with the jobs that have tasks of a kind on one machine, and every other one alone."""
+        work, release = work_by_job(self, kind)
+        some = work > 0
+        others = exact_sum(np.maximum(self.earliest_completions[~some] - self.now, 0))
+        slots = int(self.room[KINDS[kind]].sum())
+        fluid = fluid_completions(work[some], release[some] - self.now, slots) if some.any() else 0
+        arrived = sum((self.jobs.arrival - self.now).tolist())
+        return exact(fluid + others - arrived, MICRO)

@@ -1,0 +1,47 @@
+"""`makespan`: all tasks on slots over time, so that the last one ends as soon as it can."""
+
+from __future__ import annotations
+
+from optsched.instance import KINDS
+from optsched.problems.schedule_bounds import area_makespan
+from optsched.problems.schedules import ScheduleProblem
+from optsched.results import Bound, Component, Proof, Sense, Value
+from optsched.schedule import Schedule, seconds
+
+__all__ = ["Makespan"]
+
+
+class Makespan(ScheduleProblem):
+    """Every task on a slot, and the last end of all as early as possible: seconds after the snapshot.
+
+    What runs at the snapshot counts, too. See `ScheduleProblem` for what is feasible.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]), times=[[10, 12, 15]] * 2)
+    >>> problem = Makespan(Instance(Cluster(["a", "b"]), workload))
+    >>> apart, one_by_one = problem.schedule([0, 1], [0, 0]), problem.schedule([0, 0], [0, 10_000_000])
+    >>> problem.evaluate(apart), problem.evaluate(one_by_one)
+    ((15,), (20,))
+    """
+
+    name = "makespan"
+    title = "all tasks on slots over time, the last end as early as possible"
+    paper = "-"
+    components = (Component("makespan", Sense.MIN, "s"),)
+    parameter_table = ScheduleProblem.shared_parameters
+    requires = ("tasks[].times or duration",)
+    proof = Proof.DUAL
+
+    def objective(self, schedule: Schedule, /) -> Value:
+        return (seconds(int(self.completions(schedule).max(initial=self.now)) - self.now),)
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        """The longest job were all slots its own, and the area of all slots of a kind."""
+        alone = int(self.earliest_completions.max(initial=self.now))
+        area = max(area_makespan(self, kind) for kind in range(len(KINDS)))
+        return (
+            Bound("critical-path", "makespan", seconds(alone - self.now), "makespan, of the longest job alone"),
+            Bound("area", "makespan", seconds(area - self.now), "makespan, were tasks divisible among all slots"),
+        )

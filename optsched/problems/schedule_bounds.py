@@ -1,0 +1,101 @@
+"""What no schedule betters, by counting alone: the area of all slots, and one machine as quick as all of them."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+from optsched.instance import KINDS, Ints
+from optsched.problems.base import exact_sum
+from optsched.problems.schedules import ScheduleProblem
+
+__all__ = ["area_makespan", "fluid_completions", "work_by_job"]
+
+
+def area_makespan(problem: ScheduleProblem, kind: int, least: Ints | None = None) -> int:
+    """When all tasks of a kind have ended at the earliest, by the room of all slots together; microseconds.
+
+    From each release on, the slots have to do what is released then or later, and what still runs then.
+
+    Parameters
+    ----------
+    problem
+        A problem with slots of the kind.
+    kind
+        `MAP` or `REDUCE`.
+    least
+        int64, shape (len(problem.tasks),): microseconds that each task takes at least; by default what it takes alone.
+    """
+    slots = int(problem.room[KINDS[kind]].sum())
+    own = problem.kind == kind
+    work = (problem.least_times if least is None else least)[own]
+    release = problem.release[own]
+    busy = problem.busy_until[problem.instance.workload.kind[problem.running] == kind]
+    latest = problem.now
+    if not slots:
+        return latest
+    for begin in np.unique(np.append(release, problem.now)).tolist():
+        area = exact_sum(work[release >= begin]) + exact_sum(np.maximum(busy - begin, 0))
+        if area:
+            latest = max(latest, begin - (-area // slots))
+    return latest
+
+
+def work_by_job(problem: ScheduleProblem, kind: int) -> tuple[Ints, Ints]:
+    """What the slots of a kind have to do for each job at least, and from when on it may be done.
+
+    Returns
+    -------
+    tuple
+        int64, shape (jobs,) each: microseconds of one slot, 0 where the job has nothing of the kind; and the earliest
+        microsecond at which some of it may run.
+    """
+    own = np.flatnonzero(problem.kind == kind)
+    job = problem.jobs.of_task
+    runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == kind)
+    work = np.zeros(len(problem.jobs), dtype=np.int64)
+    np.add.at(work, job[problem.tasks[own]], problem.least_times[own])
+    np.add.at(work, job[problem.running[runs]], problem.busy_until[runs] - problem.now)
+    release = np.maximum(problem.jobs.arrival, problem.now)
+    release[job[problem.running[runs]]] = problem.now
+    return work, release
+
+
+def fluid_completions(work: Ints, release: Ints, slots: int) -> int:
+    """The least sum of completion times on one machine as quick as all slots; in microseconds, rounded up.
+
+    The job with the least work left runs, and all slots with it, until it ends or another one comes with less. No
+    schedule that may break jobs off has a lower sum (Schrage 1968), and so none of the slots.
+
+    Parameters
+    ----------
+    work, release
+        int64, shape (jobs,): microseconds of one slot; from when on it may run, 0 or more.
+    slots
+        How many there are, 1 or more.
+
+    Examples
+    --------
+    >>> fluid_completions(np.array([8, 2]), np.array([0, 1]), 2)
+    7
+    """
+    order = np.argsort(release, kind="stable").tolist()
+    left: list[tuple[int, int]] = []
+    sizes, releases = work.tolist(), release.tolist()
+    clock, total, position = 0, 0, 0  # the clock counts microseconds over the number of slots
+    while left or position < len(order):
+        if not left:
+            clock = max(clock, releases[order[position]] * slots)
+        while position < len(order) and releases[order[position]] * slots <= clock:
+            heapq.heappush(left, (sizes[order[position]], order[position]))
+            position += 1
+        amount, job = heapq.heappop(left)
+        until = releases[order[position]] * slots if position < len(order) else clock + amount
+        done = min(amount, until - clock)
+        clock += done
+        if done == amount:
+            total += clock
+        else:
+            heapq.heappush(left, (amount - done, job))
+    return -(-total // slots)

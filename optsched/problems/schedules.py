@@ -1,0 +1,362 @@
+"""What the problems over time share: which schedules are feasible, when each task and job ends, and bounds on that.
+
+A task runs without a break on one slot of its kind, from its start on. Everything is in whole microseconds; values are
+exact seconds. Whatever a problem sums or compares, it gets from `ends` and `completions` of this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from optsched.decimals import decimal
+from optsched.errors import Fault, InputError, expect
+from optsched.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Bools, Instance, Ints, Ragged
+from optsched.placement import NONE
+from optsched.problems.base import BaseProblem, Parameter, number, pending_of, sequence
+from optsched.problems.service_times import ServiceTimes, untimed
+from optsched.results import Violation
+from optsched.schedule import Schedule, microseconds, seconds
+
+__all__ = ["Jobs", "ScheduleProblem"]
+
+#: What to do where something else stands for a schedule.
+HOW_TO_SCHEDULE = "make one first: problem.schedule(nodes, starts), with a node index and microseconds for each task"
+
+#: The end of what does not run: after all that does.
+NEVER = 2**60
+
+
+@dataclass(frozen=True, eq=False)
+class Jobs:
+    """The jobs that have something left to run, and the tasks that count for them. A task without a job is one itself.
+
+    Attributes
+    ----------
+    ids
+        What they are called: the job's id, or the task's.
+    rows
+        int64, shape (jobs,): the row of each in the instance's jobs, or -1.
+    of_task
+        int64, shape (tasks of the instance,): the job of each task here, or -1 for a task of a job that has ended.
+    arrival
+        int64, shape (jobs,): microseconds; the instance's time where none is given.
+    """
+
+    ids: tuple[str, ...]
+    rows: Ints
+    of_task: Ints
+    arrival: Ints
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def of(cls, instance: Instance, left: Ints) -> Jobs:
+        """The jobs of the tasks that are left to run."""
+        workload = instance.workload
+        alone = workload.job < 0
+        number = np.where(alone, len(workload.job_ids) + np.arange(len(workload)), workload.job)
+        used = np.unique(number[left])
+        place = np.full(len(workload.job_ids) + len(workload), -1)
+        place[used] = np.arange(len(used))
+        own = used < len(workload.job_ids)
+        rows = np.where(own, used, -1)
+        names = np.append(workload.job_ids.astype(object), workload.task_ids.astype(object))
+        arrival = np.append(workload.arrival, np.nan)[rows]
+        arrival = microseconds(np.where(np.isnan(arrival), instance.time, arrival))
+        return cls(tuple(map(str, names[used])), rows.astype(np.int64), place[number].astype(np.int64), arrival)
+
+
+class ScheduleProblem(BaseProblem[Instance, Schedule]):
+    """A problem that decides on which node each pending task runs, and when.
+
+    A map or reduce holds a slot of its kind on its node from its start to its end. Tasks that run at the snapshot hold
+    theirs until they end. Slots that are neither idle at the snapshot nor of a task that is listed as running never
+    become free. A task starts when its job has arrived or later. A reduce starts when the share `slowstart` of its
+    job's maps has ended, and ends no sooner than the last of them.
+
+    Attributes
+    ----------
+    tasks
+        int64: the pending tasks, which are to run; shape (tasks,).
+    running
+        int64: the tasks that run at the snapshot.
+    replicas
+        One row for each of `tasks`.
+    now
+        The time of the snapshot, in microseconds.
+    times
+        How long each of `tasks` takes on each node.
+    release
+        int64, shape (tasks,): microseconds from which on each may run.
+    jobs
+        The jobs with something left to run.
+    room
+        int64, shape (nodes,) for each kind ("map", "reduce"): slots that are idle, or become so when what runs ends.
+    busy_until
+        For each of `running`, int64: when it ends, or for a reduce when it would if its job's maps had ended.
+    """
+
+    posed_on = Instance
+    decided = Schedule
+    always_feasible = False
+    places_all = True
+    kinds: ClassVar[tuple[int, ...]] = (MAP, REDUCE)
+    shared_parameters: ClassVar = (
+        Parameter(
+            "factors",
+            (1, 1, 1),
+            sequence(3, number(lowest=0)),
+            "where a task has no times: its duration is multiplied by these, on its data, in the rack and beyond",
+        ),
+        Parameter(
+            "slowstart",
+            0.05,
+            number(lowest=0, highest=1),
+            "share of a job's maps that have ended before its reduces may start (Hadoop: 0.05)",
+        ),
+    )
+
+    tasks: Ints
+    replicas: Ragged
+
+    def __init__(self, instance: Instance, /, **parameters: Any) -> None:
+        if isinstance(instance, Instance):
+            self.tasks = pending_of(instance, *self.kinds)
+            self.tasks.setflags(write=False)
+            self.running: Ints = np.flatnonzero(instance.state.status == RUNNING).astype(np.int64)
+            self.replicas = instance.replicas.take(self.tasks)
+        super().__init__(instance, **parameters)
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        state = instance.state
+        yield from untimed(instance, np.flatnonzero(state.status != FINISHED))
+        for task in np.flatnonzero((state.status == RUNNING) & np.isnan(state.start)).tolist():
+            yield Fault(f"tasks[{task}].start", f"it runs: {cls.name} needs when it started")
+
+    def prepare(self) -> None:
+        instance, state = self.instance, self.instance.state
+        factors = self.parameters["factors"]
+        self.now = int(microseconds(instance.time))
+        self.times = ServiceTimes(instance, self.tasks, factors)
+        running = ServiceTimes(instance, self.running, factors).on(
+            np.arange(len(self.running)), state.node[self.running]
+        )
+        self.busy_until: Ints = np.maximum(microseconds(state.start[self.running]) + running, self.now)
+        self.jobs = Jobs.of(instance, np.sort(np.append(self.tasks, self.running)))
+        self.release: Ints = np.maximum(self.jobs.arrival[self.jobs.of_task[self.tasks]], self.now)
+        kinds = instance.workload.kind
+        self.kind: Ints = kinds[self.tasks]
+        idle = dict(zip(KINDS, (state.idle_slots, state.idle_reduce_slots), strict=True))
+        self.room: Mapping[str, Ints] = MappingProxyType(
+            {name: idle[name] + self._held(kind) for kind, name in enumerate(KINDS)}
+        )
+        latest = max(int(self.release.max(initial=self.now)), int(self.busy_until.max(initial=self.now)))
+        longest = self.times.by_level.max(axis=1, initial=0)
+        total = abs(self.now) + latest + int(longest.astype(object).sum() if len(longest) else 0)
+        if total > LARGEST:
+            raise InputError(
+                [Fault("", "times may add up past 2^53 microseconds; write them in larger units")], self.place
+            )
+        self.prepare_value()
+
+    def prepare_value(self) -> None:
+        """Compute what the objective needs beside ends."""
+
+    def _held(self, kind: int) -> Ints:
+        """Slots of each node that running tasks of a kind hold."""
+        nodes = self.instance.state.node[self.running[self.instance.workload.kind[self.running] == kind]]
+        return np.bincount(nodes, minlength=len(self.instance.cluster)).astype(np.int64)
+
+    # Who decides --------------------------------------------------------------------------------------------------
+
+    @property
+    def offered(self) -> Mapping[str, Ints]:
+        """Idle slots of each node that a policy is offered, by kind of task, shape (nodes,)."""
+        state = self.instance.state
+        return MappingProxyType(dict(zip(KINDS, (state.idle_slots, state.idle_reduce_slots), strict=True)))
+
+    @property
+    def due(self) -> int:
+        """How many tasks are to run."""
+        return len(self.tasks)
+
+    def schedule(self, nodes: Any, starts: Any) -> Schedule:
+        """A schedule of the instance from a node index (or -1) and a start in microseconds for each of `tasks`."""
+        return Schedule.empty(len(self.instance.workload)).with_tasks(self.tasks, nodes, starts)
+
+    @property
+    def plainly_infeasible(self) -> str | None:
+        for kind, name in enumerate(KINDS):
+            waiting = self.tasks[self.kind == kind]
+            if len(waiting) and not self.room[name].any():
+                task = self.instance.workload.task_ids[waiting[0]]
+                return f'no slot for a {name} ever becomes free, and task "{task}" is one'
+        return None
+
+    # When things end ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _maps_of(self) -> tuple[Ints, Ints]:
+        """For each job, how many maps it has, and how many of them have ended at the snapshot."""
+        workload, state = self.instance.workload, self.instance.state
+        job, is_map = self.jobs.of_task, workload.kind == MAP
+        count, ended = (
+            np.bincount(job[(job >= 0) & which], minlength=len(self.jobs)).astype(np.int64)
+            for which in (is_map, is_map & (state.status == FINISHED))
+        )
+        return count, ended
+
+    @cached_property
+    def maps_before_reduces(self) -> Ints:
+        """How many of each job's maps that have not ended at the snapshot must end before its reduces start."""
+        count, ended = self._maps_of
+        share = decimal(self.parameters["slowstart"])
+        needed = np.array([ceil(share * maps) for maps in count.tolist()], dtype=np.int64)
+        return np.asarray(np.maximum(needed - ended, 0))
+
+    def ends(self, schedule: Schedule) -> Ints:
+        """When each task of the instance ends, in microseconds: `NEVER` what does not run, `now` what has ended.
+
+        It is for tasks on nodes that exist.
+        """
+        found = np.full(len(self.instance.workload), NEVER, dtype=np.int64)
+        found[self.instance.state.status == FINISHED] = self.now
+        found[self.running] = self.busy_until
+        nodes = schedule.nodes[self.tasks]
+        runs = np.flatnonzero(nodes != NONE)
+        found[self.tasks[runs]] = schedule.starts[self.tasks[runs]] + self.times.on(runs, nodes[runs])
+        self._wait_for_maps(found)
+        return found
+
+    def _wait_for_maps(self, ends: Ints) -> None:
+        """Let the reduces that run end no sooner than the last map of their job that runs."""
+        kind, job = self.instance.workload.kind, self.jobs.of_task
+        counted = (job >= 0) & (ends < NEVER)
+        maps, reduces = np.flatnonzero(counted & (kind == MAP)), np.flatnonzero(counted & (kind == REDUCE))
+        last = np.full(len(self.jobs), -NEVER, dtype=np.int64)
+        np.maximum.at(last, job[maps], ends[maps])
+        ends[reduces] = np.maximum(ends[reduces], last[job[reduces]])
+
+    def reduces_from(self, ends: Ints) -> Ints:
+        """From when on the reduces of each job may run, by `ends`; `NEVER` where too few of its maps run."""
+        from_when = np.full(len(self.jobs), -NEVER, dtype=np.int64)
+        workload = self.instance.workload
+        left = (workload.kind == MAP) & (self.jobs.of_task >= 0) & (self.instance.state.status != FINISHED)
+        maps = np.flatnonzero(left)
+        order = maps[np.lexsort((ends[maps], self.jobs.of_task[maps]))]
+        begin = np.searchsorted(self.jobs.of_task[order], np.arange(len(self.jobs)))
+        needs = np.flatnonzero(self.maps_before_reduces)
+        from_when[needs] = ends[order[begin[needs] + self.maps_before_reduces[needs] - 1]]
+        return from_when
+
+    def completions(self, schedule: Schedule) -> Ints:
+        """When each of `jobs` ends, in microseconds; shape (jobs,). The schedule must be feasible."""
+        found = np.full(len(self.jobs), self.now, dtype=np.int64)
+        ends, job = self.ends(schedule), self.jobs.of_task
+        counted = np.flatnonzero(job >= 0)
+        np.maximum.at(found, job[counted], ends[counted])
+        return found
+
+    # What is feasible ---------------------------------------------------------------------------------------------
+
+    def violations(self, schedule: Schedule, /) -> list[Violation]:
+        expect(schedule, Schedule, f"{self.name} judges a schedule", HOW_TO_SCHEDULE)
+        task_ids = self.instance.workload.task_ids
+        if len(schedule) != len(task_ids):
+            return [Violation("length", (), len(schedule) - len(task_ids))]
+        nodes = schedule.nodes
+        unknown = np.flatnonzero((nodes < NONE) | (nodes >= len(self.instance.cluster)))
+        if len(unknown):
+            return [Violation("known-node", (str(task_ids[task]),), 1) for task in unknown.tolist()]
+        return list(self._broken(schedule))
+
+    def _broken(self, schedule: Schedule) -> Iterator[Violation]:
+        """Violations of a schedule on nodes that exist."""
+        task_ids = self.instance.workload.task_ids.tolist()
+        decided = np.zeros(len(task_ids), dtype=bool)
+        decided[self.tasks] = True
+        for task in np.flatnonzero((schedule.nodes != NONE) & ~decided).tolist():
+            yield Violation("pending-task", (task_ids[task],), 1)
+        for task in np.flatnonzero((schedule.nodes == NONE) & decided).tolist():
+            yield Violation("every-task-runs", (task_ids[task],), 1)
+        starts = schedule.starts[self.tasks]
+        runs = schedule.nodes[self.tasks] != NONE
+        yield from self._early("released", runs, starts, self.release)
+        ends = self.ends(schedule)
+        job = self.jobs.of_task[self.tasks]
+        from_when = self.reduces_from(ends)[job]
+        yield from self._early("slowstart", runs & (self.kind == REDUCE) & (from_when < NEVER), starts, from_when)
+        yield from self._overfull(schedule, ends)
+
+    def _early(self, constraint: str, which: Bools, starts: Ints, earliest: Ints) -> Iterator[Violation]:
+        """Those of `tasks` that start too early."""
+        for row in np.flatnonzero(which & (starts < earliest)).tolist():
+            task = str(self.instance.workload.task_ids[self.tasks[row]])
+            yield Violation(constraint, (task,), seconds(int(earliest[row] - starts[row])))
+
+    def _overfull(self, schedule: Schedule, ends: Ints) -> Iterator[Violation]:
+        """Nodes on which at some instant more tasks of a kind run than there is room for; by how many at most."""
+        node_ids = self.instance.cluster.node_ids
+        for kind, name in enumerate(KINDS):
+            own = self.tasks[(self.kind == kind) & (schedule.nodes[self.tasks] != NONE)]
+            held = self.running[self.instance.workload.kind[self.running] == kind]
+            nodes = np.concatenate([schedule.nodes[own], self.instance.state.node[held]])
+            begin = np.concatenate([schedule.starts[own], np.full(len(held), -NEVER)])
+            peak = _most_at_once(nodes, begin, np.concatenate([ends[own], ends[held]]), len(node_ids))
+            np.maximum.at(peak, nodes, 1)  # what takes no time takes a node with a slot
+            for node in np.flatnonzero(peak > self.room[name]).tolist():
+                yield Violation("slots", (name, str(node_ids[node])), int(peak[node] - self.room[name][node]))
+
+    # Bounds -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def least_times(self) -> Ints:
+        """The microseconds that each of `tasks` takes at least, on whatever node has room; shape (tasks,)."""
+        nodes = len(self.instance.cluster)
+        found = np.zeros(len(self.tasks), dtype=np.int64)
+        for kind, name in enumerate(KINDS):
+            of_kind = self.kind == kind
+            least = self.times.cheapest(np.ones(nodes, dtype=np.int64), self.room[name] > 0)
+            found[of_kind] = np.minimum(least[of_kind], LARGEST)
+        return found
+
+    @cached_property
+    def earliest_completions(self) -> Ints:
+        """When each of `jobs` ends at the earliest, were all slots its own; microseconds, shape (jobs,).
+
+        Each task starts as soon as it may, on the node where it is quickest.
+        """
+        best = Schedule.empty(len(self.instance.workload))
+        ends = self.ends(best)
+        ends[self.tasks] = self.release + self.least_times
+        reduces = np.flatnonzero(self.kind == REDUCE)
+        from_when = self.reduces_from(ends)[self.jobs.of_task[self.tasks[reduces]]]
+        ends[self.tasks[reduces]] = np.maximum(self.release[reduces], from_when) + self.least_times[reduces]
+        self._wait_for_maps(ends)
+        found = np.full(len(self.jobs), self.now, dtype=np.int64)
+        counted = np.flatnonzero(self.jobs.of_task >= 0)
+        np.maximum.at(found, self.jobs.of_task[counted], ends[counted])
+        return found
+
+
+def _most_at_once(nodes: Ints, begin: Ints, end: Ints, count: int) -> Ints:
+    """How many intervals [begin, end) each of `count` nodes has at once at most; shape (count,)."""
+    if not len(nodes):
+        return np.zeros(count, dtype=np.int64)
+    node, time = np.concatenate([nodes, nodes]), np.concatenate([begin, end])
+    change = np.concatenate([np.ones(len(nodes), dtype=np.int64), np.full(len(nodes), -1)])
+    order = np.lexsort((time, node))
+    node, time, running = node[order], time[order], np.cumsum(change[order])
+    last = np.append((node[1:] != node[:-1]) | (time[1:] != time[:-1]), True)  # of all that happens at an instant
+    peak = np.zeros(count, dtype=np.int64)
+    np.maximum.at(peak, node[last], running[last])  # each node's intervals all end, so that every sum starts from 0
+    return peak

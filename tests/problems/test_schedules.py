@@ -1,0 +1,118 @@
+"""The problems over time against an oracle that looks at every instant (`schedule_drawn`)."""
+
+from __future__ import annotations
+
+import json
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from schedule_drawn import Oracle, Starts, document, two_jobs
+
+from optsched.errors import InputError, MissingField, UsageError
+from optsched.instance import Cluster, Instance, State, Workload
+from optsched.instances.files import parse
+from optsched.placement import Placement
+from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
+from optsched.problems.schedules import ScheduleProblem
+from optsched.schedule import MICRO, Schedule
+
+FACTORS = ((1, 1, 1), (1, 1.5, 3), (0.3, 1, 0.1))
+
+
+def drawn_schedule(oracle: Oracle, chance: random.Random) -> Starts:
+    """Starts on any node, at instants of a coarse grid, mostly after the release."""
+    found: Starts = {}
+    for name in oracle.pending:
+        early = max(oracle.now, oracle.arrival(oracle.job_of(name)))
+        start = early + chance.choice([0, 0, 1, 2, Fraction(1, 2), 3, 10, 13, -1])
+        found[name] = None if chance.random() < 0.05 else (chance.choice(list(oracle.nodes)), start)
+    return found
+
+
+def as_schedule(problem: ScheduleProblem, starts: Starts) -> Schedule:
+    """The same as the package's noun."""
+    index, instance = problem.instance.node_index, problem.instance
+    entries: list[tuple[int, int] | None] = [None] * len(instance.workload)
+    for name, entry in starts.items():
+        if entry is not None:
+            entries[instance.task_index[name]] = (index[entry[0]], int(entry[1] * MICRO))
+    return Schedule.of(entries)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_values_and_violations(seed: int) -> None:
+    """Tests that values, and what is feasible, are those of an oracle, on drawn instances and schedules."""
+    text = document(seed)
+    chance = random.Random(seed)
+    factors, slowstart = FACTORS[seed % 3], (0.05, 1, 0, 0.5)[seed % 4]
+    oracle = Oracle(text, factors, slowstart)
+    instance = parse(json.dumps(text))
+    problems = [kind(instance, factors=factors, slowstart=slowstart) for kind in (Makespan, JobTimes)]
+    for _ in range(12):
+        starts = drawn_schedule(oracle, chance)
+        wrong = oracle.wrong(starts)
+        for problem, value in zip(problems, (oracle.makespan, oracle.job_times), strict=True):
+            schedule = as_schedule(problem, starts)
+            assert {(broken.constraint, broken.ids) for broken in problem.violations(schedule)} == wrong
+            if not wrong:
+                assert problem.evaluate(schedule) == (value(starts),)
+                for bound in problem.cheap_bounds():
+                    assert bound.value <= value(starts)
+
+
+def test_reduces_wait_for_maps() -> None:
+    """Tests that a reduce starts after the share of maps, and ends with the last one, as the docstring says."""
+    instance = two_jobs(duration=[2, 6, 1])
+    half, all_maps = (Makespan(instance, slowstart=share) for share in (0.5, 1))
+    early = half.schedule([0, 1, 2], [0, 0, 2 * MICRO])
+    assert half.evaluate(early) == (6,)
+    assert [str(broken) for broken in all_maps.violations(early)] == ["slowstart(r1) by 4"]
+    assert all_maps.evaluate(all_maps.schedule([0, 1, 2], [0, 0, 6 * MICRO])) == (7,)
+    assert [bound.value for bound in all_maps.cheap_bounds()] == [7, Fraction(2666667, MICRO)]
+
+
+def test_slots_that_nobody_gives_back() -> None:
+    """Tests that a slot that is neither idle nor of a listed task never becomes free, and what follows is said."""
+    cluster, workload = Cluster(["a"], slots=[2]), Workload(["t"], duration=[1])
+    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0]))
+    problem = Makespan(instance)
+    assert problem.plainly_infeasible == 'no slot for a map ever becomes free, and task "t" is one'
+    assert [str(broken) for broken in problem.violations(problem.schedule([0], [0]))] == ["slots(map, a) by 1"]
+    assert JobTimes(instance).cheap_bounds()
+
+
+def test_what_is_missing() -> None:
+    """Tests that every task without a time, and every running one without a start, is named, in one go."""
+    cluster = Cluster(["a"], slots=[2])
+    workload = Workload(["t1", "t2", "t3"], duration=[np.nan, 1, np.nan])
+    state = State.initial(
+        cluster, workload, status=[0, 1, 2], node=[-1, 0, 0], idle_slots=[1], start=[np.nan, np.nan, np.nan]
+    )
+    with pytest.raises(MissingField) as raised:
+        Makespan(Instance(cluster, workload, state))
+    assert [fault.place for fault in raised.value.faults] == ["tasks[0].times", "tasks[1].start"]
+    with pytest.raises(MissingField, match="group that has a weight"):
+        JobTimes(Instance(cluster, Workload(["t"], duration=[1])), weights="group")
+
+
+def test_too_long() -> None:
+    """Tests that times that may add up past 2^53 microseconds are refused before anything is computed with them."""
+    with pytest.raises(InputError, match="write them in larger units"):
+        Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[8e9, 8e9])))
+
+
+def test_wrong_decisions() -> None:
+    """Tests what is said of a schedule of another length, on no node, of what does not wait, and of no schedule."""
+    instance = two_jobs(duration=[1, 1, 1])
+    problem = Makespan(instance)
+    assert problem.violations(Schedule.empty(2))[0].constraint == "length"
+    assert problem.violations(Schedule.of([(3, 0), None, None]))[0].constraint == "known-node"
+    with pytest.raises(UsageError, match="makespan judges a schedule, not"):
+        problem.violations(Placement.of([0, 0, 0]))  # type: ignore[arg-type]
+    cluster, workload = instance.cluster, instance.workload
+    ended = instance.with_state(State.initial(cluster, workload, status=[2, 0, 0], node=[0, -1, -1]))
+    names = {broken.constraint for broken in Makespan(ended).violations(Schedule.of([(0, 0), (0, 0), (0, 0)]))}
+    assert names == {"pending-task"}

@@ -1,0 +1,39 @@
+"""How long tasks take, by locality, against what the format says and against all nodes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from schedule_drawn import document, two_jobs
+
+from optsched.instances.files import parse
+from optsched.problems.makespan import Makespan
+from optsched.schedule import MICRO
+
+
+def test_times_by_level() -> None:
+    """Tests that a task takes its time of the level, its duration times the factor, or its duration without data."""
+    instance = two_jobs(times=[[1, 2, 4], [np.nan] * 3, [np.nan] * 3], duration=[np.nan, 10, 10])
+    problem = Makespan(instance, factors="1,1.5,3")
+    rows, nodes = np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)
+    found = problem.times.on(rows, nodes).reshape(3, 3) / MICRO
+    assert found.tolist() == [[1, 2, 4], [10, 15, 30], [10, 10, 10]]
+    assert problem.least_times.tolist() == [MICRO, 10 * MICRO, 10 * MICRO]
+
+
+def test_cheapest_is_the_least_of_all_nodes() -> None:
+    """Tests the cheapest node by times and prices against all nodes, where no task is slower near its data."""
+    chance = np.random.default_rng(5)
+    for seed in range(80):
+        text = document(seed)
+        for task in text["tasks"]:
+            if "times" in task:
+                task["times"] = dict(zip(task["times"], sorted(task["times"].values()), strict=True))
+        problem = Makespan(parse(json.dumps(text)), factors=(1, 2, 3))
+        nodes = len(problem.instance.cluster)
+        prices, usable = chance.integers(0, 5, nodes), chance.random(nodes) < 0.8
+        found = problem.times.cheapest(prices, usable)
+        for row in range(len(problem.tasks)):
+            all_nodes = problem.times.on(np.full(nodes, row), np.arange(nodes)) * prices
+            assert found[row] == min(all_nodes[usable].tolist(), default=2**60)
