@@ -47,10 +47,9 @@ def small(seed: int) -> Instance:
         ["n1", "n2", "n3"],
         slots=[tasks] * 3,
         rate_in=[OUT_RATE] * 3,
-        running_rates=Ragged.from_rows(running, float),
     )
     workload = Workload([f"t{task}" for task in range(tasks)], rate_in=rng.choice(rates, size=tasks))
-    return Instance(cluster, workload)
+    return Instance.initial(cluster, workload, running_rates=Ragged.from_rows(running, float))
 
 
 def loads_alone(problem: FlowCongestion, placement: Placement) -> float:
@@ -141,9 +140,10 @@ def convexity() -> str:
         negative = total = 0
         for rates in MAP_RATES.T.tolist():
             for busy, rate in itertools.product(itertools.combinations_with_replacement(rates, running), rates):
-                cluster = Cluster(["n1"], slots=[4], running_rates=Ragged.from_rows([list(busy)], float))
                 maps = Workload([f"t{task}" for task in range(4)], rate_in=[rate] * 4)
-                second = np.diff(FlowCongestion(Instance(cluster, maps), scale=1).pattern_units(0), 2)
+                rows = Ragged.from_rows([list(busy)], float)
+                instance = Instance.initial(Cluster(["n1"], slots=[4]), maps, running_rates=rows)
+                second = np.diff(FlowCongestion(instance, scale=1).pattern_units(0), 2)
                 negative, total = negative + int((second < 0).sum()), total + len(second)
         rows.append([running, negative, total])
     return table(["maps that run", "negative", "second differences"], rows, text_columns=0)

@@ -78,8 +78,6 @@ def drawn(seed: int, setting: Setting) -> Instance:
         reduce_slots=[0] * nodes,
         rate_in=[OUT_RATE] * nodes,
         rate_out=[setting.rate_out] * nodes,
-        out_in_use=in_use,
-        running_rates=Ragged.from_rows([*running, *[[]] * storing], float),
     )
     demand = rates[rng.integers(0, len(rates), setting.maps)]
     replicas = [(kinds + rng.choice(storing, 2, replace=False)).tolist() for _ in range(setting.maps)]
@@ -88,7 +86,8 @@ def drawn(seed: int, setting: Setting) -> Instance:
         rate_in_by_type=demand,
         replicas=Ragged.from_rows(replicas),
     )
-    return Instance(cluster, workload)
+    rates_now = Ragged.from_rows([*running, *[[]] * storing], float)
+    return Instance.initial(cluster, workload, out_in_use=in_use, running_rates=rates_now)
 
 
 def surcharges(problem: FlowCongestion, nodes: Ints) -> tuple[float, float]:
@@ -98,12 +97,13 @@ def surcharges(problem: FlowCongestion, nodes: Ints) -> tuple[float, float]:
     Freeh's first condition counts these rates (section 3.2). The effective load counts the round's tasks in the same
     way.
     """
-    cluster, f_c = problem.instance.cluster, problem.parameters["f_c"]
+    cluster, in_use = problem.instance.cluster, problem.instance.state.out_in_use
+    f_c = problem.parameters["f_c"]
     rates = [problem.type_rates[kind, node] for kind, node in zip(problem.types.of_task, nodes, strict=True)]
 
     def term(source: int, node: int, readers: float) -> float:
         distance = f_c[1] if cluster.rack[source] == cluster.rack[node] else f_c[2]
-        return float((cluster.out_in_use[source] + readers) / cluster.rate_out[source] + distance)
+        return float((in_use[source] + readers) / cluster.rate_out[source] + distance)
 
     def paid(sources: Sequence[int]) -> float:
         reading = dict.fromkeys(sources, 0.0)

@@ -131,6 +131,32 @@ class Instance(Part):
         *others, parameters = values
         return make, (*others, _plain(parameters))
 
+    @classmethod
+    def initial(cls, cluster: Cluster, workload: Workload, *, time: float = 0, **others: Any) -> Instance:
+        """An instance in which nothing runs and every slot is idle, but for the given columns of its state.
+
+        Parameters
+        ----------
+        cluster, workload
+            The static part.
+        time
+            Of the snapshot, in seconds.
+        **others
+            Columns of `State` (`out_in_use=[12.5, 0]`); `name`, `labels` and the rest of the fields of an instance.
+
+        Raises
+        ------
+        InputError
+            If anything in it is wrong; every fault is listed with its place.
+
+        Examples
+        --------
+        >>> Instance.initial(Cluster(["n1", "n2"]), Workload(["t1"]), idle_slots=[0, 1]).state.idle_slots.tolist()
+        [0, 1]
+        """
+        header = {held.name: others.pop(held.name) for held in fields(cls) if held.name in others}
+        return cls(cluster, workload, State.initial(cluster, workload, time=time, **others), **header)
+
     @property
     def time(self) -> float:
         """The instant of the snapshot, in seconds."""
@@ -270,7 +296,8 @@ def _content(instance: Instance) -> Iterator[tuple[str, Any]]:
     yield from walk("workload", workload, ("rate_in_by_type", *unsaid))
     moved = {column.attribute: column.digest for column in columns_of(State) if column.digest}
     yield from walk("state", instance.state, ("time", *moved))
-    yield from ((name, getattr(instance.state, attribute)) for attribute, name in moved.items())
+    for attribute, name in moved.items():
+        yield from walk(name, getattr(instance.state, attribute))
     for name in named:
         order, renumbered = _first_appearance(getattr(cluster, name), len(getattr(cluster, f"{name}_ids")))
         yield f"cluster.{name}", renumbered

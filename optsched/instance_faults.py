@@ -114,7 +114,7 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
         yield from id_faults(name, getattr(cluster, name))
     for table, name, rows in (
         ("tasks", "replicas", workload.replicas),
-        ("nodes", "running_rates", cluster.running_rates),
+        ("nodes", "running_rates", state.running_rates),
     ):
         count = len(parts.ids[table])
         if not _row_starts_fit(rows, count):
@@ -124,7 +124,7 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
         return  # what follows compares columns with one another
     yield from _state_faults(cluster, workload, state)
     yield from _replica_faults(cluster, workload)
-    rates = cluster.running_rates
+    rates = state.running_rates
     for entry in np.flatnonzero(~((rates.values >= 0) & (rates.values <= LARGEST))):
         told = f"{rates.values[entry]} must be a rate in MB/s, 0 or more"
         yield Fault(_entry("nodes", "running_rates", rates, entry), told)

@@ -246,8 +246,7 @@ class Cluster(Part):
     """The nodes, as columns of shape (nodes,). Omitted columns take the defaults of the instance format.
 
     `rack`, `datacenter`, `type` are indices into `rack_ids`, `datacenter_ids`, `type_ids`, or -1. `rate_process`,
-    `rate_in`, `rate_out` are Hsu and Freeh's R_p, R_in, R_out and `out_in_use` its r_out (default 0), in MB/s.
-    `running_rates` holds, for each node, the input rates of tasks that run there but are not listed as tasks.
+    `rate_in`, `rate_out` are Hsu and Freeh's R_p, R_in and R_out, in MB/s.
     """
 
     node_ids: Strings
@@ -262,8 +261,6 @@ class Cluster(Part):
     rate_process: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
     rate_in: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
     rate_out: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
-    out_in_use: Annotated[Floats, _column("nodes", "number", 0)] = _DEFAULT
-    running_rates: Annotated[Ragged, _column("nodes", "numbers")] = _DEFAULT
     capacity: Annotated[Mapping[str, Floats], _column("nodes", "resources")] = field(default_factory=dict)
     topology: Topology | None = None
 
@@ -369,7 +366,9 @@ class State(Part):
     `status`, `node`, `start` have shape (tasks,): one of `PENDING`, `RUNNING`, `FINISHED`; the node it runs or ran
     on, or -1; the time it started, or NaN. `idle_slots`, `idle_reduce_slots`, `load` have shape (nodes,). `idle_slots`
     is what is free at this instant, as given: it is not computed from the running tasks. `bytes_read`, shape (tasks,),
-    are MB of its input that each task has read (Shen et al.'s d_j), or NaN.
+    are MB of its input that each task has read (Shen et al.'s d_j), or NaN. `out_in_use`, shape (nodes,), is the rate
+    at which each node gives data out, in MB/s (Hsu and Freeh's r_out; default 0). `running_rates` holds, for each node,
+    the input rates of tasks that run there but are not listed as tasks, in MB/s.
     """
 
     status: Annotated[Ints, _column("tasks", "choice", PENDING, field="state", choices=STATES)]
@@ -379,6 +378,8 @@ class State(Part):
     idle_reduce_slots: Annotated[Ints, _column("nodes", "integer", default_of="reduce_slots")]
     load: Annotated[Floats, _column("nodes", "number", 0)]
     bytes_read: Annotated[Floats, _column("tasks", "number", digest="workload.bytes_read")] = _DEFAULT
+    out_in_use: Annotated[Floats, _column("nodes", "number", 0, digest="cluster.out_in_use")] = _DEFAULT
+    running_rates: Annotated[Ragged, _column("nodes", "numbers", digest="cluster.running_rates")] = _DEFAULT
     time: float = 0
 
     def __post_init__(self) -> None:
@@ -398,18 +399,18 @@ class State(Part):
 
     @classmethod
     def initial(
-        cls, cluster: Cluster, workload: Workload, *, time: float = 0, **columns: npt.ArrayLike | None
+        cls, cluster: Cluster, workload: Workload, *, time: float = 0, **columns: npt.ArrayLike | Ragged | None
     ) -> State:
         """The state in which nothing runs and every slot is idle, but for the given `columns`."""
         counts = {"nodes": len(cluster), "tasks": len(workload)}
         defaults = {
             column.attribute: column.default_in(cluster)
             if column.default_of
-            else np.full(counts[column.table], column.default)
+            else column.filled(None, counts[column.table])
             for column in columns_of(State)
         }
         given = {name: values for name, values in columns.items() if values is not None}
-        return cls(**{**defaults, **given}, time=time)  # type: ignore[arg-type]
+        return cls(**{**defaults, **given}, time=time)
 
 
 #: The metadata of the attributes of each part, by their names.

@@ -62,12 +62,13 @@ def instances(draw: st.DrawFn) -> Instance:
     typed = draw(st.booleans())
     if typed:
         columns |= {"type": column(st.integers(0, 1), nodes), "type_ids": ["c1", "c2"]}
+    loads: dict[str, Any] = {}
     if RUNNING not in status:
         rows = column(st.lists(st.sampled_from(RATES), max_size=2), nodes)
-        columns["running_rates"] = Ragged.from_rows(rows, float)
+        loads["running_rates"] = Ragged.from_rows(rows, float)
     for name, values in (("rate_in", [85.0, 20.0]), ("rate_process", [60.0, 20.0]), ("rate_out", [85.0, 40.0])):
         columns[name] = column(st.sampled_from(values), nodes)
-    columns["out_in_use"] = column(st.sampled_from([0.0, 12.8, 85.0]), nodes)
+    loads["out_in_use"] = column(st.sampled_from([0.0, 12.8, 85.0]), nodes)
     cluster = Cluster([f"n{node}" for node in range(nodes)], **columns)
 
     rates: dict[str, Any] = {"rate_in": column(st.sampled_from(RATES), tasks)}
@@ -99,6 +100,7 @@ def instances(draw: st.DrawFn) -> Instance:
         node=[-1 if entry == PENDING else draw(st.integers(0, nodes - 1)) for entry in status],
         idle_slots=idle,
         idle_reduce_slots=idle_reduce,
+        **loads,
     )
     return Instance(cluster, workload, state)
 
@@ -125,15 +127,17 @@ def of_one_type(draw: st.DrawFn) -> Instance:
         slots=[3] * nodes,
         rate_in=[85.0] * nodes,
         rate_out=[85.0] * nodes,
-        out_in_use=column(st.sampled_from([0.0, 40.0]), nodes),
-        running_rates=Ragged.from_rows(column(st.lists(st.sampled_from(RATES), max_size=2), nodes), float),
     )
+    loads: dict[str, Any] = {
+        "out_in_use": column(st.sampled_from([0.0, 40.0]), nodes),
+        "running_rates": Ragged.from_rows(column(st.lists(st.sampled_from(RATES), max_size=2), nodes), float),
+    }
     workload = Workload(
         [f"t{task}" for task in range(tasks)],
         rate_in=[draw(st.sampled_from(RATES))] * tasks,
         replicas=Ragged.from_rows(column(st.lists(st.integers(0, nodes - 1), unique=True, max_size=2), tasks)),
     )
-    return Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle))
+    return Instance.initial(cluster, workload, idle_slots=idle, **loads)
 
 
 def paper(name: str, **parameters: Any) -> FlowCongestion:

@@ -65,10 +65,10 @@ def instances(draw: st.DrawFn) -> Instance:
     if typed:
         columns |= {"type": each.node(st.integers(0, 1)), "type_ids": ["c1", "c2"]}
     rows = each.node(st.lists(st.sampled_from(RATES), max_size=2))
-    columns["running_rates"] = Ragged.from_rows(rows, float)
+    loads: dict[str, Any] = {"running_rates": Ragged.from_rows(rows, float)}
     for name, values in (("rate_in", [85.0, 20.0]), ("rate_process", [60.0, 20.0]), ("rate_out", [85.0, 40.0])):
         columns[name] = each.node(st.sampled_from(values))
-    columns["out_in_use"] = each.node(st.sampled_from([0.0, 12.8, 85.0]))
+    loads["out_in_use"] = each.node(st.sampled_from([0.0, 12.8, 85.0]))
     cluster = Cluster([f"n{node}" for node in range(nodes)], **columns)
 
     demand = _rates(each, columns["type"]) if typed else {"rate_in": each.task(st.sampled_from(RATES))}
@@ -92,6 +92,7 @@ def instances(draw: st.DrawFn) -> Instance:
         node=[draw(st.integers(0, nodes - 1)) if kind in ("running", "finished") else -1 for kind in kinds],
         idle_slots=idle,
         load=each.node(st.integers(0, 6)),
+        **loads,
     )
     return Instance(cluster, workload, state)
 

@@ -69,11 +69,9 @@ def test_enumeration_of_many_tasks_is_refused(kind: type[Lsap] | type[Latency], 
 
 
 def _flow(rate: float = 3.0, rate_out: float = 85.0, **parameters: Any) -> Flow:
-    cluster = Cluster(
-        ["a", "b"], rate_out=[rate_out] * 2, rate_in=[85.0] * 2, out_in_use=[1.0] * 2, running_rates=RUNNING
-    )
+    cluster = Cluster(["a", "b"], rate_out=[rate_out] * 2, rate_in=[85.0] * 2)
     workload = Workload(["t", "u"], replicas=Ragged.from_rows([[0], [0]]), rate_in=[rate] * 2)
-    return Flow(Instance(cluster, workload), **parameters)
+    return Flow(Instance.initial(cluster, workload, out_in_use=[1.0] * 2, running_rates=RUNNING), **parameters)
 
 
 RUNNING = Ragged.from_rows([[3.0], []], float)

@@ -258,9 +258,9 @@ def test_shares_of_a_shuffle_do_not_depend_on_its_order() -> None:
     workload = Workload(
         ["m1", "m2", "m3", "r1", "r2"], kind=[MAP] * 3 + [REDUCE] * 2, rate_in=[1.0] * 5, shuffle=shuffle
     )
-    cluster = Cluster(["a", "b"], rate_out=[9, 9], rate_in=[9, 9], out_in_use=[3, 0])
-    state = State.initial(cluster, workload, status=[FINISHED] * 3 + [PENDING] * 2, node=[0, 0, 0, -1, -1])
-    posed = FlowCongestion(Instance(cluster, workload, state), weights="shuffle")
+    cluster = Cluster(["a", "b"], rate_out=[9, 9], rate_in=[9, 9])
+    ran = {"status": [FINISHED] * 3 + [PENDING] * 2, "node": [0, 0, 0, -1, -1]}
+    posed = FlowCongestion(Instance.initial(cluster, workload, out_in_use=[3, 0], **ran), weights="shuffle")
     assert len(posed.classes.first) == 1
 
 

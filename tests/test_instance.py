@@ -31,8 +31,22 @@ def test_defaults() -> None:
     assert instance.workload.group.tolist() == [-1]
     assert len(instance.replicas[0]) == 0
     assert np.isnan(instance.workload.size).all()
-    assert len(instance.cluster.running_rates) == 2
+    assert len(instance.state.running_rates) == 2
     assert str(instance) == "instance: 1 tasks, 2 nodes"
+
+
+def test_initial() -> None:
+    """Tests that columns of the state and texts are given by name, and that the rest of the state is as at first."""
+    nodes, tasks = Cluster(["a", "b"], slots=[2, 3]), Workload(["t"])
+    rates = Ragged.from_rows([[], [3.0]], float)
+    made = Instance.initial(nodes, tasks, time=5, out_in_use=[0, 7], running_rates=rates, name="x", labels={"a": "b"})
+    assert (made.cluster, made.workload, made.name, made.labels) == (nodes, tasks, "x", {"a": "b"})
+    assert (made.time, made.state.out_in_use.tolist(), made.state.idle_slots.tolist()) == (5, [0, 7], [2, 3])
+    assert made.state.running_rates is rates
+    state = State.initial(nodes, tasks, time=5, out_in_use=[0, 7], running_rates=rates)
+    assert Instance(nodes, tasks, state).sha256 == made.sha256
+    with pytest.raises(TypeError, match="idle"):
+        Instance.initial(nodes, tasks, idle=[1, 1])
 
 
 def test_columns_are_read_only_and_private() -> None:

@@ -95,7 +95,7 @@ NAN = np.nan
             ],
         ),
         (
-            lambda: instance_of(cluster(out_in_use=[0, NAN, 0])),
+            lambda: instance_of(state={"out_in_use": [0, NAN, 0]}),
             [
                 "nodes[1].out_in_use: is no number; where nothing is known it is 0",
             ],
@@ -107,13 +107,13 @@ NAN = np.nan
             ],
         ),
         (
-            lambda: instance_of(cluster(running_rates=Ragged.from_rows([[1.0]], float))),
+            lambda: instance_of(state={"running_rates": Ragged.from_rows([[1.0]], float)}),
             [
                 "nodes.running_rates: the row starts must run from 0 to 1 over 3 rows",
             ],
         ),
         (
-            lambda: instance_of(cluster(running_rates=Ragged.from_rows([[], [1.0, -2.0], [NAN]], float))),
+            lambda: instance_of(state={"running_rates": Ragged.from_rows([[], [1.0, -2.0], [NAN]], float)}),
             [
                 "nodes[1].running_rates[1]: -2.0 must be a rate in MB/s, 0 or more",
                 "nodes[2].running_rates[0]: nan must be a rate in MB/s, 0 or more",

@@ -65,7 +65,7 @@ def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
             values.update(_frame_columns(instance, column))
         frames[table] = pd.DataFrame(values)
     nodes, tasks = (ids_of(instance, table).astype(object) for table in ("nodes", "tasks"))
-    replicas, rates = instance.replicas, instance.cluster.running_rates
+    replicas, rates = instance.replicas, instance.state.running_rates
     frames["replicas"] = pd.DataFrame({"task": tasks[replicas.row_of], "node": nodes[replicas.values]}, dtype=object)
     frames["running_rates"] = pd.DataFrame({"node": nodes[rates.row_of], "rate": rates.values})
     shuffle = instance.workload.shuffle

@@ -193,7 +193,7 @@ def running_rates(instance: Instance, nodes: Ints, kinds: tuple[int, ...]) -> li
     on = Ragged(np.arange(len(running) + 1), state.node[running]).transposed(len(cluster)).take(nodes)
     demand = task_rates(instance, running)
     return [
-        np.concatenate((cluster.running_rates[node], demand[places, cluster.type[node]]))
+        np.concatenate((state.running_rates[node], demand[places, cluster.type[node]]))
         for node, places in zip(nodes.tolist(), on, strict=True)
     ]
 
@@ -205,7 +205,7 @@ def source_terms(instance: Instance, sources: Ints, nodes: Ints, f_c: tuple[floa
     rack = cluster.rack[sources][:, None]
     in_rack = (cluster.rack[nodes] == rack) & (rack >= 0)
     distance = np.where(nodes == sources[:, None], same_node, np.where(in_rack, same_rack, across))
-    terms: Floats = (cluster.out_in_use[sources] / cluster.rate_out[sources])[:, None] + distance
+    terms: Floats = (instance.state.out_in_use[sources] / cluster.rate_out[sources])[:, None] + distance
     return terms
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.brief import brief, counted
 from optsched.errors import Fault, UsageError
-from optsched.instance import KINDS, MAP, PENDING, Bools, Cluster, Floats, Ints, Shuffle, Workload
+from optsched.instance import KINDS, MAP, PENDING, Bools, Cluster, Floats, Ints, Ragged, Shuffle, Workload
 from optsched.problems import Problem
 from optsched.problems.base import Parameter
 
@@ -85,6 +85,10 @@ class View:
         int64, shape (nodes,): slots that each node has now, free or not; none where it is lost.
     bytes_read
         float64, shape (arrived tasks,): MB of its input that each task has read, or NaN.
+    out_in_use
+        float64, shape (nodes,): the rate at which each node gives data out, in MB/s.
+    running_rates
+        For each node the input rates of tasks that run there but are not listed, in MB/s.
     shuffle
         What maps send to reduces, both of them arrived: `emitted` so far, and `size` only where the map is finished,
         else NaN. None where nothing is known of it.
@@ -103,6 +107,8 @@ class View:
     map_slots: Ints
     reduce_slots: Ints
     bytes_read: Floats
+    out_in_use: Floats
+    running_rates: Ragged
     shuffle: Shuffle | None = None
     true_shuffle: Shuffle | None = None
 

@@ -261,6 +261,8 @@ class Known:
             _window(self._slots[KINDS[MAP]]),
             _window(self._slots[KINDS[REDUCE]]),
             _window(self._bytes_read[: self._tasks]),
+            instance.state.out_in_use,
+            instance.state.running_rates,
             seen,
             true_shuffle,
         )

@@ -37,8 +37,8 @@ def instances(draw: st.DrawFn) -> Instance:
         slots=column(small, nodes),
         rate_in=[85.0] * nodes,
         rate_out=[85.0] * nodes,
-        running_rates=Ragged.from_rows(column(st.lists(rate, max_size=2), nodes), dtype=float),
     )
+    running = Ragged.from_rows(column(st.lists(rate, max_size=2), nodes), dtype=float)
     jobs = draw(st.integers(1, 3))
     workload = Workload(
         [f"t{task}" for task in range(tasks)],
@@ -51,7 +51,7 @@ def instances(draw: st.DrawFn) -> Instance:
         replicas=Ragged.from_rows(column(st.lists(st.integers(0, nodes - 1), unique=True, max_size=2), tasks)),
         rate_in_by_type=np.array(column(st.tuples(rate, rate), tasks)).reshape(tasks, 2),
     )
-    return Instance(cluster, workload)
+    return Instance.initial(cluster, workload, running_rates=running)
 
 
 @settings(max_examples=25)
@@ -91,10 +91,11 @@ class TestBalancing:
             ["busy", "idle"],
             slots=[4, 4],
             rate_in=[85, 85],
-            running_rates=Ragged.from_rows([[5.0], []], dtype=float),
         )
+        running = Ragged.from_rows([[5.0], []], dtype=float)
         workload = Workload([f"t{task}" for task in range(4)], rate_in=[2.0, 2.0, 2.0, 2.0])
-        assert balancing(Flow(Instance(cluster, workload)), RNG).nodes.tolist() == [1, 1, 1, 0]
+        problem = Flow(Instance.initial(cluster, workload, running_rates=running))
+        assert balancing(problem, RNG).nodes.tolist() == [1, 1, 1, 0]
 
     def test_largest_first(self) -> None:
         """Tests that the largest demands are spread first, ties by position, and that the smallest wait."""
@@ -110,10 +111,11 @@ class TestBalancing:
             type=[0, 1],
             type_ids=["c1", "c2"],
             rate_in=[85, 85],
-            running_rates=Ragged.from_rows([[3.0], []], dtype=float),
         )
+        running = Ragged.from_rows([[3.0], []], dtype=float)
         workload = Workload(["terasort"], rate_in_by_type=np.array([[9.14, 12.8]]))
-        assert balancing(Flow(Instance(cluster, workload)), RNG).nodes.tolist() == [0]
+        problem = Flow(Instance.initial(cluster, workload, running_rates=running))
+        assert balancing(problem, RNG).nodes.tolist() == [0]
 
     @given(instances(), st.sampled_from(["largest", "given"]))
     def test_every_step_takes_the_least_sum(self, instance: Instance, order: str) -> None:

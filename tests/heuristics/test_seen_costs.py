@@ -11,7 +11,7 @@ from policy_cases import first_view
 from transmission_instances import DISTANCES, SENT, example
 
 from optsched.heuristics.seen_costs import SeenCosts, held, instance_held, missing_sizes, sizes_parameter
-from optsched.instance import FINISHED, PENDING, RUNNING, Instance, Shuffle
+from optsched.instance import FINISHED, PENDING, RUNNING, Instance, Ragged, Shuffle
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.running.base import View
@@ -35,7 +35,14 @@ def seen(status: list[int], node: list[int]) -> View:
     sizes = np.where(np.array(status)[shuffle.map] == FINISHED, shuffle.size, np.nan)
     known: dict[str, Any] = {"shuffle": Shuffle(shuffle.map, shuffle.reduce, sizes, emitted)}
     read = np.array([64.0, 64.0, np.nan, np.nan])
-    columns = (np.array([*status, PENDING, PENDING]), np.array([*node, -1, -1]), *[np.zeros(4)] * 4, read)
+    columns = (
+        np.array([*status, PENDING, PENDING]),
+        np.array([*node, -1, -1]),
+        *[np.zeros(4)] * 4,
+        read,
+        np.zeros(4),
+        Ragged.empty(4, float),
+    )
     return View("transmission", {}, instance.cluster, workload, *columns, **known, true_shuffle=shuffle)
 
 

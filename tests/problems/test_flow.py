@@ -15,9 +15,15 @@ from optsched.problems import Flow
 from optsched.problems.base import GRID
 from optsched.problems.flow import effective_load
 
+#: Node a runs two maps of 3 and 5 MB/s, and 17 of its 85 MB/s out are in use.
+LOADS: dict[str, Any] = {
+    "out_in_use": [17.0, 0.0, 0.0],
+    "running_rates": Ragged.from_rows([[3.0, 5.0], [], []], float),
+}
+
 
 def cluster(**columns: Any) -> Cluster:
-    """Nodes a and b in rack r1, c in r2; a runs two maps of 3 and 5 MB/s, and 17 of its 85 MB/s out are in use."""
+    """Nodes a and b in rack r1, c in r2."""
     given: dict[str, Any] = {
         "rack": [0, 0, 1],
         "rack_ids": ["r1", "r2"],
@@ -25,17 +31,14 @@ def cluster(**columns: Any) -> Cluster:
         "rate_in": [80.0, 80.0, 40.0],
         "rate_process": [20.0, 20.0, 20.0],
         "rate_out": [85.0, 85.0, 85.0],
-        "out_in_use": [17.0, 0.0, 0.0],
-        "running_rates": Ragged.from_rows([[3.0, 5.0], [], []], float),
     }
     return Cluster(["a", "b", "c"], **{**given, **columns})
 
 
 def posed(rows: list[list[int]], rates: list[float], idle: list[int] | None = None, **parameters: Any) -> Flow:
     """Maps with the given replicas and input rates."""
-    nodes = cluster()
     workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows), rate_in=rates)
-    return Flow(Instance(nodes, workload, State.initial(nodes, workload, idle_slots=idle or [2, 1, 1])), **parameters)
+    return Flow(Instance.initial(cluster(), workload, idle_slots=idle or [2, 1, 1], **LOADS), **parameters)
 
 
 def on_grid(value: float) -> Fraction:
@@ -93,7 +96,7 @@ def test_nodes_without_rack_are_across() -> None:
     """Tests that two nodes of no known rack are not in one rack."""
     nodes = cluster(rack=[-1, -1, 0])
     workload = Workload(["t"], replicas=Ragged.from_rows([[1]]), rate_in=[10.0])
-    assert penalties(Flow(Instance(nodes, workload)))[:2] == pytest.approx([30.875, 20.0], abs=1e-6)
+    assert penalties(Flow(Instance.initial(nodes, workload, **LOADS)))[:2] == pytest.approx([30.875, 20.0], abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +134,7 @@ def test_rates_by_type() -> None:
     """Tests that a task's rate is that of the node's type."""
     nodes = cluster(type=[0, 1, 1], type_ids=["c1", "c2"])
     workload = Workload(["t"], rate_in_by_type=[[9.14, 12.8]])
-    problem = Flow(Instance(nodes, workload))
+    problem = Flow(Instance.initial(nodes, workload, **LOADS))
     expected = [9.14 * 2 + 9.14 * (1 + 7 / 80), 12.8 * 3, 12.8 * 3]
     assert penalties(problem) == pytest.approx(expected, abs=1e-5)
     assert problem.rates[0, :2].tolist() == [9.14, 12.8]
@@ -140,7 +143,7 @@ def test_rates_by_type() -> None:
 
 def test_listed_running_maps() -> None:
     """Tests that maps listed as running count where they run, with the rate of that node; reduces do not."""
-    nodes = cluster(type=[0, 1, 1], type_ids=["c1", "c2"], running_rates=None or Ragged.empty(3, np.float64))
+    nodes = cluster(type=[0, 1, 1], type_ids=["c1", "c2"])
     workload = Workload(["m", "r", "t"], kind=[MAP, REDUCE, MAP], rate_in_by_type=[[1.0, 4.0], [9.0, 9.0], [2.0, 3.0]])
     state = State.initial(nodes, workload, status=[RUNNING, RUNNING, 0], node=[1, 1, -1])
     problem = Flow(Instance(nodes, workload, state))
@@ -196,7 +199,7 @@ def test_missing_fields(
 ) -> None:
     """Tests that each rate that the parameters call for is told with its place, and no other."""
     workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows), rate_in=rates)
-    instance = Instance(cluster(**columns), workload)
+    instance = Instance.initial(cluster(**columns), workload, **LOADS)
     if not faults:
         assert Flow(instance, **parameters).count == 1
         return
@@ -207,7 +210,7 @@ def test_missing_fields(
 
 def test_running_map_needs_its_rate() -> None:
     """Tests that a map that runs without a rate is a fault, even on a node that offers no slot."""
-    nodes = cluster(running_rates=Ragged.empty(3, np.float64))
+    nodes = cluster()
     workload = Workload(["m", "t"], rate_in=[np.nan, 1.0])
     state = State.initial(nodes, workload, status=[RUNNING, 0], node=[0, -1], idle_slots=[0, 1, 1])
     with pytest.raises(MissingField, match=r"tasks\[0\]\.rate_in: flow needs the input rate of a running map, in MB/s"):

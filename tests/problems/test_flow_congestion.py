@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -42,21 +43,21 @@ from optsched.searches.enumeration import best_placement
 TABLE3 = [[3.04, 9.14, 0.23, 16.0], [3.2, 12.8, 0.27, 21.3]]
 
 
-def two_nodes(running: list[list[float]], slots: int | list[int] = 4, **columns: Any) -> Cluster:
+def two_nodes(slots: int | list[int] = 4, **columns: Any) -> Cluster:
     """Nodes n1 and n2 of 85 MB/s."""
     given: dict[str, Any] = {
         "slots": [slots, slots] if isinstance(slots, int) else slots,
         "rate_in": [85.0, 85.0],
         "rate_out": [85.0, 85.0],
-        "running_rates": Ragged.from_rows(running, float),
     }
     return Cluster(["n1", "n2"], **{**given, **columns})
 
 
-def posed(cluster: Cluster, rates: list[float], **parameters: Any) -> FlowCongestion:
-    """Maps without replicas."""
+def posed(running: list[list[float]], rates: list[float], slots: int = 4, **parameters: Any) -> FlowCongestion:
+    """Maps without replicas, and the rates of what runs on two nodes."""
     workload = Workload([f"t{task}" for task in range(len(rates))], rate_in=rates)
-    return FlowCongestion(Instance(cluster, workload), **parameters)
+    rows = Ragged.from_rows(running, float)
+    return FlowCongestion(Instance.initial(two_nodes(slots), workload, running_rates=rows), **parameters)
 
 
 def paper(name: str) -> Instance:
@@ -85,13 +86,13 @@ def in_words(problem: FlowCongestion, placement: Placement) -> float:
     def read(source: int, node: int) -> float:
         same_rack = cluster.rack[source] == cluster.rack[node] != -1
         f_c = parameters["f_c"][0 if source == node else 1 if same_rack else 2]
-        return float(1 + cluster.out_in_use[source] / cluster.rate_out[source] + f_c)
+        return float(1 + state.out_in_use[source] / cluster.rate_out[source] + f_c)
 
     total = 0.0
     for node in range(len(cluster)):
         there = np.flatnonzero(placement.nodes == node).tolist()
         running = [task for task in range(len(workload)) if state.status[task] == RUNNING and state.node[task] == node]
-        rates = [*cluster.running_rates[node].tolist(), *(rate(task, node) for task in [*running, *there])]
+        rates = [*state.running_rates[node].tolist(), *(rate(task, node) for task in [*running, *there])]
         effective = sum(rates) - (statistics.pstdev(rates) if rates and parameters["deviation"] else 0)
         scale = parameters["scale"]
         if isinstance(scale, str):
@@ -137,23 +138,23 @@ def test_objective_is_what_the_paper_words(problem: FlowCongestion, seed: int) -
 
 def test_penalty_by_hand() -> None:
     """Tests two Terasorts beside a Grep on a node of cluster 1: e_m = 18.51 - 4.2002, over 85."""
-    problem = posed(two_nodes([[0.23], []]), [9.14, 9.14], f_c=(0, 0, 0))
+    problem = posed([[0.23], []], [9.14, 9.14], f_c=(0, 0, 0))
     together = 2 * 9.14 * (2 + (18.51 - 4.200214) / 85)
     assert value(problem, [0, 0]) == pytest.approx(together, abs=1e-5)
     assert value(problem, [0, 1]) == pytest.approx(9.14 * (2 + (9.37 - 4.455) / 85) + 9.14 * (2 + 9.14 / 85), abs=1e-5)
-    literal = posed(two_nodes([[0.23], []]), [9.14, 9.14], f_c=(0, 0, 0), scale=1)
+    literal = posed([[0.23], []], [9.14, 9.14], f_c=(0, 0, 0), scale=1)
     assert value(literal, [0, 0]) == pytest.approx(2 * 9.14 * (2 + 18.51 - 4.200214), abs=1e-4)
 
 
 def test_a_task_can_lighten_a_node() -> None:
     """Tests that the effective load falls from 12.8 to 6.805 where a Grep joins a Terasort, and is never negative."""
-    problem = posed(two_nodes([[12.8], []]), [0.27])
+    problem = posed([[12.8], []], [0.27])
     loads = problem.effective_loads(0, np.array([[0], [1]]))
     assert loads.tolist() == pytest.approx([12.8, 12.8 + 0.27 - 6.265])
     flat = [rate for rates in TABLE3 for rate in rates]
     for size in range(4):
         for rates in itertools.combinations_with_replacement(flat, size):
-            node = posed(two_nodes([list(rates), []]), [3.04])
+            node = posed([list(rates), []], [3.04])
             found = node.effective_loads(0, np.zeros((1, 1), dtype=np.int64))[0]
             assert found == pytest.approx(effective_load(np.array(rates)))
             assert found >= 0
@@ -187,7 +188,7 @@ class TestConvexity:
         for rates in TABLE3:
             for size, rate in itertools.product(range(4), rates):
                 for running in itertools.combinations_with_replacement(rates, size):
-                    problem = posed(two_nodes([list(running), list(running)]), [rate] * 4, scale=scale)
+                    problem = posed([list(running), list(running)], [rate] * 4, scale=scale)
                     second = np.diff(problem.pattern_units(0), 2)
                     assert problem.convex == bool((second >= 0).all())
                     negative, total = negative + int((second < 0).sum()), total + len(second)
@@ -195,9 +196,9 @@ class TestConvexity:
 
     def test_several_types(self) -> None:
         """Tests that several types are never one convex flow, a map and a reduce of one rate included."""
-        assert not posed(two_nodes([[], []]), [3.04, 3.2]).convex
+        assert not posed([[], []], [3.04, 3.2]).convex
         workload = Workload(["m", "r"], kind=[MAP, REDUCE], rate_in=[3.04, 3.04])
-        assert not FlowCongestion(Instance(two_nodes([[], []]), workload)).convex
+        assert not FlowCongestion(Instance(two_nodes(), workload)).convex
 
 
 class TestReduces:
@@ -205,7 +206,7 @@ class TestReduces:
 
     def instance(self, **state: Any) -> Instance:
         """Maps a and b ran on n1 (40 of 85 MB/s in use) and n2, c waits; reduce r reads 30, 10 and 60 MB of them."""
-        cluster = two_nodes([[], []], rack=[0, 0], rack_ids=["k"], out_in_use=[42.5, 0.0])
+        cluster = two_nodes(rack=[0, 0], rack_ids=["k"])
         workload = Workload(
             ["a", "b", "c", "r"],
             kind=[MAP, MAP, MAP, REDUCE],
@@ -213,7 +214,7 @@ class TestReduces:
             shuffle=Shuffle([0, 1, 2], [3, 3, 3], [30.0, 10.0, 60.0], [np.nan] * 3),
         )
         given: dict[str, Any] = {"status": [FINISHED, FINISHED, PENDING, PENDING], "node": [0, 1, -1, -1]}
-        return Instance(cluster, workload, State.initial(cluster, workload, **{**given, **state}))
+        return Instance.initial(cluster, workload, out_in_use=[42.5, 0.0], **{**given, **state})
 
     @pytest.mark.parametrize(
         ("weights", "on_n1", "on_n2"), [("literal", 1.5 + 1.1, 1.6 + 1.0), ("shuffle", 1.4, 0.75 * 1.6 + 0.25)]
@@ -269,12 +270,14 @@ class TestAgainstFlow:
 
     def test_frozen_units_with_loads(self) -> None:
         """Tests the same where maps alone are there and what runs loads the nodes: 20 and 3 MB/s in, of 85."""
-        cluster = two_nodes([[20.0], [1.0, 2.0]], out_in_use=[6.0, 0.0])
         workload = Workload(["t1", "t2"], rate_in=[5.0, 8.0], replicas=Ragged.from_rows([[0], [1]]))
-        flow, problem = Flow(Instance(cluster, workload)), FlowCongestion(Instance(cluster, workload))
+        reading = {"out_in_use": [6.0, 0.0]}
+        running = Ragged.from_rows([[20.0], [1.0, 2.0]], float)
+        instance = Instance.initial(two_nodes(), workload, running_rates=running, **reading)
+        flow, problem = Flow(instance), FlowCongestion(instance)
         frozen = problem.frozen_units[problem.classes.of_task]
         assert np.abs(frozen - flow.class_units[flow.classes().of_task]).max() <= 1
-        idle = FlowCongestion(Instance(two_nodes([[], []], out_in_use=[6.0, 0.0]), workload))
+        idle = FlowCongestion(Instance.initial(two_nodes(), workload, **reading))
         assert (frozen > idle.frozen_units[idle.classes.of_task]).all()
 
     @settings(max_examples=60)
@@ -284,16 +287,7 @@ class TestAgainstFlow:
         state = instance.state
         if (instance.workload.kind == REDUCE).any():
             return
-        single = instance.with_state(
-            State(
-                state.status,
-                state.node,
-                state.start,
-                np.minimum(state.idle_slots, 1),
-                state.idle_reduce_slots,
-                state.load,
-            )
-        )
+        single = instance.with_state(replace(state, idle_slots=np.minimum(state.idle_slots, 1)))
         alone, flow = FlowCongestion(single, scale=scale), Flow(single, scale=scale, include_task=True)
         found, expected = solve(alone).objective, solve(flow).objective
         assert found is not None
@@ -366,7 +360,7 @@ class TestPatterns:
         """Tests that four types and four slots have the 70 patterns that combinations allow, shared by nodes with
         equal slots.
         """
-        problem = posed(two_nodes([[1.0], []]), [rate for rate in TABLE3[0] for _ in range(4)])
+        problem = posed([[1.0], []], [rate for rate in TABLE3[0] for _ in range(4)])
         assert [len(problem.patterns(host)) for host in (0, 1)] == [70, 70]
         assert problem.patterns(0) is problem.patterns(1)
         assert not np.array_equal(problem.pattern_units(0), problem.pattern_units(1))
@@ -375,7 +369,7 @@ class TestPatterns:
     def test_too_many(self, name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
         """Tests that too many patterns, or too long lists of them, are refused with their number and what to do."""
         monkeypatch.setattr(flow_congestion, name, limit)
-        problem = posed(two_nodes([[1.0], []], slots=2), [1.0, 2.0])
+        problem = posed([[1.0], []], [1.0, 2.0], slots=2)
         told = "2 types of tasks make 8 patterns on 2 different nodes, too many to list; round the rates"
         with pytest.raises(TooLarge, match=told):
             problem.patterns(0)
@@ -388,7 +382,7 @@ def test_least_cost_is_that_of_an_idle_node_with_a_slot(held: int) -> None:
 
     Node n1 has a slot for a reduce alone: a map goes to n2, whether its block lies there or not.
     """
-    cluster = two_nodes([[], []], slots=[0, 1], reduce_slots=[1, 0])
+    cluster = two_nodes(slots=[0, 1], reduce_slots=[1, 0])
     rates = {"rate_in": [5.0, 5.0], "kind": [MAP, REDUCE], "job": [0, -1], "job_ids": ["j"]}
     workload = Workload(["m", "r"], replicas=Ragged.from_rows([[held], []]), **rates)
     problem = FlowCongestion(Instance(cluster, workload))
@@ -400,7 +394,7 @@ def test_least_cost_is_that_of_an_idle_node_with_a_slot(held: int) -> None:
 
 def test_violations_say_by_how_much() -> None:
     """Tests the amounts: maps missing to as many as there are slots for, and maps beyond a node's own slots."""
-    problem = posed(two_nodes([[], []], slots=2), [1.0] * 5)
+    problem = posed([[], []], [1.0] * 5, slots=2)
     assert problem.violations(problem.placement([NONE] * 5)) == [Violation("cardinality", ("map",), 4)]
     assert problem.violations(problem.placement([0, 0, 1, NONE, NONE])) == [Violation("cardinality", ("map",), 1)]
     assert problem.violations(problem.placement([0, 0, 0, 0, 1])) == [Violation("slots", ("n1",), 2)]
@@ -412,7 +406,7 @@ def test_violations_say_by_how_much() -> None:
 
 def test_nothing_to_place() -> None:
     """Tests that no tasks, no slots, or neither cost nothing and are feasible."""
-    cluster = two_nodes([[], []])
+    cluster = two_nodes()
     for rates, idle in (([], [2, 2]), ([1.0, 2.0], [0, 0]), ([], [0, 0])):
         workload = Workload([f"t{task}" for task in range(len(rates))], rate_in=rates)
         problem = FlowCongestion(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=idle)))
@@ -429,10 +423,10 @@ def test_hosts_and_classes() -> None:
         slots=[2, 2, 2, 3],
         rate_in=[85.0] * 4,
         rate_out=[85.0] * 4,
-        running_rates=Ragged.from_rows([[1.0, 3.0], [3.0, 1.0], [], [1.0, 3.0]], float),
     )
+    running = Ragged.from_rows([[1.0, 3.0], [3.0, 1.0], [], [1.0, 3.0]], float)
     workload = Workload(list("tuvw"), rate_in=[1.0] * 4, replicas=Ragged.from_rows([[2], [2], [3, 2], [2, 3]]))
-    problem = FlowCongestion(Instance(cluster, workload))
+    problem = FlowCongestion(Instance.initial(cluster, workload, running_rates=running))
     assert problem.hosts.of_task.tolist() == [0, 0, 1, 2]
     assert problem.classes.of_task.tolist() == [0, 0, 1, 1]
     assert problem.types.size.tolist() == [4]
@@ -464,7 +458,7 @@ def test_hosts_that_only_reading_tells_apart_share_their_loads() -> None:
 )
 def test_missing_fields(columns: dict[str, Any], rates: list[float], faults: list[str]) -> None:
     """Tests that rates of pending maps and reduces, of nodes with slots, and of sources of reduces are asked for."""
-    cluster = two_nodes([[], []], **columns)
+    cluster = two_nodes(**columns)
     workload = Workload(
         ["m", "r", "a"],
         kind=[MAP, REDUCE, MAP],
@@ -490,7 +484,7 @@ def test_one_idle_slot_needs_its_rate(kind: int) -> None:
 
 def test_what_is_not_missed() -> None:
     """Tests that reduce slots ask for nothing where no reduce waits, nor types of nodes without a slot."""
-    cluster = two_nodes([[], []], rate_in=[85.0, np.nan], type=[0, 1], type_ids=["c1", "c2"])
+    cluster = two_nodes(rate_in=[85.0, np.nan], type=[0, 1], type_ids=["c1", "c2"])
     workload = Workload(["m"], rate_in_by_type=[[1.0, np.nan]])
     instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 0]))
     assert FlowCongestion(instance).idle_nodes.tolist() == [0]
@@ -498,7 +492,7 @@ def test_what_is_not_missed() -> None:
 
 def test_rates_of_a_kind_without_slots() -> None:
     """Tests that a reduce's rate is not asked for on a node that has slots for maps only."""
-    cluster = two_nodes([[], []], type=[0, 1], type_ids=["c1", "c2"])
+    cluster = two_nodes(type=[0, 1], type_ids=["c1", "c2"])
     workload = Workload(["m", "r"], kind=[MAP, REDUCE], rate_in_by_type=[[1.0, 2.0], [np.nan, 3.0]])
     state = State.initial(cluster, workload, idle_slots=[1, 1], idle_reduce_slots=[0, 1])
     problem = FlowCongestion(Instance(cluster, workload, state))
@@ -509,18 +503,16 @@ def test_rates_of_a_kind_without_slots() -> None:
 def test_wrong_parameters(parameters: dict[str, Any]) -> None:
     """Tests that a value that no parameter takes is wrong usage."""
     with pytest.raises(UsageError, match=f"flow-congestion: {next(iter(parameters))}="):
-        posed(two_nodes([[], []]), [1.0], **parameters)
+        posed([[], []], [1.0], **parameters)
 
 
-@pytest.mark.parametrize(
-    ("columns", "parameters"),
-    [({}, {"scale": 1}), ({}, {"scale": 1e-300}), ({"out_in_use": [1.0, 1.0], "rate_out": [5e-324, 5e-324]}, {})],
-)
-def test_costs_past_exact_arithmetic(columns: dict[str, Any], parameters: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("rate_out", "parameters"), [(85.0, {"scale": 1}), (85.0, {"scale": 1e-300}), (5e-324, {})])
+def test_costs_past_exact_arithmetic(rate_out: float, parameters: dict[str, Any]) -> None:
     """Tests that rates whose costs might pass exact arithmetic, or are infinite, are refused."""
     workload = Workload(["t"], rate_in=[2.0**33], replicas=Ragged.from_rows([[0]]))
+    instance = Instance.initial(two_nodes(rate_out=[rate_out] * 2), workload, out_in_use=[1.0, 1.0])
     with pytest.raises(InputError, match=r"past 2\^53/1048576; scale the rates down"):
-        FlowCongestion(Instance(two_nodes([[], []], **columns), workload), **parameters)
+        FlowCongestion(instance, **parameters)
 
 
 def test_flow_congestion_freezes_storage() -> None:

@@ -60,11 +60,10 @@ def test_frozen_loads_miss_what_the_batch_adds() -> None:
     Two Greps on two equally loaded nodes: with the load that they add themselves, together would be cheaper than
     apart, by 0.0477 MB/s (e_m divided by nothing); with frozen loads any placement is optimal.
     """
-    cluster = Cluster(
-        ["a", "b"], slots=[4, 4], rate_in=[85, 85], running_rates=Ragged.from_rows([[12.8] * 2] * 2, float)
-    )
+    cluster = Cluster(["a", "b"], slots=[4, 4], rate_in=[85, 85])
     workload = Workload(["g1", "g2"], rate_in=[0.27, 0.27])
-    problem = Flow(Instance(cluster, workload), scale=1)
+    running = Ragged.from_rows([[12.8] * 2] * 2, float)
+    problem = Flow(Instance.initial(cluster, workload, running_rates=running), scale=1)
     values = {problem.evaluate(problem.placement(nodes)) for nodes in ([0, 0], [0, 1], [1, 0], [1, 1])}
     assert values == {(2 * on_grid(0.27 * (1 + 1) + 0.27 * (1 + 25.6)),)}
 

@@ -25,11 +25,11 @@ def test_bug_duals_on_the_limit_of_a_pair() -> None:
         slots=[2, 2, 0],
         rate_in=[85.0] * 3,
         rate_out=[85.0] * 3,
-        out_in_use=[0.0, 0.0, 200.0],
-        running_rates=Ragged.from_rows([[0.27, 12.8], [0.27, 12.8], []], float),
     )
+    running = Ragged.from_rows([[0.27, 12.8], [0.27, 12.8], []], float)
     workload = Workload(["t1", "t2"], rate_in=[0.27, 0.27], replicas=Ragged.from_rows([[2], []]))
-    problem = FlowCongestion(Instance(cluster, workload), f_c=(0.5, 0.1, 0.2), scale=1)
+    instance = Instance.initial(cluster, workload, out_in_use=[0.0, 0.0, 200.0], running_rates=running)
+    problem = FlowCongestion(instance, f_c=(0.5, 0.1, 0.2), scale=1)
     assert problem.convex
     solution = solve(problem)
     assert solution.certificate is Proof.DUAL

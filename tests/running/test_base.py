@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import Fault, UsageError
-from optsched.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Workload
+from optsched.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.problems import Latency, Lsap
 from optsched.problems.base import Parameter
 from optsched.running.base import Event, Heuristic, Offer, Policy, View, table_row
@@ -90,6 +90,8 @@ def test_view() -> None:
         np.array([2, 1]),
         np.array([4, 5]),
         np.full(5, np.nan),
+        np.zeros(2),
+        Ragged.empty(2, float),
     )
     assert view.pending.tolist() == view.pending_of("map").tolist() == [2]
     assert view.pending_of("reduce").tolist() == [0, 4]

@@ -418,6 +418,8 @@ class _View:
             instance.state.node,
             *[np.zeros(len(instance.cluster), dtype=np.int64)] * 4,
             instance.state.bytes_read,
+            instance.state.out_in_use,
+            instance.state.running_rates,
         )
 
 

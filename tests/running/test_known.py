@@ -21,7 +21,7 @@ from optsched.running.known import Known
 from optsched.testing.policies import History, drawn_snapshot
 
 #: Rates of two nodes, as `flow` needs them.
-RATES = {"rate_process": [60.0, 60.0], "rate_in": [85.0, 85.0], "rate_out": [85.0, 85.0], "out_in_use": [0.0, 0.0]}
+RATES = {"rate_process": [60.0, 60.0], "rate_in": [85.0, 85.0], "rate_out": [85.0, 85.0]}
 
 
 def small(**state: object) -> Known:
@@ -219,12 +219,15 @@ class TestSnapshot:
 
     def test_what_runs_adds_to_what_is_only_counted(self, tmp_path: Path) -> None:
         """Tests that a snapshot in which tasks run beside counted ones is saved, sent, validated, and counted whole."""
-        cluster = Cluster(["a", "b"], slots=[2, 2], running_rates=Ragged.from_rows([[3.0], []], float), **RATES)
+        cluster = Cluster(["a", "b"], slots=[2, 2], **RATES)
+        running = Ragged.from_rows([[3.0], []], float)
         groups = {"group_ids": ["g", "h"], "group_weight": [1, 1], "group_running_tasks": [2, -1]}
         workload = Workload(["t", "u"], job=[0, 0], job_ids=["j"], job_group=[0], rate_in=[1.0, 4.0], **groups)
-        known = Known(LsapFairness(Instance(cluster, workload)))
+        known = Known(LsapFairness(Instance.initial(cluster, workload, running_rates=running, out_in_use=[0, 5])))
         known.start(0, 0)
         snapshot = known.snapshot()
+        assert known.view.running_rates is snapshot.state.running_rates is running
+        assert known.view.out_in_use.tolist() == snapshot.state.out_in_use.tolist() == [0, 5]
         copies = [pickle.loads(pickle.dumps(snapshot)), from_document(to_document(snapshot))]
         for name in ("now.json", "now.json.gz", "now.npz"):
             save(snapshot, tmp_path / name)

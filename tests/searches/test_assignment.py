@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import OptschedError, TooLarge, UsageError
-from optsched.instance import Cluster, Instance, Ragged, State, Topology, Workload
+from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
 from optsched.instances.generate import generate, known_optimum
 from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Lsap, problem
@@ -46,9 +46,8 @@ def random_instance(seed: int) -> Instance:
         slots=np.full(nodes, 3),
         rate_in=np.full(nodes, 85.0),
         rate_out=np.full(nodes, 85.0),
-        out_in_use=rng.random(nodes) * 20,
-        running_rates=Ragged.from_rows(running, np.float64),
     )
+    out_in_use = rng.random(nodes) * 20
     workload = Workload(
         [f"t{task}" for task in range(tasks)],
         replicas=Ragged.from_rows(rows),
@@ -60,7 +59,8 @@ def random_instance(seed: int) -> Instance:
         group_running_tasks=rng.integers(0, 4, groups),
         rate_in=rng.integers(1, 4, tasks) * 3.0,
     )
-    return Instance(cluster, workload, State.initial(cluster, workload, idle_slots=rng.integers(0, 4, nodes)))
+    rates = {"out_in_use": out_in_use, "running_rates": Ragged.from_rows(running, np.float64)}
+    return Instance.initial(cluster, workload, idle_slots=rng.integers(0, 4, nodes), **rates)
 
 
 @pytest.mark.parametrize(

@@ -44,21 +44,12 @@ _SLOTS = "assumed: the paper gives no slots a node; four maps saturate a four-co
 _HARDWARE = "Tables 2 and 3 taken as they are; section 5.1 describes the hardware of c1 and c2 the other way round"
 
 
-def _cluster(
-    compute: int, storage: int, slots: int, out_in_use: Floats | None = None, running_rates: Ragged | None = None
-) -> Cluster:
-    """Compute nodes n1.., then storage nodes s1.., each in segments c1 and c2 in the paper's proportion.
-
-    `out_in_use` has shape (storage,); `running_rates` has one row a compute node.
-    """
+def _cluster(compute: int, storage: int, slots: int) -> Cluster:
+    """Compute nodes n1.., then storage nodes s1.., each in segments c1 and c2 in the paper's proportion."""
     segment = _segments(compute, storage)
     nodes = compute + storage
     process = np.full(nodes, np.nan)
     process[:compute] = np.array(PROCESS_RATES)[segment[:compute]]
-    in_use = np.zeros(nodes)
-    if out_in_use is not None:
-        in_use[compute:] = out_in_use
-    rates = running_rates or Ragged.empty(compute, np.float64)
     return Cluster(
         np.concatenate((numbered("n", compute), numbered("s", storage))),
         rack=segment,
@@ -70,8 +61,6 @@ def _cluster(
         rate_process=process,
         rate_in=np.full(nodes, OUT_RATE),
         rate_out=np.full(nodes, OUT_RATE),
-        out_in_use=in_use,
-        running_rates=rates.padded(storage),
     )
 
 
@@ -128,8 +117,8 @@ def _flow(
     busy = slots - idle
     held = np.repeat(np.arange(compute), busy)
     running = MAP_RATES[rng.integers(0, len(JOB_TYPES), size=len(held)), _segments(compute, storage)[held]]
-    out_in_use = rng.uniform(0, OUT_RATE, size=storage).round(2)
-    cluster = _cluster(compute, storage, slots, out_in_use, Ragged.of_lengths(busy, running))
+    in_use = rng.uniform(0, OUT_RATE, size=storage).round(2)
+    cluster = _cluster(compute, storage, slots)
     rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas, lost), np.arange(compute, nodes))
     types = np.arange(len(JOB_TYPES))
     job = rng.integers(0, len(JOB_TYPES), size=tasks)
@@ -142,8 +131,15 @@ def _flow(
         "rates": _HARDWARE,
         "state": "assumed: each busy slot runs a map of a random job type; r_out of storage uniform from 0 to R_out",
     }
-    idle = np.append(idle, np.zeros(storage, dtype=np.int64))
-    state = State.initial(cluster, workload, status=status, node=on(rng, status, compute), idle_slots=idle)
+    state = State.initial(
+        cluster,
+        workload,
+        status=status,
+        node=on(rng, status, compute),
+        idle_slots=np.append(idle, np.zeros(storage, dtype=np.int64)),
+        out_in_use=np.append(np.zeros(compute), in_use),
+        running_rates=Ragged.of_lengths(busy, running).padded(storage),
+    )
     return Drawn(cluster, workload, state, labels)
 
 

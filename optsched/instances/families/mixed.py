@@ -36,12 +36,13 @@ def _mixed(
     require(datacenters <= racks <= nodes, f"racks is {racks}; it must be from datacenters to nodes")
     require(groups <= jobs, f"groups is {groups}; it must be at most {jobs}: each group has a job")
     cluster = _cluster(rng, nodes, racks, datacenters, slots)
+    in_use = rng.uniform(0, OUT_RATE, size=nodes).round(1)
     workload = _workload(rng, nodes, tasks, reduces, jobs, groups, replicas)
     labels = {
         "shuffle": ASSUMED,
         "fields": "assumed: drawn uniformly, so that every problem can be posed; no experiment of a paper",
     }
-    state = State.initial(cluster, workload, load=rng.integers(0, 3, size=nodes))
+    state = State.initial(cluster, workload, load=rng.integers(0, 3, size=nodes), out_in_use=in_use)
     return Drawn(cluster, _timed(rng, workload), state, labels)
 
 
@@ -64,7 +65,6 @@ def _cluster(rng: np.random.Generator, nodes: int, racks: int, datacenters: int,
         rate_process=np.array(PROCESS_RATES)[np.arange(nodes) % 2],
         rate_in=np.full(nodes, OUT_RATE),
         rate_out=np.full(nodes, OUT_RATE),
-        out_in_use=rng.uniform(0, OUT_RATE, size=nodes).round(1),
         topology=Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4}),
     )
 

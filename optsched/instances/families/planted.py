@@ -210,8 +210,6 @@ def _planted_flow(rng: np.random.Generator, *, nodes: int, racks: int, tasks: in
         reduce_slots=np.repeat([1, 0], [nodes, racks]),
         rate_in=np.full(nodes + racks, float(_RATE)),
         rate_out=np.full(nodes + racks, float(_RATE)),
-        out_in_use=np.concatenate((np.zeros(nodes), out_in_use)),
-        running_rates=Ragged.of_lengths(busy, np.repeat(rate, busy).astype(np.float64)).padded(racks),
     )
     load = np.repeat(busy * rate, slots)  # e_m of each slot, in units of R_in/64
     taken = np.argsort(load, kind="stable")[:tasks]
@@ -226,9 +224,14 @@ def _planted_flow(rng: np.random.Generator, *, nodes: int, racks: int, tasks: in
         replicas=Ragged(rows.starts, rows.values + nodes).take(order),
         rate_in=demand[order].astype(np.float64),
     )
-    idle = np.repeat([slots, 0], [nodes, racks])
-    labels = {"optimum.flow": optimum_label(total)}
-    return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle), labels)
+    state = State.initial(
+        cluster,
+        workload,
+        idle_slots=np.repeat([slots, 0], [nodes, racks]),
+        out_in_use=np.concatenate((np.zeros(nodes), out_in_use)),
+        running_rates=Ragged.of_lengths(busy, np.repeat(rate, busy).astype(np.float64)).padded(racks),
+    )
+    return Drawn(cluster, workload, state, {"optimum.flow": optimum_label(total)})
 
 
 def _busier_replicas(rng: np.random.Generator, source: Ints, out_in_use: Ints, replicas: int) -> Ragged:

@@ -33,10 +33,10 @@ def test_flow() -> None:
     """Tests that busy slots have running rates of their node's type and that only storage nodes hold replicas."""
     instance = generate("flow", nodes=60, tasks=100)
     cluster = instance.cluster
-    assert np.array_equal(cluster.running_rates.lengths, cluster.slots - instance.state.idle_slots)
+    assert np.array_equal(instance.state.running_rates.lengths, cluster.slots - instance.state.idle_slots)
     assert np.all(cluster.slots[instance.replicas.values] == 0)
     assert np.count_nonzero(cluster.slots == 0) == 13
-    first = np.concatenate([cluster.running_rates[node] for node in np.flatnonzero(cluster.type == 0)])
+    first = np.concatenate([instance.state.running_rates[node] for node in np.flatnonzero(cluster.type == 0)])
     assert set(first.tolist()) == {3.04, 9.14, 0.23, 16.0}
 
 

@@ -211,11 +211,11 @@ class TestPlanted:
         assert_sound(instance)
         cluster = instance.cluster
         rate = instance.workload.rate_in
-        busy = cluster.out_in_use / cluster.rate_out
+        busy = instance.state.out_in_use / cluster.rate_out
         slots = slot_nodes(instance)
         nearness = np.where(cluster.rack[:, None] == cluster.rack[slots], 0.1, 1.0) + busy[:, None]
         read = np.array([nearness[row].min(axis=0) for row in instance.replicas])
-        load = np.array([rates.sum() - (rates.std() if len(rates) else 0) for rates in cluster.running_rates])
+        load = np.array([rates.sum() - (rates.std() if len(rates) else 0) for rates in instance.state.running_rates])
         penalty = rate[:, None] * (1 + read) + rate[:, None] * (1 + (load / cluster.rate_in)[slots])
         # The costs are multiples of 1/64 by construction: what rounding removes is the float's own error.
         units = np.rint(penalty * 64)
