@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["Latest", "hand_over", "handing", "taken", "taking", "to"]
+__all__ = ["Latest", "hand_over", "handing", "taken", "taking", "to", "unheard"]
 
 _handing: ContextVar[bool] = ContextVar("optsched hands over", default=False)
 
@@ -59,6 +59,23 @@ def handing() -> Iterator[None]:
         yield
     finally:
         _handing.reset(before)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Hand over nothing within, so that what was handed over before is what is held.
+
+    >>> with handing(), taking(print), unheard():
+    ...     hand_over(lambda: 1 / 0)
+    ...     taken(abs) is None
+    True
+    """
+    before, take = _handing.set(False), _take.set(None)
+    try:
+        yield
+    finally:
+        _handing.reset(before)
+        _take.reset(take)
 
 
 def hand_over(value: Callable[[], Any], more: bool = False) -> None:

@@ -56,7 +56,7 @@ def by_route(call: Call[FlowCongestion], profile: Profile) -> Solution:
         found.checked(problem)
     certificate = proof_of(problem, flow_congestion_certificate(problem, *prices), found, problem.grid)
     with call.until_stopped():
-        if call.route == "arrays" and found.optimal and certificate.kind is Proof.SOLVER:
+        if found.optimal and certificate.kind is Proof.SOLVER:
             certificate = _grown(call, profile, certificate)
     return call.answered(found.decision or start, (certificate,), found)
 

@@ -101,7 +101,10 @@ class _Search:
         self.found = Found()
 
     def run(self, prices: CapacityPrices, priced: Certificate, profile: Profile) -> None:
-        """Search for a while, ask HiGHS for something better, and search on; at last HiGHS has as long as it takes."""
+        """Search for a while, ask HiGHS for something better, and search on; at last HiGHS has as long as it takes.
+
+        Where only so few nodes are allowed the tree, too, is no larger than at first.
+        """
         problem, least = self.problem, prices.prices / prices.scale
         start = self.call.start or greedy_packing(problem)
         nodes = self._packed(least, _SOON) if start is None else problem.nodes_of(start)
@@ -114,15 +117,16 @@ class _Search:
         most = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
         self.found = _by_arrays(self.call, replace(profile, node_limit=most), self._held)
         stopped, better = self.found.outcome.limit, self._held
-        nodes = self._packed(least) if better is None else problem.nodes_of(better)
+        entries = _SOON if most == profile.node_limit else MOST_ENTRIES
+        nodes = self._packed(least, entries) if better is None else problem.nodes_of(better)
         if nodes is not None:
             self.tree = self.tree or CapacityClimb(problem, least, nodes)
             self.tree.hold(nodes)
-            self.tree.search()
+            self.tree.search(entries)
         if not self._closed and stopped is Limit.NODES and most != profile.node_limit:
             self.found = _by_arrays(self.call, profile, self._held)
 
-    def _packed(self, least: Floats, most_entries: int = MOST_ENTRIES) -> Ints | None:
+    def _packed(self, least: Floats, most_entries: int) -> Ints | None:
         """Nodes of any placement, searched for with so much work; None where none was found."""
         if self.any is None:
             self.any = CapacityTree(self.problem, least, costless=True)
