@@ -161,6 +161,14 @@ class Reference:
         return solution.bound if solution.bound[0] is not None else None
 
     @property
+    def infeasible(self) -> str | None:
+        """Why nothing is feasible, in words: a plain reason, or what it rests on; None where something may be."""
+        if self.solution.termination is not Termination.INFEASIBLE:
+            return None
+        plain: str | None = stated(self.problem, "plainly_infeasible", None)
+        return plain or f"proof: {self.certificate or Proof.SOLVER}"
+
+    @property
     def certificate(self) -> Proof | None:
         """Weakest kind of proof among the components; None where a component has none, as beside a cheap bound."""
         return self.solution.certificate

@@ -409,7 +409,8 @@ def _note(group: Sequence[GapReport]) -> str:
         elif report.run.starved:
             note = "starved"
         elif not report.feasible:
-            note = "infeasible: " + _shortened("; ".join(map(str, report.violations[:2])))
+            all_are = "" if report.reference.infeasible is None else ", as all placements are"
+            note = f"infeasible{all_are}: " + _shortened("; ".join(map(str, report.violations[:2])))
         elif report.reference.cheap is not None:
             note = f"beside the cheap bound {report.reference.cheap.name}"
         elif report.reference.kind is None and report.reference.solution.limit is not Limit.TIME:

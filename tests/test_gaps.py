@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+import generalized_assignment_instances as generalized
 import numpy as np
 import pytest
 from small_problems import small_problem
@@ -62,6 +63,25 @@ RECORD = """
 """
 
 FIGURE_2 = instance([[0, 1, 2], [0, 1], [0]], [1, 1, 1])
+
+
+def test_nothing_feasible() -> None:
+    """Tests why nothing is feasible, in words: what is plain, a proof, or a solver's word; None where something is."""
+    crowded = generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
+    stranded = generalized.posed([[1], [1]], {"weight": [[2], [4]]}, {"weight": [3]})
+    found = solve(crowded)
+    word = Reference(crowded, solution=replace(found, certificates=()))
+    told = [Reference(crowded, solution=found), word, Reference(stranded), Reference(generalized.SMALL)]
+    assert [reference.infeasible for reference in told] == [
+        "proof: combinatorial",
+        "proof: solver",
+        "t1 fits on no node that it may use",
+        None,
+    ]
+    report = gap_of(crowded, run(crowded, lambda *_: [0, 0]), 0, told[0])
+    assert (report.reference.kind, report.deciding) == (None, None)
+    (row,) = gap_table([("mine", report)], repeated=False, waves=False).rows
+    assert row[-1].startswith("infeasible, as all placements are: capacity")
 
 
 def test_gap_against_the_optimum_is_exact() -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["gap", "look_at", "put_summaries", "sources"]
 
+#: Exit code where nothing is feasible, and so there is no gap.
+INFEASIBLE = 6
+
 #: So many chains of each gap are told one by one.
 MOST = 10
 
@@ -39,7 +42,9 @@ MOST = 10
 @click.option("--explain", is_flag=True, help="Tell of each gap which moves it is made of; see `explain`.")
 @arguments.plot_option
 @arguments.record_options
+@click.pass_context
 def gap(
+    ctx: click.Context,
     instances: tuple[str, ...],
     problems: tuple[str, ...],
     heuristics: tuple[str, ...],
@@ -68,7 +73,8 @@ def gap(
     Of one instance the table has a row for each problem and heuristic, as soon as it is there; where there are several
     seeds, with mean, worst and the 95 % confidence interval over them. Several instances it sums up: how often the
     optimum is met, and median, mean (with its 95 % interval over instances) and worst gap. JSON and CSV hold one record
-    for each run. --plot draws the gaps of each problem as box plots and distributions.
+    for each run. --plot draws the gaps of each problem as box plots and distributions. Exit code 6 where nothing is
+    feasible in any of them, so that there is no gap.
     """
     from optsched.cli.streams import collected, replacing
     from optsched.gaps import ratio
@@ -110,6 +116,21 @@ def gap(
     failures = _failures(reports, limit)
     if failures:
         raise HeuristicFailed(*(line for failure in failures for line in failure.split("\n")))
+    if reports and _note_infeasible(reports):
+        ctx.exit(INFEASIBLE)
+
+
+def _note_infeasible(reports: Sequence[GapReport]) -> bool:
+    """Say on stderr of which problems nothing is feasible; whether that is so of all of them."""
+    found = {id(report.reference): report for report in reports}.values()
+    told = {
+        f"{report.problem.instance.name}, {report.problem.name}": report.reference.infeasible
+        for report in found
+        if report.reference.infeasible is not None
+    }
+    for where, why in told.items():
+        arguments.note(f"{where}: nothing is feasible: {why}", "warning")
+    return all(report.reference.infeasible is not None for report in found)
 
 
 def _picture(measured: Sequence[Measured], path: str) -> bytes:

@@ -28,7 +28,6 @@ from optsched.registry import imported, record_of, records
 from optsched.results import Bound, Decision, FrontierPoint, Limit, Solution, digest_of
 from optsched.routes.base import MODELS, Frontier, cut_short
 from optsched.routes.call import Call
-from optsched.routes.proving import proved
 from optsched.running.answers import placement_from
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
@@ -185,7 +184,12 @@ def solve(
             call.hold_plain()
             with taking(call.improve):
                 solution: Solution = module.by_route(call, profile)
-            return proved(call, solution, profile, _module(problem), routes_of(problem)[0])
+            default = routes_of(problem)[0]
+            if route in (default, "brute-force"):
+                return solution
+            from optsched.routes.proving import proved
+
+            return proved(call, solution, profile, module, default)
         return call.solution(*(call.held or (None, ())))  # it was stopped where no route looks for that
 
 

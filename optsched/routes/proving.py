@@ -34,7 +34,7 @@ def proved(call: Call[Any], solution: Solution, profile: Profile, module: RouteM
     Parameters
     ----------
     call, solution, profile
-        The call of another route, what it gave, and the limits of both.
+        The call of another route (which is not `brute-force`), what it gave, and the limits of both.
     module, default
         The routes of the problem, and which is the default.
 
@@ -43,7 +43,7 @@ def proved(call: Call[Any], solution: Solution, profile: Profile, module: RouteM
     SolverDisagreement
         If the default route finds something better, or that there is none where the other says so.
     """
-    if call.route in (default, "brute-force") or not any(_words(call, solution)):
+    if not any(_words(call, solution)):
         return solution
     call.hold(lambda: (solution.decision, solution.certificates))
     most = _MOST_NODES if profile.node_limit is None else min(_MOST_NODES, profile.node_limit)

@@ -255,7 +255,9 @@ class GapPage:
             away = {"instance", "problem", *(() if self._waves else ("reference", "proof"))}
             parts = ", ".join(part.name for part in problem.components)
             told = f"{reference.kind} {value(reference.value)} ({parts}), proof: {reference.certificate or '-'}"
-            told = told if reference.kind else "no reference is known"
+            if reference.kind is None:
+                why = reference.infeasible
+                told = "no reference is known" if why is None else f"nothing is feasible: {why}"
             heading = f"{', '.join(here)}: {'each wave against its own optimum' if self._waves else told}"
         lines = gap_lines(work, self._repeated, self._waves)
         self._columns = [name for name in lines.columns if name not in away | {"kind"}]

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ import command_line
 import pytest
 from click.testing import Result
 from command_line import small
+from traffic_instances import posed
+
+import optsched
 
 FIELDS = [
     "version",
@@ -347,6 +351,22 @@ def test_infeasible_placement_is_a_result(tmp_path: Path) -> None:
     result = run(*args, "--max-gap", "10")
     assert result.exit_code == 4
     assert "infeasible: slots(a) by 2" in result.stderr
+
+
+def test_instance_where_nothing_is_feasible(tmp_path: Path) -> None:
+    """Tests that what proves that nothing is feasible is told, with exit code 6 where that is so of every problem."""
+    full = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 0], jobs=3, capacity="slots")
+    file, name = str(tmp_path / "full.json"), "papers/joss-empty-datacenter"
+    optsched.save(replace(full.instance, parameters={"traffic": dict(full.parameters)}), file)
+    args = [file, "--problem", "traffic", "--heuristic", "joss-t"]
+    result = run(*args)
+    assert (result.exit_code, "small, traffic: nothing is feasible: proof: dual" in result.stdout) == (6, True)
+    assert "warning: small, traffic: nothing is feasible: proof: dual" in result.stderr
+    assert run(*args, "--max-gap", "9").exit_code == 4
+    both = run(*args, name)
+    assert (both.exit_code, "nothing is feasible: proof: dual" in both.stderr) == (0, True)
+    alone = run(name, *args[1:])
+    assert (alone.exit_code, "nothing is feasible" in alone.stderr) == (0, False)
 
 
 @pytest.mark.usefixtures("own")

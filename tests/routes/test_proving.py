@@ -74,7 +74,7 @@ def test_that_nothing_is_feasible_is_proved(route: str) -> None:
 
 
 def test_what_is_no_word_is_left() -> None:
-    """Tests that nobody is asked about a proof, the default route's answer, enumeration, or what is not optimal."""
+    """Tests that nobody is asked about a proof, or what is not optimal."""
     call, word = said()
     module = Module(ValueError("asked"))
     proof = solve(PACKING)
@@ -82,8 +82,6 @@ def test_what_is_no_word_is_left() -> None:
     plain = replace(word, termination=Termination.NO_SOLUTION, certificates=())
     for solution in (proof, stopped, plain):
         assert proved(call, solution, Profile("exact"), module, "search") is solution
-    for route in ("search", "brute-force"):
-        assert proved(Call(PACKING, route), word, Profile("exact"), module, "search") is word
     assert module.asked == []
 
 
