@@ -115,6 +115,7 @@ class Instance(Part):
     def __post_init__(self) -> None:
         if self.state is _DEFAULT:
             object.__setattr__(self, "state", State.initial(self.cluster, self.workload))
+        object.__setattr__(self, "state", self.state.of(self.workload))
         texts = {name: getattr(self, name) for name in ("name", "description", "source")}
         faults = [
             *header_faults(texts, self.state.time, self.labels, self.parameters),
@@ -170,7 +171,7 @@ class Instance(Part):
     def with_state(self, state: State) -> Instance:
         """The same cluster and workload in another state; shares every static array and checks nothing again."""
         expect(state, State, "with_state takes a State")
-        return self._with(state=state)
+        return self._with(state=state.of(self.workload))
 
     def with_slots(self, slots: Ints, reduce_slots: Ints) -> Instance:
         """The same with other slots of each node; shares all other arrays and checks nothing again."""

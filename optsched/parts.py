@@ -283,8 +283,7 @@ class Workload(Part):
     MB/s where it is one number; `rate_in_by_type` (shape (tasks, types), NaN where not given) where it depends on the
     node's type. `duration`, in seconds, is how long the task took, or takes anywhere; `times`, shape (tasks, 3), how
     long it takes by its locality: on a node that holds its block, in the rack of one, beyond (NaN: not given, all three
-    or none). Sizes are in MB. `group_running_tasks` counts tasks of a group that run but are
-    not listed as tasks (-1: not given).
+    or none). Sizes are in MB.
     """
 
     task_ids: Annotated[Strings, _rows_of("tasks")]
@@ -307,7 +306,6 @@ class Workload(Part):
     map_time: Annotated[Floats, _column("jobs", "number")] = _DEFAULT
     group_ids: Annotated[Strings, _rows_of("groups")] = _DEFAULT
     group_weight: Annotated[Floats, _column("groups", "number", field="weight")] = _DEFAULT
-    group_running_tasks: Annotated[Ints, _column("groups", "integer", -1, field="running_tasks")] = _DEFAULT
     shuffle: Shuffle | None = None
     pairs: Pairs | None = None
 
@@ -368,7 +366,8 @@ class State(Part):
     is what is free at this instant, as given: it is not computed from the running tasks. `bytes_read`, shape (tasks,),
     are MB of its input that each task has read (Shen et al.'s d_j), or NaN. `out_in_use`, shape (nodes,), is the rate
     at which each node gives data out, in MB/s (Hsu and Freeh's r_out; default 0). `running_rates` holds, for each node,
-    the input rates of tasks that run there but are not listed as tasks, in MB/s.
+    the input rates of tasks that run there but are not listed as tasks, in MB/s. `group_running_tasks`, shape
+    (groups,), counts tasks of a group that run but are not listed as tasks (-1: not given).
     """
 
     status: Annotated[Ints, _column("tasks", "choice", PENDING, field="state", choices=STATES)]
@@ -380,17 +379,32 @@ class State(Part):
     bytes_read: Annotated[Floats, _column("tasks", "number", digest="workload.bytes_read")] = _DEFAULT
     out_in_use: Annotated[Floats, _column("nodes", "number", 0, digest="cluster.out_in_use")] = _DEFAULT
     running_rates: Annotated[Ragged, _column("nodes", "numbers", digest="cluster.running_rates")] = _DEFAULT
+    group_running_tasks: Annotated[
+        Ints, _column("groups", "integer", -1, field="running_tasks", digest="workload.group_running_tasks")
+    ] = _DEFAULT
     time: float = 0
 
     def __post_init__(self) -> None:
-        counts = {"nodes": np.size(self.load), "tasks": np.size(self.status)}
+        self._fill({"nodes": np.size(self.load), "tasks": np.size(self.status)})
+
+    def _fill(self, counts: Mapping[str, int]) -> None:
+        """Give omitted columns their defaults, where it is known how many records there are."""
         for column in columns_of(State):
-            values = column.filled(getattr(self, column.attribute), counts[column.table])
-            object.__setattr__(self, column.attribute, values)
+            values = getattr(self, column.attribute)
+            if values is not None or column.table in counts:
+                object.__setattr__(self, column.attribute, column.filled(values, counts.get(column.table, 0)))
 
     def __repr__(self) -> str:
         tasks = ", ".join(f"{np.count_nonzero(self.status == row)} {name}" for row, name in enumerate(STATES))
         return brief(f"State: {tasks}; {counted(int(self.idle_slots.sum()), 'idle slot')}")
+
+    def of(self, workload: Workload) -> State:
+        """The same with the columns that were left out, and whose length only the workload tells."""
+        if self.group_running_tasks is not None:
+            return self
+        whole = replace(self)
+        whole._fill({"groups": len(workload.group_ids)})
+        return whole
 
     def taken(self, tasks: Ints) -> State:
         """The state with the given tasks alone, and all nodes."""
@@ -402,7 +416,7 @@ class State(Part):
         cls, cluster: Cluster, workload: Workload, *, time: float = 0, **columns: npt.ArrayLike | Ragged | None
     ) -> State:
         """The state in which nothing runs and every slot is idle, but for the given `columns`."""
-        counts = {"nodes": len(cluster), "tasks": len(workload)}
+        counts = {"nodes": len(cluster), "groups": len(workload.group_ids), "tasks": len(workload)}
         defaults = {
             column.attribute: column.default_in(cluster)
             if column.default_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from optsched.certificates import proved_bound
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import LsapFairness
 from optsched.results import FrontierPoint, Proof
 
@@ -21,10 +21,9 @@ def posed(weights: list[float] | None = None, idle: list[int] | None = None, **p
         job_group=[0, 1, 2],
         group_ids=["g1", "g2", "g3"],
         group_weight=weights or [5, 3, 2],
-        group_running_tasks=[1, 2, 7],
     )
-    state = State.initial(cluster, workload, idle_slots=idle or [1, 1, 0])
-    return LsapFairness(Instance(cluster, workload, state, name="small"), **parameters)
+    state = {"idle_slots": idle or [1, 1, 0], "group_running_tasks": [1, 2, 7]}
+    return LsapFairness(Instance.initial(cluster, workload, name="small", **state), **parameters)
 
 
 SMALL = posed()

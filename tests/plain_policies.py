@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from optsched.decimals import decimal
-from optsched.instance import PENDING, RUNNING, Instance, Ragged, State
+from optsched.instance import PENDING, RUNNING, Instance, Ragged
 from optsched.instances.generate import generate
 from optsched.running.base import Event, Offer, Policy, View
 
@@ -40,10 +40,9 @@ def random_snapshot(seed: int) -> Instance:
     status = rng.choice([PENDING, RUNNING], p=[0.9, 0.1], size=count)
     status[np.isin(job, np.flatnonzero(arrival > 0))] = PENDING
     node = np.where(status == RUNNING, rng.integers(0, nodes, size=count), -1)
-    if (status == RUNNING).any():  # these are counted then, or listed, not both
-        workload = replace(workload, group_running_tasks=np.full(len(workload.group_ids), -1))
     idle = rng.integers(0, cluster.slots + 1)
-    return Instance(cluster, workload, State.initial(cluster, workload, status=status, node=node, idle_slots=idle))
+    counted = drawn.state.group_running_tasks
+    return Instance.initial(cluster, workload, status=status, node=node, idle_slots=idle, group_running_tasks=counted)
 
 
 class Plain(Policy):
@@ -94,7 +93,7 @@ class Plain(Policy):
         waiting = np.unique(workload.job[view.status == PENDING]).tolist()
 
         def share(pool: int) -> tuple[Any, int]:
-            counted = max(0, int(workload.group_running_tasks[pool])) if pool >= 0 else 0
+            counted = max(0, int(view.group_running_tasks[pool])) if pool >= 0 else 0
             weight = decimal(np.nan_to_num(workload.group_weight[pool], nan=1.0)) if pool >= 0 else Fraction(1)
             count = counted + sum(owner == pool for _, owner in running)
             return (count / weight if weight else np.inf), pool

@@ -94,6 +94,7 @@ def posed(jobs: list[int], groups: list[int], weights: list[float], running: tup
     """Maps of these jobs, of groups with weights; those in `running` run. Nodes a, b in a rack, c in another."""
     cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r1", "r2"], slots=[9] * 3)
     replicas = Ragged.from_rows(more.pop("replicas", [[0]] * len(jobs)))
+    counted = more.pop("group_running_tasks", None)
     workload = Workload(
         [f"t{task}" for task in range(len(jobs))],
         job=jobs,
@@ -105,8 +106,8 @@ def posed(jobs: list[int], groups: list[int], weights: list[float], running: tup
         **more,
     )
     status = [RUNNING if task in running else 0 for task in range(len(jobs))]
-    state = State.initial(cluster, workload, status=status, node=[1 if code else -1 for code in status])
-    return Lsap(Instance(cluster, workload, state))
+    node = [1 if code else -1 for code in status]
+    return Lsap(Instance.initial(cluster, workload, status=status, node=node, group_running_tasks=counted))
 
 
 def order(policy: Any, view: View, offers: int, node: int = 0) -> list[int]:

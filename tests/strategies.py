@@ -82,7 +82,6 @@ def instances(draw: st.DrawFn) -> Instance:
         job_group=list(range(groups)),
         group_ids=[f"g{group}" for group in range(groups)],
         group_weight=each.group(st.sampled_from([1.0, 2.0, 4.0, 0.3])),
-        group_running_tasks=each.group(st.integers(-1, 3)),
         **demand,
     )
     state = State.initial(
@@ -92,6 +91,7 @@ def instances(draw: st.DrawFn) -> Instance:
         node=[draw(st.integers(0, nodes - 1)) if kind in ("running", "finished") else -1 for kind in kinds],
         idle_slots=idle,
         load=each.node(st.integers(0, 6)),
+        group_running_tasks=each.group(st.integers(-1, 3)),
         **loads,
     )
     return Instance(cluster, workload, state)

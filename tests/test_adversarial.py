@@ -103,10 +103,10 @@ def test_costs_beyond_a_double_are_refused() -> None:
         job_group=[0],
         group_ids=["g", "h"],
         group_weight=[5e-324, 1],
-        group_running_tasks=[3, 3],
     )
+    instance = Instance.initial(Cluster(["a"]), workload, group_running_tasks=[3, 3])
     with pytest.raises(InputError, match="costs may total too much"):
-        FairLsap(Instance(Cluster(["a"]), workload))
+        FairLsap(instance)
 
 
 @pytest.mark.parametrize("levels", [(0, 1, 1), (0, 1, 2)])

@@ -132,9 +132,9 @@ def test_rescaled_weights(weights: list[int], slots: int, factor: Fraction, data
             job_group=list(range(groups)),
             group_ids=[f"g{group}" for group in range(groups)],
             group_weight=[float(weight * scale) for weight in weights],
-            group_running_tasks=running,
         )
-        return FairLsap(Instance(Cluster(["a", "b"], slots=[slots, slots]), workload))
+        cluster = Cluster(["a", "b"], slots=[slots, slots])
+        return FairLsap(Instance.initial(cluster, workload, group_running_tasks=running))
 
     first, second = posed(Fraction(1)), posed(factor)
     assert first.weights == second.weights
@@ -278,9 +278,9 @@ def test_policies_weigh_in_decimals() -> None:
             job_group=[0, 1, 2],
             group_ids=["g", "h", "l"],
             group_weight=[1 / scale, 3 / scale, 7 / scale],
-            group_running_tasks=[1, 3, 7],
         )
-        placement = run(LsapFairness(Instance(Cluster(["n"], slots=[4]), workload)), "fair", seed=0).placement
+        instance = Instance.initial(Cluster(["n"], slots=[4]), workload, group_running_tasks=[1, 3, 7])
+        placement = run(LsapFairness(instance), "fair", seed=0).placement
         assert placement is not None
         nodes: list[int] = placement.nodes.tolist()
         return nodes

@@ -45,6 +45,11 @@ def test_initial() -> None:
     assert made.state.running_rates is rates
     state = State.initial(nodes, tasks, time=5, out_in_use=[0, 7], running_rates=rates)
     assert Instance(nodes, tasks, state).sha256 == made.sha256
+    left_out = State([0], [-1], [np.nan], [2, 3], [1, 1], [0, 0])
+    grouped = Workload(["t"], group_ids=["g", "h"])
+    assert Instance(nodes, grouped, left_out).state.group_running_tasks.tolist() == [-1, -1]
+    assert Instance(nodes, grouped).with_state(left_out).state.group_running_tasks.tolist() == [-1, -1]
+    assert made.with_state(made.state).state is made.state
     with pytest.raises(TypeError, match="idle"):
         Instance.initial(nodes, tasks, idle=[1, 1])
 

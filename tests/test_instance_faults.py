@@ -152,7 +152,7 @@ NAN = np.nan
             ["jobs.arrival: has shape (1,) where the table has 0 records"],
         ),
         (
-            lambda: instance_of(tasks=workload(group_ids=["g"], group_running_tasks=[-2])),
+            lambda: instance_of(tasks=workload(group_ids=["g"]), state={"group_running_tasks": [-2]}),
             [
                 "groups[0].running_tasks: -2 is negative",
             ],
@@ -294,7 +294,7 @@ def test_ids_of_any_alphabet_and_length() -> None:
 
 def test_running_task_of_a_job_that_does_not_exist() -> None:
     """Tests that an instance whose running task names a job past the end lists that fault and those beside it."""
-    workload = {"job": [5, -1], "job_ids": ["j"], "job_group": [0], "group_ids": ["g"], "group_running_tasks": [1]}
+    workload = {"job": [5, -1], "job_ids": ["j"], "job_group": [0], "group_ids": ["g"]}
     instance = Instance(Cluster(["a"]), Workload(["t1", "t2"]))
     state = type(instance.state)([1, 1], [0, 0], [np.nan] * 2, [2], [1], [0])
     with pytest.raises(InputError) as caught:

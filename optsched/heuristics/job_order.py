@@ -308,7 +308,7 @@ class JobPolicy(Policy):
         self.queued: list[dict[int, tuple[int, Turn]]] = [{} for _ in KINDS]
         #: Likewise the pools that have such jobs, sorted by their turn (`_share`).
         self._order: list[list[tuple[bool, int, int]]] = [[] for _ in KINDS]
-        counted = view.workload.group_running_tasks
+        counted = view.group_running_tasks
         self._pool_running: list[defaultdict[int, int]] = [defaultdict(int) for _ in KINDS]
         self._pool_running[MAP].update(enumerate(np.maximum(counted, 0).tolist()))
         weights = [decimal(weight) for weight in np.nan_to_num(view.workload.group_weight, nan=1.0).tolist()]

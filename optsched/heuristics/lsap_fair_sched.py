@@ -46,12 +46,12 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     --------
     One slot of two is idle; group g1 has used up its ration with the other one:
 
-    >>> from optsched.instance import Cluster, Instance, State, Workload
+    >>> from optsched.instance import Cluster, Instance, Workload
     >>> workload = Workload(
     ...     ["t1", "t2"], job=[0, 1], job_ids=["j1", "j2"], job_group=[0, 1], group_ids=["g1", "g2"],
-    ...     group_weight=[1, 1], group_running_tasks=[1, 0])
+    ...     group_weight=[1, 1])
     >>> cluster = Cluster(["a"], slots=[2])
-    >>> problem = FairLsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1])))
+    >>> problem = FairLsap(Instance.initial(cluster, workload, idle_slots=[1], group_running_tasks=[1, 0]))
     >>> lsap_fair_sched(problem, np.random.default_rng(0)).nodes.tolist()
     [-1, 0]
     """

@@ -63,13 +63,13 @@ def build_pyomo(problem: FairLsap, *, aggregate: bool = True) -> Any:
     --------
     Group h runs nothing and may take one slot more; g overuses its share, and its task stays out:
 
-    >>> from optsched.instance import Cluster, Instance, State, Workload
+    >>> from optsched.instance import Cluster, Instance, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> cluster = Cluster(["a"], slots=[2])
     >>> workload = Workload(["t1", "t2"], job=[0, 1], job_ids=["i", "j"], job_group=[0, 1], group_ids=["g", "h"],
-    ...                     group_weight=[0.5, 0.5], group_running_tasks=[1, 0])
-    >>> problem = FairLsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1])))
+    ...                     group_weight=[0.5, 0.5])
+    >>> problem = FairLsap(Instance.initial(cluster, workload, idle_slots=[1], group_running_tasks=[1, 0]))
     >>> model = build_pyomo(problem)
     >>> solve_pyomo(model, load_profile("exact")).objective, pyo.value(model.fairness_cost)
     (50.0, 0.0)

@@ -73,14 +73,14 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, aggregate: b
     --------
     Group h has nothing running; its task is off its data on the slot that is idle:
 
-    >>> from optsched.instance import Cluster, Instance, Ragged, State, Workload
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> workload = Workload(
     ...     ["t1", "t2"], replicas=Ragged.from_rows([[0], [1]]), job=[0, 1], job_ids=["i", "j"], job_group=[0, 1],
-    ...     group_ids=["g", "h"], group_weight=[1, 1], group_running_tasks=[1, 0])
-    >>> cluster = Cluster(["a", "b"])
-    >>> problem = LsapFairness(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 0])))
+    ...     group_ids=["g", "h"], group_weight=[1, 1])
+    >>> state = {"idle_slots": [1, 0], "group_running_tasks": [1, 0]}
+    >>> problem = LsapFairness(Instance.initial(Cluster(["a", "b"]), workload, **state))
     >>> [solve_pyomo(build_pyomo(problem, limit=limit), load_profile("exact")).objective for limit in (0, 1)]
     [0.5, 0.0]
     """

@@ -69,12 +69,12 @@ class Groups:
     @classmethod
     def of(cls, instance: Instance) -> Groups:
         """The groups of an instance that lacks nothing. Running maps are those it counts, and those listed."""
-        workload = instance.workload
+        workload, state = instance.workload, instance.state
         given = [decimal(weight) for weight in workload.group_weight.tolist()]
         whole = sum(given)
-        running = (instance.state.status == RUNNING) & (workload.kind == MAP)
+        running = (state.status == RUNNING) & (workload.kind == MAP)
         listed = np.bincount(workload.group[running], minlength=len(given))
-        counts = np.maximum(workload.group_running_tasks, 0) + listed
+        counts = np.maximum(state.group_running_tasks, 0) + listed
         return cls(workload.group_ids.tolist(), [weight / whole for weight in given], counts.tolist())
 
     def shares(self, placed: Sequence[int] | Ints | None = None) -> list[Fraction]:

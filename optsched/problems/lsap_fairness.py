@@ -49,12 +49,12 @@ class LsapFairness(LevelledProblem):
     --------
     Group h has nothing running. Its task on the idle slot is fairer; the task of g would be at its data:
 
-    >>> from optsched.instance import Cluster, Ragged, State, Workload
+    >>> from optsched.instance import Cluster, Ragged, Workload
     >>> workload = Workload(
     ...     ["t1", "t2"], replicas=Ragged.from_rows([[0], [1]]), job=[0, 1], job_ids=["i", "j"], job_group=[0, 1],
-    ...     group_ids=["g", "h"], group_weight=[1, 1], group_running_tasks=[1, 0])
-    >>> cluster = Cluster(["a", "b"])
-    >>> problem = LsapFairness(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 0])))
+    ...     group_ids=["g", "h"], group_weight=[1, 1])
+    >>> state = {"idle_slots": [1, 0], "group_running_tasks": [1, 0]}
+    >>> problem = LsapFairness(Instance.initial(Cluster(["a", "b"]), workload, **state))
     >>> problem.evaluate(problem.placement([0, -1])), problem.evaluate(problem.placement([-1, 0]))
     ((0, Fraction(1, 2)), (1, 0))
     """

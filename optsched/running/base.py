@@ -89,6 +89,8 @@ class View:
         float64, shape (nodes,): the rate at which each node gives data out, in MB/s.
     running_rates
         For each node the input rates of tasks that run there but are not listed, in MB/s.
+    group_running_tasks
+        int64, shape (groups,): tasks of each that run but are not listed; -1: not given.
     shuffle
         What maps send to reduces, both of them arrived: `emitted` so far, and `size` only where the map is finished,
         else NaN. None where nothing is known of it.
@@ -109,6 +111,7 @@ class View:
     bytes_read: Floats
     out_in_use: Floats
     running_rates: Ragged
+    group_running_tasks: Ints
     shuffle: Shuffle | None = None
     true_shuffle: Shuffle | None = None
 

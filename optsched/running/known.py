@@ -263,6 +263,7 @@ class Known:
             _window(self._bytes_read[: self._tasks]),
             instance.state.out_in_use,
             instance.state.running_rates,
+            instance.state.group_running_tasks,
             seen,
             true_shuffle,
         )

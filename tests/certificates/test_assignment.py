@@ -14,7 +14,7 @@ from strategies import problems
 
 from optsched.certificates import certify, proved_bound
 from optsched.errors import CertificateInvalid
-from optsched.instance import Cluster, Instance, State, Workload
+from optsched.instance import Cluster, Instance, Workload
 from optsched.problems import FairLsap, Flow
 from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Certificate, Proof
@@ -85,11 +85,10 @@ def test_every_assignment_problem_has_its_own_pools() -> None:
         job_group=[0, 1],
         group_ids=["g", "h"],
         group_weight=[1, 1],
-        group_running_tasks=[1, 0],
         rate_in=[3.0, 16.0],
     )
     cluster = Cluster(["a"], slots=[2], rate_in=[85])
-    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1]))
+    instance = Instance.initial(cluster, workload, idle_slots=[1], group_running_tasks=[1, 0])
     for problem in (FairLsap(instance), FairLsap(instance, selection="free"), Flow(instance)):
         solution = solve(problem)
         assert certify(problem, solution).proved

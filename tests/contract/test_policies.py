@@ -288,7 +288,7 @@ def _compare(policy: JobPolicy, history: History) -> None:
         if policy.pooled:
             runs = (status == RUNNING) & (view.workload.kind == kind)
             weight = np.append(view.workload.group_weight, 1.0)
-            counted = np.append(np.maximum(view.workload.group_running_tasks, 0) * (kind == MAP), 0)
+            counted = np.append(np.maximum(view.group_running_tasks, 0) * (kind == MAP), 0)
             shares = [
                 (np.count_nonzero(runs & (groups == pool)) + counted[pool]) / weight[pool]
                 for pool, _ in policy.queues(kind)

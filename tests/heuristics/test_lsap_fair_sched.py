@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from optsched.errors import MissingField, UsageError
 from optsched.heuristics import HEURISTICS, applicable, run
 from optsched.heuristics.lsap_fair_sched import lsap_fair_sched
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.families import guo
 from optsched.instances.files import load
 from optsched.instances.generate import generate
@@ -37,16 +37,16 @@ def snapshot(seed: int, tasks: int = 12, nodes: int = 10, idle: int = 5) -> Inst
         job_group=[0, 1, 2],
         group_ids=["g1", "g2", "g3"],
         group_weight=[1, 2, 4],
-        group_running_tasks=np.bincount(rng.integers(0, 3, size=nodes - idle), minlength=3),
     )
-    return Instance(cluster, workload, State.initial(cluster, workload, idle_slots=free))
+    running = np.bincount(rng.integers(0, 3, size=nodes - idle), minlength=3)
+    return Instance.initial(cluster, workload, idle_slots=free, group_running_tasks=running)
 
 
 def lines_1_to_39(instance: Instance, alpha: Fraction, overflow: str = "weight") -> Fraction:
     """Guo et al.'s listing with GFC = 100 s/w and beta as in note 6 on Guo et al. 2012; the cost of what it places."""
     workload, idle = instance.workload, np.flatnonzero(instance.state.idle_slots).tolist()
     weights = [Fraction(weight, 7) for weight in (1, 2, 4)]
-    running = workload.group_running_tasks.tolist()
+    running = instance.state.group_running_tasks.tolist()
     shares = [Fraction(busy, sum(running)) for busy in running]
     gfc = [100 * share / weight for share, weight in zip(shares, weights, strict=True)]
     beta = max(Fraction(1), Fraction(101, 100) * max(gfc) / min(weights))

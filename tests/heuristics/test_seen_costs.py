@@ -42,6 +42,7 @@ def seen(status: list[int], node: list[int]) -> View:
         read,
         np.zeros(4),
         Ragged.empty(4, float),
+        np.zeros(0),
     )
     return View("transmission", {}, instance.cluster, workload, *columns, **known, true_shuffle=shuffle)
 

@@ -37,10 +37,9 @@ def example(
         job_group=[0, 1],
         group_ids=["g", "h"],
         group_weight=[1, 3],
-        group_running_tasks=RUNNING_TASKS if running is None else running,
     )
-    state = State.initial(cluster, workload, idle_slots=[1, 1] if idle is None else idle)
-    return FairLsap(Instance(cluster, workload, state), **parameters)
+    state = {"idle_slots": idle or [1, 1], "group_running_tasks": running or RUNNING_TASKS}
+    return FairLsap(Instance.initial(cluster, workload, **state), **parameters)
 
 
 def on_grid(value: Fraction | float) -> Fraction:
@@ -125,9 +124,8 @@ def test_selection_is_by_position_whatever_the_ids() -> None:
     cluster = Cluster(["a"], slots=[3])
     workload = Workload(
         ["t2", "t10", "t1"], job=[0] * 3, job_ids=["j"], job_group=[0], group_ids=["g"], group_weight=[1],
-        group_running_tasks=[2],
     )  # fmt: skip
-    posed = FairLsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1])))
+    posed = FairLsap(Instance.initial(cluster, workload, idle_slots=[1], group_running_tasks=[2]))
     assert posed.ration == [1]
     assert posed.selected().tolist() == [0]
 
@@ -145,11 +143,12 @@ def test_rations_by_largest_remainder() -> None:
     instance = Instance(cluster, workload)
     assert FairLsap(instance).ration == [1, 2]
     assert FairLsap(instance, rations="largest-remainder").ration == [1, 3]
-    tied = replace(workload, group_weight=[1.0, 1.0], group_running_tasks=[0, 1])
-    odd = Instance(Cluster(["a"], slots=[3]), tied)
+    tied = replace(workload, group_weight=[1.0, 1.0])
+    odd = Instance.initial(Cluster(["a"], slots=[3]), tied, group_running_tasks=[0, 1])
     assert FairLsap(odd, rations="largest-remainder").ration == [2, 0]  # 3/2 and 1/2: the first of equal ones
     few = replace(tied, job=[0, 1, 1, 1, 1, 1])
-    assert FairLsap(Instance(Cluster(["a"], slots=[3]), few), rations="largest-remainder").ration == [1, 0]
+    odd = Instance.initial(Cluster(["a"], slots=[3]), few, group_running_tasks=[0, 1])
+    assert FairLsap(odd, rations="largest-remainder").ration == [1, 0]
 
 
 def test_free_selection_charges_the_cheapest() -> None:
@@ -168,8 +167,9 @@ def test_free_selection_charges_the_cheapest() -> None:
 def test_fractional_ration_is_rounded_down() -> None:
     """Tests Guo et al. 2012, note 5, on 8 slots and weights 1/3, 2/3: shares 8/3 and 16/3."""
     problem = example()
-    workload = replace(problem.instance.workload, group_weight=[1, 2], group_running_tasks=[1, 4])
-    posed = FairLsap(Instance(problem.instance.cluster, workload, problem.instance.state))
+    workload = replace(problem.instance.workload, group_weight=[1, 2])
+    state = replace(problem.instance.state, group_running_tasks=[1, 4])
+    posed = FairLsap(Instance(problem.instance.cluster, workload, state))
     assert posed.ration == [1, 1]
 
 
@@ -275,10 +275,10 @@ def test_group_without_a_share_is_warned_of() -> None:
         job_group=[0, 1],
         group_ids=["g1", "g2"],
         group_weight=[1.0, 0.0],
-        group_running_tasks=[0, 3],
     )
+    instance = Instance.initial(Cluster(["a", "b"]), workload, group_running_tasks=[0, 3])
     with pytest.warns(RationRuleWarning, match="positive weight"):
-        problem = FairLsap(Instance(Cluster(["a", "b"]), workload), gfc="difference")
+        problem = FairLsap(instance, gfc="difference")
     assert problem.overflow_cost[1] == 0
     with pytest.raises(ValueError, match="weight 0"):
         problem.fairness_distance(relative=True)
@@ -299,9 +299,9 @@ def test_distance_where_a_group_has_no_weight() -> None:
         job_group=[1],
         group_ids=["g", "h"],
         group_weight=[0, 1],
-        group_running_tasks=[0, 2],
     )
-    problem = FairLsap(Instance(Cluster(["a"]), workload), gfc="difference", beta=10**6, overflow="flat")
+    instance = Instance.initial(Cluster(["a"]), workload, group_running_tasks=[0, 2])
+    problem = FairLsap(instance, gfc="difference", beta=10**6, overflow="flat")
     assert problem.fairness_distance() == 0
     with pytest.raises(ValueError, match="relative"):
         problem.fairness_distance(relative=True)

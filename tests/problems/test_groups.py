@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
+from optsched.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Workload
 from optsched.problems.groups import Groups, missing_group_of_tasks, missing_groups
 
 
@@ -16,7 +16,7 @@ def instance(weights: list[float], **columns: Any) -> Instance:
     """Groups g0, ... with a job each, and one pending map of each unless `columns` say otherwise."""
     number = len(weights)
     columns = {"job": list(range(number)), "job_group": list(range(number))} | columns
-    status, node = columns.pop("status", None), columns.pop("node", None)
+    state = {name: columns.pop(name, None) for name in ("status", "node", "group_running_tasks")}
     workload = Workload(
         [f"t{task}" for task in range(len(columns["job"]))],
         job_ids=[f"j{job}" for job in range(len(columns["job_group"]))],
@@ -24,8 +24,7 @@ def instance(weights: list[float], **columns: Any) -> Instance:
         group_weight=weights,
         **columns,
     )
-    cluster = Cluster(["n"], slots=[9])
-    return Instance(cluster, workload, State.initial(cluster, workload, status=status, node=node))
+    return Instance.initial(Cluster(["n"], slots=[9]), workload, **state)
 
 
 def test_weights_are_the_decimals_that_are_written() -> None:

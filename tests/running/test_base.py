@@ -92,6 +92,7 @@ def test_view() -> None:
         np.full(5, np.nan),
         np.zeros(2),
         Ragged.empty(2, float),
+        np.zeros(0),
     )
     assert view.pending.tolist() == view.pending_of("map").tolist() == [2]
     assert view.pending_of("reduce").tolist() == [0, 4]

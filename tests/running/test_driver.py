@@ -420,6 +420,7 @@ class _View:
             instance.state.bytes_read,
             instance.state.out_in_use,
             instance.state.running_rates,
+            instance.state.group_running_tasks,
         )
 
 

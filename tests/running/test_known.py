@@ -221,12 +221,14 @@ class TestSnapshot:
         """Tests that a snapshot in which tasks run beside counted ones is saved, sent, validated, and counted whole."""
         cluster = Cluster(["a", "b"], slots=[2, 2], **RATES)
         running = Ragged.from_rows([[3.0], []], float)
-        groups = {"group_ids": ["g", "h"], "group_weight": [1, 1], "group_running_tasks": [2, -1]}
+        groups = {"group_ids": ["g", "h"], "group_weight": [1, 1]}
         workload = Workload(["t", "u"], job=[0, 0], job_ids=["j"], job_group=[0], rate_in=[1.0, 4.0], **groups)
-        known = Known(LsapFairness(Instance.initial(cluster, workload, running_rates=running, out_in_use=[0, 5])))
+        loads = {"running_rates": running, "out_in_use": [0, 5], "group_running_tasks": [2, -1]}
+        known = Known(LsapFairness(Instance.initial(cluster, workload, **loads)))
         known.start(0, 0)
         snapshot = known.snapshot()
         assert known.view.running_rates is snapshot.state.running_rates is running
+        assert known.view.group_running_tasks.tolist() == snapshot.state.group_running_tasks.tolist() == [2, -1]
         assert known.view.out_in_use.tolist() == snapshot.state.out_in_use.tolist() == [0, 5]
         copies = [pickle.loads(pickle.dumps(snapshot)), from_document(to_document(snapshot))]
         for name in ("now.json", "now.json.gz", "now.npz"):

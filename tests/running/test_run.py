@@ -313,10 +313,9 @@ def test_copy_of_the_problem_does_not_warn_again(posed: Lsap) -> None:
         job_group=[0],
         group_ids=["g1", "g2"],
         group_weight=[1, 1],
-        group_running_tasks=[1, 0],
     )
     with pytest.warns(UserWarning, match="beta=1"):
-        fair = FairLsap(Instance(Cluster(["a", "b"]), workload), beta=1)
+        fair = FairLsap(Instance.initial(Cluster(["a", "b"]), workload, group_running_tasks=[1, 0]), beta=1)
     assert run(fair, by_id).error is None
 
 

@@ -56,11 +56,16 @@ def random_instance(seed: int) -> Instance:
         job_group=np.arange(groups),
         group_ids=[f"g{group}" for group in range(groups)],
         group_weight=2.0 ** np.arange(groups),
-        group_running_tasks=rng.integers(0, 4, groups),
         rate_in=rng.integers(1, 4, tasks) * 3.0,
     )
-    rates = {"out_in_use": out_in_use, "running_rates": Ragged.from_rows(running, np.float64)}
-    return Instance.initial(cluster, workload, idle_slots=rng.integers(0, 4, nodes), **rates)
+    return Instance.initial(
+        cluster,
+        workload,
+        idle_slots=rng.integers(0, 4, nodes),
+        out_in_use=out_in_use,
+        running_rates=Ragged.from_rows(running, np.float64),
+        group_running_tasks=rng.integers(0, 4, groups),
+    )
 
 
 @pytest.mark.parametrize(

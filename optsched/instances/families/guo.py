@@ -112,12 +112,13 @@ def _grouped(rng: np.random.Generator, cluster: Cluster, idle: Ints, replicas: R
         job_group=np.arange(groups),
         group_ids=numbered("g", groups),
         group_weight=np.array(weights),
-        group_running_tasks=np.bincount(rng.integers(0, groups, size=busy), minlength=groups),
     )
+    running = np.bincount(rng.integers(0, groups, size=busy), minlength=groups)
     labels = {
         "groups": "each pending task's group is assumed uniformly random, as the paper draws those of running tasks",
     }
-    return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle), labels)
+    state = State.initial(cluster, workload, idle_slots=idle, group_running_tasks=running)
+    return Drawn(cluster, workload, state, labels)
 
 
 def _fair(rng: np.random.Generator, *, weights: Value, **sizes: Any) -> Drawn:

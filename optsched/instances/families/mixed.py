@@ -38,11 +38,13 @@ def _mixed(
     cluster = _cluster(rng, nodes, racks, datacenters, slots)
     in_use = rng.uniform(0, OUT_RATE, size=nodes).round(1)
     workload = _workload(rng, nodes, tasks, reduces, jobs, groups, replicas)
+    running = rng.integers(0, 3, size=groups, endpoint=True)
     labels = {
         "shuffle": ASSUMED,
         "fields": "assumed: drawn uniformly, so that every problem can be posed; no experiment of a paper",
     }
-    state = State.initial(cluster, workload, load=rng.integers(0, 3, size=nodes), out_in_use=in_use)
+    load = rng.integers(0, 3, size=nodes)
+    state = State.initial(cluster, workload, load=load, out_in_use=in_use, group_running_tasks=running)
     return Drawn(cluster, _timed(rng, workload), state, labels)
 
 
@@ -97,7 +99,6 @@ def _workload(
         map_time=map_time,
         group_ids=numbered("g", groups),
         group_weight=rng.integers(1, 4, size=groups, endpoint=True).astype(np.float64),
-        group_running_tasks=rng.integers(0, 3, size=groups, endpoint=True),
     )
 
 

@@ -137,11 +137,12 @@ def _planted_fair(rng: np.random.Generator, *, nodes: int, slots: int, tasks: in
         job_group=np.arange(3),
         group_ids=numbered("g", 3),
         group_weight=np.array([1.0, 2.0, 1.0]),
-        group_running_tasks=np.array([0, quarter, quarter]),
     )
+    running = np.array([0, quarter, quarter])
     cost = _HALF_USED * second + _OVERFLOW * (placed - first - second) + _ALPHA * remote
     labels = {"optimum.lsap": optimum_label(remote), "optimum.fair-lsap": optimum_label(cost)}
-    return Drawn(cluster, workload, State.initial(cluster, workload, idle_slots=idle), labels)
+    state = State.initial(cluster, workload, idle_slots=idle, group_running_tasks=running)
+    return Drawn(cluster, workload, state, labels)
 
 
 def _planted_latency(

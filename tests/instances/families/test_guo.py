@@ -43,6 +43,6 @@ def test_guo_fairness() -> None:
     workload = instance.workload
     assert (len(instance.cluster), int(instance.state.idle_slots.sum()), len(workload)) == (60, 30, 90)
     assert workload.group_weight.tolist() == [1, 2, 4, 8, 16]
-    assert workload.group_running_tasks.sum() == 30
+    assert instance.state.group_running_tasks.sum() == 30
     assert instance.replicas.lengths.tolist() == [1] * 90
     assert set(workload.group.tolist()) == set(range(5))

@@ -121,7 +121,7 @@ class TestPlanted:
         workload = instance.workload
         slots = int(instance.cluster.slots.sum())
         weight = [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)]
-        running = workload.group_running_tasks.tolist()
+        running = instance.state.group_running_tasks.tolist()
         gfc = [100 * Fraction(busy, sum(running)) / share for busy, share in zip(running, weight, strict=True)]
         beta = Fraction(101, 100) * max(gfc) / min(weight)
         waiting = np.bincount(workload.group, minlength=3).tolist()
