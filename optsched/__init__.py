@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from optsched.reporting import write_report
     from optsched.results import Certificate, Limit, Proof, Solution, Termination
     from optsched.routes import bounds, frontier, leximin, solve
+    from optsched.simulating import Simulation, simulate
     from optsched.studies.choices import Family
     from optsched.studies.tables import GapReports, study
     from optsched.sweeping import Sweep, load_sweep, sweep
@@ -49,6 +50,7 @@ __all__ = [
     "OptschedError",
     "Placement",
     "Proof",
+    "Simulation",
     "Solution",
     "State",
     "Sweep",
@@ -68,6 +70,7 @@ __all__ = [
     "mine",
     "problem",
     "save",
+    "simulate",
     "solve",
     "study",
     "sweep",
@@ -95,6 +98,7 @@ _MODULES = {
         "reporting": ["write_report"],
         "results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
         "routes": ["bounds", "frontier", "leximin", "solve"],
+        "simulating": ["Simulation", "simulate"],
         "studies.choices": ["Family"],
         "studies.tables": ["GapReports", "study"],
         "sweeping": ["Sweep", "load_sweep", "sweep"],

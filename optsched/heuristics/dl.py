@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.heuristics.draws import Draws
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, WaitingMaps
-from optsched.instance import MAP
+from optsched.instance import KINDS, MAP, PENDING, REDUCE
 from optsched.problems.base import Parameter, choice, number
 from optsched.running.base import Event, Heuristic, Offer, Policy, View
 
@@ -24,7 +24,8 @@ __all__ = ["HEURISTICS", "LocalityPolicy"]
 class LocalityPolicy(Policy):
     """A task with data on the node, else one with data in its rack, else any; drawn at random among equals.
 
-    It starts one task an offer. The time that an offer takes does not depend on how many tasks wait (`WaitingMaps`).
+    A free reduce slot gets a random reduce. It starts one task an offer. The time that an offer takes does not depend
+    on how many tasks wait (`WaitingMaps`).
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class LocalityPolicy(Policy):
         if event.what == "job-arrived":
             self._learn(view)
             self._passed.clear()
-        elif event.what == "task-returned":
+        elif event.what in ("task-returned", "task-released"):
             self._give_back(event.index, view)
             self._passed.clear()
         elif event.what == "node-changed":
@@ -66,17 +67,18 @@ class LocalityPolicy(Policy):
 
     def _learn(self, view: View) -> None:
         """Enter the tasks that are new in the view."""
-        pending = view.pending
-        tasks = pending[np.searchsorted(pending, self._known) :]
+        tasks = self._known + np.flatnonzero(view.status[self._known :] == PENDING)
         self._known = len(view.workload)
-        self._waiting.add(tasks, view)
+        self._waiting.add(tasks, view, view.workload.kind[tasks])
 
     def _give_back(self, task: int, view: View) -> None:
-        if view.workload.kind[task] == MAP:
-            self._waiting.give_back(task, view)
+        self._waiting.give_back(task, view, view.workload.kind.item(task))
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         node = offer.node
+        if offer.kind != KINDS[MAP]:
+            task = self._waiting.draw(ANYWHERE, node, view, self._draws, REDUCE)
+            return () if task is None else (task,)
         waits_once = self.reading == "sweep" and self._passed[node] < offer.free
         task = None
         if (

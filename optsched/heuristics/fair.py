@@ -58,9 +58,9 @@ class FairPolicy(DelayPolicy):
         self.fills_nodes = assign == "multiple"
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        #: Of the heartbeat that may go on: its node, up to where it asked the jobs of each pool, and which it launched
-        #: tasks of.
-        self._node: int | None = None
+        #: Of the heartbeat that may go on: its time and node, up to where it asked the jobs of each pool, and which it
+        #: launched tasks of.
+        self._beat: tuple[float, int] | None = None
         self._reached: dict[int, Turn | None] = {}
         self._launched: set[int] = set()
         self._demand: dict[str, tuple[int, int]] = {}
@@ -74,10 +74,10 @@ class FairPolicy(DelayPolicy):
 
     def memory(self) -> Any:
         """That of delay scheduling, and of the heartbeat that may go on who was asked and who started something."""
-        return super().memory(), self._node, dict(self._reached), set(self._launched)
+        return super().memory(), self._beat, dict(self._reached), set(self._launched)
 
     def recall(self, memory: Any, view: View) -> None:
-        jobs, self._node, self._reached, self._launched = memory
+        jobs, self._beat, self._reached, self._launched = memory
         super().recall(jobs, view)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
@@ -85,10 +85,10 @@ class FairPolicy(DelayPolicy):
             return super().offer(offer, view)
         if offer.kind != KINDS[MAP]:
             return super().offer(offer, view) if self._distinct or self._below_cap(offer, view) else ()
-        if offer.node != self._node:
+        if (offer.time, offer.node) != self._beat:
             self._end_heartbeat()
         answer = super().offer(offer, view) if self._below_cap(offer, view) else ()
-        self._node = offer.node
+        self._beat = offer.time, offer.node
         if answer:
             self._launched.add(view.workload.job.item(answer[0]))
         else:
@@ -129,7 +129,7 @@ class FairPolicy(DelayPolicy):
         """A job that was asked and started nothing was skipped."""
         for pool, turn in self._reached.items():
             self.skip(pool, self.queue(pool, MAP), turn, self._launched)
-        self._reached, self._launched, self._node = {}, set(), None
+        self._reached, self._launched, self._beat = {}, set(), None
 
 
 class CapacityPolicy(JobPolicy):

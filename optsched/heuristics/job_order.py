@@ -18,7 +18,7 @@ import numpy as np
 from optsched.arrays import grouped
 from optsched.decimals import decimal
 from optsched.heuristics.draws import Draws
-from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
+from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
 from optsched.running.base import Event, Offer, Policy, View
 
 __all__ = ["ANYWHERE", "NODE", "RACK", "JobPolicy", "Queue", "Turn", "WaitingMaps"]
@@ -345,7 +345,7 @@ class JobPolicy(Policy):
                 entry.waiting[kind] += len(waiting)
                 self.waiting_tasks[kind] += len(waiting)
                 entry.running[kind] += len(running)
-                entry.finished[kind] += int(np.count_nonzero(ours)) - len(waiting) - len(running)
+                entry.finished[kind] += int(np.count_nonzero(ours & (status == FINISHED)))
                 self._pool_running[kind][entry.pool] += len(running)
                 self.enter(job, kind)
                 if kind == REDUCE:
@@ -400,7 +400,7 @@ class JobPolicy(Policy):
         elif status == RUNNING:
             entry.running[kind] += more
             self._pool_running[kind][entry.pool] += more
-        else:
+        elif status == FINISHED:
             entry.finished[kind] += more
 
     def _reorder(self, pool: int, kind: int, share: tuple[bool, int, int] | None) -> None:

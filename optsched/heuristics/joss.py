@@ -111,7 +111,7 @@ class JossPolicy(Policy):
         if event.what == "job-arrived":
             self._learn(view)
             self._enter(event.index, view)
-        elif event.what == "task-returned":
+        elif event.what in ("task-returned", "task-released"):
             # As if its job arrived with it alone: its former queue may have been dropped.
             self._enter(int(view.workload.job[event.index]), view, np.array([event.index]))
         elif event.what == "task-finished" and view.workload.kind[event.index] == MAP:

@@ -18,8 +18,11 @@ from optsched.instance import KINDS, MAP, PENDING, Bools, Cluster, Floats, Ints,
 from optsched.problems import Problem
 from optsched.problems.base import Parameter
 
-__all__ = ["BatchHeuristic", "Event", "Heuristic", "Offer", "Policy", "View", "table_row"]
+__all__ = ["HELD", "BatchHeuristic", "Event", "Heuristic", "Offer", "Policy", "View", "table_row"]
 
+#: The status in a view, beside those of an instance, of a task that has arrived and may not start yet: a reduce of
+#: whose job too few maps have ended.
+HELD = 3
 
 #: A callable `(problem, rng, **parameters)` that places all at once. It answers a `Placement` of the instance, or a
 #: sequence with an entry for each of `problem.tasks`: a node id, a node index, or None (-1) for nowhere.
@@ -48,6 +51,7 @@ class Event:
         `job-arrived`: the view is a new one, in which all jobs are that arrive then. `task-started`: it runs on
         `view.node`. `task-finished`: its slot is free; `view.node` is still where it ran. `task-returned`: a task that
         ran or had finished waits again, on no node; it failed, or its node was lost with all that it had written.
+        `task-released`: a task that was held waits from now on.
         `node-changed`: the node has other slots than before (`view.map_slots`, `view.reduce_slots`), none where it is
         lost; tasks that are lost with it are returned next.
     index
@@ -77,7 +81,8 @@ class View:
     workload
         The tasks and jobs that have arrived, without `observed`, `duration`, `times`, `shuffle` and `pairs`.
     status, node
-        int64, shape (arrived tasks,): `PENDING`, `RUNNING` or `FINISHED`, and the node it runs or ran on, or -1.
+        int64, shape (arrived tasks,): `PENDING`, `RUNNING`, `FINISHED` or `HELD`, and the node it runs or ran on, or
+        -1.
     free_map_slots, free_reduce_slots
         int64, shape (nodes,): slots that are free now, as the master of the cluster knows them from all heartbeats. A
         kind of slot that the problem does not use has none.

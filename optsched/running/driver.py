@@ -1,6 +1,7 @@
 """Drives a policy over the slots of a snapshot: rounds of offers until all is placed or the policy starves.
 
-What a policy sees is made by `known`. A simulation over time, in which tasks end, would be another driver.
+What a policy sees is made by `known`. Whoever offers slots, here or over time (`optsched.simulating`), does so by
+`Asked`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from optsched.running.answers import attempt, tasks_from
 from optsched.running.base import Event, Offer, Policy
 from optsched.running.known import Known, posed_on
 
-__all__ = ["MAX_IDLE_ROUNDS", "Answer", "Drive", "Observer", "drive", "streams"]
+__all__ = ["MAX_IDLE_ROUNDS", "Answer", "Asked", "Drive", "Observer", "drive", "streams"]
 
 #: Rounds without an assignment after which a policy counts as starved.
 MAX_IDLE_ROUNDS = 100
@@ -50,7 +51,7 @@ class Answer:
 
     offer: Offer
     tasks: tuple[int, ...]
-    _asked: _Asked | None = field(default=None, repr=False, compare=False)
+    _asked: Asked | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def before(self) -> Problem:
@@ -179,8 +180,8 @@ def drive(
         raise UsageError(f"{problem.name} has no slots to offer to a policy; use a batch heuristic")
     order, own = streams(seed)
     known = Known(problem)
-    asked = _Asked(policy, known, order, observers)
-    attempt(getattr(policy, "start", _nothing), known.view, own)
+    asked = Asked(policy, known, order, observers)
+    asked.begin(own)
     placed = rounds = idle_rounds = vain = 0
     while placed < problem.due:
         if not known.waits_for_slots or idle_rounds == max_idle_rounds:
@@ -205,8 +206,8 @@ def _nothing(*_: Any) -> None:
     """The `start`, `notify` or `refuses` of a policy that has none."""
 
 
-class _Asked:
-    """A policy that is offered slots, round after round, and told what happens.
+class Asked:
+    """A policy that is offered slots, one after another or in rounds, and told what happens.
 
     Attributes
     ----------
@@ -225,7 +226,16 @@ class _Asked:
         self._notify = None if getattr(told, "__func__", told) in (None, Policy.notify) else told
         # An observer sees every offer.
         self._refuses = _nothing if observers else getattr(policy, "refuses", None) or _nothing
+        #: Whether it may say of nodes that they need not be asked.
+        self.may_refuse = getattr(self._refuses, "__func__", self._refuses) not in (_nothing, Policy.refuses)
         self._fills = bool(getattr(policy, "fills_nodes", False))
+
+    def begin(self, own: np.random.Generator) -> None:
+        """Let the policy begin anew, with its own stream."""
+        attempt(getattr(self._policy, "start", _nothing), self.known.view, own)
+
+    def begun(self, task: int, node: int) -> None:
+        """Called with each task that starts, before the policy is told; for whoever lets time pass."""
 
     def tell(self, event: Event) -> None:
         """Tell the policy what happened."""
@@ -240,7 +250,7 @@ class _Asked:
         for node, refused in self._turns(kind):
             vain += refused
             while left[node]:
-                started = self._offer(Offer(known.time, node, kind, room[node]))
+                started = len(self.offer(Offer(known.time, node, kind, room[node])))
                 taken = started or (left[node] if fills else 1)
                 left[node] -= taken
                 placed += started
@@ -262,7 +272,7 @@ class _Asked:
             turns = self._order.permutation(len(free))
         else:
             turns = self._order.permutation(np.repeat(np.arange(len(free)), free))
-        refused = self._refused(kind)
+        refused = self.refused(kind)
         if refused is None:
             return zip(turns.tolist(), repeat(0), strict=False)
         asked = ~refused[turns]
@@ -271,7 +281,7 @@ class _Asked:
         before = np.diff(np.append(unasked[asked], unasked[-1:]), prepend=0)
         return zip([*turns[asked].tolist(), NONE][: len(before)], before.tolist(), strict=True)
 
-    def _refused(self, kind: str) -> Bools | None:
+    def refused(self, kind: str) -> Bools | None:
         """The nodes that need not be asked in this round; None if all are."""
         answer = attempt(self._refuses, kind, self.known.view)
         if answer is None:
@@ -283,20 +293,21 @@ class _Asked:
             )
         return answer if answer.any() else None
 
-    def _offer(self, offer: Offer) -> int:
-        """How many tasks the policy starts on an offer; it and the observers are told."""
+    def offer(self, offer: Offer) -> Sequence[int]:
+        """The tasks that the policy starts on an offer; it and the observers are told."""
         check()
         known = self.known
         tasks = self._answered(offer)
         for task in tasks:
             event = known.start(task, offer.node)
+            self.begun(task, offer.node)
             if self._notify is not None:
                 attempt(self._notify, event, known.view)
         if self._observers:
             self.decision = Answer(offer, tuple(known.order[list(tasks)].tolist()), self)
             for observer in self._observers:
                 observer(known.time, known.problem, self.decision)
-        return len(tasks)
+        return tasks
 
     def _answered(self, offer: Offer) -> Sequence[int]:
         known = self.known

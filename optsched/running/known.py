@@ -19,13 +19,20 @@ from optsched.arrays import grouped
 from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import Problem
-from optsched.running.base import Event, View
+from optsched.running.base import HELD, Event, View
 
 __all__ = ["Known", "posed_on"]
 
 
 class Known:
     """What is known at the driver's time; tasks and jobs are numbered in the order of their arrival.
+
+    Parameters
+    ----------
+    problem
+        What is driven.
+    held
+        Tasks of the instance that wait, and may not start before they are released.
 
     Attributes
     ----------
@@ -35,8 +42,8 @@ class Known:
         What is driven.
     view
         What the policy gets.
-    order
-        Task of the instance that each number stands for.
+    order, jobs
+        Task, and job, of the instance that each number stands for.
     waiting
         How many known tasks of each kind wait.
     free, room
@@ -53,7 +60,7 @@ class Known:
     ('task-finished', [1])
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, held: Sequence[int] | Ints = ()) -> None:
         instance = problem.instance
         workload, state = instance.workload, instance.state
         self.problem, self.time = problem, float(instance.time)
@@ -62,11 +69,13 @@ class Known:
         arrival[begun] = -np.inf
         by_task = np.append(arrival, -np.inf)[workload.job]  # a task without a job picks the last entry
         self.order, self._arrivals = _by_arrival(by_task)
-        self._jobs, self._job_arrivals = _by_arrival(arrival)
+        self.jobs, self._job_arrivals = _by_arrival(arrival)
         self._status, self._node = state.status[self.order], state.node[self.order]
+        self._status[self.numbers(held)] = HELD
         self._start, self._bytes_read = state.start[self.order], state.bytes_read[self.order]
         decided = np.zeros(len(workload), dtype=bool)
         decided[problem.tasks] = True
+        decided[list(held)] = False
         self._waits = bytearray(decided[self.order].tobytes())
         self._kind = workload.kind[self.order]
         self._kinds = self._kind.astype(np.uint8).tobytes()
@@ -150,6 +159,16 @@ class Known:
             self.waiting[KINDS[self._kinds[task]]] += 1
         return Event(self.time, "task-returned", task)
 
+    def release(self, task: int) -> Event:
+        """A held task may start from now on."""
+        self._status[task], self._waits[task] = PENDING, 1
+        self.waiting[KINDS[self._kinds[task]]] += 1
+        return Event(self.time, "task-released", task)
+
+    def progress(self, tasks: Sequence[int] | Ints, bytes_read: Floats) -> None:
+        """So many MB have been read by now by these tasks of the instance."""
+        self._bytes_read[self.numbers(tasks)] = bytes_read
+
     def change_node(self, node: int, slots: Iterable[int]) -> Event:
         """A node has so many map and reduce slots from now on; one without any is lost.
 
@@ -195,7 +214,8 @@ class Known:
         """
         instance, place = self.problem.instance, self.order
         status, node, start = np.empty_like(self._status), np.empty_like(self._node), np.empty_like(self._start)
-        status[place], node[place], start[place] = self._status, self._node, self._start
+        status[place] = np.where(self._status == HELD, PENDING, self._status)
+        node[place], start[place] = self._node, self._start
         bytes_read = np.empty_like(self._bytes_read)
         bytes_read[place] = self._bytes_read
         back = place[list(before)]
@@ -211,7 +231,7 @@ class Known:
         present = instance.with_state(state)
         if self.complete:
             return present
-        return present.taken(np.sort(place[: self._tasks]), np.sort(self._jobs[: self._arrived_jobs]))
+        return present.taken(np.sort(place[: self._tasks]), np.sort(self.jobs[: self._arrived_jobs]))
 
     def _idle(self, before: Sequence[int]) -> list[Ints]:
         """The columns of idle slots of a snapshot."""
@@ -223,9 +243,9 @@ class Known:
             idle.append(np.clip(getattr(self.problem.instance.state, name) + more, 0, self._slots[kind]))
         return idle
 
-    def numbers(self, tasks: Sequence[int]) -> list[int]:
+    def numbers(self, tasks: Sequence[int] | Ints) -> list[int]:
         """The numbers that tasks of the instance have in the view."""
-        found: list[int] = np.argsort(self.order)[list(tasks)].tolist() if tasks else []
+        found: list[int] = np.argsort(self.order)[list(tasks)].tolist() if len(tasks) else []
         return found
 
     # What of it is seen ---------------------------------------------------------------------------------------------
@@ -253,7 +273,7 @@ class Known:
             self.problem.name,
             self.problem.parameters,
             instance.cluster,
-            instance.workload.foreseen(self.order[: self._tasks], self._jobs[: self._arrived_jobs]),
+            instance.workload.foreseen(self.order[: self._tasks], self.jobs[: self._arrived_jobs]),
             _window(self._status[: self._tasks]),
             _window(self._node[: self._tasks]),
             _window(self.free.get(KINDS[MAP], none)),

@@ -42,12 +42,15 @@ from optsched.running.known import posed_on
 
 __all__ = [
     "HeuristicRun",
+    "check_observers",
+    "check_seed",
     "checked",
     "custom",
     "imported",
     "run_heuristic",
     "shown_parameters",
     "users_own",
+    "values_in_force",
 ]
 
 
@@ -155,10 +158,10 @@ def checked(
     parameters: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The values of the heuristic's parameters that are in force; raises for whatever was asked for wrongly."""
-    values = _parameters(heuristic, parameters)
-    _check_seed(seed)
+    values = values_in_force(heuristic, parameters)
+    check_seed(seed)
     _check_limit(time_limit)
-    _check_observers(observers)
+    check_observers(observers)
     if not heuristic.online and (max_idle_rounds is not None or observers):
         raise UsageError(f"{heuristic.name} is a batch heuristic: it has no rounds and nothing to observe")
     if max_idle_rounds is not None:
@@ -191,7 +194,7 @@ def _batch(
     return placement
 
 
-def _parameters(heuristic: Heuristic, given: Mapping[str, Any]) -> dict[str, Any]:
+def values_in_force(heuristic: Heuristic, given: Mapping[str, Any]) -> dict[str, Any]:
     """The values in force; UsageError for a name that the heuristic does not have or a value that it does not take."""
     if heuristic.parameters is not None:
         return resolve(heuristic.name, heuristic.parameters, given)
@@ -209,7 +212,8 @@ def _parameters(heuristic: Heuristic, given: Mapping[str, Any]) -> dict[str, Any
     return dict(given)
 
 
-def _check_seed(seed: int | Sequence[int]) -> None:
+def check_seed(seed: int | Sequence[int]) -> None:
+    """UsageError for what no stream can be made of."""
     entries = list(seed) if isinstance(seed, Sequence) else [seed]
     whole = all(isinstance(entry, int | np.integer) and not isinstance(entry, bool) for entry in entries)
     if not entries or not whole or min(entries) < 0:
@@ -222,7 +226,8 @@ def _check_limit(time_limit: Any) -> None:
         raise UsageError(f"time_limit {time_limit!r}: give a number of seconds, at least 0, or None")
 
 
-def _check_observers(observers: Sequence[Observer]) -> None:
+def check_observers(observers: Sequence[Observer]) -> None:
+    """UsageError for what cannot be called."""
     expect(observers, Sequence, "observers are a list of callables (time, problem, decision)")
     for observer in observers:
         if not callable(observer):

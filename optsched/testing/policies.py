@@ -1,9 +1,9 @@
 """The contract that every policy keeps: whatever has happened, it decides as one that begins with the present does.
 
-A policy lives through a drawn history: jobs arrive, tasks start, finish and return, nodes are lost, come back and have
-other slots. After every event it is held against another that is started on the present view and recalls the first
-one's memory (`Policy.memory`). What may be drawn is tried out, so that not single answers are compared but how likely
-each is. A policy that misses an event counts on with the past, and differs sooner or later.
+A policy lives through a drawn history: jobs arrive, tasks are released, start, finish and return, nodes are lost, come
+back and have other slots. After every event it is held against another that is started on the present view and recalls
+the first one's memory (`Policy.memory`). What may be drawn is tried out, so that not single answers are compared but
+how likely each is. A policy that misses an event counts on with the past, and differs sooner or later.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from optsched import registry
 from optsched.arrays import Part
 from optsched.errors import HeuristicFailed, UsageError, expect
 from optsched.heuristics import AnyHeuristic, heuristic
-from optsched.instance import FINISHED, KINDS, PENDING, RUNNING, Cluster, Instance, Ints, State, Workload
+from optsched.instance import FINISHED, KINDS, PENDING, REDUCE, RUNNING, Cluster, Instance, Ints, State, Workload
 from optsched.instances.generate import FAMILIES, generate
 from optsched.placement import NONE
 from optsched.problems import Problem
 from optsched.running.answers import tasks_from
-from optsched.running.base import Event, Offer, View
+from optsched.running.base import HELD, Event, Offer, View
 from optsched.running.known import Known
 from optsched.testing.contract import ContractBroken
 
@@ -36,7 +36,7 @@ __all__ = ["Dice", "History", "check_policy", "drawn_snapshot", "law"]
 MOST_WAYS = 400
 
 #: What may happen next, and how often.
-_HAPPENS = {"offer": 10, "finish": 5, "return": 1, "lose": 1, "back": 1, "resize": 1, "arrive": 2}
+_HAPPENS = {"offer": 10, "finish": 5, "return": 1, "lose": 1, "back": 1, "resize": 1, "arrive": 2, "release": 1}
 
 
 class Dice(np.random.Generator):
@@ -153,11 +153,20 @@ class History:
     hearing: Event | None = None
 
     def __init__(self, problem: Problem, policy: Any, seed: int, told: Callable[[Event], None]) -> None:
-        self.known, self.policy, self.dice = Known(problem), policy, Dice(seed)
         self._rng, self._told = np.random.default_rng([seed, 1]), told
+        self.known, self.policy, self.dice = Known(problem, self._held(problem)), policy, Dice(seed)
         cluster = problem.instance.cluster
         self._slots = np.stack([cluster.slots, cluster.reduce_slots], axis=1)
         _of(policy, "start")(self.known.view, self.dice)
+
+    def _held(self, problem: Problem) -> Ints:
+        """Of the jobs that wait with reduces, those of every second or so may not start them yet."""
+        workload = problem.instance.workload
+        jobs = self._rng.random(len(workload.job_ids) + 1) < 0.5
+        jobs[-1] = False  # tasks without a job
+        tasks = problem.tasks
+        held: Ints = tasks[(workload.kind[tasks] == REDUCE) & jobs[workload.job[tasks]]]
+        return held
 
     def step(self) -> None:
         """Let one thing happen, if it can."""
@@ -231,6 +240,13 @@ class History:
         if not self.known.complete:
             for event in self.known.move_to(self.known.next_arrival):
                 self._tell(event)
+
+    def _release(self) -> None:
+        """Release the held reduces of a job that has arrived."""
+        held, job = self._of_status(HELD), self.known.view.workload.job
+        if len(held):
+            for task in held[job[held] == job[self._one(held)]].tolist():
+                self._tell(self.known.release(task))
 
     def _later(self) -> None:
         """Let some time pass, but no arrival."""

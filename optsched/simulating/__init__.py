@@ -1,0 +1,187 @@
+"""Policies over time: jobs arrive, tasks take the time that a service says, and slots are offered at heartbeats.
+
+`simulate` runs a policy over an instance. The engine is in `engine`, the services in `services`, and what came of a run
+in `simulation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from optsched.decimals import decimal
+from optsched.errors import HeuristicFailed, MissingField, UsageError, described, expect, nearest
+from optsched.heuristics import AnyHeuristic, heuristic
+from optsched.instance import Instance
+from optsched.problems.base import HOW_TO_LOAD, number
+from optsched.running.answers import attempt
+from optsched.running.base import Heuristic, Policy
+from optsched.running.driver import Observer
+from optsched.running.run import check_observers, check_seed, values_in_force
+from optsched.schedule import MICRO, microseconds
+from optsched.simulating.engine import Engine, Rules
+from optsched.simulating.services import SERVICES, Levels, Progress, Recorded, Service
+from optsched.simulating.simulation import Simulation
+from optsched.simulating.stage import Stage
+
+__all__ = ["ASSIGN", "Levels", "Progress", "Recorded", "Service", "Simulation", "simulate"]
+
+#: What a heartbeat of a node may start: tasks for all its free slots, or one of each kind.
+ASSIGN = ("all", "one")
+
+
+def simulate(
+    instance: Instance,
+    policy: AnyHeuristic,
+    service: Service | str | None = None,
+    heartbeat: float | None = 3,
+    assign: str = "all",
+    slowstart: float = 0.05,
+    seed: int | Sequence[int] = 0,
+    until: float | None = None,
+    observers: Sequence[Observer] = (),
+    **parameters: Any,
+) -> Simulation:
+    """Run a policy over time, from the state of an instance on, until all tasks have ended.
+
+    Jobs arrive at their `arrival`. Every node has a heartbeat every few seconds, at which its free slots are offered;
+    the heartbeats of all nodes are spread evenly over the interval, in an order drawn from the seed. A service says how
+    long each task takes on the node that it was started on. The policy is told all that happens.
+
+    Reduces of a job are offered once so many of its maps have ended, and hold their slots until its last map has ended.
+
+    Parameters
+    ----------
+    instance
+        What waits, runs and has ended when the run begins.
+    policy
+        As `optsched.heuristics.run` takes it: a name, a policy (class or object) of your own. A batch heuristic decides
+        in rounds (`EveryRound`). `observed` starts each task when and where the instance says that it started.
+    service
+        How long tasks take: a `Service`, or `levels` or `recorded`. By default `Levels()`, and `Recorded()` for
+        `observed`.
+    heartbeat
+        Seconds between two heartbeats of a node. 0 or None: slots are offered as soon as they are free, to all nodes
+        in random order.
+    assign
+        `all`: a heartbeat fills all free slots of its node, one after another, until the policy declines one, as in
+        Hadoop 1. `one`: it starts one task of each kind at most.
+    slowstart
+        The share of a job's maps that must have ended before its reduces are offered (Hadoop: 0.05; `observed`: 0).
+    seed
+        Of the heartbeats and of the policy's draws. The same instance, policy and seed give the same run.
+    until
+        Seconds on the clock of the instance after which nothing happens any more.
+    observers
+        Called as by `optsched.heuristics.run`, with (time, problem, decision) after each offer.
+    **parameters
+        The policy's own.
+
+    Returns
+    -------
+    Simulation
+        Also where tasks are left that nothing starts any more; `unfinished` says why.
+
+    Raises
+    ------
+    UsageError
+        For an unknown policy or parameter, or a value out of its range.
+    MissingField
+        If the instance lacks what policy or service need.
+    HeuristicFailed
+        If the policy raises, or starts what it cannot start.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]), times=[[10, 15, 15]] * 2)
+    >>> run = simulate(Instance(Cluster(["a", "b"]), workload), "dl", heartbeat=0)
+    >>> sorted(run.tasks["execution_time"]), run.unfinished
+    ([10.0, 15.0], '')
+    """
+    expect(instance, Instance, "simulate takes an instance", HOW_TO_LOAD)
+    check_seed(seed)
+    check_observers(observers)
+    entry = heuristic(policy)
+    rules = Rules(
+        heartbeat=_microseconds("heartbeat", 0 if heartbeat is None else heartbeat, 0),
+        one=_choice("assign", assign, ASSIGN) == "one",
+        slowstart=decimal(_number("slowstart", slowstart, 0, 1)),
+        until=None if until is None else _microseconds("until", until, instance.time),
+    )
+    return run_policy(Stage(_on_the_clock(instance)), entry, _service(service), rules, seed, observers, parameters)
+
+
+def run_policy(
+    stage: Any,
+    entry: Heuristic,
+    service: Service,
+    rules: Rules,
+    seed: int | Sequence[int],
+    observers: Sequence[Observer],
+    parameters: dict[str, Any],
+) -> Simulation:
+    """Run an entry of the list over time on a stage, or on a problem that places maps and reduces."""
+    values = values_in_force(entry, parameters)
+    if faults := entry.faults(stage):
+        raise MissingField(faults, f"{stage.instance.name}: {entry.name}")
+    make: Callable[..., Policy] | None = entry.policy
+    assert make is not None
+    try:
+        engine = Engine(stage, attempt(make, **values), service, rules, seed, observers)
+        unfinished = engine.run()
+    except HeuristicFailed as failed:
+        lines = (f'policy "{entry.name}" {line}' for line in str(failed).splitlines())
+        raise HeuristicFailed(*lines) from failed.__cause__
+    return Simulation.of(engine, entry.name, values, seed, unfinished)
+
+
+def _service(given: Service | str | None) -> Service:
+    if given is None:
+        return Levels()
+    if isinstance(given, str):
+        return SERVICES[_choice("service", given, tuple(SERVICES))]()
+    if isinstance(given, type) and issubclass(given, Service):
+        return given()
+    if not callable(getattr(given, "started", None)):
+        raise UsageError(f"service: give one of {', '.join(SERVICES)}, or a Service, not {described(given)}")
+    return given
+
+
+def _choice(name: str, given: Any, known: Sequence[str]) -> str:
+    if given not in known:
+        raise UsageError(f"{name}={given!r}; {nearest(str(given), known)}")
+    return str(given)
+
+
+def _number(name: str, given: Any, lowest: float, highest: float | None = None) -> Any:
+    try:
+        return number(lowest=lowest, highest=highest)(given)
+    except ValueError as error:
+        raise UsageError(f"{name}={given!r}: {error}") from None
+
+
+def _microseconds(name: str, given: Any, lowest: float) -> int:
+    units = round(decimal(_number(name, given, lowest)) * MICRO)
+    if not units and _number(name, given, lowest):
+        raise UsageError(f"{name}={given!r}: give 0.000001 or more seconds")
+    return units
+
+
+def _on_the_clock(instance: Instance) -> Instance:
+    """The instance with its time and its arrivals at whole microseconds."""
+    arrival = instance.workload.arrival
+    given = ~np.isnan(arrival)
+    rounded = arrival.copy()
+    rounded[given] = microseconds(arrival[given]) / MICRO
+    time = int(microseconds(instance.time)) / MICRO
+    if np.array_equal(rounded, arrival, equal_nan=True) and time == instance.time:
+        return instance
+    return replace(
+        instance,
+        workload=replace(instance.workload, arrival=rounded),
+        state=replace(instance.state, time=time),
+    )

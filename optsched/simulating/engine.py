@@ -1,0 +1,448 @@
+"""The engine: lets time pass from event to event, tells a policy what happens, and offers it slots.
+
+Events are in order of (time in whole microseconds, kind of event, index). The same instance, policy and seed give the
+same run. How long tasks take is a service's business (`services`); what a policy sees is made by
+`optsched.running.known`, and every offer is made by `optsched.running.driver.Asked`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heappop, heappush
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from optsched.brief import counted
+from optsched.errors import Fault, HeuristicFailed, MissingField
+from optsched.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Instance, Ints
+from optsched.running.base import Event, Offer, Policy
+from optsched.running.driver import MAX_IDLE_ROUNDS, Asked, Observer, streams
+from optsched.running.known import Known
+from optsched.schedule import MICRO, microseconds
+from optsched.simulating.beats import Beats
+from optsched.simulating.services import WAKE, Service
+
+__all__ = ["ARRIVED", "ENDED", "NEVER", "RELEASED", "STARTED", "Engine", "Rules"]
+
+#: When ends what has not ended.
+NEVER = 2**60
+
+#: What happens at an instant, in this order; then come heartbeats.
+_END, _WOKEN, _ARRIVAL, _CALL = range(4)
+
+#: What the record of a run tells: a job arrived, a task started, ended, or was released.
+ARRIVED, STARTED, ENDED, RELEASED = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a run goes by.
+
+    Attributes
+    ----------
+    heartbeat
+        Microseconds between two heartbeats of a node; 0: slots are offered as soon as they are free.
+    one
+        Whether a heartbeat starts one task of each kind at most; else it may fill all slots.
+    slowstart
+        The share of a job's maps that must have ended before its reduces are offered.
+    until
+        The microsecond after which nothing happens any more; None: to the end.
+    """
+
+    heartbeat: int = 3 * MICRO
+    one: bool = False
+    slowstart: Fraction = Fraction(1, 20)
+    until: int | None = None
+
+
+class Engine(Asked):
+    """A run of a policy over time.
+
+    Parameters
+    ----------
+    stage
+        What is driven: a `Stage`, or a problem that places maps and reduces.
+    policy
+        It is started anew. `appointments(instance)`, where it has one, gives pairs of a microsecond and a node at which
+        the node is offered, whether or not it has a free slot, and instead of heartbeats. `patience`, where it has one,
+        is for how many seconds it may let everything stand still on purpose.
+    service
+        Says how long tasks take.
+    rules, seed, observers
+        As in `optsched.simulate`.
+
+    Attributes
+    ----------
+    node, start, end
+        Of each task of the instance: where it ran, and from when to when; -1 and `NEVER` for what did not happen.
+    record
+        What happened, in order: (microsecond, `ARRIVED`, `STARTED`, `ENDED` or `RELEASED`, job or task, node or -1).
+    offers
+        How many offers were made.
+    """
+
+    def __init__(
+        self,
+        stage: Any,
+        policy: Policy,
+        service: Service,
+        rules: Rules,
+        seed: int | Sequence[int] = 0,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        order, own = streams(seed)
+        self.rules, self.service = rules, service
+        #: Whether it ended with tasks that nobody will ever start or end.
+        self.starved = False
+        instance: Instance = stage.instance
+        workload = instance.workload
+        held = self._count_maps(instance, stage.tasks)
+        super().__init__(policy, Known(stage, held), order, observers)
+        known = self.known
+        self._task_of: list[int] = known.order.tolist()
+        self._number_of: list[int] = np.argsort(known.order).tolist()
+        self._kind: list[int] = workload.kind.tolist()
+        self.now = int(microseconds(instance.time))
+        count = len(workload)
+        self.node, self.start, self.end = [-1] * count, [NEVER] * count, [NEVER] * count
+        self._due: list[int] = [NEVER] * count
+        self._runs = bytearray(count)
+        self._running = 0
+        self.record: list[tuple[int, int, int, int]] = []
+        self.offers = 0
+        self._heap: list[tuple[int, int, int]] = []
+        self._wakes = NEVER
+        self._arrives = False
+        nodes = len(instance.cluster)
+        self._calls = getattr(policy, "appointments", None)
+        beating = rules.heartbeat and nodes and self._calls is None
+        self._beats = Beats(nodes, rules.heartbeat, self.now, order) if beating else None
+        #: Of the kinds of which it is known which nodes refuse slots, at which heartbeat they were asked for.
+        self._refusals: dict[int, int] = {}
+        self._patience = round(float(getattr(policy, "patience", 0)) * MICRO)
+        #: From which heartbeat on, in how many rounds, and since when nothing has started or happened.
+        self._idle_from, self._vain, self._idle_since = 0, 0, self.now
+        self._reports = type(service).progress is not Service.progress
+        self._reported = -NEVER
+        self._own = own
+
+    def _count_maps(self, instance: Instance, tasks: Ints) -> Ints:
+        """Count each job's maps; the waiting reduces that are held until enough of them have ended."""
+        workload, status = instance.workload, instance.state.status
+        jobs = len(workload.job_ids)
+        is_map = (workload.kind == MAP) & (workload.job >= 0)
+        maps = np.bincount(workload.job[is_map], minlength=jobs)
+        ended = np.bincount(workload.job[is_map & (status == FINISHED)], minlength=jobs)
+        needed: Ints = np.array([ceil(self.rules.slowstart * count) for count in maps.tolist()], dtype=np.int64)
+        #: Of each job: maps that have not ended, maps that must end until its reduces are released.
+        self._maps_left: list[int] = (maps - ended).tolist()
+        self._needed: list[int] = (needed - ended).tolist()
+        self._job: list[int] = workload.job.tolist()
+        #: Of each job the reduces that are held, and those whose time is up and that wait for its last map.
+        self._held: dict[int, list[int]] = {}
+        self._late: dict[int, list[int]] = {}
+        wait = tasks[(workload.kind[tasks] == REDUCE) & (workload.job[tasks] >= 0)]
+        held: Ints = wait[np.append(needed - ended, 0)[workload.job[wait]] > 0]
+        for task in held.tolist():
+            self._held.setdefault(self._job[task], []).append(task)
+        return held
+
+    # The run --------------------------------------------------------------------------------------------------------
+
+    def run(self) -> str:
+        """Let everything happen; why it ended: "" where nothing is left to do, else in words."""
+        self._begin()
+        heap, until = self._heap, self.rules.until
+        until = NEVER if until is None else until
+        while True:
+            at = self._next_offer()
+            if heap and (at is None or heap[0][0] <= at):
+                time, what, index = heappop(heap)
+                if time > until:
+                    return self._stop(until)
+                self._at(time)
+                self._happens(what, index)
+            elif at is None:
+                return self._what_is_left()
+            elif at > until:
+                return self._stop(until)
+            else:
+                self._at(at)
+                self._offers()
+
+    def _begin(self) -> None:
+        """What runs at the snapshot goes on, and the policy begins."""
+        instance: Instance = self.known.problem.instance
+        state = instance.state
+        self.service.prepare(instance)
+        running = np.flatnonzero(state.status == RUNNING).tolist()
+        unknown = [task for task in running if np.isnan(state.start[task])]
+        if unknown:
+            told = "it runs: a simulation needs when it started"
+            raise MissingField([Fault(f"tasks[{task}].start", told) for task in unknown], instance.name)
+        begun = microseconds(np.nan_to_num(state.start)).tolist()
+        for task in running:
+            self.node[task], self.start[task] = int(state.node[task]), begun[task]
+            self._runs[task] = 1
+            self._running += 1
+            self._end_at(self.service.started(task, self.node[task], begun[task]), by=self.now)
+        self._await_arrival()
+        self.begin(self._own)
+        for kind, free in self.known.free.items() if self._beats else ():
+            for node in np.flatnonzero(free).tolist():
+                self._open(KINDS.index(kind), node)
+        if self._calls is not None:
+            for time, node in self._calls(instance):
+                heappush(self._heap, (max(time, self.now), _CALL, node))
+
+    def _at(self, time: int) -> None:
+        """Let time pass."""
+        if time != self.now:
+            self.now = time
+            self.known.time = time / MICRO
+
+    def _stop(self, until: int) -> str:
+        self._at(until)
+        return f"stopped at {until / MICRO:g} s, as asked"
+
+    def _happens(self, what: int, index: int) -> None:
+        if what == _END:
+            if self._runs[index] and self._due[index] == self.now:
+                self._ends(index)
+        elif what == _ARRIVAL:
+            self._arrive()
+        elif what == _CALL:
+            self._offer_node(index, (MAP, REDUCE), called=True)
+        elif self._wakes == self.now:
+            self._wakes = NEVER
+            self._end_at(self.service.woken(self.now))
+
+    def _changed(self) -> None:
+        """Something happened that is no start: what was refused may be welcome now."""
+        self._refusals.clear()
+        self._moved()
+
+    def _moved(self) -> None:
+        """Something happened: nothing stands still."""
+        self._vain, self._idle_since = 0, self.now
+        if self._beats:
+            self._idle_from = self._beats.at
+
+    # Tasks ----------------------------------------------------------------------------------------------------------
+
+    def begun(self, task: int, node: int) -> None:
+        index = self._task_of[task]
+        now = self.now
+        self.node[index], self.start[index] = node, now
+        self._runs[index] = 1
+        self._running += 1
+        self.record.append((now, STARTED, index, node))
+        self._moved()
+        if self._beats:
+            kind = self._kind[index]
+            if not self.known.room[KINDS[kind]][node]:
+                self._beats.open(kind, node, False)
+        self._end_at(self.service.started(index, node, now))
+
+    def _end_at(self, ends: Iterable[tuple[int, int]], by: int | None = None) -> None:
+        """Take an answer of the service; what would have ended before `by` ends then."""
+        for task, end in ends:
+            if type(end) is not int or not self.now <= end <= LARGEST:
+                end = self._checked(task, end, by)
+            if task == WAKE:
+                self._wakes = end
+                heappush(self._heap, (end, _WOKEN, 0))
+            elif self._due[task] != end:
+                self._due[task] = end
+                heappush(self._heap, (end, _END, task))
+
+    def _checked(self, task: int, end: Any, by: int | None) -> int:
+        """The end that a service means; HeuristicFailed where it is none."""
+        if isinstance(end, int | np.integer) and not isinstance(end, bool):
+            units = int(end) if by is None else max(int(end), by)
+            if self.now <= units <= LARGEST:
+                return units
+        name = self.known.problem.instance.workload.task_ids[task] if task != WAKE else "the service itself"
+        raise HeuristicFailed(
+            f'the service {type(self.service).__name__} answers {end!r} for "{name}" at {self.now}; give whole '
+            "microseconds, now or later"
+        )
+
+    def _ends(self, task: int) -> None:
+        """The time of a task is up."""
+        job, kind = self._job[task], self._kind[task]
+        if kind == REDUCE and job >= 0 and self._maps_left[job] > 0 and self.service.waits_for_maps:
+            self._due[task] = NEVER
+            self._late.setdefault(job, []).append(task)
+            return
+        node, now = self.node[task], self.now
+        event = self.known.finish(self._number_of[task])
+        self.end[task] = now
+        self._runs[task] = 0
+        self._running -= 1
+        self.record.append((now, ENDED, task, node))
+        self._changed()
+        if self._beats:
+            self._open(kind, node)
+        self.tell(event)
+        if kind == MAP and job >= 0:
+            self._map_ended(job)
+        self._end_at(self.service.ended(task, now))
+
+    def _map_ended(self, job: int) -> None:
+        """A map less of a job is left: its reduces may be released, or end."""
+        self._maps_left[job] -= 1
+        self._needed[job] -= 1
+        if not self._maps_left[job] and job in self._late:
+            for task in self._late.pop(job):
+                self._due[task] = self.now
+                heappush(self._heap, (self.now, _END, task))
+        if self._needed[job] <= 0 and job in self._held:
+            for task in self._held.pop(job):
+                self.record.append((self.now, RELEASED, task, -1))
+                self.tell(self.known.release(self._number_of[task]))
+
+    def _arrive(self) -> None:
+        """The next jobs arrive."""
+        self._arrives = False
+        known = self.known
+        events: list[Event] = known.move_to(self.now / MICRO)
+        self._changed()
+        for event in events:
+            self.record.append((self.now, ARRIVED, int(known.jobs[event.index]), -1))
+            self.tell(event)
+        self._await_arrival()
+
+    def _await_arrival(self) -> None:
+        if not self.known.complete:
+            self._arrives = True
+            heappush(self._heap, (int(microseconds(self.known.next_arrival)), _ARRIVAL, 0))
+
+    # Offers ---------------------------------------------------------------------------------------------------------
+
+    def offer(self, offer: Offer) -> Sequence[int]:
+        self.offers += 1
+        return super().offer(offer)
+
+    def _open(self, kind: int, node: int) -> None:
+        """A node may have a free slot by now."""
+        assert self._beats is not None
+        if self.known.room[KINDS[kind]][node]:
+            self._beats.open(kind, node, True)
+
+    def _next_offer(self) -> int | None:
+        """When slots are offered next; None: not before something happens."""
+        waiting = self.known.waiting
+        kinds = [kind for kind in (MAP, REDUCE) if waiting[KINDS[kind]]]
+        if not kinds or self._calls is not None:
+            return None
+        return self._next_round(kinds) if self._beats is None else self._next_beat(kinds, self._beats)
+
+    def _next_beat(self, kinds: list[int], beats: Beats) -> int | None:
+        """The next heartbeat of a node that has slots to offer. One interval is a round."""
+        if self.may_refuse:
+            for kind in kinds:
+                asked = self._refusals.get(kind)
+                if asked is None or asked + beats.nodes <= beats.at:
+                    beats.ask(kind, self.refused(KINDS[kind]))
+                    self._refusals[kind] = beats.at
+        number = beats.next(kinds, self.now)
+        if number is None:
+            return None
+        time = beats.time(number)
+        rounds = (number - self._idle_from) // beats.nodes
+        if rounds >= MAX_IDLE_ROUNDS and self._stands_still and time >= self._idle_since + self._patience:
+            return None
+        beats.at = number
+        return time
+
+    def _next_round(self, kinds: list[int]) -> int | None:
+        """Without heartbeats slots are offered at once; again while tasks start, or where nothing else will happen."""
+        if not any(self.known.free[KINDS[kind]].any() for kind in kinds):
+            return None
+        if not self._vain:
+            return self.now
+        if not self._stands_still:
+            return None
+        if self._patience and self.now < self._idle_since + self._patience:
+            return self._idle_since + self._patience
+        return self.now if self._vain < MAX_IDLE_ROUNDS else None
+
+    @property
+    def _stands_still(self) -> bool:
+        """Whether nothing runs that could end."""
+        return not self._running and self._wakes == NEVER
+
+    def _offers(self) -> None:
+        """Offer the slots of the node whose heartbeat it is; without heartbeats, those of all."""
+        if self._beats is not None:
+            node = self._beats.node(self._beats.at)
+            kinds = [kind for kind in (MAP, REDUCE) if self._beats.asks(kind, node)]
+            self._beats.at += 1
+            self._offer_node(node, kinds)
+            return
+        self._report()
+        if not sum(self.go_round(kind)[0] for kind in self.known.free if self.known.waiting[kind]):
+            self._vain += 1
+
+    def _offer_node(self, node: int, kinds: Sequence[int], called: bool = False) -> None:
+        """Offer the free slots of a node, kind after kind, until they are taken or one is declined.
+
+        A node that is `called` is offered whether or not it has a free slot.
+        """
+        self._report()
+        known = self.known
+        for kind in kinds:
+            name = KINDS[kind]
+            room = known.room[name]
+            while known.waiting[name] and (room[node] or called):
+                if not self.offer(Offer(known.time, node, name, room[node])) or self.rules.one:
+                    break
+
+    def _report(self) -> None:
+        """Let policies know how far running tasks are, by the last heartbeat of each node."""
+        if self._reports and self._reported != self.now:
+            self._reported = self.now
+            beats = np.full(len(self.known.free[KINDS[MAP]]), self.now)
+            if self._beats is not None:
+                beats = self._beats.last_by(self.now)
+            if (found := self.service.progress(beats, self.now)) is not None:
+                self.known.progress(found.tasks, found.bytes_read)
+
+    # The end --------------------------------------------------------------------------------------------------------
+
+    def _what_is_left(self) -> str:
+        """Why nothing happens any more, where something is left to do."""
+        known, told = self.known, []
+        if self._running:
+            running = [index for index, runs in enumerate(self._runs) if runs]
+            name = known.problem.instance.workload.task_ids[running[0]]
+            runs = f"{counted(len(running), 'task')} run{'s' * (len(running) == 1)}"
+            told.append(f'{runs} for ever: the service {type(self.service).__name__} never says when "{name}" ends')
+        for kind, view in ((MAP, known.view.map_slots), (REDUCE, known.view.reduce_slots)):
+            waiting, name = known.waiting[KINDS[kind]], KINDS[kind]
+            if not waiting:
+                continue
+            wait = f"{counted(waiting, name)} wait" if waiting > 1 else f"1 {name} waits"
+            if not view.any():
+                told.append(f"{wait}, and no node has a slot for {name}s")
+            elif not known.free[name].any():
+                told.append(f"{wait}, and no slot for {name}s ever becomes free")
+            else:
+                told.append(f"{wait}: {self._why}")
+        held = sum(map(len, self._held.values()))
+        if held and not told:
+            told.append(f"{counted(held, 'reduce')} held back by slowstart: too few maps of their jobs have ended")
+        self.starved = bool(told)
+        return "; ".join(told)
+
+    @property
+    def _why(self) -> str:
+        if self._calls is not None:
+            return "the policy has no time and node for them"
+        return f"the policy started nothing in {MAX_IDLE_ROUNDS} rounds of offers while nothing ran"

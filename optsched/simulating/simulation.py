@@ -1,0 +1,232 @@
+"""What came of a run over time: the schedule, what happened, and the snapshots in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from optsched.brief import brief, counted
+from optsched.errors import HeuristicFailed, UsageError
+from optsched.instance import FINISHED, PENDING, RUNNING, Bools, Instance, Ints
+from optsched.problems.schedules import Jobs
+from optsched.schedule import MICRO, Schedule, microseconds
+from optsched.simulating.engine import ENDED, STARTED, Engine, Rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Simulation"]
+
+#: Makes frames of a run: a module of this room, which is loaded when a frame is asked for.
+_TABLES = "optsched.simulating.tables"
+
+#: Measures the decisions of a run, by the exact routes.
+_REGRETS = "optsched.regrets"
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A run of a policy over time.
+
+    Attributes
+    ----------
+    instance
+        What it began with.
+    policy, parameters, seed
+        What ran.
+    service
+        What said how long tasks take.
+    rules
+        Heartbeat, slots a heartbeat fills, slowstart, and until when.
+    schedule
+        What the policy did: node and start of each task that it started.
+    end
+        int64, shape (tasks,): the microsecond at which each task ended that ran; 2^60 for others.
+    unfinished
+        Why tasks are left that did not run to their end; empty: none are.
+    starved
+        Whether that was for the policy's starting nothing, or for slots that there are none of.
+    record
+        int64, shape (things that happened, 4): microsecond, what, job or task, node or -1; `events` has it in words.
+    offers
+        How many offers the policy got.
+    """
+
+    instance: Instance
+    policy: str
+    parameters: Mapping[str, Any]
+    seed: Any
+    service: str
+    rules: Rules
+    schedule: Schedule
+    end: Ints
+    unfinished: str
+    starved: bool
+    record: Ints = field(repr=False)
+    offers: int
+
+    @classmethod
+    def of(cls, engine: Engine, name: str, parameters: Mapping[str, Any], seed: Any, unfinished: str) -> Simulation:
+        """What came of a run that has ended."""
+        instance: Instance = engine.known.problem.instance
+        schedule = Schedule.empty(len(instance.workload))
+        started = np.array([task for _, what, task, _ in engine.record if what == STARTED], dtype=np.int64)
+        nodes, starts = (np.array(column, dtype=np.int64) for column in (engine.node, engine.start))
+        return cls(
+            instance=instance,
+            policy=name,
+            parameters=parameters,
+            seed=seed,
+            service=repr(engine.service),
+            rules=engine.rules,
+            schedule=schedule.with_tasks(started, nodes[started], starts[started]),
+            end=np.array(engine.end, dtype=np.int64),
+            unfinished=unfinished,
+            starved=engine.starved,
+            record=np.array(engine.record, dtype=np.int64).reshape(-1, 4),
+            offers=engine.offers,
+        )
+
+    def __repr__(self) -> str:
+        told = f"{self.schedule.placed} of {counted(len(self.schedule), 'task')} ran"
+        return brief(f"Simulation of {self.policy} on {self.instance}: {told}{', unfinished' * bool(self.unfinished)}")
+
+    def raise_if_unfinished(self) -> Simulation:
+        """The same; HeuristicFailed where tasks are left though nothing stopped the run."""
+        if self.starved:
+            raise HeuristicFailed(f'policy "{self.policy}": {self.unfinished}')
+        return self
+
+    # In words -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def jobs(self) -> pd.DataFrame:
+        """A row for each job that had a task left, with Batsim's columns: when it came, began and ended, in seconds.
+
+        `job_id`, `submission_time`, `requested_number_of_resources` (its tasks), `success` (whether all of them ended),
+        `starting_time`, `execution_time`, `finish_time`, `waiting_time`, `turnaround_time`, `stretch` (turnaround over
+        execution) and `allocated_resources` (the nodes that its tasks ran on) mean what they mean there. `group`,
+        `maps` and `reduces` are as in the instance. `node_local`, `rack_local` and `remote` count the maps that ran
+        so near their data; what has no data is remote. What did not happen is missing.
+        """
+        return self._table("jobs")
+
+    @cached_property
+    def tasks(self) -> pd.DataFrame:
+        """A row for each task: `task_id`, `job_id`, `kind`, `node`, `locality`, and its times as in `jobs`."""
+        return self._table("tasks")
+
+    @cached_property
+    def nodes(self) -> pd.DataFrame:
+        """A row for each node: how many tasks it ran of each kind, how long, and which share of its slots' time."""
+        return self._table("nodes")
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """A row for each thing that happened, in order: `time` (seconds), `event`, `job`, `task`, `node`."""
+        return self._table("events")
+
+    def _table(self, name: str) -> pd.DataFrame:
+        frame: pd.DataFrame = getattr(import_module(_TABLES), f"{name}_of")(self)
+        return frame
+
+    @cached_property
+    def job_parts(self) -> Jobs:
+        """The jobs that had a task left at the beginning."""
+        return Jobs.of(self.instance, np.flatnonzero(self.left))
+
+    @cached_property
+    def left(self) -> Bools:
+        """bool, shape (tasks,): the tasks that had not ended at the beginning."""
+        left: Bools = self.instance.state.status != FINISHED
+        return left
+
+    @cached_property
+    def begun_before(self) -> Ints:
+        """The tasks that ran at the beginning."""
+        return np.flatnonzero(self.instance.state.status == RUNNING)
+
+    @cached_property
+    def start_before(self) -> Ints:
+        """When each of these started, in microseconds."""
+        return microseconds(self.instance.state.start[self.begun_before])
+
+    @property
+    def begin(self) -> int:
+        """The microsecond at which it began."""
+        return int(microseconds(self.instance.time))
+
+    @property
+    def last(self) -> int:
+        """The microsecond of the last thing that happened."""
+        return max(self.begin, int(self.record[-1, 0])) if len(self.record) else self.begin
+
+    # In between -----------------------------------------------------------------------------------------------------
+
+    def snapshots(self, at: float | Iterable[float]) -> list[Instance]:
+        """The instance as it was at some times, after all that happened at each; every problem can be posed on them.
+
+        Jobs that had not arrived are not in it. All that does not change is shared.
+
+        Parameters
+        ----------
+        at
+            Seconds on the clock of the instance, one or several, none before the beginning.
+
+        Raises
+        ------
+        UsageError
+            For a time before the beginning.
+        """
+        times = [at] if isinstance(at, int | float) else list(at)
+        units = [int(microseconds(time)) for time in times]
+        for time, unit in zip(times, units, strict=True):
+            if unit < self.begin:
+                raise UsageError(f"a snapshot at {time:g} s: the run begins at {self.instance.time:g} s")
+        happened = self.record[:, 0]
+        return [self.snapshot(int(np.searchsorted(happened, unit, side="right")), unit) for unit in units]
+
+    def snapshot(self, position: int, time: int) -> Instance:
+        """The instance at a microsecond, once so many things of the record had happened."""
+        instance, state, kind = self.instance, self.instance.state, self.instance.workload.kind
+        when, what, task, at = self.record[:position].T
+        started, ended = what == STARTED, what == ENDED
+        status, node, start = state.status.copy(), state.node.copy(), state.start.copy()
+        status[task[started]], node[task[started]], start[task[started]] = RUNNING, at[started], when[started] / MICRO
+        status[task[ended]] = FINISHED
+        idle = {}
+        for number, (name, slots) in enumerate((("idle_slots", "slots"), ("idle_reduce_slots", "reduce_slots"))):
+            of_kind = kind[task] == number
+            room = getattr(state, name) - np.bincount(at[started & of_kind], minlength=len(instance.cluster))
+            room += np.bincount(at[ended & of_kind], minlength=len(instance.cluster))
+            idle[name] = np.minimum(room, getattr(instance.cluster, slots))
+        present = instance.with_state(replace(state, status=status, node=node, start=start, time=time / MICRO, **idle))
+        arrival, job = instance.workload.arrival, instance.workload.job
+        there = ~(arrival > present.time)
+        there[job[(status != PENDING) & (job >= 0)]] = True
+        if there.all():
+            return present
+        return present.taken(np.flatnonzero(np.append(there, True)[job]), np.flatnonzero(there))
+
+    def decisions(self) -> Iterator[tuple[int, int, int, Ints]]:
+        """What was started together: position in the record, microsecond, node, and the tasks.
+
+        Tasks that a node starts at one instant, one after another, are one decision.
+        """
+        when, what, task, at = self.record.T
+        started = np.flatnonzero(what == STARTED)
+        if not len(started):
+            return
+        breaks = (np.diff(started) > 1) | (np.diff(when[started]) > 0) | (np.diff(at[started]) != 0)
+        for part in np.split(started, np.flatnonzero(breaks) + 1):
+            yield int(part[0]), int(when[part[0]]), int(at[part[0]]), task[part]
+
+    def regret(self, problem: str, **options: Any) -> pd.DataFrame:
+        """The gap of each decision in the snapshot in which it was taken; see `optsched.regrets.regret`."""
+        frame: pd.DataFrame = import_module(_REGRETS).regret(self, problem, **options)
+        return frame

@@ -1,0 +1,384 @@
+"""The engine: events in order, offers at heartbeats, reduces that wait for maps, and runs that would never end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import HeuristicFailed, MissingField
+from optsched.heuristics import HEURISTICS
+from optsched.instance import FINISHED, Cluster, Instance, Ragged, State, Workload
+from optsched.problems.makespan import Makespan
+from optsched.running.base import Event, Offer, Policy, View
+from optsched.schedule import MICRO
+from optsched.simulating.engine import ENDED, NEVER, RELEASED, STARTED, Engine, Rules
+from optsched.simulating.services import WAKE, Levels, Progress, Recorded, Service
+from optsched.simulating.stage import Stage
+from tests.simulating.workloads import arriving
+
+
+class First(Policy):
+    """The first task that waits; a user's own policy of a few lines."""
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        return view.pending_of(offer.kind)[:1].tolist()
+
+
+class Told(First):
+    """The same, and it keeps what it was told, and when it was offered what."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[float, str, int]] = []
+        self.offered: list[tuple[float, int, str, int]] = []
+
+    def notify(self, event: Event, view: View) -> None:
+        self.events.append((event.time, event.what, event.index))
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        self.offered.append((offer.time, offer.node, offer.kind, offer.free))
+        return super().offer(offer, view)
+
+
+def on(workload: Workload, **cluster: Any) -> Instance:
+    """A workload on nodes of which the slots are given."""
+    nodes = len(next(iter(cluster.values())))
+    return Instance(Cluster([f"n{node}" for node in range(nodes)], **cluster), workload)
+
+
+def lasting(*seconds: float, **columns: Any) -> Workload:
+    """Tasks that last so long wherever they run."""
+    return Workload([f"t{task}" for task in range(len(seconds))], duration=list(seconds), **columns)
+
+
+def run(instance: Instance, policy: Any, service: Service | None = None, seed: int = 0, **rules: Any) -> Engine:
+    """A run that has ended as it should."""
+    engine = Engine(Stage(instance), policy, service or Levels(), Rules(**rules), seed)
+    assert engine.run() == ""
+    assert not engine.starved
+    return engine
+
+
+def test_heartbeats_fill_all_slots_or_start_one_task() -> None:
+    """Tests when tasks start on one node with two slots, by how many a heartbeat may start, and without heartbeats."""
+    instance = on(lasting(4, 4, 4, 4), slots=[2])
+    assert run(instance, First()).start == [0, 0, 6 * MICRO, 6 * MICRO]
+    assert run(instance, First(), one=True).start == [0, 3 * MICRO, 6 * MICRO, 9 * MICRO]
+    assert run(instance, First(), heartbeat=0).start == [0, 0, 4 * MICRO, 4 * MICRO]
+    assert run(instance, First(), heartbeat=2 * MICRO).start == [0, 0, 4 * MICRO, 4 * MICRO]
+
+
+def test_a_policy_is_told_all_that_happens() -> None:
+    """Tests events and offers, and that a heartbeat at which nothing can be offered costs no offer."""
+    workload = lasting(7, 5, 1, job=[0, 0, 1], job_ids=["a", "b"], arrival=[0, 8], kind=[0, 1, 0])
+    policy = Told()
+    engine = run(on(workload, slots=[1], reduce_slots=[1]), policy, slowstart=Fraction(1))
+    assert policy.events == [
+        (0, "task-started", 0),
+        (7, "task-finished", 0),
+        (7, "task-released", 1),
+        (8, "job-arrived", 1),
+        (9, "task-started", 2),
+        (9, "task-started", 1),
+        (10, "task-finished", 2),
+        (14, "task-finished", 1),
+    ]
+    assert policy.offered == [(0, 0, "map", 1), (9, 0, "map", 1), (9, 0, "reduce", 1)]
+    assert engine.offers == 3
+    assert [what for _, what, *_ in engine.record].count(RELEASED) == 1
+
+
+def test_reduces_end_with_the_last_map() -> None:
+    """Tests that a reduce holds its slot until its job's last map has ended, where the service has it so."""
+    workload = lasting(9, 4, 1, 5, kind=[0, 0, 1, 1], job=[0, 0, 0, 0], job_ids=["a"])
+    instance = on(workload, slots=[1], reduce_slots=[1])
+    rules: dict[str, Any] = {"heartbeat": 0, "slowstart": Fraction(1, 2)}
+    engine = run(instance, First(), **rules)
+    assert engine.start == [0, 9 * MICRO, 9 * MICRO, 13 * MICRO]
+    assert engine.end == [9 * MICRO, 13 * MICRO, 13 * MICRO, 18 * MICRO]
+    assert run(instance, First(), Recorded(), **rules).end == [9 * MICRO, 13 * MICRO, 10 * MICRO, 15 * MICRO]
+
+
+def test_what_runs_at_the_beginning_goes_on() -> None:
+    """Tests running tasks: one that ends in time, one that is overdue, and a reduce that waits for a map."""
+    workload = lasting(20, 3, 1, 2, 2, kind=[0, 0, 1, 0, 0], job=[0, 0, 0, 0, 0], job_ids=["a"])
+    cluster = Cluster(["n"], slots=[2], reduce_slots=[1])
+    state = State.initial(cluster, workload, time=10, idle_slots=[0], idle_reduce_slots=[0])
+    state = replace(
+        state,
+        status=np.array([1, 1, 1, 0, 0]),
+        node=np.array([0, 0, 0, -1, -1]),
+        start=np.array([1, 2, 9, *[np.nan] * 2]),
+    )
+    instance = Instance(cluster, workload, state)
+    engine = run(instance, First(), heartbeat=0)
+    assert engine.end == [21 * MICRO, 10 * MICRO, 21 * MICRO, 12 * MICRO, 14 * MICRO]
+    problem = Makespan(instance)
+    schedule = problem.schedule(np.array(engine.node)[problem.tasks], np.array(engine.start)[problem.tasks])
+    assert problem.evaluate(schedule) == (11,)
+    assert problem.ends(schedule).tolist() == engine.end
+    unknown = Instance(cluster, workload, replace(state, start=np.full(5, np.nan)))
+    with pytest.raises(MissingField, match=r"tasks\[0\]\.start: it runs: a simulation needs when it started"):
+        Engine(Stage(unknown), First(), Levels(), Rules()).run()
+
+
+class Slowing(Service):
+    """Tasks take 10 s, and each start of another adds a second to all that run; it wants to be woken, too."""
+
+    waits_for_maps = False
+
+    def prepare(self, instance: Instance) -> None:
+        self.ends: dict[int, int] = {}
+        self.heard: list[tuple[str, int]] = []
+
+    def started(self, task: int, node: int, now: int) -> Any:
+        self.ends = {other: end + MICRO for other, end in self.ends.items()}
+        self.ends[task] = now + 10 * MICRO
+        return [*self.ends.items(), (WAKE, now + 2 * MICRO)]
+
+    def ended(self, task: int, now: int) -> Any:
+        self.heard.append(("ended", task))
+        del self.ends[task]
+        return ()
+
+    def woken(self, now: int) -> Any:
+        self.heard.append(("woken", now // MICRO))
+        return [(task, end - MICRO) for task, end in self.ends.items()] if now == 5 * MICRO else ()
+
+
+def test_a_service_changes_its_mind() -> None:
+    """Tests ends that later answers move in both directions, and a service that is woken when it last asked for it."""
+    service = Slowing()
+    engine = run(on(lasting(0, 0, 0), slots=[3]), First(), service, one=True)
+    assert engine.start == [0, 3 * MICRO, 6 * MICRO]
+    assert service.heard == [("woken", 2), ("woken", 5), ("woken", 8), ("ended", 0), ("ended", 1), ("ended", 2)]
+    assert engine.end == [12 * MICRO, 14 * MICRO, 16 * MICRO]
+
+
+@pytest.mark.parametrize("end", [-1, 0.5, True, None, 2**60])
+def test_an_answer_of_a_service_that_is_no_time(end: Any) -> None:
+    """Tests that ends in the past, and what is no whole number, are told with the service and the task."""
+
+    class Wrong(Levels):
+        def started(self, task: int, node: int, now: int) -> Any:
+            return [(task, end)]
+
+    with pytest.raises(HeuristicFailed, match=r'the service Wrong answers .* for "t0" at 0; give whole microseconds'):
+        Engine(Stage(on(lasting(1), slots=[1])), First(), Wrong(), Rules()).run()
+
+
+def test_numpy_numbers_are_times() -> None:
+    """Tests that a service may answer with numpy's integers."""
+
+    class Numpy(Levels):
+        def started(self, task: int, node: int, now: int) -> Any:
+            return [(task, np.int64(now + 5))]
+
+    assert run(on(lasting(1), slots=[1]), First(), Numpy()).end == [5]
+
+
+def test_progress_is_seen_at_heartbeats() -> None:
+    """Tests that what a service tells of running maps is in the view by the last heartbeat of their node."""
+
+    class Reading(Levels):
+        def progress(self, beats: Any, now: int) -> Progress | None:
+            if not now:
+                return None
+            none = np.zeros(0)
+            return Progress(np.array([0]), np.array([beats[0] / MICRO]), none.astype(np.int64), none)
+
+    class Seeing(First):
+        def __init__(self) -> None:
+            self.read: list[tuple[float, float]] = []
+
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            self.read.append((offer.time, float(view.bytes_read[0])))
+            return super().offer(offer, view)
+
+    workload = lasting(30, 1, 1, job=[0, 1, 2], job_ids=["a", "b", "c"], arrival=[0, 3, 7])
+    seeing = Seeing()
+    run(on(workload, slots=[2]), seeing, Reading())
+    assert [time for time, _ in seeing.read] == [0, 3, 9]
+    assert [read for _, read in seeing.read[1:]] == [3, 9]
+
+
+# Runs that would never end -----------------------------------------------------------------------------------------
+
+
+class Never(Policy):
+    """Starts nothing, by a class of three lines."""
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        return ()
+
+
+def said(instance: Instance, policy: Any, service: Service | None = None, **rules: Any) -> str:
+    """Why a run ended though something was left."""
+    engine = Engine(Stage(instance), policy, service or Levels(), Rules(**rules))
+    told = engine.run()
+    assert engine.starved
+    return told
+
+
+@pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
+def test_a_policy_that_never_starts_anything(heartbeat: int) -> None:
+    """Tests the words, with and without heartbeats, and that later jobs arrive first."""
+    told = "2 maps wait: the policy started nothing in 100 rounds of offers while nothing ran"
+    assert said(on(lasting(1, 1), slots=[1, 2]), Never(), heartbeat=heartbeat) == told
+    later = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[0, 10**6])
+    assert said(on(later, slots=[1, 2]), Never(), heartbeat=heartbeat) == told
+
+
+def test_slots_that_there_are_none_of() -> None:
+    """Tests tasks of a kind without slots, slots that never become free, and reduces whose maps cannot run."""
+    reduces = lasting(1, 1, kind=[0, 1])
+    assert (
+        said(on(reduces, slots=[1], reduce_slots=[0]), First()) == "1 reduce waits, and no node has a slot for reduces"
+    )
+    cluster = Cluster(["n"], slots=[1])
+    full = Instance(cluster, lasting(1, 1), State.initial(cluster, lasting(1, 1), idle_slots=[0]))
+    assert said(full, First()) == "2 maps wait, and no slot for maps ever becomes free"
+
+
+def test_a_service_that_never_ends_a_task() -> None:
+    """Tests the words where a running task has no end."""
+
+    class Endless(Levels):
+        def started(self, task: int, node: int, now: int) -> Any:
+            return ()
+
+    told = said(on(lasting(1), slots=[1]), First(), Endless())
+    assert told == '1 task runs for ever: the service Endless never says when "t0" ends'
+
+
+def test_reduces_that_are_held_for_ever() -> None:
+    """Tests reduces of a job whose maps are never started."""
+    workload = lasting(1, 1, kind=[0, 1], job=[0, 0], job_ids=["a"])
+    told = said(on(workload, slots=[0], reduce_slots=[1]), First())
+    assert told == "1 map waits, and no node has a slot for maps"
+
+
+def test_patience() -> None:
+    """Tests that a policy that says how long it may let everything stand still is given that time."""
+
+    class Late(First):
+        patience = 1000.0
+
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return super().offer(offer, view) if offer.time >= 900 else ()
+
+    instance = on(lasting(1), slots=[1])
+    assert run(instance, Late()).start == [900 * MICRO]
+    assert run(instance, Late(), heartbeat=0).start == [1000 * MICRO]
+    Late.patience = 0.0
+    assert "started nothing" in said(instance, Late())
+
+
+def test_until() -> None:
+    """Tests that nothing happens after the time that was asked for, and that the clock stands there."""
+    instance = on(lasting(5, 5, 5), slots=[1])
+    for until, ended in ((0, 0), (5, 1), (11, 2), (100, 3)):
+        engine = Engine(Stage(instance), First(), Levels(), Rules(until=until * MICRO))
+        told = engine.run()
+        assert sum(end < NEVER for end in engine.end) == ended
+        assert told == ("" if ended == 3 else f"stopped at {until} s, as asked")
+        assert not engine.starved
+
+
+# What a policy may do ----------------------------------------------------------------------------------------------
+
+
+def test_a_policy_that_starts_what_it_cannot() -> None:
+    """Tests the words where a policy starts a task twice, a reduce that is held, or more than a node has slots for."""
+
+    class Twice(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return [0]
+
+    class Many(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return view.pending.tolist()
+
+    class Early(Policy):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return [1] if offer.kind == "reduce" else [0]
+
+    def failed(policy: Policy, instance: Instance) -> str:
+        with pytest.raises(HeuristicFailed) as caught:
+            Engine(Stage(instance), policy, Levels(), Rules()).run()
+        return str(caught.value)
+
+    instance = on(lasting(1, 1), slots=[2])
+    assert failed(Twice(), instance).startswith(
+        'on an offer of node "n0" answered task "t0", which is no map that waits'
+    )
+    assert failed(Many(), on(lasting(1, 1), slots=[1])).endswith("answered 2 tasks, more than the 1 free slots")
+    held = lasting(9, 1, 1, kind=[0, 1, 1], job=[0, 0, -1], job_ids=["a"])
+    early = failed(Early(), on(held, slots=[1], reduce_slots=[1]))
+    assert early.startswith('on an offer of node "n0" answered task "t1", which is no reduce that waits')
+
+
+def test_nodes_that_refuse_are_passed_over() -> None:
+    """Tests that nodes that a policy refuses get no offers, until something happens, and that observers see all."""
+
+    class Refusing(Told):
+        def refuses(self, kind: str, view: View) -> Any:
+            return np.array([False, not (view.status == FINISHED).any()])
+
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            answer = super().offer(offer, view)
+            return () if self.refuses(offer.kind, view)[offer.node] else answer
+
+    instance = on(lasting(*[7] * 6), slots=[1, 1])
+    unseen, seen = Refusing(), Refusing()
+    engine = run(instance, unseen)
+    watched = Engine(Stage(instance), seen, Levels(), Rules(), 0, [lambda *_: None])
+    assert watched.run() == ""
+    assert engine.start == watched.start
+    assert len(seen.offered) > len(unseen.offered)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in HEURISTICS.items() if entry.online])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_policy_runs_over_time(name: str, seed: int) -> None:
+    """Tests that each policy of the list ends on workloads with arrivals, feasibly, and twice alike."""
+    instance = arriving(seed)
+    policy = HEURISTICS[name].policy
+    assert policy is not None
+    problem = Makespan(instance)
+    for heartbeat in (0, 3 * MICRO):
+        engine = run(instance, policy(), seed=seed, heartbeat=heartbeat)
+        again = run(instance, policy(), seed=seed, heartbeat=heartbeat)
+        assert engine.record == again.record
+        schedule = problem.schedule(engine.node, engine.start)
+        assert problem.violations(schedule) == []
+        assert problem.ends(schedule).tolist() == engine.end
+        for what, count in ((STARTED, len(instance.workload)), (ENDED, len(instance.workload))):
+            assert sum(happened == what for _, happened, *_ in engine.record) == count
+
+
+def test_answers_of_observers() -> None:
+    """Tests that observers get the problem as it was before and after each decision."""
+    seen = []
+
+    def observe(time: float, stage: Any, decision: Any) -> None:
+        idle = [int(problem.instance.state.idle_slots.sum()) for problem in (decision.before, decision.after)]
+        seen.append((time, len(decision.tasks), idle, decision.before.instance.time))
+
+    engine = Engine(Stage(on(lasting(4, 4), slots=[1])), First(), Levels(), Rules(), 0, [observe])
+    assert engine.run() == ""
+    assert seen == [(0, 1, [1, 0], 0), (6, 1, [1, 0], 6)]
+
+
+def test_replicas_decide_how_long() -> None:
+    """Tests times by locality through the engine."""
+    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]), times=[[1, 2, 3]])
+    for node, takes in ((0, 1), (1, 2), (2, 3)):
+        cluster = Cluster(
+            ["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"], slots=[int(at == node) for at in range(3)]
+        )
+        assert run(Instance(cluster, workload), First(), heartbeat=0).end == [takes * MICRO]

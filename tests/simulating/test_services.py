@@ -1,0 +1,51 @@
+"""Services: how long tasks take."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from optsched.errors import MissingField, UsageError
+from optsched.instance import Cluster, Instance, Workload
+from optsched.problems.service_times import ServiceTimes
+from optsched.simulating.services import SERVICES, Levels, Recorded, Service
+from tests.simulating.workloads import arriving
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_levels_are_the_times_of_the_problems(seed: int) -> None:
+    """Tests each task on each node against the times by which schedules are judged."""
+    instance = arriving(seed)
+    service, tasks = Levels((1, 1.5, 2)), np.arange(len(instance.workload))
+    service.prepare(instance)
+    times = ServiceTimes(instance, tasks, (1, 1.5, 2))
+    for node in range(len(instance.cluster)):
+        takes = times.on(tasks, np.full(len(tasks), node)).tolist()
+        assert [service.started(task, node, 7) for task in tasks.tolist()] == [
+            ((task, 7 + takes[task]),) for task in tasks.tolist()
+        ]
+
+
+def test_what_an_instance_does_not_tell() -> None:
+    """Tests tasks whose time nobody knows, each told with its field, and factors that are none."""
+    instance = Instance(Cluster(["a"]), Workload(["t", "u"], duration=[np.nan, 1]), name="bare")
+    with pytest.raises(MissingField, match=r"bare: levels: tasks\[0\]\.times: say how long it takes"):
+        Levels().prepare(instance)
+    with pytest.raises(MissingField, match=r"bare: recorded: tasks\[0\]\.duration: the trace does not say"):
+        Recorded().prepare(instance)
+    with pytest.raises(MissingField, match=r"^recorded: "):
+        Recorded().prepare(Instance(instance.cluster, instance.workload))
+    with pytest.raises(UsageError, match=r"levels: factors=\(1, 2\): give 3 values"):
+        Levels((1, 2))
+
+
+def test_a_service_of_nobody() -> None:
+    """Tests what a service does that leaves everything out: it changes nothing, and has no time for a task."""
+    service = Service()
+    assert service.prepare(arriving(0)) is None
+    assert list(service.ended(0, 0)) == list(service.stopped(0, 0)) == list(service.woken(0)) == []
+    assert service.progress(np.zeros(1, dtype=np.int64), 0) is None
+    assert repr(service) == "<Service Service>"
+    with pytest.raises(NotImplementedError):
+        service.started(0, 0, 0)
+    assert [make().waits_for_maps for make in SERVICES.values()] == [True, False]

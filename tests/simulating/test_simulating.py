@@ -1,0 +1,119 @@
+"""`simulate`: what it takes, and what it says where it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import HeuristicFailed, MissingField, UsageError
+from optsched.instance import Cluster, Instance, Workload
+from optsched.running.base import Offer, View
+from optsched.simulating import Levels, Recorded, simulate
+from tests.simulating.workloads import arriving
+
+
+class Ten:
+    """A user's own policy of ten lines: of what waits, the task with the most replicas."""
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        waiting = view.pending_of(offer.kind)
+        if not len(waiting):
+            return []
+        return [int(waiting[view.workload.replicas.lengths[waiting].argmax()])]
+
+
+def test_a_users_own_policy() -> None:
+    """Tests a class and an object, parameters of a policy of the list, and what a run says of itself."""
+    instance = arriving(1)
+    run = simulate(instance, Ten)
+    assert run.unfinished == ""
+    assert run.raise_if_unfinished() is run
+    assert simulate(instance, Ten()).schedule == run.schedule
+    assert run.policy.endswith("test_simulating:Ten")
+    assert repr(run).startswith("<Simulation of ")
+    fair = simulate(instance, "fair", delay=0)
+    assert (fair.policy, fair.parameters["delay"], fair.service) == ("fair", 0, "<Service Levels>")
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    """Tests that runs are alike for one seed and not for all, by name, class or object of a service."""
+    instance = arriving(2)
+    runs = [simulate(instance, "probabilistic", service, seed=4) for service in (None, "levels", Levels, Levels())]
+    assert all((run.record == runs[0].record).all() for run in runs)
+    assert {run.schedule for run in (simulate(instance, "rand", seed=seed) for seed in range(9))} != {runs[0].schedule}
+    assert simulate(instance, "dl", "recorded").service == "<Service Recorded>"
+
+
+def test_times_are_whole_microseconds() -> None:
+    """Tests that time and arrivals in between are rounded, so that each arrives when the clock says so."""
+    instance = arriving(3)
+    odd = replace(instance.workload, arrival=instance.workload.arrival + 1e-8 / 3)
+    run = simulate(Instance(instance.cluster, odd, replace(instance.state, time=1e-9)), "dl")
+    assert run.schedule == simulate(instance, "dl").schedule
+    assert run.instance.time == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"heartbeat": -1}, "heartbeat=-1: give a number that is 0 or more"),
+        ({"heartbeat": 1e-9}, r"heartbeat=1e-09: give 0\.000001 or more seconds"),
+        ({"assign": "some"}, "assign='some'; known: all, one"),
+        ({"slowstart": 2}, "slowstart=2: give a number that is 1 or less"),
+        ({"until": -3}, "until=-3: give a number that is 0 or more"),
+        ({"seed": -1}, "seed -1: give a whole number"),
+        ({"observers": 3}, "observers are a list of callables"),
+        ({"service": "level"}, "service='level'; did you mean \"levels\""),
+        ({"service": 3}, "service: give one of levels, recorded, or a Service, not "),
+        ({"policy": "fairr"}, 'there is no heuristic "fairr"; did you mean "fair"'),
+        ({"delai": 3}, 'dl has no parameter "delai"'),
+        ({"instance": "papers/guo-fig2"}, "simulate takes an instance, not the text"),
+    ],
+)
+def test_wrong_usage(given: dict[str, Any], told: str) -> None:
+    """Tests the words for each value that is none."""
+    with pytest.raises(UsageError, match=told):
+        simulate(**{"instance": arriving(0), "policy": "dl", **given})
+
+
+def test_what_an_instance_lacks() -> None:
+    """Tests that fields that the service or the policy needs are told."""
+    instance = Instance(Cluster(["a"]), Workload(["t"]), name="bare")
+    with pytest.raises(MissingField, match="bare: levels: "):
+        simulate(instance, "dl")
+    with pytest.raises(MissingField, match="bare: recorded: "):
+        simulate(instance, "dl", Recorded())
+
+
+def test_a_policy_that_fails() -> None:
+    """Tests that what a policy did wrong is told with its name, and what it never did by `raise_if_unfinished`."""
+
+    class Raising(Ten):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            raise ValueError("no idea")
+
+    class Idle(Ten):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return []
+
+    instance = arriving(0)
+    with pytest.raises(HeuristicFailed, match=r'^policy ".*Raising" raised ValueError: no idea'):
+        simulate(instance, Raising)
+    run = simulate(instance, Idle)
+    assert run.starved
+    with pytest.raises(HeuristicFailed, match=r'^policy ".*Idle": 12 maps wait: the policy started nothing in 100'):
+        run.raise_if_unfinished()
+
+
+def test_stopped() -> None:
+    """Tests that a run that was stopped as asked is no failure."""
+    run = simulate(arriving(0), "dl", until=20)
+    assert run.unfinished == "stopped at 20 s, as asked"
+    assert run.raise_if_unfinished() is run

@@ -1,0 +1,106 @@
+"""What came of a run: snapshots in between, decisions, and Little's law."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import UsageError
+from optsched.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, State, Workload
+from optsched.problems import Lsap
+from optsched.schedule import MICRO
+from optsched.simulating import simulate
+from optsched.simulating.engine import NEVER, STARTED
+from tests.simulating.workloads import arriving
+
+
+def same(one: Instance, other: Instance) -> bool:
+    """Whether two snapshots say the same."""
+    return one.sha256 == other.sha256
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_snapshots_are_what_observers_saw(seed: int) -> None:
+    """Tests each decision's snapshot against the one that the engine itself made while the decision was observed."""
+    seen: list[tuple[Instance, tuple[int, ...]]] = []
+
+    def observe(time: float, stage: Any, decision: Any) -> None:
+        if decision.tasks:
+            seen.append((decision.before.instance, decision.tasks))
+
+    run = simulate(arriving(seed), "fair", seed=seed, observers=[observe])
+    made = iter(seen)
+    for position, time, node, tasks in run.decisions():
+        first, started = next(made)
+        assert same(run.snapshot(position, time), first)
+        started_by = list(started)
+        while len(started_by) < len(tasks):
+            started_by += next(made)[1]
+        assert started_by == tasks.tolist()
+        assert (run.schedule.nodes[tasks] == node).all()
+    assert next(made, None) is None
+
+
+def test_snapshots_at_times() -> None:
+    """Tests what waits, runs and has ended at some times, one or several, and that none is before the beginning."""
+    run = simulate(arriving(5), "delay")
+    begin, middle, end = run.snapshots([0, 30, 10**6])
+    assert same(begin, run.snapshots(0)[0])
+    assert len(end.workload) == len(run.instance.workload)
+    assert (end.state.status == FINISHED).all()
+    assert (end.state.idle_slots == end.cluster.slots).all()
+    ends = dict(zip(run.instance.workload.task_ids.tolist(), run.end.tolist(), strict=True))
+    for task, status in zip(middle.workload.task_ids.tolist(), middle.state.status.tolist(), strict=True):
+        assert (status == FINISHED) == (ends[task] <= 30 * MICRO)
+    assert {PENDING, RUNNING, FINISHED} == set(middle.state.status.tolist())
+    assert Lsap(middle).instance.time == 30
+    with pytest.raises(UsageError, match="a snapshot at -1 s: the run begins at 0 s"):
+        run.snapshots(-1)
+
+
+@pytest.mark.parametrize("policy", ["fair", "dl", "probabilistic"])
+def test_littles_law(policy: str) -> None:
+    """Tests that the times of jobs in the system sum up to the integral of how many there are, to the microsecond."""
+    for seed in range(4):
+        run = simulate(arriving(seed, jobs=5), policy, seed=seed)
+        jobs = run.job_parts
+        ended = np.full(len(jobs), -NEVER)
+        np.maximum.at(ended, jobs.of_task, run.end)
+        changes = sorted([(at, 1) for at in jobs.arrival.tolist()] + [(at, -1) for at in ended.tolist()])
+        area, there = 0, 0
+        for (at, change), (later, _) in pairwise(changes):
+            there += change
+            area += there * (later - at)
+        assert area == int((ended - jobs.arrival).sum())
+        assert run.jobs["turnaround_time"].sum() == pytest.approx(area / MICRO)
+
+
+def test_nothing_to_do() -> None:
+    """Tests an instance without tasks, and one on which nothing is left to do."""
+    empty = simulate(Instance(Cluster(["a"]), Workload([])), "fair")
+    assert (empty.unfinished, len(empty.record), list(empty.decisions()), empty.last) == ("", 0, [], 0)
+    assert len(empty.jobs) == len(empty.tasks) == len(empty.events) == 0
+    assert len(empty.nodes) == 1
+    instance = arriving(0)
+    state = replace(instance.state, status=np.full(len(instance.workload), FINISHED))
+    assert len(simulate(instance.with_state(state), "fair").jobs) == 0
+
+
+def test_what_ran_before_is_in_the_tables() -> None:
+    """Tests that a task that ran at the beginning has its own start, and is no part of the schedule."""
+    workload = Workload(["t", "u"], duration=[9, 2], job=[0, 1], job_ids=["a", "b"], arrival=[1, 0])
+    cluster = Cluster(["n"])
+    state = State.initial(
+        cluster, workload, time=4, idle_slots=[0], status=[RUNNING, PENDING], node=[0, -1], start=[2, np.nan]
+    )
+    run = simulate(Instance(cluster, workload, state), "dl", heartbeat=0)
+    assert run.schedule.nodes.tolist() == [-1, 0]
+    assert run.jobs[["starting_time", "finish_time", "turnaround_time"]].to_numpy().tolist() == [
+        [2, 11, 10],
+        [11, 13, 13],
+    ]
+    assert [what for _, what, *_ in run.record.tolist()].count(STARTED) == 1
