@@ -6,7 +6,7 @@ in `simulation`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,16 +18,29 @@ from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.instance import Instance
 from optsched.problems.base import HOW_TO_LOAD, number
 from optsched.running.answers import attempt
-from optsched.running.base import Heuristic, Policy
+from optsched.running.base import Policy
 from optsched.running.driver import Observer
 from optsched.running.run import check_observers, check_seed, values_in_force
 from optsched.schedule import MICRO, microseconds
 from optsched.simulating.engine import Engine, Rules
+from optsched.simulating.every_round import SOLVE, EveryRound
+from optsched.simulating.following import Following, observed_schedule
 from optsched.simulating.services import SERVICES, Levels, Progress, Recorded, Service
 from optsched.simulating.simulation import Simulation
 from optsched.simulating.stage import Stage
 
-__all__ = ["ASSIGN", "Levels", "Progress", "Recorded", "Service", "Simulation", "simulate"]
+__all__ = [
+    "ASSIGN",
+    "EveryRound",
+    "Following",
+    "Levels",
+    "Progress",
+    "Recorded",
+    "Service",
+    "Simulation",
+    "observed_schedule",
+    "simulate",
+]
 
 #: What a heartbeat of a node may start: tasks for all its free slots, or one of each kind.
 ASSIGN = ("all", "one")
@@ -58,8 +71,9 @@ def simulate(
     instance
         What waits, runs and has ended when the run begins.
     policy
-        As `optsched.heuristics.run` takes it: a name, a policy (class or object) of your own. A batch heuristic decides
-        in rounds (`EveryRound`). `observed` starts each task when and where the instance says that it started.
+        As `optsched.heuristics.run` takes it: a name, or a policy (class or object) of your own. A batch heuristic, and
+        `solve`, decides in rounds (`EveryRound`, whose parameters it takes too). `observed` starts each task when and
+        where the instance says that it started (`Following`).
     service
         How long tasks take: a `Service`, or `levels` or `recorded`. By default `Levels()`, and `Recorded()` for
         `observed`.
@@ -105,50 +119,61 @@ def simulate(
     expect(instance, Instance, "simulate takes an instance", HOW_TO_LOAD)
     check_seed(seed)
     check_observers(observers)
-    entry = heuristic(policy)
+    present = _on_the_clock(instance)
+    name, driven, values = _policy(policy, present, parameters)
+    again = isinstance(driven, Following)
     rules = Rules(
         heartbeat=_microseconds("heartbeat", 0 if heartbeat is None else heartbeat, 0),
         one=_choice("assign", assign, ASSIGN) == "one",
-        slowstart=decimal(_number("slowstart", slowstart, 0, 1)),
+        slowstart=decimal(0 if again else _number("slowstart", slowstart, 0, 1)),
         until=None if until is None else _microseconds("until", until, instance.time),
     )
-    return run_policy(Stage(_on_the_clock(instance)), entry, _service(service), rules, seed, observers, parameters)
-
-
-def run_policy(
-    stage: Any,
-    entry: Heuristic,
-    service: Service,
-    rules: Rules,
-    seed: int | Sequence[int],
-    observers: Sequence[Observer],
-    parameters: dict[str, Any],
-) -> Simulation:
-    """Run an entry of the list over time on a stage, or on a problem that places maps and reduces."""
-    values = values_in_force(entry, parameters)
-    if faults := entry.faults(stage):
-        raise MissingField(faults, f"{stage.instance.name}: {entry.name}")
-    make: Callable[..., Policy] | None = entry.policy
-    assert make is not None
+    chosen = _service((Recorded if again else Levels)() if service is None else service)
     try:
-        engine = Engine(stage, attempt(make, **values), service, rules, seed, observers)
+        engine = Engine(Stage(present), driven, chosen, rules, seed, observers)
         unfinished = engine.run()
     except HeuristicFailed as failed:
-        lines = (f'policy "{entry.name}" {line}' for line in str(failed).splitlines())
+        lines = (f'policy "{name}" {line}' for line in str(failed).splitlines())
         raise HeuristicFailed(*lines) from failed.__cause__
-    return Simulation.of(engine, entry.name, values, seed, unfinished)
+    return Simulation.of(engine, name, values, seed, unfinished)
 
 
-def _service(given: Service | str | None) -> Service:
-    if given is None:
-        return Levels()
+def _policy(
+    given: AnyHeuristic, instance: Instance, parameters: dict[str, Any]
+) -> tuple[str, Policy, Mapping[str, Any]]:
+    """What is driven over time, what it is called, and its parameters in force."""
+    if isinstance(given, EveryRound | Following):
+        if parameters:
+            raise UsageError(f"{given.name} is made already: give its parameters when it is made")
+        made: EveryRound | Following = given
+    else:
+        entry = None if given == SOLVE else heuristic(given)
+        if entry is not None and entry.policy is not None:
+            values = values_in_force(entry, parameters)
+            if faults := entry.faults(Stage(instance)):  # type: ignore[arg-type]  # has what is asked of a problem
+                raise MissingField(faults, f"{instance.name}: {entry.name}" if instance.name else entry.name)
+            policy: Policy = attempt(entry.policy, **values)
+            return entry.name, policy, values
+        if entry is not None and entry.name == Following.name:
+            values_in_force(entry, parameters)
+            made = Following(instance, observed_schedule(instance))
+        else:
+            made = EveryRound(SOLVE if entry is None else entry, **parameters)
+    if isinstance(made, EveryRound):
+        made.check(instance)
+    return made.name, made, parameters
+
+
+def _service(given: Any) -> Service:
+    """The service that is meant."""
     if isinstance(given, str):
         return SERVICES[_choice("service", given, tuple(SERVICES))]()
     if isinstance(given, type) and issubclass(given, Service):
         return given()
     if not callable(getattr(given, "started", None)):
         raise UsageError(f"service: give one of {', '.join(SERVICES)}, or a Service, not {described(given)}")
-    return given
+    service: Service = given
+    return service
 
 
 def _choice(name: str, given: Any, known: Sequence[str]) -> str:

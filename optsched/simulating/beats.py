@@ -43,8 +43,8 @@ class Beats:
     >>> [(beats.node(number), beats.time(number)) for number in range(4)]
     [(2, 0), (0, 1000000), (1, 2000000), (2, 3000000)]
     >>> beats.open(0, 1, True)
-    >>> beats.next((0,), 1_000_001)
-    4
+    >>> beats.next((0,), 1_000_001), beats.next((0,), 2_000_001)
+    (2, 5)
     """
 
     def __init__(self, nodes: int, interval: int, begin: int, rng: np.random.Generator) -> None:

@@ -1,0 +1,209 @@
+"""Batch heuristics as policies: every now and then they decide about all that waits, and nodes get what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import MissingField, UsageError, expect
+from optsched.heuristics import AnyHeuristic, heuristic
+from optsched.instance import KINDS, PENDING, Instance, Ints, State, Workload
+from optsched.placement import NONE, Placement
+from optsched.problems import Problem, problem_class
+from optsched.problems.base import number
+from optsched.running.base import HELD, Event, Heuristic, Offer, Policy, View
+from optsched.running.run import run_heuristic, values_in_force
+
+__all__ = ["SOLVE", "EveryRound"]
+
+#: Stands for a heuristic: the optimum of each round's snapshot.
+SOLVE = "solve"
+
+#: The exact routes, which are loaded when a round is to be solved.
+_ROUTES = "optsched.routes"
+
+
+class EveryRound(Policy):
+    """A batch heuristic that decides in rounds, each time about all tasks that wait and all slots that are free.
+
+    A round is held when a node is offered for which the round before has nothing, and something has happened since: a
+    task has ended, a job has come, reduces were released. What a round places on a node is started when the node is
+    offered; what was not started by the next round is decided anew. Of a kind of tasks that the heuristic's problem
+    does not place, the first that waits is started.
+
+    Parameters
+    ----------
+    heuristic
+        A batch heuristic as `optsched.heuristics.run` takes it, or `solve` for the optimum of each snapshot.
+    problem
+        Name of the problem that is posed on each snapshot; by default the first that the heuristic serves. `solve`
+        needs one.
+    period
+        Seconds between two rounds, at least.
+    on_free
+        Free slots that a round waits for; all slots, where there are fewer.
+    problem_parameters
+        Of the problem.
+    time_limit
+        Seconds for each round of `solve`; what is held by then is taken.
+    **parameters
+        The heuristic's own.
+
+    Raises
+    ------
+    UsageError
+        If it is no batch heuristic, does not serve the problem, or a value is out of its range.
+
+    Notes
+    -----
+    Where the problem needs what maps send to reduces, the snapshot has all true sizes.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Ragged
+    >>> from optsched.simulating import simulate
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]), times=[[10, 15, 15]] * 2)
+    >>> run = simulate(Instance(Cluster(["a", "b"]), workload), EveryRound("lsap-sched"))
+    >>> run.tasks["node"].tolist(), run.policy
+    (['b', 'a'], 'lsap-sched')
+    """
+
+    fills_nodes = True
+
+    def __init__(
+        self,
+        heuristic: AnyHeuristic,
+        problem: str | None = None,
+        period: float = 0,
+        on_free: int = 1,
+        problem_parameters: Mapping[str, Any] | None = None,
+        time_limit: float | None = None,
+        **parameters: Any,
+    ) -> None:
+        self._entry = None if heuristic == SOLVE else _batch(heuristic)
+        self.name = SOLVE if self._entry is None else self._entry.name
+        if problem is None:
+            if self._entry is None:
+                raise UsageError("every round is solved: name the problem that is posed, problem=...")
+            problem = self._entry.problems[0]
+        self._kind: Any = problem_class(problem)
+        if not (isinstance(self._kind, type) and issubclass(self._kind, Problem)):
+            raise UsageError(f"{problem} does not place tasks on a snapshot; name a problem that does")
+        if self._entry is not None:
+            values_in_force(self._entry, parameters)
+            if self._entry.parameters is not None and problem not in self._entry.problems:
+                raise UsageError(f"{self.name} does not serve {problem}, only {', '.join(self._entry.problems)}")
+        elif parameters:
+            raise UsageError(f"solve has no parameter {', '.join(parameters)}")
+        self.period, self.on_free = _value("period", period, 0), _value("on_free", on_free, 1, integer=True)
+        expect(problem_parameters, (Mapping, type(None)), "problem_parameters are a mapping")
+        self._given, self._limit, self.parameters = dict(problem_parameters or {}), time_limit, parameters
+        #: Seconds for which it may let everything stand still: until the next round.
+        self.patience = float(self.period)
+
+    def check(self, instance: Instance) -> None:
+        """Raise where the problem cannot be posed on an instance, or the heuristic lacks a field of it."""
+        posed = self._kind(instance, **self._given)
+        if self._entry is not None and (faults := self._entry.faults(posed)):
+            raise MissingField(faults, f"{posed.place}: {self.name}")
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._plan: dict[tuple[str, int], list[int]] = {}
+        self._changed, self._last = True, -np.inf
+        self._workload: Workload | None = None
+
+    def notify(self, event: Event, view: View) -> None:
+        if event.what != "task-started":
+            self._changed = True
+
+    def memory(self) -> Any:
+        """What the last round decided and when it was, and whether something has happened since."""
+        return {key: list(tasks) for key, tasks in self._plan.items()}, self._changed, self._last
+
+    def recall(self, memory: Any, view: View) -> None:
+        self._plan, self._changed, self._last = memory
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        if KINDS.index(offer.kind) not in self._kind.kinds:
+            return view.pending_of(offer.kind)[: offer.free].tolist()
+        planned = self._planned(offer, view)
+        if not planned and self._is_due(offer, view):
+            self._decide(view, offer.time)
+            planned = self._planned(offer, view)
+        return planned
+
+    def _planned(self, offer: Offer, view: View) -> list[int]:
+        """What the last round has for the node, and still waits."""
+        tasks = self._plan.pop((offer.kind, offer.node), [])
+        return [task for task in tasks if view.status[task] == PENDING][: offer.free]
+
+    def _is_due(self, offer: Offer, view: View) -> bool:
+        """Whether it is time for a round."""
+        if not self._changed or offer.time < self._last + self.period:
+            return False
+        kinds = [KINDS[kind] for kind in self._kind.kinds]
+        free = sum(int(view.free_slots(kind).sum()) for kind in kinds)
+        return free >= min(self.on_free, sum(int(view.slots(kind).sum()) for kind in kinds))
+
+    def _decide(self, view: View, time: float) -> None:
+        """Hold a round."""
+        self._plan, self._changed, self._last = {}, False, time
+        rows = np.flatnonzero(view.status != HELD)
+        posed = self._kind(self._snapshot(view, rows, time), **self._given)
+        placement = self._placed(posed)
+        chosen = posed.tasks[placement.nodes[posed.tasks] != NONE]
+        for task in chosen.tolist():
+            kind = KINDS[posed.instance.workload.kind[task]]
+            self._plan.setdefault((kind, int(placement.nodes[task])), []).append(int(rows[task]))
+
+    def _snapshot(self, view: View, rows: Ints, time: float) -> Instance:
+        """The instance as the view shows it, without the tasks that are held."""
+        if self._workload is not view.workload:
+            self._workload = view.workload
+            workload = replace(view.workload, shuffle=view.true_shuffle)
+            self._instance = Instance(view.cluster, workload)
+        state: State = replace(
+            self._instance.state,
+            status=np.where(view.status == HELD, PENDING, view.status),
+            node=view.node,
+            idle_slots=view.free_map_slots,
+            idle_reduce_slots=view.free_reduce_slots,
+            bytes_read=view.bytes_read,
+            out_in_use=view.out_in_use,
+            running_rates=view.running_rates,
+            group_running_tasks=view.group_running_tasks,
+            time=time,
+        )
+        present = self._instance.with_state(state).with_slots(view.map_slots, view.reduce_slots)
+        if len(rows) == len(view.status):
+            return present
+        return present.taken(rows, np.arange(len(view.workload.job_ids)))
+
+    def _placed(self, posed: Problem) -> Placement:
+        """What the heuristic, or the optimum, makes of a snapshot."""
+        if self._entry is not None:
+            seed = self._rng.integers(2**32, size=1).tolist()
+            return run_heuristic(posed, self._entry, seed, **self.parameters).raise_if_failed()
+        solution = import_module(_ROUTES).solve(posed, time_limit=self._limit)
+        found: Placement | None = solution.decision
+        return Placement.empty(len(posed.instance.workload)) if found is None else found
+
+
+def _batch(given: AnyHeuristic) -> Heuristic:
+    """The entry of a batch heuristic."""
+    entry = heuristic(given)
+    if entry.online:
+        raise UsageError(f"{entry.name} is a policy, which needs no rounds; simulate it as it is")
+    return entry
+
+
+def _value(name: str, given: Any, lowest: float, integer: bool = False) -> Any:
+    try:
+        return number(lowest=lowest, integer=integer)(given)
+    except ValueError as error:
+        raise UsageError(f"every round: {name}={given!r}: {error}") from None

@@ -1,0 +1,123 @@
+"""Batch heuristics as policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.errors import HeuristicFailed, MissingField, UsageError
+from optsched.heuristics import HEURISTICS
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.problems import Problem
+from optsched.problems.makespan import Makespan
+from optsched.simulating import EveryRound, simulate
+from optsched.testing.policies import check_policy
+from tests.simulating.workloads import arriving
+
+#: Batch heuristics by which whatever waits is placed in slots.
+BATCH = [
+    name
+    for name, entry in HEURISTICS.items()
+    if not entry.online and name != "observed" and {"lsap", "fair-lsap", "flow", "transmission"} & set(entry.problems)
+]
+
+
+@pytest.mark.parametrize("name", BATCH)
+def test_every_batch_heuristic_runs_over_time(name: str) -> None:
+    """Tests that each ends, feasibly, and twice alike."""
+    for seed in range(2):
+        instance = arriving(seed)
+        run = simulate(instance, name, seed=seed, heartbeat=seed * 3)
+        assert run.unfinished == ""
+        assert Makespan(run.instance).violations(run.schedule) == []
+        assert (run.record == simulate(instance, name, seed=seed, heartbeat=seed * 3).record).all()
+
+
+def counting(rounds: list[tuple[float, int]]) -> Any:
+    """A batch heuristic that counts its rounds, and starts everything on the first slots."""
+
+    def place(problem: Problem, rng: np.random.Generator) -> Any:
+        instance = problem.instance
+        rounds.append((instance.time, len(problem.tasks)))
+        slots = np.repeat(np.arange(len(instance.cluster)), instance.state.idle_slots).tolist()
+        return [slots.pop() if slots else None for _ in problem.tasks]
+
+    return place
+
+
+def test_when_rounds_are_held() -> None:
+    """Tests that a round waits for something to happen, for its period, and for so many free slots."""
+    workload = Workload([f"t{task}" for task in range(6)], duration=[5, 7, 5, 5, 5, 5])
+    instance = Instance(Cluster(["a", "b"]), workload)
+
+    def times(**given: Any) -> list[float]:
+        rounds: list[tuple[float, int]] = []
+        assert simulate(instance, EveryRound(counting(rounds), "lsap", **given), heartbeat=0).unfinished == ""
+        return [time for time, _ in rounds]
+
+    assert times()[:3] == [0, 5, 7]
+    assert times(period=6)[:2] == [0, 7]
+    assert all(later - time >= 6 for time, later in zip(times(period=6), times(period=6)[1:], strict=False))
+    assert times(on_free=2) == times(on_free=50) == [0, 7, 12]
+    with pytest.raises(HeuristicFailed):
+        simulate(instance, EveryRound(lambda problem, rng: 3, "lsap"))
+
+
+def test_the_optimum_of_each_round() -> None:
+    """Tests that solved rounds place every map on its data where a matching has it so."""
+    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0, 1], [0], [1, 2]]), times=[[10, 15, 15]] * 3)
+    instance = Instance(Cluster(["a", "b", "c"]), workload)
+    run = simulate(instance, "solve", problem="lsap", period=1)
+    assert run.tasks["locality"].tolist() == ["node"] * 3
+    assert run.policy == "solve"
+    limited = simulate(instance, EveryRound("solve", "lsap", time_limit=0.0))
+    assert limited.unfinished == ""
+
+
+def test_a_round_that_waits_stands_still_no_longer_than_its_period() -> None:
+    """Tests that a long period is no starving, with and without heartbeats."""
+    rounds: list[tuple[float, int]] = []
+    workload = Workload(["t1", "t2"], job=[0, 1], job_ids=["a", "b"], arrival=[0, 5], duration=[1, 1])
+    policy = EveryRound(counting(rounds), "lsap", period=5000)
+    for heartbeat in (0, 3):
+        rounds.clear()
+        assert simulate(Instance(Cluster(["a"]), workload), policy, heartbeat=heartbeat).unfinished == ""
+        assert [time >= 5000 for time, _ in rounds] == [False, True]
+
+
+def test_rounds_keep_the_contract_of_policies() -> None:
+    """Tests that a policy of rounds follows what happens, and tells what it remembers."""
+    check_policy(EveryRound("lsap-sched"), seeds=range(2), problems=["lsap"])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("dl",), "dl is a policy, which needs no rounds"),
+        (("solve",), "name the problem that is posed, problem="),
+        (("lsap-sched", "traffic"), "lsap-sched does not serve traffic"),
+        (("lsap-sched", "min-cost-flow"), "min-cost-flow does not place tasks on a snapshot"),
+        (("lsap-sched", "lsap", -1), "every round: period=-1: give a number that is 0 or more"),
+        (("lsap-sched", "lsap", 0, 0), "every round: on_free=0: give a number that is 1 or more"),
+    ],
+)
+def test_wrong_usage(given: tuple[Any, ...], told: str) -> None:
+    """Tests the words for what is no batch heuristic, no problem of it, and for values that are none."""
+    with pytest.raises(UsageError, match=told):
+        EveryRound(*given)
+
+
+def test_parameters_that_are_none() -> None:
+    """Tests parameters of heuristics, of solve, and of what is made already, and an instance without a field."""
+    instance = arriving(0)
+    with pytest.raises(UsageError, match='lsap-sched has no parameter "winow"'):
+        simulate(instance, "lsap-sched", winow=3)
+    with pytest.raises(UsageError, match="solve has no parameter winow"):
+        EveryRound("solve", "lsap", winow=3)
+    with pytest.raises(UsageError, match="lsap-sched is made already"):
+        simulate(instance, EveryRound("lsap-sched"), window=3)
+    bare = Instance(Cluster(["a"]), Workload(["t"], duration=[1]), name="bare")
+    with pytest.raises(MissingField, match="bare: "):
+        simulate(bare, "lsap-fair-sched")

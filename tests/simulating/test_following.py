@@ -1,0 +1,63 @@
+"""Traces run again: each task where and when the trace says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from optsched.errors import HeuristicFailed, MissingField
+from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.files import load
+from optsched.instances.importers.rumen import import_rumen
+from optsched.schedule import microseconds
+from optsched.simulating import Following, observed_schedule, simulate
+from tests.simulating.workloads import arriving
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_schedule_is_followed(seed: int) -> None:
+    """Tests that what a policy did is done again by following its schedule, at the same microseconds."""
+    instance = arriving(seed)
+    first = simulate(instance, "fair", seed=seed)
+    again = simulate(instance, Following(instance, first.schedule), service="levels")
+    assert again.schedule == first.schedule
+    assert (again.end == first.end).all()
+    assert again.policy == "observed"
+
+
+def test_a_schedule_that_does_not_fit() -> None:
+    """Tests the words where a slot is not free, and where a task is left without a time."""
+    instance = Instance(
+        Cluster(["a"]), Workload(["t", "u", "v"], duration=[5, 5, 5], observed=[0, 0, -1]), name="short"
+    )
+    instance = instance.with_state(replace(instance.state, start=np.array([1.5, 3, np.nan])))
+    with pytest.raises(HeuristicFailed, match=r'policy "observed" starts "u" on "a" at 3 s, where no slot for maps is'):
+        simulate(instance, "observed")
+    late = instance.with_state(replace(instance.state, start=np.array([1.5, 6.5, np.nan])))
+    run = simulate(late, "observed")
+    assert run.unfinished == "1 map waits: the policy has no time and node for them"
+    assert observed_schedule(late).starts.tolist() == [1_500_000, 6_500_000, 0]
+    with pytest.raises(MissingField, match=r"arriving-0: observed: tasks\[\]\.start: no task that waits says where"):
+        simulate(arriving(0), "observed")
+
+
+def test_recorded_traces_come_out_as_recorded(real_data: Path) -> None:
+    """Tests on every Rumen trace that starts and ends are those of the trace, to the microsecond."""
+    traces = sorted((real_data / "hadoop").glob("*trace*.json*")) + sorted((real_data / "hadoop").glob("gridmix_w*"))
+    assert traces
+    for trace in traces:
+        for slots in ("observed", "inferred"):
+            for document in import_rumen(trace, slots=slots).documents:
+                instance = load(document)
+                known = ~np.isnan(instance.state.start) & ~np.isnan(instance.workload.duration)
+                known &= instance.workload.observed >= 0
+                instance = instance.taken(np.flatnonzero(known), np.arange(len(instance.workload.job_ids)))
+                run = simulate(instance, "observed")
+                begin = microseconds(instance.state.start)
+                assert (run.schedule.starts == begin).all()
+                assert (run.schedule.nodes == instance.workload.observed).all()
+                assert (run.end == begin + microseconds(instance.workload.duration)).all()
+                assert run.unfinished == ""
