@@ -183,6 +183,7 @@ class Policy(Protocol):
 
     def recall(self, memory: Any, view: View) -> None:
         """Go on with a memory; called after `start`."""
+        return
 
 
 @dataclass(frozen=True)

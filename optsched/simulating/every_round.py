@@ -130,7 +130,8 @@ class EveryRound(Policy):
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         if KINDS.index(offer.kind) not in self._kind.kinds:
-            return view.pending_of(offer.kind)[: offer.free].tolist()
+            first: list[int] = view.pending_of(offer.kind)[: offer.free].tolist()
+            return first
         planned = self._planned(offer, view)
         if not planned and self._is_due(offer, view):
             self._decide(view, offer.time)
@@ -148,7 +149,7 @@ class EveryRound(Policy):
             return False
         kinds = [KINDS[kind] for kind in self._kind.kinds]
         free = sum(int(view.free_slots(kind).sum()) for kind in kinds)
-        return free >= min(self.on_free, sum(int(view.slots(kind).sum()) for kind in kinds))
+        return free >= min(int(self.on_free), sum(int(view.slots(kind).sum()) for kind in kinds))
 
     def _decide(self, view: View, time: float) -> None:
         """Hold a round."""
