@@ -27,13 +27,13 @@ from optsched.certificates.reading import (
     shown,
 )
 from optsched.certificates.trees import Tree
-from optsched.errors import CertificateInvalid
+from optsched.errors import CertificateInvalid, TooLarge
 from optsched.fronts import entry_name
 from optsched.instance import LARGEST, Ints
 from optsched.problems.base import GRID, exact
 from optsched.problems.relaxations import IntegerProgram
 from optsched.problems.utility import Utility
-from optsched.problems.utility_choices import choices_at
+from optsched.problems.utility_choices import Cut, choices_at, usage_at
 from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
 from optsched.problems.utility_levels import LevelPrices, rules_out, utilisation_bound_at
 from optsched.results import Certificate, Number, Proof, Value
@@ -42,6 +42,7 @@ __all__ = [
     "level_utilisation_certificate",
     "level_utility_certificate",
     "utilisation_certificate",
+    "usage_choices_certificate",
     "utilisation_tree_certificate",
     "utility_certificate",
     "utility_choices_certificate",
@@ -200,6 +201,16 @@ def utilisation_tree_certificate(problem: Utility, used: int, given: TaskPrices,
     return Certificate("utilisation", Proof.COMBINATORIAL, exact(used, GRID), _written(problem, given, tree))
 
 
+def usage_choices_certificate(problem: Utility, used: int, cuts: Sequence[Cut]) -> Certificate:
+    """The certificate that cuts make: no choice of counts uses more than `used` units, without fixed reduces."""
+    ids = _jobs(problem)
+    written = [
+        {**_level_data(problem, cut.prices), "scale": cut.scale, "fewest_maps": priced(ids, cut.fewest)} for cut in cuts
+    ]
+    claim = exact(problem.fixed_use + used, GRID)
+    return Certificate("utilisation", Proof.COMBINATORIAL, claim, {"cuts": written})
+
+
 def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's tree proves.
 
@@ -212,6 +223,10 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
         raise CertificateInvalid(f"cuts: {told}")
     if certificate.component == "utilisation":
         used = int(certificate.claim * GRID // 1)
+        if "cuts" in data:
+            return exact(
+                problem.fixed_use + _most_used(problem, data, _given(objective), used - problem.fixed_use), GRID
+            )
         columns = _columns(problem, data, [_given(objective)] * jobs, problem.fixed_use - used)
         limit = problem.fixed_use - used
         return exact(problem.fixed_use - _read_tree(data, columns.program).bound(columns.program, limit), GRID)
@@ -225,16 +240,47 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
     if sorted(asked) != asked:
         raise CertificateInvalid(f"threshold: {threshold} is below a lower utility that is given, {lower[-1]}")
     if "cuts" in data:
-        given = items(data, "cuts")
-        if len(given) > _MOST_CUTS:
-            raise CertificateInvalid(f"cuts: {len(given)} lists of prices are more than {_MOST_CUTS}")
-        cuts = [_level_prices(problem, as_mapping(cut, "cuts")) for cut in given]
+        cuts = [_level_prices(problem, cut) for cut in _cuts(data)]
         program = choices_at(problem, asked, cuts).program
     else:
         program = _columns(problem, data, asked, None).program
     settled = _read_tree(data, program).bound(program, 1) >= 1
     highest = sorted(problem.highest_units.tolist())[len(lower)]
     return exact(min(_next_below(problem, len(lower), threshold), highest) if settled else highest, GRID)
+
+
+def _cuts(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Lists of prices, as a certificate has them."""
+    given = items(data, "cuts")
+    if len(given) > _MOST_CUTS:
+        raise CertificateInvalid(f"cuts: {len(given)} lists of prices are more than {_MOST_CUTS}")
+    return [as_mapping(cut, "cuts") for cut in given]
+
+
+def _most_used(problem: Utility, data: Mapping[str, Any], units: int, used: int) -> int:
+    """The utilisation without fixed reduces that cuts prove: `used` if no choice of counts is left, or that of all."""
+    jobs = _jobs(problem)
+    cuts = [
+        Cut(_level_prices(problem, cut), _scale(cut), prices_of(cut, "fewest_maps", jobs, _JOB)) for cut in _cuts(data)
+    ]
+    try:
+        choices = usage_at(problem, units, used, cuts).choices()
+    except TooLarge as error:
+        raise CertificateInvalid(f"cuts: {error}") from None
+    if choices is None:
+        raise CertificateInvalid("cuts: they leave too many choices of counts to go through")
+    if not len(choices):
+        return used
+    shares = ((problem.map_share, problem.pending_maps), (problem.reduce_share, problem.pending_reduces))
+    return sum(int(share.max(axis=1, initial=0) @ pending) for share, pending in shares)
+
+
+def _scale(cut: Mapping[str, Any]) -> int:
+    """How many times its share a task is worth beside its price."""
+    scale = integer(cut, "scale")
+    if scale < 0:
+        raise CertificateInvalid(f"scale: must be 0 or more, not {scale}")
+    return scale
 
 
 def _next_below(problem: Utility, lower: int, threshold: int) -> int:

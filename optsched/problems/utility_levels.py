@@ -22,6 +22,7 @@ from optsched.problems.utility import Utility
 __all__ = [
     "LevelPrices",
     "Levels",
+    "most_worth",
     "range_costs",
     "rooms_at",
     "rules_out",
@@ -219,6 +220,20 @@ def utilisation_bound_at(problem: Utility, units: int, prices: LevelPrices, scal
     if (levels.least < 0).any() or (rooms < 0).any():
         levels = Levels.of(problem, problem.lowest_units, prices.starts)
         rooms = problem.room
+    worth = most_worth(problem, levels, rooms, prices, scale)
+    return constant + (worth - _cheapest(problem, levels, prices.maps, prices.of_items(levels))) // scale
+
+
+def most_worth(problem: Utility, levels: Levels, rooms: Ints, prices: LevelPrices, scale: int) -> int:
+    """The most that tasks on all nodes are worth together, each `scale` times its share and its price, of either sign.
+
+    Parameters
+    ----------
+    levels
+        At the starts of the prices.
+    rooms
+        What is free on each node beside fixed reduces, none below 0.
+    """
     alike, first, size = np.unique(
         np.column_stack([problem.node_type, rooms]), axis=0, return_index=True, return_counts=True
     )
@@ -232,8 +247,7 @@ def utilisation_bound_at(problem: Utility, units: int, prices: LevelPrices, scal
     if abs(worth).max(initial=0) < LARGEST:
         worth = worth.astype(np.int64)
     values = knapsacks(alike[:, 1:], demand, np.concatenate([most_maps, most_reduces]), worth)
-    least = _cheapest(problem, levels, prices.maps, item_prices)
-    return constant + int((exact_product(size, values) - least) // scale)
+    return exact_product(size, values)
 
 
 def _most(problem: Utility, levels: Levels, maps: Ints, reduces: Ints) -> tuple[Ints, Ints]:

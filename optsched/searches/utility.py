@@ -317,8 +317,6 @@ class UtilitySearch:
 
     def _by_columns(self, units: int, given: TaskPrices) -> bool:
         """Whether a tree over the columns that prices leave proves the utilisation that is held, or that they have."""
-        if self.problem.coupled:
-            return False
         best = most_utilisation(self.problem, units, given, self.used(self.counts), self._within())
         if best is None:
             return False

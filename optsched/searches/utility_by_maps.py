@@ -25,9 +25,11 @@ from optsched.certificates.utility import (
 from optsched.instance import MAP, REDUCE, Ints
 from optsched.placement import Placement
 from optsched.problems.utility import Allocation, Utility
+from optsched.problems.utility_columns import TaskPrices
 from optsched.problems.utility_levels import LevelPrices, Levels
 from optsched.results import Certificate, Limit
 from optsched.searches.utility import Decider, UtilitySearch
+from optsched.searches.utility_choices import most_by_choices
 from optsched.searches.utility_patterns import (
     USE_SCALE,
     Packing,
@@ -109,8 +111,26 @@ class ByMapsSearch(UtilitySearch):
         for kind, counts in zip(packing.node_type.tolist(), self._unfolded(packing).T, strict=True):
             patterns.add(kind, counts)
         found = most_use(packing, patterns, self._within())
-        prices = self._prices(packing, found.prices)
+        self._used_prices = prices = self._prices(packing, found.prices)
         return found, level_utilisation_certificate(self.problem, units, prices, USE_SCALE)
+
+    def _by_columns(self, units: int, given: TaskPrices) -> bool:
+        """Whether a tree over choices of counts proves the utilisation that is held, or one that they lead to."""
+        proof = most_by_choices(
+            self.problem, units, self._used_prices, self.used(self.counts), self._packed_choice, self._within()
+        )
+        if proof is not None:
+            self.certificates = (self.certificates[0], proof)
+        return proof is not None
+
+    def _packed_choice(self, relaxation: Relaxation) -> int:
+        """Pack counts that are chosen, if that goes; the utilisation that is held then."""
+        self._keep(self._rounded(relaxation))
+        before = self.used(self.counts)
+        _, found = self._known_patterns(relaxation, use=False)
+        if found is not None:
+            self._keep(found)
+        return max(before, self.used(self.counts))
 
     def _settled(self, units: int, relaxation: Relaxation, use: bool) -> Relaxation | None:
         levels = relaxation.packing.levels

@@ -18,7 +18,7 @@ from optsched.certificates import certify, proved_bound, utilisation_certificate
 from optsched.certificates import utility as proofs
 from optsched.errors import CertificateInvalid
 from optsched.instances.generate import generate
-from optsched.problems import Utility, utility_columns
+from optsched.problems import Utility, utility_choices, utility_columns
 from optsched.problems.base import GRID
 from optsched.results import Certificate, Proof, Termination
 from optsched.routes import bounds, solve
@@ -193,6 +193,10 @@ TREES = tree_certificates()
 GROWING = Utility(generate("utility", seed=0), phase="by-maps", reduces="fixed")
 
 
+#: Prices leave a gap of its utilisation.
+GAP = Utility(generate("utility", seed=6, nodes=4, types=1, jobs=3, maps=8), phase="by-maps", reduces="fixed")
+
+
 def choice_certificates() -> list[tuple[Utility, Certificate, Any]]:
     """Certificates that are trees over choices of counts, with what they take as given."""
     vector = leximin(GROWING)
@@ -200,7 +204,13 @@ def choice_certificates() -> list[tuple[Utility, Certificate, Any]]:
     second = vector.certificates[1]
     assert first is not None
     assert second is not None
-    return [(GROWING, first, ()), (GROWING, second, vector.utilities[:1])]
+    used = solve(GAP)
+    assert "cuts" in used.certificates[1].data
+    return [
+        (GROWING, first, ()),
+        (GROWING, second, vector.utilities[:1]),
+        (GAP, used.certificates[1], used.objective),
+    ]
 
 
 CHOICES = choice_certificates()
@@ -302,6 +312,21 @@ def test_cuts_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proofs, "_MOST_CUTS", 0)
     with pytest.raises(CertificateInvalid, match=f"cuts: {rows} lists of prices are more than 0"):
         proved_bound(problem, certificate, given_values)
+
+
+def test_cuts_of_a_use_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that cuts of a utilisation have a scale of 0 or more, and leave choices that can be gone through."""
+    problem, certificate, given_values = CHOICES[2]
+    (first, *rest) = certificate.data["cuts"]
+    with pytest.raises(CertificateInvalid, match="scale: must be 0 or more, not -1"):
+        proved_bound(problem, replace(certificate, data={"cuts": [{**first, "scale": -1}, *rest]}), given_values)
+    all_used = proved_bound(problem, replace(certificate, data={"cuts": []}), given_values)
+    assert all_used > certificate.claim
+    for name, told in (("_MOST_PAIRS", "pairs of counts are more than 1"), ("_MOST_ENTRIES", "too many choices")):
+        with monkeypatch.context() as patch:
+            patch.setattr(utility_choices, name, 1)
+            with pytest.raises(CertificateInvalid, match=told):
+                proved_bound(problem, certificate, given_values)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from utility_instances import SWAPS, problems
 
+from optsched.errors import TooLarge
 from optsched.instance import Ints
+from optsched.problems import utility_choices
 from optsched.problems.base import GRID
 from optsched.problems.relaxations import UNBOUNDED
 from optsched.problems.utility import Allocation, Utility
-from optsched.problems.utility_choices import Choices, choices_at
+from optsched.problems.utility_choices import Choices, Cut, choices_at, usage_at
 from optsched.problems.utility_levels import LevelPrices
 from optsched.problems.utility_rooms import Rooms
 
@@ -70,6 +73,60 @@ def test_no_placement_is_ruled_out(problem: Utility, data: st.DataObject) -> Non
     np.add.at(sums, program.row, program.value.astype(object) * values[program.column])
     assert (sums <= program.row_upper).all()
     assert (sums >= program.row_lower).all()
+
+
+@given(st.one_of(problems(), problems(phase="by-maps")), st.data())
+@settings(max_examples=60)
+def test_no_use_is_ruled_out(problem: Utility, data: st.DataObject) -> None:
+    """Tests that the counts of a placement are among the choices that use as much, whatever the cuts."""
+    jobs = len(problem.jobs)
+    counts = packed(problem, data.draw(st.lists(st.integers(0, 200), max_size=12)))
+    if not jobs or (problem.used(counts) > problem.free).any():
+        return
+    placed = [part.sum(axis=1) for part in counts]
+    units = int(problem.utility_units(*placed).min())
+    free = counts.reduces if problem.fixed is None else np.zeros_like(counts.reduces)
+    used = sum(
+        int((part * share[:, problem.node_type]).sum())
+        for part, share in ((counts.maps, problem.map_share), (free, problem.reduce_share))
+    )
+    price = st.one_of(st.integers(-5, 5), st.sampled_from([2**50, -(2**50)]))
+
+    def numbers(each: st.SearchStrategy[int]) -> Ints:
+        return np.array(data.draw(st.lists(each, min_size=jobs, max_size=jobs)), dtype=np.int64)
+
+    levels = [data.draw(st.dictionaries(st.integers(0, 3), price, max_size=2)) for _ in range(jobs)]
+    cuts = [
+        Cut(LevelPrices(numbers(price), levels), data.draw(st.integers(0, 3)), numbers(st.integers(0, 4)))
+        for _ in range(3)
+    ]
+    usage = usage_at(problem, units, used - 1, cuts)
+    choices = usage.choices()
+    assert choices is not None
+    own = np.column_stack(placed).tolist()
+    assert own in [np.column_stack([usage.maps[one], usage.reduces[one]]).tolist() for one in choices]
+    use = usage.use[choices].sum(axis=1).tolist()
+    assert use == sorted(use, reverse=True)
+
+
+def test_use_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests the pairs, a cut by what cpu allows, prices that are rounded down, and what is too much to go through."""
+    cpu, none = LevelPrices(np.array([2, 1]), [{}, {}]), np.zeros(2, dtype=np.int64)
+    every = usage_at(SWAPS, 0, -1, [])
+    assert set(every.job.tolist()) == {0, 1}
+    assert every.limit.tolist() == []
+    usage = usage_at(SWAPS, 0, -1, [Cut(cpu, 0, none), Cut(LevelPrices(cpu.maps * 2**45, [{}, {}]), 0, none)])
+    assert usage.cost[:, 0].tolist() == (usage.maps * np.array([2, 1])[usage.job]).tolist()
+    assert usage.cost[:, 1].max() < 2**40
+    left = usage.choices()
+    assert left is not None
+    assert (usage.cost[left].sum(axis=1) <= usage.limit).all()
+    with monkeypatch.context() as patch:
+        patch.setattr(utility_choices, "_MOST_ENTRIES", 1)
+        assert usage.choices() is None
+    monkeypatch.setattr(utility_choices, "_MOST_PAIRS", 1)
+    with pytest.raises(TooLarge, match="pairs of counts are more than 1"):
+        usage_at(SWAPS, 0, -1, [])
 
 
 def test_choices_by_hand() -> None:
