@@ -263,6 +263,10 @@ Noun = TypeVar("Noun", bound=Instance | FlowNetwork)
 Decided = TypeVar("Decided", bound=Decision)
 
 
+class _Frozen(dict[str, Any]):
+    """A read-only mapping as it is pickled."""
+
+
 class BaseProblem(ABC, Generic[Noun, Decided]):
     """An objective and its constraints on a noun, decided by placing or scheduling tasks, or sending a flow.
 
@@ -340,6 +344,15 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         if missing:
             raise MissingField(missing, self.place)
         self.prepare()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            name: _Frozen(held) if isinstance(held, MappingProxyType) else held for name, held in vars(self).items()
+        }
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, held in state.items():
+            self.__dict__[name] = MappingProxyType(dict(held)) if isinstance(held, _Frozen) else held
 
     @classmethod
     def applies(cls, instance: Instance | FlowNetwork) -> list[Fault]:
